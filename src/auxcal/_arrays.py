@@ -1,0 +1,171 @@
+"""Any array in (list, NumPy, torch, JAX), checked NumPy out.
+
+What an array is comes from the name of the argument, never from its values: `logits` are logits even where they
+look like probabilities.
+"""
+
+import sys
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from auxcal._errors import InvalidInputError
+
+NO_CLASS = -1
+"""The label of a sample that belongs to none of the target classifier's classes (the paper's NULL label)."""
+
+Floats: TypeAlias = NDArray[np.floating[Any]]
+Ints: TypeAlias = NDArray[np.integer[Any]]
+Bools: TypeAlias = NDArray[np.bool_]
+
+
+def as_logits(logits: ArrayLike, *, n_classes: int | None = None) -> Floats:
+    """Check `logits` and return them as float32 or float64 of shape (n, K), K at least 2."""
+    array = _as_floats(logits, "logits")
+    if array.ndim != 2:
+        raise InvalidInputError(
+            f"logits must have shape (n, K), a row for each sample and a column for each class; got shape "
+            f"{array.shape}. Reshape a single sample with logits[None, :]; if there is only one feature, that is "
+            f"a score of one class and not the logits of a classifier."
+        )
+    n, k = array.shape
+    if n == 0:
+        raise InvalidInputError(
+            f"logits must have at least one row; got Found array with 0 sample(s) (shape={array.shape}) while a "
+            f"minimum of 1 is required. Check the filter or the file that the rows came from."
+        )
+    if k < 2:
+        raise InvalidInputError(
+            f"logits must have at least 2 columns, one for each class; got {k} feature(s) (shape={array.shape}) "
+            f"while a minimum of 2 is required. A binary classifier with one output z gives [0, z]."
+        )
+    if n_classes is not None and k != n_classes:
+        raise InvalidInputError(
+            f"logits must have the {n_classes} columns that the calibrator was fitted with; got {k} (X has {k} "
+            f"features, but the calibrator is expecting {n_classes} features as input). Use the logits of the same "
+            f"target classifier, or fit a calibrator for this one."
+        )
+    _check_finite(array, "logits", "Drop or repair those rows; a log-probability of -inf can be clipped to -1e4.")
+    return array
+
+
+def as_y(y: ArrayLike, *, n_rows: int, n_classes: int) -> Ints:
+    """Check `y` and return it as integers of shape (n,), each a class index or `NO_CLASS`."""
+    array = to_numpy(y, "y")
+    if array.ndim != 1:
+        raise InvalidInputError(
+            f"y must have shape (n,), one class index for each row of logits; got shape {array.shape}. "
+            f"Use y.argmax(axis=1) on one-hot labels, y.ravel() on a column."
+        )
+    if len(array) != n_rows:
+        raise InvalidInputError(
+            f"y must have one label for each of the {n_rows} rows of logits; got {len(array)}. "
+            f"Check that both come from the same samples."
+        )
+    if not np.issubdtype(array.dtype, np.integer):
+        raise InvalidInputError(
+            f"y must hold integers, a class index 0..{n_classes - 1} or NO_CLASS = {NO_CLASS}; got dtype "
+            f"{array.dtype}. Convert exact labels with y.astype(int), names with a list of the classes' order. "
+            f"Unknown label type: a calibrator needs the index of the column of logits."
+        )
+    outside = (array < NO_CLASS) | (array >= n_classes)
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise InvalidInputError(
+            f"y must be a class index 0..{n_classes - 1} or NO_CLASS = {NO_CLASS}; got {array[row]} in row {row} "
+            f"({int(outside.sum())} such rows). Use NO_CLASS for samples of no class of the classifier, and count "
+            f"classes from 0."
+        )
+    return array.astype(np.intp, copy=False)
+
+
+def as_confidence(confidence: ArrayLike) -> Floats:
+    """Check `confidence` and return it as floats in [0, 1] of shape (n,)."""
+    array = _as_floats(confidence, "confidence")
+    if array.ndim != 1 or len(array) == 0:
+        raise InvalidInputError(
+            f"confidence must have shape (n,) with n at least 1, one number for each prediction; got shape "
+            f"{array.shape}. Use calibrator.predict_confidence(logits), or proba.max(axis=1)."
+        )
+    _check_finite(array, "confidence", "Drop those rows, and correct with them.")
+    outside = (array < 0) | (array > 1)
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise InvalidInputError(
+            f"confidence must be a probability in [0, 1]; got {array[row]:.6g} in row {row} ({int(outside.sum())} "
+            f"such rows). Turn logits into a confidence with a calibrator, for instance auxcal.Uncalibrated."
+        )
+    return array
+
+
+def as_correct(correct: ArrayLike, *, n_rows: int) -> Bools:
+    """Check `correct` and return it as booleans of shape (n,)."""
+    array = to_numpy(correct, "correct")
+    if array.shape != (n_rows,):
+        raise InvalidInputError(
+            f"correct must have one value for each of the {n_rows} confidences, shape ({n_rows},); got shape "
+            f"{array.shape}. It is prediction == y."
+        )
+    if array.dtype == np.bool_:
+        return array
+    if not (np.issubdtype(array.dtype, np.number) and np.isin(array, (0, 1)).all()):
+        raise InvalidInputError(
+            f"correct must hold booleans (or 0 and 1), True where prediction == y; got dtype {array.dtype}"
+            f"{'' if array.dtype.kind in 'OUS' else ' with other values'}. Compute it as logits.argmax(axis=1) == y."
+        )
+    return array.astype(np.bool_)
+
+
+def to_numpy(array: Any, name: str) -> NDArray[Any]:
+    """Return any array as NumPy, without a copy where none is needed; torch is recognised, never imported."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor):
+        array = array.detach().cpu().resolve_conj().resolve_neg()
+        array = array.float() if array.dtype == torch.bfloat16 else array
+        return np.asarray(array.numpy())
+    if hasattr(array, "toarray"):
+        raise InvalidInputError(
+            f"{name} must be a dense array; got a sparse {type(array).__name__} (sparse data was passed). "
+            f"Convert it with {name}.toarray()."
+        )
+    try:
+        return np.asarray(array)
+    except (ValueError, TypeError) as error:
+        raise InvalidInputError(
+            f"{name} must be an array of numbers with rows of one length; got {type(array).__name__}: {error}. "
+            f"Check for rows that are shorter than the others."
+        ) from error
+
+
+def _as_floats(values: ArrayLike, name: str) -> Floats:
+    array = to_numpy(values, name)
+    if array.dtype in (np.float32, np.float64):
+        return array
+    if np.iscomplexobj(array):
+        raise InvalidInputError(
+            f"{name} must be real numbers; got dtype {array.dtype}. Complex data not supported: take the real part."
+        )
+    wide = array.dtype.itemsize > 4 or array.dtype.kind not in "fV"  # bfloat16 and its kin are kind V
+    if array.dtype.kind in "US":
+        raise InvalidInputError(
+            f"{name} must be numbers; got strings (dtype {array.dtype}). Convert them with {name}.astype(float)."
+        )
+    try:
+        return array.astype(np.float64 if wide else np.float32)
+    except (ValueError, TypeError) as error:
+        raise InvalidInputError(
+            f"{name} must be numbers; got dtype {array.dtype}: {error}. "
+            f"An entry is not a number (argument must be a string or a number): convert it first."
+        ) from error
+
+
+def _check_finite(array: Floats, name: str, advice: str) -> None:
+    if np.isfinite(array).all():
+        return
+    bad = ~np.isfinite(array)
+    first = tuple(int(i) for i in np.argwhere(bad)[0])
+    rows = int(bad.reshape(len(array), -1).any(axis=1).sum())
+    raise InvalidInputError(
+        f"{name} must be finite; got {array[first]} (NaN or inf) at {list(first)} ({rows} such rows). {advice}"
+    )

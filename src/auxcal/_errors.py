@@ -1,0 +1,48 @@
+"""The errors and warnings of the library.
+
+Exception
+└── AuxcalError
+    ├── InvalidInputError      an argument can't be used (also a ValueError)
+    ├── NotFittedError         a calibrator was asked before it was fitted (also scikit-learn's)
+    ├── FileFormatError        a file can't be read as what it should be (also a ValueError)
+    └── ConformanceError       `auxcal.testing` found a broken promise (also an AssertionError)
+
+Warning
+└── AuxcalWarning
+    ├── ConvergenceWarning     a fit stopped early or sits at a bound (also scikit-learn's)
+    └── UndefinedMetricWarning a metric has no value on these rows, and is NaN (also scikit-learn's)
+"""
+
+from sklearn import exceptions as sklearn_exceptions
+
+
+class AuxcalError(Exception):
+    """Every error that the library raises on purpose."""
+
+
+class InvalidInputError(AuxcalError, ValueError):
+    """An argument can't be used; the message says what was expected, what came and what to do."""
+
+
+class NotFittedError(AuxcalError, sklearn_exceptions.NotFittedError):
+    """A calibrator was asked for a confidence before `fit`."""
+
+
+class FileFormatError(AuxcalError, ValueError):
+    """A file is truncated, foreign, changed by somebody else or written by a newer version."""
+
+
+class ConformanceError(AuxcalError, AssertionError):
+    """A calibrator or a metric breaks a promise that the library makes for it."""
+
+
+class AuxcalWarning(UserWarning):
+    """Every warning that the library gives."""
+
+
+class ConvergenceWarning(AuxcalWarning, sklearn_exceptions.ConvergenceWarning):
+    """A fit did not reach its optimum, or a parameter sits at its bound."""
+
+
+class UndefinedMetricWarning(AuxcalWarning, sklearn_exceptions.UndefinedMetricWarning):
+    """A metric has no value on the given rows and is returned as NaN."""

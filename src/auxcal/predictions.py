@@ -1,0 +1,138 @@
+"""The output of a target classifier on labelled samples: logits and true classes."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from auxcal._arrays import NO_CLASS, Bools, Floats, Ints, as_logits, as_y
+from auxcal._errors import AuxcalError, FileFormatError, InvalidInputError
+from auxcal._files import written_whole
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Logits of a target classifier and the true class of every sample.
+
+    Parameters
+    ----------
+    logits : array of shape (n, K)
+        The raw scores of the classifier. Log-probabilities are fine, probabilities are not.
+    y : array of shape (n,)
+        The true class, 0..K-1, or `NO_CLASS` = -1 where none of the classes is right.
+
+    Examples
+    --------
+    >>> from auxcal import NO_CLASS, Predictions
+    >>> part = Predictions(logits=[[2.0, 0.1], [0.3, 0.9], [1.5, 0.2]], y=[0, 0, NO_CLASS])
+    >>> part.prediction
+    array([0, 1, 0])
+    >>> part.correct
+    array([ True, False, False])
+    """
+
+    logits: Floats
+    y: Ints
+
+    def __init__(self, logits: ArrayLike, y: ArrayLike) -> None:
+        checked = as_logits(logits)
+        object.__setattr__(self, "logits", checked)
+        object.__setattr__(self, "y", as_y(y, n_rows=checked.shape[0], n_classes=checked.shape[1]))
+
+    @property
+    def n_classes(self) -> int:
+        """K, the number of the target classifier's classes."""
+        return int(self.logits.shape[1])
+
+    @cached_property
+    def prediction(self) -> Ints:
+        """The class with the largest logit, the first of equals."""
+        return self.logits.argmax(axis=1)
+
+    @cached_property
+    def correct(self) -> Bools:
+        """Whether the prediction is the true class; never for `NO_CLASS`."""
+        return self.prediction == self.y
+
+    @cached_property
+    def w(self) -> Ints:
+        """The paper's extended label: y where the prediction is correct, else K, the auxiliary class."""
+        return np.where(self.correct, self.y, self.n_classes)
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def __repr__(self) -> str:
+        no_class = int((self.y == NO_CLASS).sum())
+        return (
+            f"Predictions(n={len(self)}, K={self.n_classes}, accuracy={self.correct.mean():.3f}, no_class={no_class})"
+        )
+
+    def take(self, rows: Ints | Bools | slice) -> Predictions:
+        """Return the given rows as new `Predictions`."""
+        return Predictions(self.logits[rows], self.y[rows])
+
+    def with_class(self) -> Predictions | None:
+        """Return the rows whose true class is one of the K classes, or None where there are none."""
+        known = self.y != NO_CLASS
+        if known.all():
+            return self
+        return self.take(known) if known.any() else None
+
+    def split(self, *sizes: int, random_state: int | None = None) -> tuple[Predictions, ...]:
+        """Draw disjoint random parts of the given sizes, the paper's fit, select and test part.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from auxcal import Predictions
+        >>> whole = Predictions(np.eye(10), np.arange(10))
+        >>> [len(part) for part in whole.split(6, 1, 3, random_state=0)]
+        [6, 1, 3]
+        """
+        if not sizes or any(size < 1 for size in sizes) or sum(sizes) > len(self):
+            raise InvalidInputError(
+                f"sizes must be whole numbers of at least 1 that add up to at most the {len(self)} rows; got {sizes} "
+                f"(sum {sum(sizes)}). Ask for smaller parts."
+            )
+        order = np.random.default_rng(random_state).permutation(len(self))
+        ends = np.cumsum(sizes)
+        return tuple(self.take(order[end - size : end]) for size, end in zip(sizes, ends, strict=True))
+
+    def split_stratified(self, share: float, random_state: int | None = None) -> tuple[Predictions, Predictions]:
+        """Set a share aside in which every class, and the misclassified, has its share too."""
+        order = np.random.default_rng(random_state).permutation(len(self))
+        order = order[np.argsort(self.w[order], kind="stable")]
+        # Systematic sampling along the sorted labels: every label gets its share to within one row.
+        aside = np.floor(np.arange(1, len(self) + 1) * share + 0.5) > np.floor(np.arange(len(self)) * share + 0.5)
+        return self.take(np.sort(order[~aside])), self.take(np.sort(order[aside]))
+
+    def save(self, path: str | os.PathLike[str], *, half: bool = False) -> None:
+        """Write a bundle, an `.npz` file with `logits` and `y`; `half` stores the logits as float16."""
+        path = Path(path)
+        if path.suffix != ".npz":
+            raise InvalidInputError(f"a bundle is an .npz file; got {path.name!r}. Save it as {path.stem}.npz.")
+        logits = self.logits.astype(np.float16) if half else self.logits
+        if not np.isfinite(logits).all():
+            raise InvalidInputError("these logits do not fit into float16 (beyond 65504). Save them with half=False.")
+        with written_whole(path) as temporary, temporary.open("wb") as file:
+            np.savez_compressed(file, logits=logits, y=self.y.astype(np.int32))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Predictions:
+        """Read a bundle that `save` or `numpy.savez(path, logits=..., y=...)` wrote."""
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                return cls(arrays["logits"], arrays["y"])
+        except (FileNotFoundError, AuxcalError):
+            raise
+        except Exception as error:  # a damaged file can make the zip, zlib and NumPy readers raise nearly anything
+            raise FileFormatError(
+                f"{path}: expected a bundle, an .npz file with the arrays 'logits' and 'y'; reading it failed with "
+                f"{type(error).__name__}: {error}. Write one with numpy.savez(path, logits=logits, y=y)."
+            ) from error
