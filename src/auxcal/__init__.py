@@ -1,29 +1,94 @@
-"""auxcal: an honest probability that your classifier is right."""
+"""auxcal: an honest probability that your classifier is right, where it meets data it was not trained on.
 
+>>> import auxcal
+>>> logits = [[4.0, 0.0, 1.0], [3.0, 2.5, 0.0], [0.0, 5.0, 1.0], [2.0, 0.0, 1.9]] * 50
+>>> y = [0, 1, 1, auxcal.NO_CLASS] * 50
+>>> calibrator = auxcal.PlattScaling().fit(logits, y)
+>>> calibrator.predict_confidence([[4.0, 0.0, 1.0], [2.0, 0.0, 1.9]]).round(1)
+array([1., 0.])
+"""
+
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from auxcal._arrays import NO_CLASS as NO_CLASS
+    from auxcal._errors import AuxcalError as AuxcalError
+    from auxcal._errors import AuxcalWarning as AuxcalWarning
+    from auxcal._errors import ConformanceError as ConformanceError
+    from auxcal._errors import ConvergenceWarning as ConvergenceWarning
+    from auxcal._errors import FileFormatError as FileFormatError
+    from auxcal._errors import InvalidInputError as InvalidInputError
+    from auxcal._errors import NotFittedError as NotFittedError
+    from auxcal._errors import UndefinedMetricWarning as UndefinedMetricWarning
+    from auxcal.calibrators import CALIBRATORS as CALIBRATORS
+    from auxcal.calibrators import CCAC as CCAC
+    from auxcal.calibrators import BetaCalibration as BetaCalibration
+    from auxcal.calibrators import Calibrator as Calibrator
+    from auxcal.calibrators import Dirichlet as Dirichlet
+    from auxcal.calibrators import DistributionCalibrator as DistributionCalibrator
+    from auxcal.calibrators import EnsembleTemperatureScaling as EnsembleTemperatureScaling
+    from auxcal.calibrators import HistogramBinning as HistogramBinning
+    from auxcal.calibrators import IsotonicCalibration as IsotonicCalibration
+    from auxcal.calibrators import MatrixScaling as MatrixScaling
+    from auxcal.calibrators import PlattScaling as PlattScaling
+    from auxcal.calibrators import ProbaCalibrator as ProbaCalibrator
+    from auxcal.calibrators import ScalingBinning as ScalingBinning
+    from auxcal.calibrators import SimplifiedCCAC as SimplifiedCCAC
+    from auxcal.calibrators import TemperatureScaling as TemperatureScaling
+    from auxcal.calibrators import Uncalibrated as Uncalibrated
+    from auxcal.calibrators import VectorScaling as VectorScaling
+    from auxcal.metrics import METRICS as METRICS
+    from auxcal.metrics import evaluate as evaluate
+    from auxcal.persistence import load as load
+    from auxcal.persistence import save as save
     from auxcal.predictions import Predictions as Predictions
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AuxcalError": "auxcal._errors",
+    "AuxcalWarning": "auxcal._errors",
+    "BetaCalibration": "auxcal.calibrators",
+    "CALIBRATORS": "auxcal.calibrators",
+    "CCAC": "auxcal.calibrators",
+    "Calibrator": "auxcal.calibrators",
+    "ConformanceError": "auxcal._errors",
+    "ConvergenceWarning": "auxcal._errors",
+    "Dirichlet": "auxcal.calibrators",
+    "DistributionCalibrator": "auxcal.calibrators",
+    "EnsembleTemperatureScaling": "auxcal.calibrators",
+    "FileFormatError": "auxcal._errors",
+    "HistogramBinning": "auxcal.calibrators",
+    "InvalidInputError": "auxcal._errors",
+    "IsotonicCalibration": "auxcal.calibrators",
+    "METRICS": "auxcal.metrics",
+    "MatrixScaling": "auxcal.calibrators",
     "NO_CLASS": "auxcal._arrays",
+    "NotFittedError": "auxcal._errors",
+    "PlattScaling": "auxcal.calibrators",
     "Predictions": "auxcal.predictions",
+    "ProbaCalibrator": "auxcal.calibrators",
+    "ScalingBinning": "auxcal.calibrators",
+    "SimplifiedCCAC": "auxcal.calibrators",
+    "TemperatureScaling": "auxcal.calibrators",
+    "Uncalibrated": "auxcal.calibrators",
+    "UndefinedMetricWarning": "auxcal._errors",
+    "VectorScaling": "auxcal.calibrators",
+    "evaluate": "auxcal.metrics",
+    "load": "auxcal.persistence",
+    "save": "auxcal.persistence",
 }
 
-__all__ = sorted(_HOMES)  # noqa: PLE0605
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that `import auxcal` stays fast."""
-    from importlib import import_module
-
+    """Import a public name when it is first used, so that `import auxcal` costs next to nothing."""
     if name not in _HOMES:
-        raise AttributeError(f"module 'auxcal' has no attribute {name!r}")
+        raise AttributeError(f"module 'auxcal' has no attribute {name!r}; its public names are {', '.join(__all__)}")
     return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted(__all__)

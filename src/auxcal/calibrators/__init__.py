@@ -1,0 +1,53 @@
+"""Calibrators: one file for each method, and CALIBRATORS, the one list of them."""
+
+from auxcal.calibrators._base import Calibrator, DistributionCalibrator, ProbaCalibrator
+from auxcal.calibrators.beta_calibration import BetaCalibration
+from auxcal.calibrators.ccac import CCAC
+from auxcal.calibrators.dirichlet import Dirichlet
+from auxcal.calibrators.ensemble_temperature_scaling import EnsembleTemperatureScaling
+from auxcal.calibrators.histogram_binning import HistogramBinning
+from auxcal.calibrators.isotonic_calibration import IsotonicCalibration
+from auxcal.calibrators.matrix_scaling import MatrixScaling
+from auxcal.calibrators.platt_scaling import PlattScaling
+from auxcal.calibrators.scaling_binning import ScalingBinning
+from auxcal.calibrators.simplified_ccac import SimplifiedCCAC
+from auxcal.calibrators.temperature_scaling import TemperatureScaling
+from auxcal.calibrators.uncalibrated import Uncalibrated
+from auxcal.calibrators.vector_scaling import VectorScaling
+
+CALIBRATORS: dict[str, type[Calibrator]] = {
+    "uncalibrated": Uncalibrated,
+    "temperature": TemperatureScaling,
+    "scaling-binning": ScalingBinning,
+    "dirichlet": Dirichlet,
+    "ccac": CCAC,
+    "ccac-s": SimplifiedCCAC,
+    "ensemble-temperature": EnsembleTemperatureScaling,
+    "vector": VectorScaling,
+    "matrix": MatrixScaling,
+    "platt": PlattScaling,
+    "beta": BetaCalibration,
+    "histogram": HistogramBinning,
+    "isotonic": IsotonicCalibration,
+}
+"""The one list of calibrators; the first six are those of the paper's tables."""
+
+__all__ = [
+    "CALIBRATORS",
+    "CCAC",
+    "BetaCalibration",
+    "Calibrator",
+    "Dirichlet",
+    "DistributionCalibrator",
+    "EnsembleTemperatureScaling",
+    "HistogramBinning",
+    "IsotonicCalibration",
+    "MatrixScaling",
+    "PlattScaling",
+    "ProbaCalibrator",
+    "ScalingBinning",
+    "SimplifiedCCAC",
+    "TemperatureScaling",
+    "Uncalibrated",
+    "VectorScaling",
+]

@@ -1,0 +1,203 @@
+"""What CCAC and CCAC-S share: settings, selection and the confidence from μ."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from auxcal._arrays import Floats
+from auxcal._errors import InvalidInputError
+from auxcal.calibrators._base import ProbaCalibrator, at_prediction
+from auxcal.calibrators._selection import SelectBy, as_candidates, select_score
+from auxcal.calibrators._softmax import softmax
+from auxcal.predictions import Predictions
+from auxcal.training.recipes import FAST, Recipe
+
+Mean = Literal["wrong", "right"]
+RecipeName = Literal["fast", "paper"]
+
+MEANS: dict[str, Callable[[Floats, Floats], Floats]] = {
+    "wrong": lambda at_prediction, auxiliary: 1 - np.sqrt((1 - at_prediction) * auxiliary),
+    "right": lambda at_prediction, auxiliary: np.sqrt(at_prediction * (1 - auxiliary)),
+}
+"""Equation 3: the geometric mean of both probabilities of being wrong, or of both of being right."""
+
+
+class Architecture(NamedTuple):
+    """What the paper uses for a number of classes: the hidden layers, and how long and how fast they are trained."""
+
+    hidden_sizes: tuple[int, ...]
+    epochs: int
+    learning_rate: float
+
+
+class Setting(NamedTuple):
+    """One point of the grid of loss weights."""
+
+    lambda1: float
+    lambda2: float
+
+
+class Network(NamedTuple):
+    """A trained network as NumPy; `temperature` is that of the K logits, if the method has one."""
+
+    weights: tuple[Floats, ...]
+    biases: tuple[Floats, ...]
+    temperature: float | None = None
+
+    def proba(self, logits: Floats) -> Floats:
+        """Return μ, the distribution over the K classes and the auxiliary class."""
+        z = logits.astype(np.float32, copy=False)
+        out = forward(self.weights, self.biases, z)
+        if self.temperature is not None:
+            out = np.concatenate([z / np.float32(self.temperature), out], axis=1)
+        return softmax(out).astype(logits.dtype, copy=False)
+
+
+class AuxiliaryClassCalibrator(ProbaCalibrator):
+    """Learns μ over K + 1 classes, where the auxiliary class K means that the prediction is wrong.
+
+    A method supplies `_train`, which gives a trained network for every setting of the grid, and `paper`, what the paper
+    uses for each number of classes.
+    """
+
+    paper: ClassVar[dict[int, Architecture]]
+
+    def __init__(
+        self,
+        hidden_sizes: Sequence[int] | None = None,
+        lambda1: float | Sequence[float] = (0.0, 0.5),
+        lambda2: float | Sequence[float] = (0.7, 0.85, 1.0, 1.15, 1.3, 1.5),
+        mean: Mean | Sequence[Mean] = ("wrong", "right"),
+        select_by: SelectBy = "ece",
+        recipe: RecipeName = "fast",
+        random_state: int | None = None,
+    ) -> None:
+        self.hidden_sizes = hidden_sizes
+        self.lambda1 = lambda1
+        self.lambda2 = lambda2
+        self.mean = mean
+        self.select_by = select_by
+        self.recipe = recipe
+        self.random_state = random_state
+
+    @abstractmethod
+    def _train(self, data: Predictions, settings: list[Setting]) -> list[Network]: ...
+
+    def _architecture(self, n_classes: int) -> Architecture:
+        """Return the paper's choice for the nearest number of classes, with the user's hidden sizes if given."""
+        nearest = min(self.paper, key=lambda k: abs(np.log(k / n_classes)))
+        if self.hidden_sizes is None:
+            return self.paper[nearest]
+        sizes = tuple(self.hidden_sizes) if np.iterable(self.hidden_sizes) else (self.hidden_sizes,)
+        if not all(isinstance(size, int | np.integer) and size > 0 for size in sizes):
+            raise InvalidInputError(
+                f"hidden_sizes must be whole numbers above 0, one for each hidden layer, or () for none; got "
+                f"{self.hidden_sizes!r}."
+            )
+        return self.paper[nearest]._replace(hidden_sizes=tuple(int(size) for size in sizes))
+
+    def _recipe(self, n_classes: int) -> Recipe:
+        if self.recipe == "fast":
+            return FAST
+        if self.recipe == "paper":
+            _, epochs, learning_rate = self._architecture(n_classes)
+            return Recipe(epochs=epochs, batch_size=32, learning_rate=learning_rate)
+        raise InvalidInputError(f"recipe must be 'fast' or 'paper'; got {self.recipe!r}.")
+
+    def _settings(self) -> list[Setting]:
+        pairs = product(as_candidates(self.lambda1, "lambda1"), as_candidates(self.lambda2, "lambda2"))
+        return [Setting(*pair) for pair in pairs]
+
+    def _means(self) -> tuple[str, ...]:
+        means = (self.mean,) if isinstance(self.mean, str) else tuple(self.mean)
+        if not means or set(means) - set(MEANS):
+            raise InvalidInputError(
+                f"mean must be 'wrong' or 'right', which fixes it, or a sequence of them to choose from; got {self.mean!r}."
+            )
+        return means
+
+    def _searches(self, n_classes: int) -> bool:
+        return len(self._settings()) * len(self._means()) > 1
+
+    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+        settings = self._settings()
+        self._choose(settings, self._train(data, settings), select)
+        return None
+
+    def _choose(self, settings: list[Setting], networks: list[Network], select: Predictions | None) -> None:
+        """Keep the network and the mean that do best on the select part."""
+        candidates = []
+        for (setting, network), mean in product(zip(settings, networks, strict=True), self._means()):
+            score = np.nan
+            if select is not None:
+                score = select_score(self.select_by, _combine(network, mean, select.logits), select)
+            candidates.append((setting, network, mean, score))
+        scores = np.array([score for *_, score in candidates])
+        setting, network, self.mean_, _ = candidates[0 if select is None else int(scores.argmin())]
+        self.lambda1_, self.lambda2_ = setting
+        self.weights_, self.biases_, temperature = network
+        if temperature is not None:
+            self.temperature_ = temperature
+        self.candidates_ = {
+            "lambda1": np.array([setting.lambda1 for setting, *_ in candidates]),
+            "lambda2": np.array([setting.lambda2 for setting, *_ in candidates]),
+            "mean": tuple(mean for _, _, mean, _ in candidates),
+            "score": scores,
+        }
+
+    def _network(self) -> Network:
+        return Network(self.weights_, self.biases_, getattr(self, "temperature_", None))
+
+    def _proba(self, logits: Floats) -> Floats:
+        return self._network().proba(logits)
+
+    def _confidence(self, logits: Floats) -> Floats:
+        return _combine(self._network(), self.mean_, logits)
+
+
+def forward(weights: tuple[Floats, ...], biases: tuple[Floats, ...], x: Floats) -> Floats:
+    """Return the outputs of a fully connected network with ReLU between its layers."""
+    for layer, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
+        x = x @ weight
+        x += bias
+        if layer < len(weights) - 1:
+            np.maximum(x, 0, out=x)
+    return x
+
+
+def _combine(network: Network, mean: str, logits: Floats) -> Floats:
+    mu = network.proba(logits)
+    return MEANS[mean](at_prediction(mu, logits), mu[:, -1])
+
+
+class Standardised(NamedTuple):
+    """Inputs with mean 0 and deviation 1 in every column, and the way back to raw ones."""
+
+    values: Floats
+    centre: Floats
+    scale: Floats
+
+    def fold(
+        self, weights: tuple[Floats, ...], biases: tuple[Floats, ...]
+    ) -> tuple[tuple[Floats, ...], tuple[Floats, ...]]:
+        """Return the layers for raw inputs, given those for standardised ones."""
+        weight, bias = weights[0].astype(np.float64) / self.scale[:, None], biases[0]
+        bias = bias - self.centre @ weight
+        return (weight.astype(np.float32), *weights[1:]), (bias.astype(np.float32), *biases[1:])
+
+    def unfold(self, weight: Floats, bias: Floats) -> tuple[Floats, Floats]:
+        """Return a layer for standardised inputs, given that for raw ones."""
+        wide = weight.astype(np.float64)
+        return (wide * self.scale[:, None]).astype(np.float32), (bias + self.centre @ wide).astype(np.float32)
+
+
+def standardised(x: Floats) -> Standardised:
+    """Standardise the columns; one that does not vary stays as it is, around 0."""
+    centre, scale = x.mean(axis=0, dtype=np.float64), x.std(axis=0, dtype=np.float64)
+    scale[scale == 0] = 1
+    return Standardised(((x - centre) / scale).astype(np.float32), centre, scale)

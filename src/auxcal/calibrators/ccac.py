@@ -1,0 +1,89 @@
+"""CCAC: confidence calibration with an auxiliary class."""
+
+import numpy as np
+
+from auxcal.calibrators._auxiliary import (
+    Architecture,
+    AuxiliaryClassCalibrator,
+    Network,
+    Setting,
+    standardised,
+)
+from auxcal.predictions import Predictions
+
+
+class CCAC(AuxiliaryClassCalibrator):
+    """CCAC: a small network maps the K logits to K + 1 classes, the last of which means "misclassified".
+
+    The network learns the label w, which is y where the prediction is correct and the auxiliary class where it is not
+    (always so for `NO_CLASS`), by the loss of equation 2,
+
+        L = − Σ_{k≤K} w_k log μ_k − λ1 (1 − w_{K+1}) log(1 − μ_{K+1}) − λ2 w_{K+1} log μ_{K+1}.
+
+    The confidence is a geometric mean of μ_ŷ and 1 − μ_{K+1} (equation 3). All settings of λ1 and λ2 are trained at once.
+
+    Parameters
+    ----------
+    hidden_sizes : sequence of int, optional
+        The hidden layers of the network; `()` for none. By default the paper's for the nearest number of classes:
+        (10, 10) for 8, (50, 20) for 10, (20,) for 18 and (100,) for 100 and beyond.
+    lambda1 : float or sequence of float
+        λ1 ≥ 0 of equation 2, which keeps correct samples away from the auxiliary class. A sequence is searched on the
+        select part, a number is fixed.
+    lambda2 : float or sequence of float
+        λ2 ≥ 0 of equation 2, the weight of the misclassified samples; likewise.
+    mean : {"wrong", "right"} or a sequence of them
+        Which geometric mean of equation 3 gives the confidence: "wrong" is 1 − √((1 − μ_ŷ) μ_{K+1}), "right" is
+        √(μ_ŷ (1 − μ_{K+1})). A sequence is searched.
+    select_by : {"ece", "brier", "nll"}
+        The score on the select part that the search makes least.
+    recipe : {"fast", "paper"}
+        How the network is trained: "paper" is Adam with the paper's epochs and learning rate in batches of 32, "fast" a
+        schedule that gets there in a fraction of the time.
+    random_state : int or None
+        The source of the first weights, of the order of the rows, and of the select part where none is given.
+
+    Attributes
+    ----------
+    weights_, biases_ : tuples of arrays
+        The layers of the network.
+    lambda1_, lambda2_, mean_
+        What was chosen.
+    candidates_ : dict of str to array
+        Every λ1, λ2 and mean that was tried, with its score on the select part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal import CCAC, NO_CLASS
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(3, size=2000)
+    >>> logits = 3 * np.eye(3)[y] + rng.normal(size=(2000, 3))
+    >>> logits[1000:] = rng.normal(size=(1000, 3)) + [4, 4, 4]  # samples of no class give other logits
+    >>> y[1000:] = NO_CLASS
+    >>> calibrator = CCAC(lambda1=0, lambda2=1, random_state=0).fit(logits, y)
+    >>> calibrator.predict_confidence([[3.5, 0.0, 0.0], [6.5, 3.5, 3.5]]).round(1)
+    array([1., 0.])
+    >>> calibrator.predict_proba([[3.5, 0.0, 0.0], [6.5, 3.5, 3.5]]).shape
+    (2, 4)
+    """
+
+    abbreviation = "CCAC"
+    reference = "Shao et al., 2020"
+    paper = {  # noqa: RUF012
+        8: Architecture((10, 10), 1500, 2e-3),
+        10: Architecture((50, 20), 1000, 1e-3),
+        18: Architecture((20,), 2000, 1e-4),
+        100: Architecture((100,), 1000, 1e-3),
+    }
+
+    def _train(self, data: Predictions, settings: list[Setting]) -> list[Network]:
+        from auxcal.training.auxiliary_class import Problem, train_networks
+        from auxcal.training.networks import GridNetwork
+
+        rng = np.random.default_rng(self.random_state)
+        k = data.n_classes
+        x = standardised(data.logits)
+        start = GridNetwork.initialised((k, *self._architecture(k).hidden_sizes, k + 1), len(settings), rng)
+        trained = train_networks(Problem(x.values, data.w), settings, start, self._recipe(k), rng)
+        return [Network(*x.fold(layers.weights, layers.biases)) for layers in trained]

@@ -1,0 +1,111 @@
+"""Dirichlet calibration with ODIR regularisation."""
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+
+from auxcal._arrays import Floats
+from auxcal.calibrators._base import DistributionCalibrator, at_prediction
+from auxcal.calibrators._linear import LinearMap, Penalty, fit_full
+from auxcal.calibrators._selection import SelectBy, as_candidates, select_score
+from auxcal.calibrators._softmax import log_softmax, softmax
+from auxcal.predictions import Predictions
+
+
+class Dirichlet(DistributionCalibrator):
+    """Dirichlet calibration: softmax(W log p + b) with ODIR regularisation.
+
+    The loss is the negative log-likelihood + λ · mean of the squared off-diagonal weights + μ · mean of the squared
+    biases. Rows with `NO_CLASS` are left out of the fit; in the select part they count as wrong.
+
+    Parameters
+    ----------
+    off_diagonal : float or sequence of float
+        λ. A sequence is searched on the select part, a number is fixed.
+    intercept : float or sequence of float
+        μ, likewise.
+    select_by : {"ece", "brier", "nll"}
+        The score that the search makes least.
+    random_state : int or None
+        How the select part is drawn where none is given.
+
+    Attributes
+    ----------
+    weight_ : array of shape (K, K)
+        W.
+    bias_ : array of shape (K,)
+        b.
+    off_diagonal_, intercept_ : float
+        The λ and μ that were chosen.
+    candidates_ : dict of str to array
+        Every λ, μ and its score on the select part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal import Dirichlet
+    >>> rng = np.random.default_rng(0)
+    >>> logits = rng.normal(size=(3000, 3))
+    >>> y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    >>> calibrator = Dirichlet(random_state=0).fit(2 * logits, y)
+    >>> np.diagonal(calibrator.weight_).round(1)
+    array([0.5, 0.5, 0.5])
+    """
+
+    abbreviation = "Dirichlet"
+    reference = "Kull et al., NeurIPS 2019"
+
+    def __init__(
+        self,
+        off_diagonal: float | Sequence[float] = (1e-3, 1e-1, 1e1),
+        intercept: float | Sequence[float] = (1e-3, 1e-1, 1e1),
+        select_by: SelectBy = "ece",
+        random_state: int | None = None,
+    ) -> None:
+        self.off_diagonal = off_diagonal
+        self.intercept = intercept
+        self.select_by = select_by
+        self.random_state = random_state
+
+    def _grid(self) -> list[Penalty]:
+        strengths = (
+            as_candidates(self.off_diagonal, "off_diagonal"),
+            as_candidates(self.intercept, "intercept"),
+        )
+        # From strong to weak, so that each fit starts near its optimum, at the one before.
+        return [Penalty(*pair) for pair in sorted(product(*strengths), reverse=True)]
+
+    def _searches(self, n_classes: int) -> bool:
+        return len(self._grid()) > 1
+
+    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+        grid, known = self._grid(), data.with_class()
+        k = data.n_classes
+        found = LinearMap(np.eye(k), np.zeros(k), np.nan, "no row has a class (all are NO_CLASS); nothing was fitted.")
+        fits = []
+        for penalty in grid:
+            if known is not None:
+                found = fit_full(log_softmax(known.logits.astype(np.float64)), known.y, found, penalty)
+            fits.append(found)
+        scores = np.array([np.nan if select is None else self._score(fit, select) for fit in fits])
+        best = 0 if select is None else int(scores.argmin())
+        self.weight_, self.bias_ = fits[best].weight, fits[best].bias
+        self.off_diagonal_, self.intercept_ = grid[best].off_diagonal, grid[best].intercept
+        self.candidates_ = {
+            "off_diagonal": np.array([penalty.off_diagonal for penalty in grid]),
+            "intercept": np.array([penalty.intercept for penalty in grid]),
+            "score": scores,
+        }
+        return fits[best].problem
+
+    def _score(self, fit: LinearMap, select: Predictions) -> float:
+        confidence = at_prediction(_apply(fit.weight, fit.bias, select.logits), select.logits)
+        return select_score(self.select_by, confidence, select)
+
+    def _proba(self, logits: Floats) -> Floats:
+        return _apply(self.weight_, self.bias_, logits)
+
+
+def _apply(weight: Floats, bias: Floats, logits: Floats) -> Floats:
+    return softmax(log_softmax(logits) @ weight.T.astype(logits.dtype) + bias.astype(logits.dtype))

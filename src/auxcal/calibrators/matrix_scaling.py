@@ -1,0 +1,63 @@
+"""Matrix scaling (MS): a linear map of the logits."""
+
+import numpy as np
+
+from auxcal._arrays import Floats
+from auxcal.calibrators._base import DistributionCalibrator
+from auxcal.calibrators._linear import LinearMap, Penalty, fit_full
+from auxcal.calibrators._softmax import softmax
+from auxcal.calibrators.temperature_scaling import fit_temperature
+from auxcal.predictions import Predictions
+
+
+class MatrixScaling(DistributionCalibrator):
+    """Matrix scaling (MS): softmax(W z + b) of least negative log-likelihood.
+
+    With K (K + 1) numbers it needs many labels: with a penalty it needs fewer. Rows with `NO_CLASS` are left out of
+    the fit.
+
+    Parameters
+    ----------
+    off_diagonal : float
+        λ, the strength of the penalty on the mean squared off-diagonal weight.
+    intercept : float
+        μ, the strength of the penalty on the mean squared bias.
+
+    Attributes
+    ----------
+    weight_ : array of shape (K, K)
+        W.
+    bias_ : array of shape (K,)
+        b.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal import MatrixScaling
+    >>> rng = np.random.default_rng(0)
+    >>> logits = rng.normal(size=(5000, 3))
+    >>> y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    >>> swapped = MatrixScaling().fit(logits[:, [1, 0, 2]], y)  # two columns in the wrong order
+    >>> swapped.weight_.argmax(axis=1)
+    array([1, 0, 2])
+    """
+
+    abbreviation = "MS"
+    reference = "Guo et al., ICML 2017"
+
+    def __init__(self, off_diagonal: float = 0.0, intercept: float = 0.0) -> None:
+        self.off_diagonal = off_diagonal
+        self.intercept = intercept
+
+    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+        temperature, problem = fit_temperature(data)
+        found = LinearMap(np.eye(data.n_classes) / temperature, np.zeros(data.n_classes), np.nan, problem)
+        known = data.with_class()
+        if known is not None:
+            penalty = Penalty(self.off_diagonal, self.intercept)
+            found = fit_full(known.logits.astype(np.float64), known.y, found, penalty)
+        self.weight_, self.bias_ = found.weight, found.bias
+        return found.problem
+
+    def _proba(self, logits: Floats) -> Floats:
+        return softmax(logits @ self.weight_.T.astype(logits.dtype) + self.bias_.astype(logits.dtype))

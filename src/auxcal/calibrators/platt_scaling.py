@@ -1,0 +1,46 @@
+"""Platt scaling: a logistic map of the log-odds."""
+
+import numpy as np
+from scipy.special import expit
+
+from auxcal._arrays import Bools, Floats, Ints
+from auxcal.calibrators._binary import BinaryCalibrator, Scheme
+from auxcal.calibrators._logistic import fit_logistic, unconverged
+
+
+class PlattScaling(BinaryCalibrator):
+    """Platt scaling: σ(a s + b) of the log-odds s of the predicted class's probability.
+
+    Parameters
+    ----------
+    scheme : {"top-label", "per-class"}
+        One map for all predictions, or one for each class.
+
+    Attributes
+    ----------
+    coefficients_ : array of shape (m, 2)
+        a and b of each map.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal import PlattScaling
+    >>> logits = np.array([[0.0, 3.0], [0.0, 3.0], [0.0, 3.0], [0.0, -1.0]] * 50)
+    >>> y = np.array([1, 1, 0, 1] * 50)
+    >>> PlattScaling().fit(logits, y).predict_confidence([[0.0, 3.0], [0.0, -1.0]]).round(2)
+    array([0.66, 0.01])
+    """
+
+    abbreviation = "Platt"
+    reference = "Platt, 1999"
+
+    def __init__(self, scheme: Scheme = "top-label") -> None:
+        self.scheme = scheme
+
+    def _fit_maps(self, scores: Floats, hits: Bools) -> str | None:
+        self.coefficients_, converged = fit_logistic(scores[:, :, None], hits)
+        return unconverged(converged)
+
+    def _apply_maps(self, scores: Floats, maps: Ints) -> Floats:
+        slope, intercept = self.coefficients_[maps].T
+        return np.asarray(expit(slope * scores + intercept))

@@ -1,0 +1,156 @@
+"""CCAC-S: a temperature for the K logits, a network for the auxiliary one; and CCAC-T, its transfer."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+
+from auxcal._arrays import Floats
+from auxcal.calibrators._auxiliary import (
+    Architecture,
+    AuxiliaryClassCalibrator,
+    Network,
+    Setting,
+    forward,
+    standardised,
+)
+from auxcal.predictions import Predictions
+from auxcal.training.recipes import TRANSFER
+
+TRANSFER_SELECT_SHARE = 0.4
+"""The share of the rows that `transfer` sets aside for its choice where no select part is given, near the paper's."""
+
+
+class SimplifiedCCAC(AuxiliaryClassCalibrator):
+    """CCAC-S: a temperature T for the K logits and a small network for the auxiliary one.
+
+    μ = softmax([z / T, f(z)]), where the network f has one output. Loss, confidence and search are those of `CCAC`.
+    With `transfer` (CCAC-T) a fitted one is carried over to another shift with a few hundred labels.
+
+    Parameters
+    ----------
+    hidden_sizes : sequence of int, optional
+        The hidden layers of the network; `()` for none. By default the paper's for the nearest number of classes:
+        (20,) for 8, (50, 20) for 10, (20,) for 18, (100,) for 100 and () for 1000.
+    lambda1 : float or sequence of float
+        λ1 ≥ 0 of equation 2, which keeps correct samples away from the auxiliary class. A sequence is searched on the
+        select part, a number is fixed.
+    lambda2 : float or sequence of float
+        λ2 ≥ 0 of equation 2, the weight of the misclassified samples; likewise.
+    mean : {"wrong", "right"} or a sequence of them
+        Which geometric mean of equation 3 gives the confidence: "wrong" is 1 − √((1 − μ_ŷ) μ_{K+1}), "right" is
+        √(μ_ŷ (1 − μ_{K+1})). A sequence is searched.
+    select_by : {"ece", "brier", "nll"}
+        The score on the select part that the search makes least.
+    recipe : {"fast", "paper"}
+        How the network is trained: "paper" is Adam with the paper's epochs and learning rate in batches of 32, "fast" a
+        schedule that gets there in a fraction of the time.
+    random_state : int or None
+        The source of the first weights, of the order of the rows, and of the select part where none is given.
+
+    Attributes
+    ----------
+    weights_, biases_ : tuples of arrays
+        The layers of the network.
+    lambda1_, lambda2_, mean_
+        What was chosen.
+    candidates_ : dict of str to array
+        Every λ1, λ2 and mean that was tried, with its score on the select part.
+    temperature_ : float
+        T.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal import SimplifiedCCAC
+    >>> rng = np.random.default_rng(0)
+    >>> logits = rng.normal(size=(2000, 3), scale=3)
+    >>> y = (logits / 2 + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    >>> calibrator = SimplifiedCCAC(lambda1=0, lambda2=1, random_state=0).fit(logits, y)
+    >>> calibrator.predict_proba(logits).shape
+    (2000, 4)
+    >>> here = calibrator.transfer(logits[:300] + [0, 0, 1], y[:300])
+    >>> here.temperature_ != calibrator.temperature_
+    True
+    """
+
+    abbreviation = "CCAC-S"
+    reference = "Shao et al., 2020"
+    paper = {  # noqa: RUF012
+        8: Architecture((20,), 1500, 5e-3),
+        10: Architecture((50, 20), 1000, 1e-3),
+        18: Architecture((20,), 1000, 1e-3),
+        100: Architecture((100,), 1000, 1e-3),
+        1000: Architecture((), 1000, 1e-4),
+    }
+
+    def _train(self, data: Predictions, settings: list[Setting]) -> list[Network]:
+        from auxcal.training.auxiliary_class import Problem, train_networks
+        from auxcal.training.networks import GridNetwork
+
+        rng = np.random.default_rng(self.random_state)
+        k = data.n_classes
+        x = standardised(data.logits)
+        start = GridNetwork.initialised((k, *self._architecture(k).hidden_sizes, 1), len(settings), rng)
+        problem = Problem(x.values, data.w, data.logits)
+        trained = train_networks(problem, settings, start, self._recipe(k), rng, _spread(data.logits))
+        return [Network(*x.fold(layers.weights, layers.biases), layers.temperature) for layers in trained]
+
+    def transfer(self, logits: ArrayLike, y: ArrayLike, select: tuple[ArrayLike, ArrayLike] | None = None) -> Self:
+        """Carry the fitted calibrator over to another shift with a few hundred labels (CCAC-T).
+
+        Only the temperature and the last layer move, from where they are; the layers before stay as they were learned.
+        λ1, λ2 and the mean are chosen anew. Without hidden layers the last layer is all there is.
+
+        Parameters
+        ----------
+        logits : array of shape (n, K)
+            The raw scores of the same target classifier on the new data; the paper takes 320 rows.
+        y : array of shape (n,)
+            The true class, or `NO_CLASS`.
+        select : tuple of (logits, y), optional
+            The part on which λ1, λ2 and the mean are chosen; the paper takes 200 rows. Where it is not given, two
+            fifths of the rows are set aside for it, stratified.
+
+        Returns
+        -------
+        SimplifiedCCAC
+            A new calibrator; this one is unchanged.
+        """
+        self._check_fitted()
+        new = clone(self)
+        data, part = new._parts(logits, y, select, share=TRANSFER_SELECT_SHARE, n_classes=self.n_features_in_)
+        settings = new._settings()
+        new._choose(settings, _retrain_last_layer(self._network(), data, settings, self.random_state), part)
+        new.converged_, new.n_features_in_ = True, data.n_classes
+        return new
+
+
+def _retrain_last_layer(
+    network: Network, data: Predictions, settings: list[Setting], random_state: int | None
+) -> list[Network]:
+    """Train the temperature and the last layer on what the frozen layers give."""
+    from auxcal.training.auxiliary_class import Problem, train_networks
+    from auxcal.training.networks import GridNetwork
+
+    z = data.logits.astype(np.float32, copy=False)
+    frozen_weights, frozen_biases = network.weights[:-1], network.biases[:-1]
+    hidden = np.maximum(forward(frozen_weights, frozen_biases, z), 0) if frozen_weights else z
+    x = standardised(hidden)
+    last = x.unfold(network.weights[-1], network.biases[-1])
+    start = GridNetwork.copied(*last, len(settings))
+    rng = np.random.default_rng(random_state)
+    trained = train_networks(Problem(x.values, data.w, z), settings, start, TRANSFER, rng, network.temperature)
+    networks = []
+    for layers in trained:
+        (weight,), (bias,) = x.fold(layers.weights, layers.biases)
+        networks.append(Network((*frozen_weights, weight), (*frozen_biases, bias), layers.temperature))
+    return networks
+
+
+def _spread(logits: Floats) -> float:
+    """Return the temperature that training starts from, at which the logits have a deviation of 1."""
+    return float(logits.std(axis=1, dtype=np.float64).mean()) or 1.0

@@ -1,0 +1,26 @@
+"""Maximum probability (MP): the classifier's own softmax."""
+
+from auxcal._arrays import Floats
+from auxcal.calibrators._base import DistributionCalibrator
+from auxcal.calibrators._softmax import softmax
+from auxcal.predictions import Predictions
+
+
+class Uncalibrated(DistributionCalibrator):
+    """Maximum softmax probability (MP), what a classifier says of itself.
+
+    Examples
+    --------
+    >>> from auxcal import Uncalibrated
+    >>> Uncalibrated().fit([[2.0, 0.0]], [0]).predict_confidence([[2.0, 0.0], [0.0, 0.0]]).round(3)
+    array([0.881, 0.5  ])
+    """
+
+    abbreviation = "MP"
+    reference = "Hendrycks & Gimpel, ICLR 2017"
+
+    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+        return None
+
+    def _proba(self, logits: Floats) -> Floats:
+        return softmax(logits)

@@ -1,0 +1,48 @@
+"""Vector scaling (VS): a temperature and an offset for each class."""
+
+import numpy as np
+
+from auxcal._arrays import Floats
+from auxcal.calibrators._base import DistributionCalibrator
+from auxcal.calibrators._linear import LinearMap, fit_diagonal
+from auxcal.calibrators._softmax import softmax
+from auxcal.calibrators.temperature_scaling import fit_temperature
+from auxcal.predictions import Predictions
+
+
+class VectorScaling(DistributionCalibrator):
+    """Vector scaling (VS): softmax(v ∘ z + b) of least negative log-likelihood.
+
+    It starts from the optimal temperature. Rows with `NO_CLASS` are left out of the fit.
+
+    Attributes
+    ----------
+    weight_, bias_ : arrays of shape (K,)
+        v and b.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal import VectorScaling
+    >>> rng = np.random.default_rng(0)
+    >>> logits = rng.normal(size=(5000, 2))
+    >>> y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    >>> VectorScaling().fit(logits * [2, 4], y).weight_.round(1)
+    array([0.5, 0.3])
+    """
+
+    abbreviation = "VS"
+    reference = "Guo et al., ICML 2017"
+
+    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+        temperature, problem = fit_temperature(data)
+        k = data.n_classes
+        found = LinearMap(np.full(k, 1 / temperature), np.zeros(k), np.nan, problem)
+        known = data.with_class()
+        if known is not None:
+            found = fit_diagonal(known.logits.astype(np.float64), known.y, found)
+        self.weight_, self.bias_ = found.weight, found.bias
+        return found.problem
+
+    def _proba(self, logits: Floats) -> Floats:
+        return softmax(logits * self.weight_.astype(logits.dtype) + self.bias_.astype(logits.dtype))

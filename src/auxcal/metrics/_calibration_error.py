@@ -1,0 +1,106 @@
+"""How far confidence and accuracy are apart, bin by bin; and how far they would be by chance alone."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from auxcal._arrays import as_confidence, as_correct
+from auxcal.metrics._binning import Strategy, bin_confidence, check_bins
+
+_FINE = 32  # the cells that each bin is cut into for the noise floor
+
+
+def ece(confidence: ArrayLike, correct: ArrayLike, *, n_bins: int = 20, strategy: Strategy = "width") -> float:
+    """Expected calibration error: the mean gap between confidence and accuracy over bins.
+
+    ECE = Σ_m |B_m| / N · |Acc(B_m) − Conf(B_m)|, the paper's with M = 20 bins of equal width.
+
+    Parameters
+    ----------
+    confidence : array of shape (n,)
+        The probability that each prediction is correct.
+    correct : array of shape (n,)
+        Whether it is.
+    n_bins : int
+        M, the number of bins.
+    strategy : {"width", "mass"}
+        Bins of equal width, or bins that hold equally many rows.
+
+    Examples
+    --------
+    >>> from auxcal.metrics import ece
+    >>> round(ece([0.9, 0.9, 0.9, 0.9], [True, True, True, False]), 4)
+    0.15
+    """
+    confidence = as_confidence(confidence)
+    bins = bin_confidence(confidence, as_correct(correct, n_rows=len(confidence)), n_bins, strategy)
+    return float(np.sum(bins.share * np.abs(bins.gap)))
+
+
+def ece_mass(confidence: ArrayLike, correct: ArrayLike, *, n_bins: int = 20) -> float:
+    """Expected calibration error over bins that hold equally many rows.
+
+    Examples
+    --------
+    >>> from auxcal.metrics import ece_mass
+    >>> round(ece_mass([0.9, 0.9, 0.9, 0.9], [True, True, True, False]), 4)
+    0.15
+    """
+    return ece(confidence, correct, n_bins=n_bins, strategy="mass")
+
+
+def mce(confidence: ArrayLike, correct: ArrayLike, *, n_bins: int = 20, strategy: Strategy = "width") -> float:
+    """Maximum calibration error: the largest gap between confidence and accuracy of any bin.
+
+    Examples
+    --------
+    >>> from auxcal.metrics import mce
+    >>> mce([0.25, 0.25, 0.75, 0.75], [False, False, True, False])
+    0.25
+    """
+    confidence = as_confidence(confidence)
+    bins = bin_confidence(confidence, as_correct(correct, n_rows=len(confidence)), n_bins, strategy)
+    return float(np.max(np.abs(bins.gap)))
+
+
+class NoiseFloor(NamedTuple):
+    """The ECE that a perfectly calibrated confidence shows by chance: its mean and 95th percentile."""
+
+    mean: float
+    p95: float
+
+
+def ece_noise_floor(
+    confidence: ArrayLike,
+    *,
+    n_bins: int = 20,
+    strategy: Strategy = "width",
+    n_draws: int = 1000,
+    random_state: int | None = 0,
+) -> NoiseFloor:
+    """Return the ECE that these confidences would show if every one of them were the true probability.
+
+    An ECE is never 0 on a finite sample. One that is below `p95` can't be told from perfect calibration.
+    Correctness is drawn from the confidences `n_draws` times: each bin is cut into 32 cells, and the correct rows
+    of a cell are a binomial draw with the cell's mean confidence, so that the cost does not grow with the rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal.metrics import ece_noise_floor
+    >>> confidence = np.random.default_rng(0).uniform(size=8000)
+    >>> mean, p95 = ece_noise_floor(confidence)
+    >>> print(f"{mean:.1%} on average, {p95:.1%} in one case of twenty")
+    1.6% on average, 2.0% in one case of twenty
+    """
+    confidence = as_confidence(confidence)
+    check_bins(n_bins, strategy)
+    cells = bin_confidence(confidence, np.zeros(len(confidence), dtype=bool), n_bins * _FINE, strategy)
+    used = cells.count > 0
+    probability = np.clip(cells.confidence[used] / cells.count[used], 0, 1)
+    drawn = np.random.default_rng(random_state).binomial(cells.count[used], probability, (n_draws, used.sum()))
+    excess = np.zeros((n_draws, n_bins * _FINE))
+    excess[:, used] = drawn - cells.confidence[used]
+    draws = np.abs(excess.reshape(n_draws, n_bins, _FINE).sum(axis=2)).sum(axis=1) / len(confidence)
+    return NoiseFloor(float(draws.mean()), float(np.quantile(draws, 0.95)))

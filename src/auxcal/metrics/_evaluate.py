@@ -1,0 +1,114 @@
+"""All metrics at once, with intervals and the noise floor."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from auxcal._arrays import Bools, Floats, as_confidence, as_correct
+from auxcal._errors import InvalidInputError, UndefinedMetricWarning
+from auxcal.metrics._calibration_error import ece, ece_mass, ece_noise_floor, mce
+from auxcal.metrics._proper import brier, nll
+from auxcal.metrics._ranking import aupr, aurc, auroc, excess_aurc, fpr_at_tpr, precision_at_recall
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A function of (confidence, correct), how to write its name, and which way is better."""
+
+    function: Callable[[Floats, Bools], float]
+    label: str
+    higher_is_better: bool
+
+
+METRICS: dict[str, Metric] = {
+    "auroc": Metric(auroc, "AUROC", higher_is_better=True),
+    "aupr": Metric(aupr, "AUPR", higher_is_better=True),
+    "p90": Metric(precision_at_recall, "p.9", higher_is_better=True),
+    "ece": Metric(ece, "ECE", higher_is_better=False),
+    "brier": Metric(brier, "Brier", higher_is_better=False),
+    "ece_mass": Metric(ece_mass, "ECE (mass)", higher_is_better=False),
+    "mce": Metric(mce, "MCE", higher_is_better=False),
+    "nll": Metric(nll, "NLL", higher_is_better=False),
+    "fpr95": Metric(fpr_at_tpr, "FPR95", higher_is_better=False),
+    "aurc": Metric(aurc, "AURC", higher_is_better=False),
+    "excess_aurc": Metric(excess_aurc, "E-AURC", higher_is_better=False),
+}
+"""The one list of metrics; the first five are the paper's."""
+
+
+def evaluate(
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    *,
+    bootstrap: int = 0,
+    level: float = 0.95,
+    random_state: int | None = 0,
+) -> dict[str, float]:
+    """Return every metric of `METRICS`, and the noise floor of ECE.
+
+    Parameters
+    ----------
+    confidence : array of shape (n,)
+        The probability that each prediction is correct.
+    correct : array of shape (n,)
+        Whether it is.
+    bootstrap : int
+        With a number above 0, `<metric>_low` and `<metric>_high` are the percentile interval of that many
+        resamples of the rows. Those of ECE and MCE lie too high, since resampling adds noise of its own to every
+        bin: compare an ECE with its noise floor instead.
+    level : float
+        The share of the resamples that the interval holds.
+    random_state : int or None
+        The source of the resamples and of the noise floor's draws.
+
+    Returns
+    -------
+    dict of str to float
+        The metrics by name; `ece_floor` and `ece_floor_p95` are the mean and the 95th percentile of the ECE that
+        these confidences would show if they were perfectly calibrated. A metric that has no value is NaN, and a
+        warning says why.
+
+    Examples
+    --------
+    >>> import auxcal
+    >>> scores = auxcal.evaluate([0.9, 0.8, 0.6, 0.3], [True, True, False, False])
+    >>> scores["auroc"], round(scores["brier"], 4)
+    (1.0, 0.125)
+    """
+    confidence = as_confidence(confidence)
+    correct = as_correct(correct, n_rows=len(confidence))
+    if bootstrap < 0 or not 0 < level < 1:
+        raise InvalidInputError(
+            f"bootstrap must be a number of resamples of at least 0 and level a share in (0, 1); got {bootstrap!r} "
+            f"and {level!r}. Use bootstrap=1000, level=0.95."
+        )
+    scores = {name: metric.function(confidence, correct) for name, metric in METRICS.items()}
+    floor = ece_noise_floor(confidence, random_state=random_state)
+    scores |= {"ece_floor": floor.mean, "ece_floor_p95": floor.p95}
+    return scores | _intervals(confidence, correct, bootstrap, level, random_state) if bootstrap else scores
+
+
+def _intervals(
+    confidence: Floats, correct: Bools, bootstrap: int, level: float, random_state: int | None
+) -> dict[str, float]:
+    rng = np.random.default_rng(random_state)
+    draws = np.empty((bootstrap, len(METRICS)))
+    with warnings.catch_warnings():
+        # A resample without a wrong row has no AUROC; it is left out of the interval.
+        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        for draw in draws:
+            rows = rng.integers(len(confidence), size=len(confidence))
+            draw[:] = [metric.function(confidence[rows], correct[rows]) for metric in METRICS.values()]
+    low, high = np.full((2, len(METRICS)), np.nan)
+    for column, values in enumerate(draws.T):
+        defined = values[~np.isnan(values)]
+        if len(defined):
+            low[column], high[column] = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    return {
+        f"{name}_{end}": float(value)
+        for end, values in (("low", low), ("high", high))
+        for name, value in zip(METRICS, values, strict=True)
+    }

@@ -1,0 +1,181 @@
+"""How well confidence ranks the wrong predictions below the right ones.
+
+Misclassified is the positive class and a low confidence is the sign of it, as in the paper.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from auxcal._arrays import Bools, Floats, Ints, as_confidence, as_correct
+from auxcal._errors import InvalidInputError, UndefinedMetricWarning
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """What rejecting every prediction at or below each distinct confidence would catch, from low to high.
+
+    Parameters
+    ----------
+    wrong, right : arrays of shape (m,)
+        The misclassified and the correct predictions that each of the m thresholds rejects.
+    """
+
+    wrong: Ints
+    right: Ints
+
+    @property
+    def precision(self) -> Floats:
+        """The share of the rejected predictions that are wrong."""
+        return self.wrong / (self.wrong + self.right)
+
+    @property
+    def recall(self) -> Floats:
+        """The share of the wrong predictions that are rejected."""
+        return self.wrong / self.wrong[-1]
+
+    @property
+    def false_alarms(self) -> Floats:
+        """The share of the correct predictions that are rejected."""
+        return self.right / self.right[-1]
+
+
+def auroc(confidence: ArrayLike, correct: ArrayLike) -> float:
+    """Area under the ROC curve: the probability that a wrong prediction has the lower confidence of two.
+
+    Examples
+    --------
+    >>> from auxcal.metrics import auroc
+    >>> auroc([0.9, 0.8, 0.3], [True, False, False])
+    1.0
+    """
+    at = _thresholds(confidence, correct)
+    if _undefined(at, "auroc", needs_right=True):
+        return float("nan")
+    # Counts, not shares, are summed, so that the area is exact up to one division.
+    wrong, right = np.append(0, at.wrong), np.append(0, at.right)
+    doubled = np.sum(np.diff(right) * (wrong[1:] + wrong[:-1]), dtype=np.float64)
+    return float(doubled / 2 / at.wrong[-1] / at.right[-1])
+
+
+def aupr(confidence: ArrayLike, correct: ArrayLike) -> float:
+    """Area under the precision–recall curve of misclassification, as average precision.
+
+    Examples
+    --------
+    >>> from auxcal.metrics import aupr
+    >>> round(aupr([0.9, 0.3, 0.8], [True, True, False]), 4)
+    0.5
+    """
+    at = _thresholds(confidence, correct)
+    if _undefined(at, "aupr"):
+        return float("nan")
+    return float(np.sum(np.diff(at.recall, prepend=0) * at.precision))
+
+
+def precision_at_recall(confidence: ArrayLike, correct: ArrayLike, *, recall: float = 0.9) -> float:
+    """Precision of catching wrong predictions at the first threshold that catches the given share of them.
+
+    The paper's p.9 is the one at a recall of 0.9.
+
+    Examples
+    --------
+    >>> from auxcal.metrics import precision_at_recall
+    >>> round(precision_at_recall([0.9, 0.3, 0.8, 0.2], [True, True, False, False]), 4)
+    0.6667
+    """
+    at = _thresholds(confidence, correct)
+    if _undefined(at, "p90"):
+        return float("nan")
+    return float(at.precision[_first_reaching(at.recall, recall)])
+
+
+def fpr_at_tpr(confidence: ArrayLike, correct: ArrayLike, *, tpr: float = 0.95) -> float:
+    """Share of correct predictions that are rejected too, at the first threshold that rejects `tpr` of the wrong.
+
+    Examples
+    --------
+    >>> from auxcal.metrics import fpr_at_tpr
+    >>> fpr_at_tpr([0.9, 0.3, 0.8, 0.2], [True, True, False, False])
+    0.5
+    """
+    at = _thresholds(confidence, correct)
+    if _undefined(at, "fpr95", needs_right=True):
+        return float("nan")
+    return float(at.false_alarms[_first_reaching(at.recall, tpr)])
+
+
+def aurc(confidence: ArrayLike, correct: ArrayLike) -> float:
+    """Area under the risk–coverage curve: the error rate of the accepted, averaged over all coverages.
+
+    The errors among equal confidences are taken as spread evenly, so that neither the order of ties nor a
+    repetition of the whole sample changes the area: with E(c) the errors among the most confident share c, it is
+    the integral of E(c) / c, in closed form between neighbouring thresholds.
+
+    Examples
+    --------
+    >>> from auxcal.metrics import aurc
+    >>> round(aurc([0.9, 0.8, 0.3, 0.2], [True, True, True, False]), 4)
+    0.0342
+    """
+    at = _thresholds(confidence, correct)
+    n = int(at.wrong[-1] + at.right[-1])
+    # From the most confident group downwards: coverage and errors before and after each group.
+    sizes = np.diff(at.wrong + at.right, prepend=0)[::-1]
+    errors = np.diff(at.wrong, prepend=0)[::-1]
+    end = np.cumsum(sizes) / n
+    start = np.append(0, end[:-1])
+    before = (np.cumsum(errors) - errors) / n
+    slope = errors / sizes
+    rest = before - slope * start
+    with np.errstate(divide="ignore"):
+        logs = np.where(start > 0, np.log(end) - np.log(start), 0)
+    return float(np.sum(rest * logs + slope * (end - start)))
+
+
+def excess_aurc(confidence: ArrayLike, correct: ArrayLike) -> float:
+    """Area under the risk–coverage curve beyond that of a perfect ranking at the same accuracy.
+
+    Examples
+    --------
+    >>> from auxcal.metrics import excess_aurc
+    >>> abs(round(excess_aurc([0.9, 0.8, 0.3, 0.2], [True, True, True, False]), 4))
+    0.0
+    """
+    confidence = as_confidence(confidence)
+    correct = as_correct(correct, n_rows=len(confidence))
+    return aurc(confidence, correct) - aurc(correct.astype(np.float64), correct)
+
+
+def _thresholds(confidence: ArrayLike, correct: ArrayLike) -> Thresholds:
+    confidence = as_confidence(confidence)
+    correct = as_correct(correct, n_rows=len(confidence))
+    order = np.argsort(confidence)
+    ordered: Floats = confidence[order]
+    wrong: Bools = ~correct[order]
+    last_of_value = np.append(np.flatnonzero(np.diff(ordered)), len(ordered) - 1)
+    wrong_so_far = np.cumsum(wrong)[last_of_value]
+    return Thresholds(wrong=wrong_so_far, right=last_of_value + 1 - wrong_so_far)
+
+
+def _first_reaching(share: Floats, wanted: float) -> int:
+    if not 0 < wanted <= 1:
+        raise InvalidInputError(f"the share to catch must be in (0, 1]; got {wanted!r}. The paper uses 0.9.")
+    return int(np.searchsorted(share, wanted))
+
+
+def _undefined(at: Thresholds, name: str, *, needs_right: bool = False) -> bool:
+    missing = "wrong" if at.wrong[-1] == 0 else "correct" if needs_right and at.right[-1] == 0 else None
+    if missing is None:
+        return False
+    warnings.warn(
+        f"{name} is undefined (NaN): none of the {at.wrong[-1] + at.right[-1]} predictions is {missing}, and it "
+        f"compares wrong predictions with correct ones. Evaluate on more rows.",
+        UndefinedMetricWarning,
+        stacklevel=3,
+    )
+    return True

@@ -1,0 +1,190 @@
+"""Fitted calibrators as files: one safetensors file with a JSON header, never pickle.
+
+The arrays of the fitted state are the file's tensors. Its metadata has one entry, ``auxcal``, a JSON object:
+
+- ``format``: the version of this layout;
+- ``library``: the version of auxcal that wrote it;
+- ``class`` and ``params``: the calibrator and its constructor's arguments;
+- ``state``: the fitted attributes, with ``{"tensor": name}`` where an array stands;
+- ``digest``: SHA-256 over all of the above and the tensors, which tells a damaged file from a whole one.
+
+Nothing in a file can run code: the class is looked up among the calibrators that are imported already, and everything
+else is numbers and strings.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as to_safetensors
+
+import auxcal
+from auxcal._errors import AuxcalError, FileFormatError, InvalidInputError, NotFittedError
+from auxcal._files import written_whole
+from auxcal.calibrators import CALIBRATORS, Calibrator
+
+FORMAT = 1
+
+
+def save(calibrator: Calibrator, path: str | os.PathLike[str]) -> None:
+    """Write a fitted calibrator to a file; an interrupted save leaves the old file whole.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import auxcal
+    >>> fitted = auxcal.TemperatureScaling().fit([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]] * 2, [0, 1, 0, 0, 1, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "temperature.safetensors"
+    ...     auxcal.save(fitted, path)
+    ...     auxcal.load(path).temperature_ == fitted.temperature_
+    True
+    """
+    path = Path(path)
+    if not isinstance(calibrator, Calibrator):
+        raise InvalidInputError(f"a calibrator was expected; got {type(calibrator).__name__}.")
+    if not calibrator.__sklearn_is_fitted__():
+        raise NotFittedError(
+            f"this {type(calibrator).__name__} is not fitted, so there is nothing to save. Fit it first."
+        )
+    if not path.parent.is_dir():
+        raise InvalidInputError(f"the folder {str(path.parent)!r} does not exist. Create it first.")
+    tensors: dict[str, np.ndarray[Any, Any]] = {}
+    header = {
+        "format": FORMAT,
+        "library": auxcal.__version__,
+        "class": type(calibrator).__name__,
+        "params": _to_json(calibrator.get_params(deep=False), "params", {}),
+        "state": {name: _to_json(value, name, tensors) for name, value in _state(calibrator).items()},
+    }
+    header["digest"] = _digest(header, tensors)
+    contents = to_safetensors(tensors, metadata={"auxcal": json.dumps(header)})
+    with written_whole(path) as temporary:
+        temporary.write_bytes(contents)
+
+
+def load(path: str | os.PathLike[str]) -> Calibrator:
+    """Read a calibrator that `save` wrote, ready to score, without importing torch.
+
+    A file that is truncated, foreign, changed or from a newer version is refused with a `FileFormatError`.
+
+    Examples
+    --------
+    >>> import auxcal
+    >>> auxcal.load("nowhere.safetensors")
+    Traceback (most recent call last):
+    ...
+    FileNotFoundError: No such file or directory: nowhere.safetensors
+    """
+    header, tensors = _read(Path(path))
+    _check_header(header, tensors, path)
+    try:
+        calibrator = _class_named(header["class"])(**_from_json(header["params"], {}))
+        for name, value in header["state"].items():
+            setattr(calibrator, name, _from_json(value, tensors))
+        calibrator.predict_confidence(np.zeros((1, calibrator.n_features_in_), dtype=np.float32))
+    except AuxcalError:
+        raise
+    except Exception as error:  # a state that does not fit its class can fail in as many ways as there are classes
+        raise FileFormatError(
+            f"{path}: the fitted state does not fit a {header['class']}: {type(error).__name__}: {error}. "
+            f"Save the calibrator again."
+        ) from error
+    return calibrator
+
+
+def _state(calibrator: Calibrator) -> dict[str, Any]:
+    return {name: value for name, value in vars(calibrator).items() if name.endswith("_")}
+
+
+def _to_json(value: Any, name: str, tensors: dict[str, np.ndarray[Any, Any]]) -> Any:
+    """Return what JSON can hold of a value, and put its arrays among the tensors."""
+    if isinstance(value, np.ndarray):
+        tensors[name] = np.ascontiguousarray(value)
+        return {"tensor": name}
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, tuple | list):
+        return [_to_json(item, f"{name}.{i}", tensors) for i, item in enumerate(value)]
+    if isinstance(value, dict):
+        return {key: _to_json(item, f"{name}.{key}", tensors) for key, item in value.items()}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise InvalidInputError(
+        f"{name} can't be saved: a file holds numbers, strings, arrays and tuples or dicts of them; got "
+        f"{type(value).__name__}. Use an int as random_state."
+    )
+
+
+def _from_json(value: Any, tensors: dict[str, np.ndarray[Any, Any]]) -> Any:
+    if isinstance(value, list):
+        return tuple(_from_json(item, tensors) for item in value)
+    if isinstance(value, dict):
+        if set(value) == {"tensor"}:
+            return tensors[value["tensor"]]
+        return {key: _from_json(item, tensors) for key, item in value.items()}
+    return value
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+    if path.is_dir():
+        raise FileFormatError(f"{path}: a saved calibrator was expected; this is a folder. Name the file in it.")
+    try:
+        with safe_open(path, framework="numpy") as file:
+            header = json.loads((file.metadata() or {})["auxcal"])
+            return header, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except FileNotFoundError:
+        raise FileNotFoundError(f"No such file or directory: {path}") from None
+    except (SafetensorError, KeyError, ValueError, TypeError, OSError) as error:
+        raise FileFormatError(
+            f"{path}: expected a calibrator that auxcal saved; this is another kind of file, or a part of one "
+            f"({type(error).__name__}: {error}). Save the calibrator again with calibrator.save(path)."
+        ) from error
+
+
+def _check_header(header: Any, tensors: dict[str, np.ndarray[Any, Any]], path: str | os.PathLike[str]) -> None:
+    kinds = {"format": int, "library": str, "class": str, "params": dict, "state": dict, "digest": str}
+    if not isinstance(header, dict) or any(not isinstance(header.get(key), kind) for key, kind in kinds.items()):
+        raise FileFormatError(f"{path}: the header lacks one of {', '.join(kinds)}. Save the calibrator again.")
+    if header["format"] > FORMAT:
+        raise FileFormatError(
+            f"{path}: written by auxcal {header['library']} in format {header['format']}; this is auxcal "
+            f"{auxcal.__version__}, which reads up to format {FORMAT}. Upgrade with pip install -U auxcal."
+        )
+    if _digest(header, tensors) != header["digest"]:
+        raise FileFormatError(
+            f"{path}: the contents do not match their digest, so the file was damaged or changed after it was saved. "
+            f"Save the calibrator again."
+        )
+
+
+def _digest(header: dict[str, Any], tensors: dict[str, np.ndarray[Any, Any]]) -> str:
+    digest = hashlib.sha256()
+    digest.update(json.dumps({k: v for k, v in header.items() if k != "digest"}, sort_keys=True).encode())
+    for name in sorted(tensors):
+        array = tensors[name]
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def _class_named(name: str) -> type[Calibrator]:
+    """Find a calibrator among the library's, or among the user's own that are imported already."""
+    known = {kind.__name__: kind for kind in [*_subclasses(Calibrator), *CALIBRATORS.values()]}  # type: ignore[type-abstract]
+    if name not in known:
+        raise FileFormatError(
+            f"the file holds a {name}, which is no calibrator that is known here. Import the module that defines it, or "
+            f"upgrade with pip install -U auxcal."
+        )
+    return known[name]
+
+
+def _subclasses(kind: type[Calibrator]) -> list[type[Calibrator]]:
+    return [kind for child in kind.__subclasses__() for kind in (child, *_subclasses(child))]

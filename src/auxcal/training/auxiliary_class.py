@@ -1,0 +1,81 @@
+"""Trains a network with an auxiliary class for every setting of λ1 and λ2, all of them as one batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from auxcal._arrays import Floats, Ints
+from auxcal.training.loop import train
+from auxcal.training.losses import auxiliary_class_loss
+from auxcal.training.networks import GridNetwork
+from auxcal.training.recipes import Recipe
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What the networks learn from.
+
+    Parameters
+    ----------
+    inputs : array of shape (n, d)
+        What the network sees.
+    w : array of shape (n,)
+        The extended label: the class where the prediction is correct, else K.
+    logits : array of shape (n, K), optional
+        For CCAC-S: the logits that a temperature scales beside the network's one output, the auxiliary logit.
+    """
+
+    inputs: Floats
+    w: Ints
+    logits: Floats | None = None
+
+
+@dataclass(frozen=True)
+class Trained:
+    """One trained network as NumPy."""
+
+    weights: tuple[Floats, ...]
+    biases: tuple[Floats, ...]
+    temperature: float | None
+
+
+def train_networks(
+    problem: Problem,
+    settings: Sequence[tuple[float, float]],
+    start: GridNetwork,
+    recipe: Recipe,
+    rng: np.random.Generator,
+    temperature: float | None = None,
+) -> list[Trained]:
+    """Train the networks of `start`, one for each (λ1, λ2); for CCAC-S from the given temperature."""
+    x, w = torch.from_numpy(problem.inputs), torch.from_numpy(problem.w)
+    lambda1, lambda2 = torch.tensor(settings, dtype=torch.float32).T[:, :, None]
+    parameters = list(start.parameters)
+    if problem.logits is None or temperature is None:
+
+        def outputs(rows: torch.Tensor) -> torch.Tensor:
+            return start(x[rows])
+    else:
+        # z / T starts as z / T₀, and the factor T₀ / T is what moves: it is 1 on any scale of logits.
+        scaled = torch.from_numpy((problem.logits / temperature).astype(np.float32))
+        log_factor = torch.zeros(len(settings), 1, 1, requires_grad=True)
+        parameters.append(log_factor)
+
+        def outputs(rows: torch.Tensor) -> torch.Tensor:
+            return torch.cat([scaled[rows] * log_factor.exp(), start(x[rows])], dim=2)
+
+    train(
+        parameters,
+        lambda rows: auxiliary_class_loss(outputs(rows), w[rows], lambda1, lambda2),
+        len(w),
+        recipe,
+        rng,
+    )
+    temperatures: Sequence[float | None] = [None] * len(settings)
+    if problem.logits is not None and temperature is not None:
+        temperatures = (temperature / log_factor.detach().exp().flatten().double().numpy()).tolist()
+    return [Trained(*start.arrays(g), temperature=temperatures[g]) for g in range(len(settings))]

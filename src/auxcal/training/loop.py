@@ -1,0 +1,68 @@
+"""The training loop: Adam over shuffled batches, for all settings of a grid at once."""
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from auxcal.training.recipes import Recipe
+
+
+def train(
+    parameters: list[Tensor],
+    loss: Callable[[Tensor], Tensor],
+    n_rows: int,
+    recipe: Recipe,
+    rng: np.random.Generator,
+) -> None:
+    """Move the parameters to where the loss of every network of the grid is least.
+
+    Parameters
+    ----------
+    parameters : list of tensors
+        Leaves that require a gradient; they are changed in place.
+    loss : callable
+        ``loss(rows)`` gives the loss of each network on the given rows, shape (G,). The networks share nothing, so
+        the gradient of the sum is the gradient of each.
+    n_rows : int
+        The rows of the fit part.
+    recipe : Recipe
+    rng : numpy.random.Generator
+        Shuffles the rows.
+    """
+    batch = min(recipe.batch_size, n_rows)
+    per_epoch = math.ceil(n_rows / batch)
+    epochs = max(recipe.epochs, math.ceil(recipe.least_steps / per_epoch))
+    with _one_thread():
+        optimiser = torch.optim.AdamW(parameters, lr=recipe.learning_rate, weight_decay=recipe.weight_decay, fused=True)
+        step = 0
+        for _ in range(epochs):
+            for rows in torch.from_numpy(rng.permutation(n_rows)).split(batch):
+                if recipe.one_cycle:
+                    rate = recipe.learning_rate * _one_cycle(step / (epochs * per_epoch))
+                    optimiser.param_groups[0]["lr"] = rate
+                optimiser.zero_grad(set_to_none=True)
+                loss(rows).sum().backward()
+                optimiser.step()
+                step += 1
+
+
+def _one_cycle(done: float, warm_up: float = 0.2) -> float:
+    """Return the share of the highest learning rate: a linear rise, then half a cosine down to 0."""
+    if done < warm_up:
+        return 0.1 + 0.9 * done / warm_up
+    return 0.5 * (1 + math.cos(math.pi * (done - warm_up) / (1 - warm_up)))
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Keep torch to one thread: the networks are so small that waiting for others costs more than they bring."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
