@@ -117,7 +117,8 @@ class AuxiliaryClassCalibrator(ProbaCalibrator):
         means = (self.mean,) if isinstance(self.mean, str) else tuple(self.mean)
         if not means or set(means) - set(MEANS):
             raise InvalidInputError(
-                f"mean must be 'wrong' or 'right', which fixes it, or a sequence of them to choose from; got {self.mean!r}."
+                f"mean must be 'wrong' or 'right', which fixes it, or a sequence of them to choose from; got "
+                f"{self.mean!r}."
             )
         return means
 

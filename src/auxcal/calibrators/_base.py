@@ -126,7 +126,8 @@ class Calibrator(ABC, BaseEstimator):
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call fit(logits, y) first, or auxcal.load(path)."
+                f"This {type(self).__name__} instance is not fitted yet. "
+                f"Call fit(logits, y) first, or auxcal.load(path)."
             )
 
     def _in_chunks(self, score: Any, logits: ArrayLike) -> Floats:

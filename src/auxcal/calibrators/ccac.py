@@ -20,7 +20,8 @@ class CCAC(AuxiliaryClassCalibrator):
 
         L = − Σ_{k≤K} w_k log μ_k − λ1 (1 − w_{K+1}) log(1 − μ_{K+1}) − λ2 w_{K+1} log μ_{K+1}.
 
-    The confidence is a geometric mean of μ_ŷ and 1 − μ_{K+1} (equation 3). All settings of λ1 and λ2 are trained at once.
+    The confidence is a geometric mean of μ_ŷ and 1 − μ_{K+1} (equation 3). All settings of λ1 and λ2 are trained at
+    once, as one batched network.
 
     Parameters
     ----------

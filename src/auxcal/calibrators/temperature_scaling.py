@@ -69,7 +69,7 @@ def fit_temperature(data: Predictions) -> tuple[float, str | None]:
         if abs(step - beta) <= 1e-10 * beta:
             break
         beta = step
-    return 1 / beta, _at_bound(beta * spread)
+    return 1 / beta, _problem(known, beta * spread)
 
 
 def _slope_and_curvature(z: Floats, at_y: Floats, beta: float) -> tuple[float, float]:
@@ -79,8 +79,8 @@ def _slope_and_curvature(z: Floats, at_y: Floats, beta: float) -> tuple[float, f
     return float(np.mean(mean - at_y)), float(np.mean(np.maximum(square - mean**2, 0)))
 
 
-def _at_bound(relative_beta: float) -> str | None:
-    if relative_beta > _REACH / 2:
+def _problem(known: Predictions, relative_beta: float) -> str | None:
+    if known.correct.all():
         return (
             "the temperature sits at its lower bound: every labelled prediction is correct, so the likelihood grows "
             "with every confidence. Fit on rows that hold errors too."

@@ -1,0 +1,390 @@
+"""The conformance suite: what every calibrator and every metric promises, ready for your own.
+
+>>> from auxcal import PlattScaling
+>>> from auxcal.testing import check_calibrator
+>>> check_calibrator(PlattScaling())
+"""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from threadpoolctl import threadpool_info
+
+from auxcal._arrays import NO_CLASS, Floats
+from auxcal._errors import ConformanceError, ConvergenceWarning, InvalidInputError, NotFittedError
+from auxcal.calibrators import Calibrator, ProbaCalibrator, Uncalibrated
+from auxcal.metrics import Metric, brier
+from auxcal.persistence import load
+from auxcal.predictions import Predictions
+
+__all__ = ["CALIBRATOR_CHECKS", "METRIC_CHECKS", "check_calibrator", "check_metric"]
+
+
+def check_calibrator(calibrator: Calibrator) -> None:
+    """Run every check of `CALIBRATOR_CHECKS` on copies of an unfitted calibrator.
+
+    Parameters
+    ----------
+    calibrator : Calibrator
+        With the arguments to be tried; a quick setting keeps the checks quick.
+
+    Raises
+    ------
+    ConformanceError
+        At the first promise that is broken.
+    """
+    for check in CALIBRATOR_CHECKS:
+        check(calibrator)
+
+
+def check_metric(metric: Metric) -> None:
+    """Run every check of `METRIC_CHECKS` on a metric.
+
+    Examples
+    --------
+    >>> from auxcal import METRICS
+    >>> from auxcal.testing import check_metric
+    >>> check_metric(METRICS["ece"])
+    """
+    for check in METRIC_CHECKS:
+        check(metric)
+
+
+# ---------------------------------------------------------------------------------------------- calibrators
+
+
+def parameters_survive_a_clone(calibrator: Calibrator) -> None:
+    """`__init__` only stores its arguments, and `clone` and `get_params` bring them back."""
+    params = calibrator.get_params(deep=False)
+    built = type(calibrator)(**params)
+    for name, value in params.items():
+        _demand(getattr(built, name) is value, f"__init__ must store {name} as it is given, and nothing else")
+    _demand(str(clone(calibrator).get_params()) == str(calibrator.get_params()), "clone must keep every parameter")
+
+
+def an_unfitted_one_refuses(calibrator: Calibrator) -> None:
+    """Before `fit` there is no confidence, and nothing to save."""
+    new, logits = clone(calibrator), _sample().logits
+    _demand_error(NotFittedError, lambda: new.predict_confidence(logits), "an unfitted calibrator was scored")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "unfitted.safetensors"
+        _demand_error(NotFittedError, lambda: new.save(path), "an unfitted calibrator was saved")
+        _demand(not path.exists(), "a refused save must leave no file")
+
+
+def a_failed_fit_stays_unfitted(calibrator: Calibrator) -> None:
+    """A fit that raises leaves nothing behind, not even of an earlier fit."""
+    data = _sample()
+    fitted = _fit(calibrator, data)
+    bad = data.logits.copy()
+    bad[3, 1] = np.nan
+    _demand_error(InvalidInputError, lambda: fitted.fit(bad, data.y), "NaN in logits was accepted by fit")
+    _demand_error(NotFittedError, lambda: fitted.predict_confidence(data.logits), "a failed fit left a fitted state")
+
+
+def malformed_input_is_explained(calibrator: Calibrator) -> None:
+    """Bad input is an `InvalidInputError` that says what was expected, what came and what to do."""
+    data = _sample()
+    z, y = data.logits, data.y
+    fitted = _fit(calibrator, data)
+    nan, inf = z.copy(), z.copy()
+    nan[0, 0], inf[0, 0] = np.nan, -np.inf
+    beyond = y.copy()
+    beyond[0] = z.shape[1]
+    attempts: dict[str, Callable[[], Any]] = {
+        "NaN": lambda: fitted.predict_confidence(nan),
+        "infinity": lambda: fitted.predict_confidence(inf),
+        "a single row without its axis": lambda: fitted.predict_confidence(z[0]),
+        "another number of classes": lambda: fitted.predict_confidence(z[:, :-1]),
+        "no rows": lambda: fitted.predict_confidence(z[:0]),
+        "strings": lambda: fitted.predict_confidence(z.astype(str)),
+        "a label beyond K": lambda: clone(calibrator).fit(z, beyond),
+        "float labels": lambda: clone(calibrator).fit(z, y.astype(float)),
+        "fewer labels than rows": lambda: clone(calibrator).fit(z, y[:-1]),
+        "no rows to fit": lambda: clone(calibrator).fit(z[:0], y[:0]),
+        "one class": lambda: clone(calibrator).fit(z[:, :1], np.zeros(len(z), dtype=int)),
+        "a select part of another K": lambda: clone(calibrator).fit(z, y, select=(z[:, :-1], np.minimum(y, 0))),
+    }
+    for what, attempt in attempts.items():
+        message = _demand_error(InvalidInputError, attempt, f"{what} must be refused")
+        _demand("got" in message and len(message) > 40, f"the error for {what} must say what came: {message!r}")
+
+
+def degenerate_data_fit(calibrator: Calibrator) -> None:
+    """K = 2, an absent class, every row correct, every row wrong, no row of any class: all give a confidence."""
+    data = _sample()
+    z, right = data.logits, data.prediction
+    cases = {
+        "K = 2": _sample(n_classes=2),
+        "a class absent from y": Predictions(z, np.where(data.y == 1, 0, data.y)),
+        "every row correct": Predictions(z, right),
+        "every row wrong": Predictions(z, (right + 1) % z.shape[1]),
+        "every row NO_CLASS": Predictions(z, np.full(len(z), NO_CLASS)),
+        "equal logits": Predictions(np.ones_like(z), np.abs(data.y)),
+    }
+    for what, case in cases.items():
+        confidence = _fit(calibrator, case).predict_confidence(case.logits)
+        _demand_confidence(confidence, len(case), f"with {what}")
+
+
+def extreme_logits_score(calibrator: Calibrator) -> None:
+    """Logits of ±1e4 give a confidence, whether they are met in the fit or after it."""
+    data = _sample()
+    extreme = np.random.default_rng(0).choice([-1e4, 0.0, 1e4], size=data.logits.shape).astype(np.float32)
+    _demand_confidence(_fit(calibrator, data).predict_confidence(extreme), len(extreme), "at logits of ±1e4")
+    fitted = _fit(calibrator, Predictions(extreme, data.y))
+    _demand_confidence(fitted.predict_confidence(extreme), len(extreme), "fitted at logits of ±1e4")
+
+
+def probabilities_add_up(calibrator: Calibrator) -> None:
+    """Confidence is in [0, 1]; rows of `predict_proba` are distributions of K or K + 1 classes."""
+    data = _sample()
+    fitted = _fit(calibrator, data)
+    confidence = fitted.predict_confidence(data.logits)
+    _demand_confidence(confidence, len(data), "after fit")
+    _demand(confidence.dtype == data.logits.dtype, f"float32 in must be float32 out; got {confidence.dtype}")
+    if isinstance(fitted, ProbaCalibrator):
+        proba = fitted.predict_proba(data.logits)
+        k = data.n_classes
+        _demand(proba.shape in ((len(data), k), (len(data), k + 1)), f"predict_proba gave shape {proba.shape}")
+        _demand(bool(np.all(proba >= 0)), "predict_proba must not be negative")
+        _demand(np.allclose(proba.sum(axis=1), 1, atol=1e-5), "rows of predict_proba must add up to 1")
+
+
+def rows_are_independent(calibrator: Calibrator) -> None:
+    """The confidence of a row does not depend on the rows beside it."""
+    data = _sample()
+    fitted = _fit(calibrator, data)
+    whole = fitted.predict_confidence(data.logits)
+    backwards = fitted.predict_confidence(data.logits[::-1])[::-1]
+    alone = np.concatenate([fitted.predict_confidence(data.logits[row : row + 1]) for row in range(50)])
+    _demand(np.allclose(whole, backwards, atol=1e-6), "the order of the rows changes the confidence")
+    _demand(np.allclose(whole[:50], alone, atol=1e-6), "a row alone has another confidence than among others")
+
+
+def a_fit_brings_something(calibrator: Calibrator) -> None:
+    """On over-confident logits of any scale the Brier score gets no worse; a fit that did not move says so."""
+    for scale in (0.01, 1, 100):
+        data = _sample(n=1000)
+        data = Predictions(data.logits * np.float32(scale), data.y)
+        fitted = _fit(calibrator, data)
+        before = brier(Uncalibrated().fit(data.logits, data.y).predict_confidence(data.logits), data.correct)
+        after = brier(fitted.predict_confidence(data.logits), data.correct)
+        _demand(
+            after <= before + 1e-6 or not fitted.converged_,
+            f"logits times {scale}: the Brier score went from {before:.4f} to {after:.4f}, and converged_ is True",
+        )
+
+
+def a_refit_forgets(calibrator: Calibrator) -> None:
+    """A second fit on other data is the same as a first one, and the same `random_state` gives the same bits."""
+    first, second = _sample(), _sample(seed=1)
+    twice = _refit(_fit(calibrator, first), second)
+    once = _fit(calibrator, second)
+    _demand(
+        np.array_equal(twice.predict_confidence(first.logits), once.predict_confidence(first.logits)),
+        "two fits on the same data with the same random_state must agree to the bit, whatever was fitted before",
+    )
+
+
+def nothing_else_changes(calibrator: Calibrator) -> None:
+    """Global random states, thread counts, warning filters and the inputs are as before."""
+    data = _sample()
+    before = _world(data)
+    _fit(calibrator, data).predict_confidence(data.logits)
+    for name, state in _world(data).items():
+        _demand(state == before[name], f"fit or predict changed {name}")
+
+
+def arrays_of_every_kind_agree(calibrator: Calibrator) -> None:
+    """Lists, NumPy and torch tensors of any precision, with or without grad, give the same fit."""
+    import torch
+
+    data = _sample()
+    z = data.logits.astype(np.float16).astype(np.float32)  # what every kind below can hold
+    expected = _refit(clone(calibrator), Predictions(z, data.y)).predict_confidence(z)
+    tensor = torch.tensor(z)
+    kinds = {
+        "a list": (z.tolist(), data.y.tolist()),
+        "float64": (z.astype(np.float64), data.y),
+        "a tensor with grad": (tensor.clone().requires_grad_(), torch.tensor(data.y)),
+        "a float16 tensor": (tensor.half(), torch.tensor(data.y)),
+    }
+    for what, (logits, y) in kinds.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            confidence = clone(calibrator).fit(logits, y).predict_confidence(logits)
+        _demand(isinstance(confidence, np.ndarray), f"{what} must come out as NumPy")
+        _demand(np.allclose(confidence, expected, atol=1e-4), f"{what} gives another fit than float32 NumPy")
+
+
+def a_saved_one_is_the_same(calibrator: Calibrator) -> None:
+    """Saved and loaded, here and in a fresh process, it gives the same bits."""
+    data = _sample()
+    fitted = _fit(calibrator, data)
+    expected = fitted.predict_confidence(data.logits)
+    with tempfile.TemporaryDirectory() as folder:
+        path, rows, scored = (Path(folder) / name for name in ("c.safetensors", "logits.npy", "confidence.npy"))
+        fitted.save(path)
+        _demand(np.array_equal(load(path).predict_confidence(data.logits), expected), "load gives other bits than save")
+        np.save(rows, data.logits)
+        module = type(calibrator).__module__
+        if module != "__main__":
+            script = (
+                f"import sys, numpy as np, auxcal, {module}\n"
+                "path, rows, scored = sys.argv[1:]\n"
+                "np.save(scored, auxcal.load(path).predict_confidence(np.load(rows)))\n"
+            )
+            subprocess.run([sys.executable, "-c", script, path, rows, scored], check=True)
+            _demand(np.array_equal(np.load(scored), expected), "a fresh process gives other bits")
+
+
+CALIBRATOR_CHECKS: tuple[Callable[[Calibrator], None], ...] = (
+    parameters_survive_a_clone,
+    an_unfitted_one_refuses,
+    a_failed_fit_stays_unfitted,
+    malformed_input_is_explained,
+    degenerate_data_fit,
+    extreme_logits_score,
+    probabilities_add_up,
+    rows_are_independent,
+    a_fit_brings_something,
+    a_refit_forgets,
+    nothing_else_changes,
+    arrays_of_every_kind_agree,
+    a_saved_one_is_the_same,
+)
+"""What every calibrator promises; each is a bug that some library of the field has."""
+
+
+# -------------------------------------------------------------------------------------------------- metrics
+
+
+def order_and_repetition_do_not_matter(metric: Metric) -> None:
+    """Neither the order of the rows nor repeating them all changes the value."""
+    confidence, correct = _scored()
+    value = metric.function(confidence, correct)
+    order = np.random.default_rng(1).permutation(len(confidence))
+    _demand(np.isclose(metric.function(confidence[order], correct[order]), value), "the order of the rows matters")
+    _demand(
+        np.isclose(metric.function(np.tile(confidence, 3), np.tile(correct, 3)), value), "repeating the rows matters"
+    )
+
+
+def precision_does_not_matter(metric: Metric) -> None:
+    """A million rows in float32 give the value that they give in float64."""
+    rng = np.random.default_rng(0)
+    confidence = rng.beta(4, 2, size=1_000_000).astype(np.float32)
+    correct = rng.random(len(confidence)) < confidence**1.5
+    exact = metric.function(confidence.astype(np.float64), correct)
+    _demand(np.isclose(metric.function(confidence, correct), exact, rtol=1e-4), "float32 loses precision")
+
+
+def perfection_is_best(metric: Metric) -> None:
+    """Full confidence where correct and none where wrong is at least as good as anything else."""
+    confidence, correct = _scored()
+    perfect, value = metric.function(correct.astype(float), correct), metric.function(confidence, correct)
+    _demand(perfect >= value if metric.higher_is_better else perfect <= value, "a perfect confidence is not the best")
+
+
+def malformed_confidence_is_refused(metric: Metric) -> None:
+    """NaN, values outside [0, 1], other lengths and no rows are refused."""
+    confidence, correct = _scored()
+    nan = confidence.copy()
+    nan[0] = np.nan
+    for bad, hits in (
+        (nan, correct),
+        (confidence + 1, correct),
+        (confidence, correct[1:]),
+        (confidence[:0], correct[:0]),
+    ):
+        _demand_error(
+            InvalidInputError, lambda bad=bad, hits=hits: metric.function(bad, hits), "bad input was accepted"
+        )
+
+
+METRIC_CHECKS: tuple[Callable[[Metric], None], ...] = (
+    order_and_repetition_do_not_matter,
+    precision_does_not_matter,
+    perfection_is_best,
+    malformed_confidence_is_refused,
+)
+"""What every metric promises."""
+
+
+# -------------------------------------------------------------------------------------------------- helpers
+
+
+def _sample(n: int = 400, n_classes: int = 4, seed: int = 0) -> Predictions:
+    """Over-confident logits of a classifier that also meets samples of no class."""
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(size=(n, n_classes), scale=1.5)
+    y = (truth + rng.gumbel(size=truth.shape)).argmax(axis=1)
+    y[rng.random(n) < 0.1] = NO_CLASS
+    return Predictions((3 * truth).astype(np.float32), y)
+
+
+def _scored(n: int = 500) -> tuple[Floats, Any]:
+    """Confidences in float32 with ties and saturation, and their correctness."""
+    rng = np.random.default_rng(0)
+    confidence = np.round(np.clip(rng.normal(0.7, 0.3, n), 0, 1), 3).astype(np.float32)
+    return confidence, rng.random(n) < confidence**1.5
+
+
+def _fit(calibrator: Calibrator, data: Predictions) -> Calibrator:
+    new = clone(calibrator)
+    if "random_state" in new.get_params():
+        new.set_params(random_state=0)
+    return _refit(new, data)
+
+
+def _refit(calibrator: Calibrator, data: Predictions) -> Calibrator:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return calibrator.fit(data.logits, data.y)
+
+
+def _world(data: Predictions) -> dict[str, Any]:
+    import torch
+
+    return {
+        "numpy.random": str(np.random.get_state()),  # noqa: NPY002
+        "random": random.getstate(),
+        "torch's random state": torch.get_rng_state().tolist(),
+        "torch's threads": torch.get_num_threads(),
+        "the thread pools": [(pool["prefix"], pool["num_threads"]) for pool in threadpool_info()],
+        "the warning filters": list(warnings.filters),
+        "NumPy's error handling": np.geterr(),
+        "logits": data.logits.tobytes(),
+        "y": data.y.tobytes(),
+    }
+
+
+def _demand(holds: bool, message: str) -> None:
+    if not holds:
+        raise ConformanceError(message)
+
+
+def _demand_confidence(confidence: Floats, n: int, when: str) -> None:
+    _demand(confidence.shape == (n,), f"{when}: predict_confidence gave shape {confidence.shape}, not ({n},)")
+    _demand(bool(np.all((confidence >= 0) & (confidence <= 1))), f"{when}: a confidence is outside [0, 1] or NaN")
+
+
+def _demand_error(kind: type[Exception], attempt: Callable[[], Any], message: str) -> str:
+    try:
+        attempt()
+    except kind as error:
+        return str(error)
+    except Exception as error:
+        raise ConformanceError(f"{message}: expected {kind.__name__}, got {type(error).__name__}: {error}") from error
+    raise ConformanceError(f"{message}: expected {kind.__name__}, and nothing was raised")

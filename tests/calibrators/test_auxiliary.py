@@ -1,0 +1,260 @@
+"""CCAC, CCAC-S and CCAC-T: the loss, the confidence, the search and the transfer."""
+
+import numpy as np
+import pytest
+import torch
+
+from auxcal import CCAC, METRICS, Predictions, SimplifiedCCAC, TemperatureScaling, evaluate
+from auxcal.calibrators._auxiliary import MEANS, Architecture, Network, Setting, forward, standardised
+from auxcal.training.auxiliary_class import Problem, train_networks
+from auxcal.training.loop import train
+from auxcal.training.losses import auxiliary_class_loss
+from auxcal.training.networks import GridNetwork
+from auxcal.training.recipes import Recipe
+
+QUICK = {"hidden_sizes": (8,), "lambda1": 0, "lambda2": 1, "random_state": 0}
+
+
+def loss_by_the_paper(mu, w, lambda1, lambda2):
+    """Equation 2, term by term, with one-hot labels."""
+    k = mu.shape[1] - 1
+    one_hot = np.eye(k + 1)[w]
+    return (
+        -(one_hot[:, :k] * np.log(mu[:, :k])).sum(axis=1)
+        - lambda1 * (1 - one_hot[:, k]) * np.log(1 - mu[:, k])
+        - lambda2 * one_hot[:, k] * np.log(mu[:, k])
+    ).mean()
+
+
+def losses(logits, w, settings):
+    lambda1, lambda2 = torch.tensor(settings, dtype=torch.float64).T[:, :, None]
+    return auxiliary_class_loss(torch.tensor(logits).expand(len(settings), -1, -1), torch.tensor(w), lambda1, lambda2)
+
+
+def test_the_loss_is_equation_2():
+    rng = np.random.default_rng(0)
+    logits, w = rng.normal(size=(50, 4)), rng.integers(4, size=50)
+    settings = [(0.0, 1.0), (0.5, 1.0), (0.0, 1.7), (2.0, 0.3)]
+    mu = torch.softmax(torch.tensor(logits), dim=1).numpy()
+    assert losses(logits, w, settings).tolist() == pytest.approx([loss_by_the_paper(mu, w, *s) for s in settings])
+
+
+def test_without_lambda1_and_with_lambda2_of_1_the_loss_is_cross_entropy_on_k_plus_1_classes():
+    rng = np.random.default_rng(0)
+    logits, w = rng.normal(size=(50, 4)), rng.integers(4, size=50)
+    expected = torch.nn.functional.cross_entropy(torch.tensor(logits), torch.tensor(w))
+    assert losses(logits, w, [(0.0, 1.0)]).item() == pytest.approx(expected.item())
+
+
+def test_the_loss_and_its_gradient_stay_finite_where_the_auxiliary_class_is_certain():
+    logits = torch.tensor([[[-500.0, -500.0, 500.0]]], requires_grad=True)
+    loss = auxiliary_class_loss(logits, torch.tensor([0]), torch.tensor([[1.0]]), torch.tensor([[1.0]]))
+    loss.sum().backward()
+    assert loss.item() == pytest.approx(2 * 1000, rel=1e-3)
+    assert torch.isfinite(logits.grad).all()
+
+
+def test_both_means_are_equation_3():
+    at_prediction, auxiliary = np.array([0.7, 1.0, 0.0]), np.array([0.2, 0.0, 1.0])
+    assert MEANS["wrong"](at_prediction, auxiliary) == pytest.approx([1 - np.sqrt(0.3 * 0.2), 1, 0])
+    assert MEANS["right"](at_prediction, auxiliary) == pytest.approx([np.sqrt(0.7 * 0.8), 1, 0])
+
+
+def test_a_grid_trains_every_network_as_if_it_were_alone():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 3)).astype(np.float32)
+    problem = Problem(x, rng.integers(4, size=200))
+    settings = [(0.0, 1.0), (0.5, 1.3)]
+    recipe = Recipe(epochs=3, batch_size=32, learning_rate=1e-2)
+
+    def trained(chosen):
+        start = GridNetwork.initialised((3, 5, 4), len(chosen), np.random.default_rng(1))
+        return train_networks(problem, chosen, start, recipe, np.random.default_rng(2))
+
+    together = trained(settings)
+    for setting, network in zip(settings, together, strict=True):
+        (alone,) = trained([setting])
+        for ours, expected in zip(network.weights, alone.weights, strict=True):
+            assert ours == pytest.approx(expected, abs=1e-5)
+    assert not np.allclose(together[0].weights[0], together[1].weights[0])
+
+
+def test_the_loop_finds_the_least_of_a_convex_loss():
+    target = torch.tensor([[1.0], [-2.0]])
+    theta = torch.zeros(2, 1, requires_grad=True)
+    rows = torch.arange(40.0)
+    recipe = Recipe(epochs=1, batch_size=10, learning_rate=0.1, least_steps=400, one_cycle=True)
+    train(
+        [theta], lambda i: ((theta - target) ** 2 + 0 * rows[i].sum()).sum(dim=1), 40, recipe, np.random.default_rng(0)
+    )
+    assert theta.detach().numpy() == pytest.approx(target.numpy(), abs=1e-3)
+
+
+def test_the_numpy_network_is_the_trained_one():
+    rng = np.random.default_rng(0)
+    network = GridNetwork.initialised((4, 7, 5), 2, rng)
+    x = rng.normal(size=(20, 4)).astype(np.float32)
+    expected = network(torch.from_numpy(x)).detach().numpy()
+    for g in range(2):
+        assert forward(*network.arrays(g), x) == pytest.approx(expected[g], abs=1e-5)
+
+
+def test_folding_the_standardisation_away_changes_no_output():
+    rng = np.random.default_rng(0)
+    raw = rng.normal(size=(100, 4)) * [1, 10, 100, 0] + [0, 5, -300, 2]
+    x = standardised(raw)
+    weights, biases = GridNetwork.initialised((4, 6, 1), 1, rng).arrays(0)
+    folded = forward(*x.fold(weights, biases), raw.astype(np.float32))
+    assert folded == pytest.approx(forward(weights, biases, x.values), abs=1e-4)
+    back = x.unfold(*(layers[0] for layers in x.fold(weights, biases)))
+    assert back[0][:3] == pytest.approx(weights[0][:3], abs=1e-5)
+
+
+def test_ccac_learns_what_no_temperature_can(shifted):
+    fit, select, test = shifted.split(2800, 400, 800, random_state=0)
+    scores = {}
+    for calibrator in (TemperatureScaling(), CCAC(random_state=0), SimplifiedCCAC(random_state=0)):
+        calibrator.fit(fit.logits, fit.y, select=(select.logits, select.y))
+        scores[calibrator.abbreviation] = evaluate(calibrator.predict_confidence(test.logits), test.correct)
+    for name in ("CCAC", "CCAC-S"):
+        assert scores[name]["auroc"] > scores["TS"]["auroc"] + 0.05
+        assert scores[name]["brier"] < scores["TS"]["brier"] - 0.05
+        assert scores[name]["ece"] < 2 * scores[name]["ece_floor_p95"]
+
+
+@pytest.mark.parametrize("select_by", ["ece", "brier", "nll"])
+def test_the_search_keeps_every_candidate_and_takes_the_best(shifted, select_by):
+    fit, select = shifted.split(1000, 500, random_state=0)
+    calibrator = CCAC((8,), lambda1=(0, 1), lambda2=(0.5, 1, 2), select_by=select_by, random_state=0)
+    calibrator.fit(fit.logits, fit.y, select=(select.logits, select.y))
+    candidates = calibrator.candidates_
+    best = int(candidates["score"].argmin())
+    assert len(candidates["score"]) == 2 * 3 * 2
+    assert (calibrator.lambda1_, calibrator.lambda2_) == (candidates["lambda1"][best], candidates["lambda2"][best])
+    assert calibrator.mean_ == candidates["mean"][best]
+    confidence = calibrator.predict_confidence(select.logits)
+    assert METRICS[select_by].function(confidence, select.correct) == candidates["score"][best]
+
+
+def test_a_number_is_fixed_and_a_sequence_is_searched(shifted):
+    fit = shifted.take(slice(0, 500))
+    calibrator = CCAC((4,), lambda1=0.3, lambda2=1.1, mean="right", random_state=0).fit(fit.logits, fit.y)
+    assert (calibrator.lambda1_, calibrator.lambda2_, calibrator.mean_) == (0.3, 1.1, "right")
+    assert np.isnan(calibrator.candidates_["score"]).all()  # nothing was set aside, so nothing was scored
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_classes", "expected"),
+    [
+        (CCAC, 10, Architecture((50, 20), 1000, 1e-3)),
+        (CCAC, 100, Architecture((100,), 1000, 1e-3)),
+        (CCAC, 18, Architecture((20,), 2000, 1e-4)),
+        (CCAC, 8, Architecture((10, 10), 1500, 2e-3)),
+        (SimplifiedCCAC, 10, Architecture((50, 20), 1000, 1e-3)),
+        (SimplifiedCCAC, 100, Architecture((100,), 1000, 1e-3)),
+        (SimplifiedCCAC, 18, Architecture((20,), 1000, 1e-3)),
+        (SimplifiedCCAC, 8, Architecture((20,), 1500, 5e-3)),
+        (SimplifiedCCAC, 1000, Architecture((), 1000, 1e-4)),
+    ],
+)
+def test_the_paper_recipe_is_the_papers(kind, n_classes, expected):
+    calibrator = kind(recipe="paper")
+    assert calibrator._architecture(n_classes) == expected
+    recipe = calibrator._recipe(n_classes)
+    assert (recipe.epochs, recipe.batch_size, recipe.learning_rate) == (expected.epochs, 32, expected.learning_rate)
+    assert not recipe.one_cycle
+    assert recipe.weight_decay == 0
+
+
+def test_the_paper_recipe_trains(shifted):
+    fit = shifted.take(slice(0, 64))
+    calibrator = CCAC((4,), lambda1=0, lambda2=1, mean="wrong", recipe="paper", random_state=0).fit(fit.logits, fit.y)
+    assert calibrator.predict_confidence(fit.logits).std() > 0.1
+
+
+def test_ccac_s_without_a_hidden_layer_is_linear_in_the_logits(shifted):
+    calibrator = SimplifiedCCAC((), lambda1=0, lambda2=1, random_state=0).fit(shifted.logits, shifted.y)
+    z = shifted.logits.astype(np.float32)
+    mu = calibrator.predict_proba(z)
+    auxiliary = np.log(mu[:, -1]) - np.log(mu[:, 0]) + z[:, 0] / calibrator.temperature_
+    assert auxiliary == pytest.approx((z @ calibrator.weights_[0] + calibrator.biases_[0])[:, 0], abs=1e-3)
+
+
+def test_the_temperature_of_ccac_s_follows_the_scale_of_the_logits(shifted):
+    plain = SimplifiedCCAC(**QUICK).fit(shifted.logits, shifted.y)
+    scaled = SimplifiedCCAC(**QUICK).fit(100 * shifted.logits, shifted.y)
+    assert scaled.temperature_ == pytest.approx(100 * plain.temperature_, rel=0.02)
+    assert scaled.predict_confidence(100 * shifted.logits) == pytest.approx(
+        plain.predict_confidence(shifted.logits), abs=0.02
+    )
+
+
+@pytest.fixture(scope="module")
+def first_shift(shifted):
+    return SimplifiedCCAC((8, 6), lambda1=(0, 0.5), lambda2=(0.7, 1, 1.5), random_state=0).fit(
+        shifted.logits, shifted.y
+    )
+
+
+@pytest.fixture(scope="module")
+def second_shift(shifted):
+    """The same classifier where it is wrong more often, and strangers look otherwise."""
+    rng = np.random.default_rng(5)
+    y = np.where(rng.random(len(shifted)) < 0.5, (shifted.y + 1) % 4, shifted.y)
+    return Predictions(shifted.logits + np.array([0.5, 0, 0, 0]), y)
+
+
+def test_the_transfer_moves_exactly_the_temperature_and_the_last_layer(first_shift, second_shift):
+    here = first_shift.transfer(second_shift.logits[:320], second_shift.y[:320])
+    for before, after in zip(first_shift.weights_[:-1], here.weights_[:-1], strict=True):
+        assert np.array_equal(before, after)
+    for before, after in zip(first_shift.biases_[:-1], here.biases_[:-1], strict=True):
+        assert np.array_equal(before, after)
+    assert not np.array_equal(first_shift.weights_[-1], here.weights_[-1])
+    assert not np.array_equal(first_shift.biases_[-1], here.biases_[-1])
+    assert first_shift.temperature_ != here.temperature_
+    assert here.weights_[-1].size + here.biases_[-1].size + 1 == 6 + 2  # K + 2 where the last hidden layer has K nodes
+
+
+def test_the_transfer_leaves_the_first_one_as_it_was(first_shift, second_shift, shifted):
+    before = first_shift.predict_confidence(shifted.logits)
+    first_shift.transfer(second_shift.logits[:320], second_shift.y[:320])
+    assert np.array_equal(first_shift.predict_confidence(shifted.logits), before)
+
+
+def test_the_transfer_helps_where_the_first_one_is_off(first_shift, second_shift):
+    fit, select, test = second_shift.split(320, 200, 2000, random_state=0)
+    here = first_shift.transfer(fit.logits, fit.y, select=(select.logits, select.y))
+    before = evaluate(first_shift.predict_confidence(test.logits), test.correct)
+    after = evaluate(here.predict_confidence(test.logits), test.correct)
+    assert after["brier"] < before["brier"] - 0.01
+    assert after["ece"] < before["ece"] - 0.02
+
+
+def test_the_transfer_chooses_anew_on_its_own_select_part(first_shift, second_shift):
+    fit, select = second_shift.split(320, 200, random_state=0)
+    here = first_shift.transfer(fit.logits, fit.y, select=(select.logits, select.y))
+    best = here.candidates_["score"].min()
+    assert METRICS["ece"].function(here.predict_confidence(select.logits), select.correct) == best
+    assert len(here.candidates_["score"]) == 2 * 3 * 2
+
+
+def test_a_transferred_one_can_be_transferred_again_and_saved(first_shift, second_shift, tmp_path):
+    import auxcal
+
+    here = first_shift.transfer(second_shift.logits[:300], second_shift.y[:300])
+    there = here.transfer(second_shift.logits[300:600], second_shift.y[300:600])
+    there.save(tmp_path / "there.safetensors")
+    loaded = auxcal.load(tmp_path / "there.safetensors")
+    assert np.array_equal(loaded.predict_confidence(second_shift.logits), there.predict_confidence(second_shift.logits))
+
+
+def test_a_network_scores_in_float32_whatever_comes_in():
+    rng = np.random.default_rng(0)
+    network = Network(*GridNetwork.initialised((3, 4, 4), 1, rng).arrays(0))
+    z = rng.normal(size=(10, 3)).astype(np.float32)
+    assert np.array_equal(network.proba(z), network.proba(z.astype(np.float64)).astype(np.float32))
+
+
+def test_settings_are_the_product_of_both_lambdas():
+    assert CCAC(lambda1=(0, 1), lambda2=2)._settings() == [Setting(0, 2), Setting(1, 2)]

@@ -1,0 +1,119 @@
+"""Platt, beta, isotonic, histogram and scaling-binning: maps of one score."""
+
+import numpy as np
+import pytest
+from scipy.special import expit, softmax
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+
+from auxcal import (
+    NO_CLASS,
+    BetaCalibration,
+    HistogramBinning,
+    IsotonicCalibration,
+    PlattScaling,
+    ScalingBinning,
+)
+from auxcal.calibrators._softmax import log_odds, top_log_odds
+
+from .conftest import draw
+
+KINDS = [PlattScaling, BetaCalibration, IsotonicCalibration, HistogramBinning, ScalingBinning]
+
+
+def test_log_odds_are_those_of_softmax_and_finite_where_it_saturates():
+    logits, _ = draw(n=100)
+    p = softmax(logits, axis=1)
+    assert log_odds(logits) == pytest.approx(np.log(p / (1 - p)), rel=1e-9)
+    assert top_log_odds(logits) == pytest.approx(log_odds(logits).max(axis=1))
+    assert top_log_odds(np.array([[1e4, -1e4, 0.0]])) == pytest.approx(1e4)
+
+
+@pytest.mark.parametrize("scale", [0.01, 1, 100])
+def test_platt_is_logistic_regression_with_its_targets(scale):
+    logits, y = draw(n=2000)
+    logits = logits * scale
+    correct = logits.argmax(axis=1) == y
+    score = top_log_odds(logits)
+    # Platt's targets as weights: each row counts as a hit with its target and as a miss with the rest.
+    hits = correct.sum()
+    target = np.where(correct, (hits + 1) / (hits + 2), 1 / (len(y) - hits + 2))
+    oracle = LogisticRegression(C=np.inf, tol=1e-12, max_iter=10_000).fit(
+        np.concatenate([score, score])[:, None] / scale,
+        np.repeat([1, 0], len(y)),
+        sample_weight=np.concatenate([target, 1 - target]),
+    )
+    expected = oracle.predict_proba(score[:, None] / scale)[:, 1]
+    assert PlattScaling().fit(logits, y).predict_confidence(logits) == pytest.approx(expected, abs=1e-5)
+
+
+def test_isotonic_is_scikit_learns():
+    logits, y = draw(n=500)
+    score = top_log_odds(logits)
+    oracle = IsotonicRegression(out_of_bounds="clip").fit(score, logits.argmax(axis=1) == y)
+    new = np.random.default_rng(1).normal(size=(200, 4), scale=3)
+    confidence = IsotonicCalibration().fit(logits, y).predict_confidence(new)
+    assert confidence == pytest.approx(oracle.predict(top_log_odds(new)))
+
+
+@pytest.mark.parametrize("strategy", ["mass", "width"])
+def test_a_histogram_gives_the_accuracy_of_its_bins(strategy):
+    logits, y = draw(n=2000)
+    fitted = HistogramBinning(n_bins=10, strategy=strategy).fit(logits, y)
+    confidence, correct = fitted.predict_confidence(logits), logits.argmax(axis=1) == y
+    for value in np.unique(confidence):
+        assert correct[confidence == value].mean() == pytest.approx(value)
+    if strategy == "mass":
+        assert np.unique(confidence, return_counts=True)[1] == pytest.approx(200, abs=2)
+
+
+def test_scaling_binning_gives_the_mean_of_the_platt_map_in_each_bin():
+    logits, y = draw(n=2000)
+    platt = PlattScaling(scheme="per-class").fit(logits, y)
+    binned = ScalingBinning(n_bins=5).fit(logits, y)
+    scores = log_odds(logits)
+    for k in range(4):
+        slope, intercept = platt.coefficients_[k]
+        edges = np.quantile(scores[:, k], [0.2, 0.4, 0.6, 0.8])
+        index = np.searchsorted(edges, scores[:, k], side="right")
+        mapped = expit(slope * scores[:, k] + intercept)
+        assert binned.values_[k] == pytest.approx([mapped[index == m].mean() for m in range(5)])
+
+
+def test_beta_finds_a_map_that_no_logistic_curve_can_follow():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.5, 1, size=20_000)
+    logits = np.stack([np.log(p), np.log(1 - p)], axis=1)
+    y = (rng.random(len(p)) > p**5).astype(int)  # a = 5 in log p, next to nothing in log(1 − p)
+    at = np.array([0.6, 0.75, 0.95])
+    new = np.stack([np.log(at), np.log(1 - at)], axis=1)
+    beta_error = np.abs(BetaCalibration().fit(logits, y).predict_confidence(new) - at**5).max()
+    platt_error = np.abs(PlattScaling().fit(logits, y).predict_confidence(new) - at**5).max()
+    assert beta_error < 0.02 < platt_error
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_beta_maps_never_fall(seed):
+    logits, y = draw(n=60, seed=seed)
+    fitted = BetaCalibration(scheme="per-class").fit(logits, y)
+    assert (fitted.coefficients_[:, :2] >= 0).all()
+
+
+@pytest.mark.parametrize("scheme", ["top-label", "per-class"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_of_no_class_are_misses(kind, scheme):
+    logits, y = draw(n=1000)
+    half = np.where(np.arange(len(y)) % 2, NO_CLASS, y)
+    before = kind(scheme=scheme).fit(logits, y).predict_confidence(logits).mean()
+    after = kind(scheme=scheme).fit(logits, half).predict_confidence(logits).mean()
+    assert after == pytest.approx(before / 2, abs=0.03)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_map_for_each_class_finds_that_one_class_is_worse(kind):
+    logits, y = draw(n=4000)
+    y = np.where((logits.argmax(axis=1) == 2) & (np.arange(len(y)) % 2 == 0), NO_CLASS, y)
+    confidence = kind(scheme="per-class").fit(logits, y).predict_confidence(logits)
+    prediction = logits.argmax(axis=1)
+    gap = [confidence[prediction == k].mean() - (y == k)[prediction == k].mean() for k in range(4)]
+    assert gap == pytest.approx([0] * 4, abs=0.05)

@@ -1,0 +1,91 @@
+"""Vector, matrix and Dirichlet calibration reach the optimum of their convex losses."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+
+from auxcal import NO_CLASS, Dirichlet, MatrixScaling, TemperatureScaling, VectorScaling
+from auxcal.calibrators._linear import Penalty, centred
+from auxcal.calibrators._softmax import log_softmax
+
+from .conftest import draw
+
+
+def loss_of(fitted, logits, y):
+    return log_loss(y, fitted.predict_proba(logits.astype(np.float64)))
+
+
+def test_matrix_scaling_is_multinomial_logistic_regression():
+    logits, y = draw(n=2000)
+    oracle = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000).fit(logits, y)
+    fitted = MatrixScaling().fit(logits, y)
+    assert fitted.predict_proba(logits) == pytest.approx(oracle.predict_proba(logits), abs=1e-3)
+    assert loss_of(fitted, logits, y) <= log_loss(y, oracle.predict_proba(logits)) + 1e-8
+
+
+@pytest.mark.parametrize("scale", [0.01, 1, 100])
+def test_each_richer_method_is_at_least_as_likely_on_its_fit_part(scale):
+    logits, y = draw(n=2000)
+    logits = scale * logits * [1, 2, 3, 4] + scale * np.array([0, 1, 0, -1])
+    temperature, vector, matrix = (
+        loss_of(kind().fit(logits, y), logits, y) for kind in (TemperatureScaling, VectorScaling, MatrixScaling)
+    )
+    assert matrix <= vector + 1e-7 <= temperature + 2e-7
+    assert vector < temperature - 0.01
+
+
+def test_vector_scaling_recovers_known_numbers():
+    logits, y = draw(n=20_000)
+    fitted = VectorScaling().fit((logits - [0, 1, 2, 3]) * [1, 2, 3, 4], y)
+    assert fitted.weight_ == pytest.approx(1 / np.array([1, 2, 3, 4]), rel=0.1)
+    assert fitted.bias_ - fitted.bias_[0] == pytest.approx([0, 1, 2, 3], abs=0.15)
+
+
+@pytest.mark.parametrize("penalty", [Penalty(0.01, 0.01), Penalty(1, 0.1), Penalty(10, 10)])
+def test_the_gradient_of_the_dirichlet_loss_vanishes_at_the_fit(penalty):
+    logits, y = draw(n=2000)
+    fitted = Dirichlet(off_diagonal=penalty.off_diagonal, intercept=penalty.intercept).fit(2 * logits, y)
+    x = log_softmax(2 * logits)
+    residual = fitted.predict_proba(2 * logits)
+    residual[np.arange(len(y)), y] -= 1
+    _, by_weight, by_bias = penalty(fitted.weight_, fitted.bias_)
+    assert residual.T @ x / len(y) + by_weight == pytest.approx(0, abs=2e-4)
+    assert residual.mean(axis=0) + by_bias == pytest.approx(0, abs=2e-4)
+
+
+def test_a_strong_penalty_leaves_the_diagonal_free_only():
+    logits, y = draw(n=2000)
+    fitted = Dirichlet(off_diagonal=1e6, intercept=1e6).fit(2 * logits, y)
+    off = fitted.weight_ - np.diag(np.diagonal(fitted.weight_))
+    assert np.abs(off).max() < 1e-4
+    assert np.abs(fitted.bias_).max() < 1e-4
+    assert np.diagonal(fitted.weight_) == pytest.approx(0.5, abs=0.1)
+
+
+def test_centring_changes_no_probability_and_lowers_the_penalty():
+    rng = np.random.default_rng(0)
+    weight, bias, x = rng.normal(size=(4, 4)), rng.normal(size=4), rng.normal(size=(50, 4))
+    new_weight, new_bias = centred(weight, bias)
+    assert log_softmax(x @ new_weight.T + new_bias) == pytest.approx(log_softmax(x @ weight.T + bias))
+    off = ~np.eye(4, dtype=bool)
+    assert (new_weight[off] ** 2).sum() < (weight[off] ** 2).sum()
+    assert (new_bias**2).sum() < (bias**2).sum()
+
+
+def test_the_search_keeps_every_candidate_and_takes_the_best():
+    logits, y = draw()
+    fitted = Dirichlet(random_state=0).fit(2 * logits[:2000], y[:2000], select=(2 * logits[2000:], y[2000:]))
+    scores = fitted.candidates_["score"]
+    best = scores.argmin()
+    assert len(scores) == 9
+    assert fitted.off_diagonal_ == fitted.candidates_["off_diagonal"][best]
+    assert fitted.intercept_ == fitted.candidates_["intercept"][best]
+
+
+@pytest.mark.parametrize("kind", [VectorScaling, MatrixScaling, lambda: Dirichlet(0.1, 0.1)])
+def test_rows_of_no_class_do_not_count(kind):
+    logits, y = draw(n=1500)
+    with_strangers = np.where(np.arange(len(y)) < 500, NO_CLASS, y)
+    everything, known = kind().fit(logits, with_strangers), kind().fit(logits[500:], y[500:])
+    assert np.array_equal(everything.weight_, known.weight_)
