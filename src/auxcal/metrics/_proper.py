@@ -23,8 +23,8 @@ def brier(confidence: ArrayLike, correct: ArrayLike) -> float:
 def nll(confidence: ArrayLike, correct: ArrayLike) -> float:
     """Negative log-likelihood of correctness: the mean of −log c where correct, −log(1 − c) where wrong.
 
-    A confidence of exactly 0 or 1 that is wrong would cost infinitely much; it is taken as one step of its own
-    precision away from there, so that one saturated row can't hide all others.
+    The probability of what happened is taken as at least half a step of the array's precision, so that one saturated
+    confidence that is wrong does not cost infinitely much and hide all other rows.
 
     Examples
     --------
