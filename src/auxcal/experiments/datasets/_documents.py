@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from auxcal._arrays import NO_CLASS, Ints
-from auxcal._errors import InvalidInputError
 
 
 @dataclass(frozen=True)
@@ -49,23 +47,30 @@ class Documents:
         wanted = frozenset(topics)
         return self.take(row for row, topic in enumerate(self.topics) if topic in wanted)
 
-    def draw(self, size: int, rng: np.random.Generator) -> Documents:
-        """Return `size` different documents, drawn at random."""
-        return self.take(rng.choice(len(self), size=size, replace=False))
-
-    def y(self, classes: Sequence[str], label_map: Mapping[str, str] | None = None) -> Ints:
-        """Return the class index of every document, `NO_CLASS` where its topic has no class.
-
-        `label_map` names the class of a topic that is not itself a class.
-        """
-        index = {name: number for number, name in enumerate(classes)}
-        index |= {topic: index[name] for topic, name in (label_map or {}).items()}
+    def y(self, classes: Sequence[str]) -> Ints:
+        """Return the class index of every document, `NO_CLASS` where its topic is no class."""
+        index = class_map(classes)
         return np.array([index.get(topic, NO_CLASS) for topic in self.topics], dtype=np.intp)
 
     def __add__(self, other: Documents) -> Documents:
         return Documents(self.texts + other.texts, self.topics + other.topics)
 
 
-def missing_data(name: str, expected: Path, source: str) -> InvalidInputError:
-    """Return the error that says which file was expected and where the data set comes from."""
-    return InvalidInputError(f"the data set {name!r} is not here: expected {expected}. Get it from {source}.")
+def class_map(classes: Sequence[str], same: Mapping[str, str] | None = None) -> dict[str, int]:
+    """Return the class index of every topic that has a class.
+
+    Parameters
+    ----------
+    classes : sequence of str
+        The topics that are classes, in their order.
+    same : mapping of str to str
+        Other topics, and the class that each is taken for.
+
+    Examples
+    --------
+    >>> from auxcal.experiments.datasets._documents import class_map
+    >>> class_map(["earn", "ship"], same={"jobs": "earn"})
+    {'earn': 0, 'ship': 1, 'jobs': 0}
+    """
+    index = {name: number for number, name in enumerate(classes)}
+    return index | {topic: index[name] for topic, name in (same or {}).items()}

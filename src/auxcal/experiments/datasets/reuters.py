@@ -2,13 +2,13 @@
 
 The rule, which gives the published counts on the official files (R8 5,485 and 2,189, R52 6,532 and 2,568):
 
-1. ModApté split: documents with ``TOPICS="YES"``, for training those with ``LEWISSPLIT="TRAIN"`` (9,603), for testing
-   those with ``LEWISSPLIT="TEST"`` (3,299).
+1. ModApté split: documents with ``TOPICS="YES"``, for training those with ``LEWISSPLIT="TRAIN"`` (9,603),
+   for testing those with ``LEWISSPLIT="TEST"`` (3,299).
 2. Only documents with exactly one topic remain, counted over all topics and not over the frequent ones alone.
-3. R52 keeps the topics that then still have both a training and a test document.
-4. R8 keeps those of R52 that are among the ten topics with most documents *before* step 2 (the set R10). Of the ten,
-   "wheat" and "corn" have no single-topic document, so eight remain. The eight topics of R52 with most documents would
-   be other ones: "money-supply" has more single-topic documents than "grain".
+3. R52 keeps the topics that then still have both a training and a test document. 4. R8 keeps those of R52
+that are among the ten topics with most documents *before* step 2 (the set R10). Of the
+   ten, "wheat" and "corn" have no single-topic document, so eight remain. The eight topics of R52 with most
+   documents would be other ones: "money-supply" has more single-topic documents than "grain".
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from auxcal.experiments.datasets._documents import Documents, missing_data
+from auxcal.experiments.datasets._catalog import dataset
+from auxcal.experiments.datasets._documents import Documents
 
 R8_CLASSES = ("acq", "crude", "earn", "grain", "interest", "money-fx", "ship", "trade")
 """The topics of R8 in the order of the classifier's classes."""
 
-_SOURCE = "https://archive.ics.uci.edu/dataset/137 and unpack its 22 files reut2-0NN.sgm there"
 _ARTICLE = re.compile(r"<REUTERS(?P<attributes>[^>]*)>(?P<content>.*?)</REUTERS>", re.DOTALL)
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 _TOPICS = re.compile(r"<TOPICS>(.*?)</TOPICS>", re.DOTALL)
@@ -66,9 +66,7 @@ def load_r52(data_dir: Path) -> tuple[Documents, Documents]:
 
 def read_articles(data_dir: Path) -> list[Article]:
     """Read the ModApté split from the official SGML files in ``data_dir/reuters21578``."""
-    files = sorted((Path(data_dir) / "reuters21578").glob("reut2-0*.sgm"))
-    if not files:
-        raise missing_data("reuters", Path(data_dir) / "reuters21578" / "reut2-000.sgm", _SOURCE)
+    files = sorted(dataset("reuters").require(data_dir).glob("reut2-0*.sgm"))
     return [article for file in files for article in parse(file.read_text(encoding="latin-1"))]
 
 
