@@ -119,7 +119,7 @@ class TextNoise:
     >>> from auxcal.shifts.text import TextNoise
     >>> noise = TextNoise(operations=("swap",))
     >>> noise(["confidence calibration, at last"], np.random.default_rng(0))
-    ['confidence calibration, at alst']
+    ['confidence calibration, at lats']
     """
 
     operations: tuple[str, ...] = tuple(OPERATIONS)

@@ -43,6 +43,7 @@ def train_dan(
     *,
     epochs: int = 50,
     n_words: int = 20_000,
+    length: int = 1000,
     random_state: int = 0,
     report: Report | None = None,
 ) -> TextClassifier:
@@ -60,7 +61,7 @@ def train_dan(
     >>> classifier.logits(["wheat", "rate"]).argmax(axis=1)
     array([0, 1])
     """
-    tokenizer = Tokenizer.of(texts, n_words=n_words, length=1000)
+    tokenizer = Tokenizer.of(texts, n_words=n_words, length=length)
     n_classes = _check(texts, y)
 
     def make() -> nn.Module:
@@ -87,16 +88,17 @@ def train_convolutional(
     *,
     epochs: int = 10,
     n_words: int = 20_000,
+    length: int = 1000,
     random_state: int = 0,
     report: Report | None = None,
 ) -> TextClassifier:
-    """Train the network for NG18: given word vectors, which stay as they are, three convolutions, two dense layers.
+    """Train the network for NG18: given word vectors, three convolutions and two dense layers.
 
     Sequences of 1000 words and Adam with learning rate 1e-3 as in the paper. It leaves the layers open;
     these are 128 filters over 5 words with pooling over 5, and 128 hidden nodes. Ten epochs instead of its
     50: an epoch takes about a minute on one core, and the training documents are learned by then.
     """
-    tokenizer = Tokenizer.of(texts, n_words=n_words, length=1000)
+    tokenizer = Tokenizer.of(texts, n_words=n_words, length=length)
     n_classes = _check(texts, y)
     embedding = torch.from_numpy(vectors.matrix(tokenizer.index, tokenizer.size))
 
@@ -159,7 +161,7 @@ def _check(texts: Sequence[str], y: Ints) -> int:
     labels = np.asarray(y)
     if len(texts) != len(labels) or len(labels) < 2 or labels.min() < 0:
         raise InvalidInputError(
-            f"y must have a class index 0..K-1 for each of at least two texts; got {len(texts)} texts and y of "
-            f"shape {labels.shape}. Leave out documents without a class."
+            f"y must have a class index 0..K-1 for each of at least two texts; got {len(texts)} texts and y "
+            f"of shape {labels.shape}. Leave out documents without a class."
         )
     return int(labels.max()) + 1

@@ -34,7 +34,7 @@ def noisy(
 def out_of_distribution(
     train: Documents, ng2: Documents, r8: Documents, sizes: tuple[int, int, int], rng: np.random.Generator
 ) -> tuple[list[str], Ints]:
-    """Draw training documents of NG18 and documents of NG2 and R8, and give the class of each; R8 has none."""
+    """Draw training documents of NG18, and some of NG2 and of R8, and give the class of each; R8 has none."""
     own, foreign = class_map(NG18_CLASSES), class_map(NG18_CLASSES, NG2_AS_NG18)
     mixed = Mixture(sizes, (own, foreign, {}))((train.topics, ng2.topics, r8.topics), rng)
     return mixed.take(train.texts, ng2.texts, r8.texts), mixed.y
@@ -65,9 +65,9 @@ def _build(shift: str, data_dir: Path, report: Report) -> Predictions:
 
 
 _CLASSIFIER = (
-    "The classifier is trained by our own code in torch on the 10,136 training documents of NG18, for 10 epochs "
-    "instead of 50, on GloVe vectors of 50 numbers; the number and width of its filters, which the paper leaves "
-    "open, are ours."
+    "The classifier is trained by our own code in torch on the 10,136 training documents of NG18, for 10 "
+    "epochs instead of 50, on GloVe vectors of 50 numbers; the number and width of its filters, which the paper "
+    "leaves open, are ours."
 )
 
 NG18_DAN = Suite(
@@ -77,8 +77,8 @@ NG18_DAN = Suite(
     needs=("newsgroups", "glove", "reuters"),
     sizes=(6000, 1000, 3000),
     differences={
-        "D1": f"{_CLASSIFIER} The paper's 3,252 training and 6,748 test documents; the noise is our own code with "
-        "nlpaug's default strengths, all four operations one after the other.",
+        "D1": f"{_CLASSIFIER} The paper's 3,252 training and 6,748 test documents; the noise is our own code "
+        "with nlpaug's default strengths, all four operations one after the other.",
         "OOD": f"{_CLASSIFIER} The paper's 2,553 documents of NG18, 1,962 of NG2 and 5,485 of R8.",
     },
     build=_build,

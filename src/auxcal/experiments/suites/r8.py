@@ -65,8 +65,8 @@ def _build(shift: str, data_dir: Path, report: Report) -> Predictions:
 
 
 _CLASSIFIER = (
-    "The classifier is trained by our own code in torch on the 5,485 training documents of R8; the width of its "
-    "layers, its dropout and its vocabulary, which the paper leaves open, are ours."
+    "The classifier is trained by our own code in torch on the 5,485 training documents of R8; the width of "
+    "its layers, its dropout and its vocabulary, which the paper leaves open, are ours."
 )
 
 R8_DAN = Suite(
@@ -76,10 +76,10 @@ R8_DAN = Suite(
     needs=("reuters",),
     sizes=(3000, 500, 1500),
     differences={
-        "D1": f"{_CLASSIFIER} The paper's 2,811 training and 2,189 test documents; the noise is our own code with "
-        "nlpaug's default strengths, all four operations one after the other.",
-        "OOD": f"{_CLASSIFIER} All 1,426 documents of R52 outside R8, 1,385 training and 2,189 test documents of R8: "
-        "the paper writes both 1,426 and 1,246, and only 1,426 adds up to its 5,000 samples.",
+        "D1": f"{_CLASSIFIER} The paper's 2,811 training and 2,189 test documents; the noise is our own code "
+        "with nlpaug's default strengths, all four operations one after the other.",
+        "OOD": f"{_CLASSIFIER} All 1,426 documents of R52 outside R8, 1,385 training and 2,189 test "
+        "documents of R8: the paper writes both 1,426 and 1,246, and only 1,426 adds up to its 5,000 samples.",
     },
     build=_build,
 )
