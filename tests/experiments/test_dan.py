@@ -30,7 +30,7 @@ def averaging(texts: list[str], y: object, **settings: int) -> TextClassifier:
 
 
 def convolving(texts: list[str], y: object, **settings: int) -> TextClassifier:
-    return train_convolutional(texts, y, vectors(), epochs=10, length=150, **settings)  # type: ignore[arg-type]
+    return train_convolutional(texts, y, vectors(), epochs=4, length=150, **settings)  # type: ignore[arg-type]
 
 
 both = pytest.mark.parametrize("trainer", [averaging, convolving])
@@ -70,11 +70,21 @@ def test_a_document_without_known_words_has_logits() -> None:
     assert np.isfinite(classifier.logits(["", "zyzzyva"])).all()
 
 
-def test_the_given_vectors_are_not_trained() -> None:
+def test_word_vectors_start_from_the_given_ones_and_learn() -> None:
     texts, y = corpus(60, 0)
-    classifier = convolving(texts, y)
-    expected = vectors().matrix(classifier.tokenizer.index, classifier.tokenizer.size)
-    np.testing.assert_array_equal(dict(classifier.network.named_buffers())["0.vectors"].numpy(), expected)
+    given = vectors()
+    before = given.vectors.copy()
+
+    def learned(epochs: int) -> tuple[Tokenizer, np.ndarray[tuple[int, int], np.dtype[np.float32]]]:
+        classifier = train_convolutional(texts, y, given, epochs=epochs, length=150)
+        return classifier.tokenizer, dict(classifier.network.named_parameters())["0.vectors"].detach().numpy()
+
+    tokenizer, start = learned(epochs=0)
+    np.testing.assert_array_equal(start, given.matrix(tokenizer.index, tokenizer.size))
+    _, end = learned(epochs=1)
+    assert (start[1:] != end[1:]).any(axis=1).all()
+    np.testing.assert_array_equal(end[0], 0)  # the padding
+    np.testing.assert_array_equal(given.vectors, before)
 
 
 def test_reports_every_epoch() -> None:

@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 from auxcal._arrays import NO_CLASS
-from auxcal.experiments.classifiers.dan import TextClassifier
+from auxcal._errors import InvalidInputError
+from auxcal.experiments.classifiers.dan import TextClassifier, train_dan
 from auxcal.experiments.classifiers.tokenizer import Tokenizer
 from auxcal.experiments.datasets._documents import Documents
 from auxcal.experiments.datasets.newsgroups import NG2_TOPICS, NG18_CLASSES
 from auxcal.experiments.datasets.reuters import R8_CLASSES
 from auxcal.experiments.suites import ng18, r8
 from auxcal.experiments.suites._suite import Suite
-from auxcal.experiments.suites._text import trained_once
+from auxcal.experiments.suites._text import Report, builder, noisy, trained_once
 from auxcal.experiments.suites.ng18 import NG18_DAN
 from auxcal.experiments.suites.r8 import R8_DAN
 
@@ -73,15 +74,15 @@ def test_ng18_label_map() -> None:
     assert [labels[text] for text in news.texts] == [NO_CLASS, NO_CLASS]
 
 
-@pytest.mark.parametrize(("suite", "classes"), [(r8, R8_CLASSES), (ng18, NG18_CLASSES)])
-def test_d1_has_noise_and_the_classes_of_the_drawn(suite: object, classes: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("classes", [R8_CLASSES, NG18_CLASSES])
+def test_d1_has_noise_and_the_classes_of_the_drawn(classes: tuple[str, ...]) -> None:
     train, test = documents(*classes, kind="training"), documents(*classes, kind="testing")
-    texts, y = suite.noisy(train, test, (3, 5), rng())  # type: ignore[attr-defined]
+    texts, y = noisy(train, test, classes, (3, 5), rng())
     assert len(texts) == len(y) == 8
     assert len(set(y[:3])) == 3
     assert NO_CLASS not in y
     assert not set(texts) & set(train.texts + test.texts)
-    again, _ = suite.noisy(train, test, (3, 5), rng())  # type: ignore[attr-defined]
+    again, _ = noisy(train, test, classes, (3, 5), rng())
     assert again == texts
 
 
@@ -97,3 +98,20 @@ def test_a_suite_trains_once_for_each_folder(tmp_path: Path) -> None:
     assert train(tmp_path, lambda done, total: None) is first
     assert train(tmp_path / "other", print) is not first
     assert len(trained) == 2
+
+
+def test_build_asks_the_classifier_about_the_documents_of_the_shift(tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+
+    def classifier(data_dir: Path, report: Report) -> TextClassifier:
+        assert data_dir == tmp_path
+        return train_dan(["wheat corn", "bank rate"] * 8, np.array([0, 1] * 8), epochs=20, report=report)
+
+    build = builder(
+        {"D1": lambda data_dir: (["corn", "rate", "rate"], np.array([0, 1, NO_CLASS]))}, classifier
+    )
+    bundle = build("D1", tmp_path, lambda done, total: told.append((done, total)))
+    assert bundle.correct.tolist() == [True, True, False]
+    assert told[-1] == (20, 20)
+    with pytest.raises(InvalidInputError, match="shift must be one of D1; got 'D2'"):
+        build("D2", tmp_path, lambda done, total: None)

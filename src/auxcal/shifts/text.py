@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeVar
@@ -21,32 +21,18 @@ from auxcal._errors import InvalidInputError
 _T = TypeVar("_T")
 _WORD = re.compile(r"\w+")
 _TYPED = string.ascii_letters + string.digits + "!@#$%^&*()_+"
-_LOOK_ALIKE_GROUPS = (
-    "0OoDQ",
-    "1lIi7",
-    "2Zz",
-    "5Ss",
-    "8B3S",
-    "6bG",
-    "9gq",
-    "uv",
-    "ce",
-    "hb",
-    "rn",
-    "kx",
-    "CG",
-    "EF",
-    "UV",
-    "ft",
-)
-_LOOK_ALIKES = MappingProxyType(
-    {
-        char: tuple(
-            sorted({other for group in _LOOK_ALIKE_GROUPS if char in group for other in group} - {char})
-        )
-        for char in "".join(_LOOK_ALIKE_GROUPS)
+
+
+def _mutual(groups: str) -> Mapping[str, Sequence[str]]:
+    """Return for every character the others of its groups."""
+    sets = [set(group) for group in groups.split()]
+    return {
+        char: sorted(set().union(*(other for other in sets if char in other)) - {char})
+        for char in set().union(*sets)
     }
-)
+
+
+_LOOK_ALIKES = _mutual("0OoDQ 1lIi7 2Zz 5Ss 8B3S 6bG 9gq uv ce hb rn kx CG EF UV ft")
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ def train_convolutional(
     y: Ints,
     vectors: WordVectors,
     *,
-    epochs: int = 10,
+    epochs: int = 8,
     n_words: int = 20_000,
     length: int = 1000,
     random_state: int = 0,
@@ -94,9 +94,10 @@ def train_convolutional(
 ) -> TextClassifier:
     """Train the network for NG18: given word vectors, three convolutions and two dense layers.
 
-    Sequences of 1000 words and Adam with learning rate 1e-3 as in the paper. It leaves the layers open;
-    these are 128 filters over 5 words with pooling over 5, and 128 hidden nodes. Ten epochs instead of its
-    50: an epoch takes about a minute on one core, and the training documents are learned by then.
+    Sequences of 1000 words and Adam with learning rate 1e-3 as in the paper. It leaves the layers open; these
+    are 64 filters over 5 words with pooling over 5, and 64 hidden nodes, with Keras' initial weights. The
+    word vectors learn with the rest, in batches of 32, so that 8 epochs do for its 50: the training documents
+    are known by heart by then, and an epoch takes half a minute on one core.
     """
     tokenizer = Tokenizer.of(texts, n_words=n_words, length=length)
     n_classes = _check(texts, y)
@@ -106,17 +107,17 @@ def train_convolutional(
         return nn.Sequential(
             _Vectors(embedding),
             *_convolution(embedding.shape[1]), nn.MaxPool1d(5),
-            *_convolution(128), nn.MaxPool1d(5),
-            *_convolution(128), nn.AdaptiveMaxPool1d(1), nn.Flatten(),
-            nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, n_classes),
-        )  # fmt: skip
+            *_convolution(64), nn.MaxPool1d(5),
+            *_convolution(64), nn.AdaptiveMaxPool1d(1), nn.Flatten(),
+            nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, n_classes),
+        ).apply(_start_as_keras)  # fmt: skip
 
     network = train(
         make,
         tokenizer.sequences(texts),
         y,
         epochs=epochs,
-        batch_size=128,
+        batch_size=32,
         random_state=random_state,
         report=report,
     )
@@ -136,16 +137,14 @@ class _Average(nn.Module):
 
 
 class _Vectors(nn.Module):
-    """The given vectors of a sequence's words, as the channels of a convolution."""
-
-    vectors: torch.Tensor
+    """The vectors of a sequence's words, as the channels of a convolution; they start from the given ones."""
 
     def __init__(self, vectors: torch.Tensor) -> None:
         super().__init__()
-        self.register_buffer("vectors", vectors)
+        self.vectors = nn.Parameter(vectors.clone())
 
     def forward(self, sequences: torch.Tensor) -> torch.Tensor:
-        return nn.functional.embedding(sequences, self.vectors).transpose(1, 2)
+        return nn.functional.embedding(sequences, self.vectors, padding_idx=0).transpose(1, 2)
 
 
 def _block(n_inputs: int) -> nn.Sequential:
@@ -153,7 +152,13 @@ def _block(n_inputs: int) -> nn.Sequential:
 
 
 def _convolution(n_channels: int) -> tuple[nn.Module, nn.Module]:
-    return nn.Conv1d(n_channels, 128, kernel_size=5), nn.ReLU()
+    return nn.Conv1d(n_channels, 64, kernel_size=5), nn.ReLU()
+
+
+def _start_as_keras(layer: nn.Module) -> None:
+    if isinstance(layer, nn.Conv1d | nn.Linear) and layer.bias is not None:
+        nn.init.xavier_uniform_(layer.weight)
+        nn.init.zeros_(layer.bias)
 
 
 def _check(texts: Sequence[str], y: Ints) -> int:
