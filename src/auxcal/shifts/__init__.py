@@ -18,7 +18,7 @@ _HOMES = {
     "TextNoise": "auxcal.shifts.text",
 }
 
-__all__ = sorted(_HOMES)  # noqa: PLE0605
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -78,7 +78,9 @@ class Augment:
         moved[flips] = moved[flips][..., ::-1]
         return moved
 
-    def _draw(self, n: int, size: tuple[int, ...], rng: np.random.Generator) -> tuple[Floats, NDArray[np.bool_]]:
+    def _draw(
+        self, n: int, size: tuple[int, ...], rng: np.random.Generator
+    ) -> tuple[Floats, NDArray[np.bool_]]:
         angle = np.deg2rad(rng.uniform(-self.rotation, self.rotation, n))
         shift = rng.uniform(-self.shift, self.shift, (n, 2)) * size
         zoom = rng.uniform(1 - self.zoom, 1 + self.zoom, (n, 2))

@@ -51,7 +51,11 @@ class DataSet:
         if absent:
             raise MissingDataError(
                 f"{self.name}: expected {', '.join(absent)} in {folder.resolve()}; not found. Get {self.source}"
-                + (f", or call auxcal.experiments.datasets.download({self.name!r}, data_dir)." if self.url else ".")
+                + (
+                    f", or call auxcal.experiments.datasets.download({self.name!r}, data_dir)."
+                    if self.url
+                    else "."
+                )
             )
         return folder
 

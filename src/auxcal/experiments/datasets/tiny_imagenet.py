@@ -20,7 +20,12 @@ def wnids(data_dir: Path) -> tuple[str, ...]:
 
 
 def load_tiny_imagenet(
-    data_dir: Path, part: str, *, size: int = 64, most: int | None = None, classes: Sequence[int] | None = None
+    data_dir: Path,
+    part: str,
+    *,
+    size: int = 64,
+    most: int | None = None,
+    classes: Sequence[int] | None = None,
 ) -> Images:
     """Read the part "train" or "val" from ``data_dir/tiny-imagenet-200``.
 

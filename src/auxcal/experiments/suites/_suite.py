@@ -36,3 +36,11 @@ class Suite:
     sizes: tuple[int, int, int]
     differences: dict[str, str]
     build: Callable[[str, Path, Callable[[int, int], None]], Predictions]
+
+    def parts(self, n_rows: int) -> tuple[int, int, int]:
+        """Return the sizes of the three parts of a bundle; in proportion where it has fewer rows than `sizes`."""
+        whole = sum(self.sizes)
+        if n_rows >= whole:
+            return self.sizes
+        fit, select, test = (size * n_rows // whole for size in self.sizes)
+        return fit, select, test

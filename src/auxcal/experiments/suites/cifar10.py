@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-import numpy as np
-
-from auxcal._arrays import Floats, Ints
 from auxcal.experiments.classifiers.cifar_resnet import cifar_resnet
+from auxcal.experiments.datasets._images import Images
 from auxcal.experiments.datasets.cifar10 import CLASSES, load_cifar10
 from auxcal.experiments.datasets.tiny_imagenet import load_tiny_imagenet, wnids
+from auxcal.experiments.suites._images import Report, Sample, adversarial, augmented, out_of_distribution
 from auxcal.experiments.suites._suite import Suite
 from auxcal.predictions import Predictions
-from auxcal.shifts.images import D1, D2, Augment
-from auxcal.shifts.mixtures import Mixture
-
-Report = Callable[[int, int], None]
+from auxcal.shifts.images import D1, D2
 
 CIFAR10_OF_WNID = {
     # automobile: cars, and buses and vans, as the paper takes the buses of CIFAR-100
@@ -47,22 +43,62 @@ CIFAR10_OF_WNID = {
     "n03662601": "ship",  # lifeboat
     "n03796401": "truck",  # moving van
 }
-"""The 25 of the 200 classes of Tiny-ImageNet that are a class of CIFAR-10; gazelles are no deer, tractors no trucks."""
+"""The 25 of the 200 classes of Tiny-ImageNet that are in CIFAR-10; gazelles are no deer, tractors no trucks."""
 
 
-def augmented(data_dir: Path, augment: Augment, rng: np.random.Generator) -> tuple[Floats, Ints]:
-    """Return 30,000 training images and the 10,000 test images of CIFAR-10, augmented."""
-    train, test = load_cifar10(data_dir, "train"), load_cifar10(data_dir, "test")
-    mixed = Mixture(sizes=(30_000, 10_000), label_maps=(None, None))((train.y, test.y), rng)
-    images = np.concatenate([train.take(mixed.of(0)).unit(), test.take(mixed.of(1)).unit()])
-    return augment(images, rng), mixed.y
+def _d1(data_dir: Path) -> Sample:
+    return augmented(*_both(data_dir), (30_000, 10_000), D1, random_state=1)
 
 
-def out_of_distribution(data_dir: Path, rng: np.random.Generator) -> tuple[Floats, Ints]:
-    """Return 28,000 training images of CIFAR-10 and 12,000 of Tiny-ImageNet, 60 of each of its classes."""
-    train = load_cifar10(data_dir, "train")
-    other = load_tiny_imagenet(data_dir, "train", size=32, most=60)
+def _d2(data_dir: Path) -> Sample:
+    return augmented(*_both(data_dir), (30_000, 10_000), D2, random_state=2)
+
+
+def _ood(data_dir: Path) -> Sample:
     names = wnids(data_dir)
-    classes = {names.index(wnid): CLASSES.index(name) for wnid, name in CIFAR10_OF_WNID.items()}
-    mixed = Mixture(sizes=(28_000, 12_000), label_maps=(None, classes))((train.y, other.y), rng)
-    return np.concatenate([train.take(mixed.of(0)).unit(), other.take(mixed.of(1)).unit()]), mixed.y
+    label_map = {names.index(wnid): CLASSES.index(name) for wnid, name in CIFAR10_OF_WNID.items()}
+    other = load_tiny_imagenet(data_dir, "train", size=32, most=60)
+    return out_of_distribution(
+        load_cifar10(data_dir, "train"), other, (28_000, 12_000), label_map, random_state=3
+    )
+
+
+_SHIFTS = {"D1": _d1, "D2": _d2, "OOD": _ood}
+
+
+def _both(data_dir: Path) -> tuple[Images, Images]:
+    return load_cifar10(data_dir, "train"), load_cifar10(data_dir, "test")
+
+
+def _build(depth: int, adversarial_size: int, shift: str, data_dir: Path, report: Report) -> Predictions:
+    classifier = cifar_resnet(data_dir, depth)
+    if shift == "AD":
+        images, y = adversarial(*_both(data_dir), adversarial_size, classifier, random_state=0, report=report)
+    else:
+        images, y = _SHIFTS[shift](data_dir)
+    return Predictions(classifier.logits(images, report=report), y)
+
+
+def _suite(depth: int, paper: str, adversarial_size: int) -> Suite:
+    network = f"The classifier is a ResNet-{depth} and not {paper}."
+    return Suite(
+        name=f"cifar10-resnet{depth}",
+        stands_for=((paper, "CIFAR-10"),),
+        shifts=("D1", "D2", "OOD", "AD"),
+        needs=("cifar10", "tiny-imagenet", "cifar10-resnet"),
+        sizes=(30_000, 2_000, 8_000),
+        differences={
+            "D1": network,
+            "D2": network,
+            "OOD": f"{network} The 12,000 foreign images are of Tiny-ImageNet, 60 of each of its 200 classes, "
+            f"resized to 32 pixels, and not of CIFAR-100; 25 classes have a class in CIFAR-10 (12.5 % of the "
+            f"images), where the paper maps 2 of 100.",
+            "AD": f"{network} {adversarial_size:,} images instead of 40,000, a half of them DeepFool's on "
+            f"training images, tried against the 3 likeliest other classes and not all 9.",
+        },
+        build=partial(_build, depth, adversarial_size),
+    )
+
+
+CIFAR10_RESNET20 = _suite(20, "VGG16", adversarial_size=10_000)
+CIFAR10_RESNET56 = _suite(56, "ResNet-50", adversarial_size=4_000)
