@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,19 +22,19 @@ def collect(
 ) -> Predictions:
     """Run a target classifier over labelled batches and keep its logits.
 
-    The module runs in evaluation mode, without gradients and on the device of its parameters; afterwards every part
-    of it is in the mode in which it was. Threads and random states stay as they are.
+    The module runs in evaluation mode, without gradients and on the device of its parameters; afterwards every
+    part of it is in the mode in which it was. Threads and random states stay as they are.
 
     Parameters
     ----------
     module : nn.Module
-        Gives logits of shape (batch, K); what a module with softmax gives is refused nowhere but is no logits.
+        Gives logits of shape (batch, K): without a softmax at its end.
     loader : iterable of (inputs, y)
-        For instance a DataLoader. y holds class indices, or `NO_CLASS` = -1. Inputs may be a tensor or a tuple, list
-        or dict of tensors, which become the arguments of the module.
+        For instance a DataLoader. y holds class indices, or `NO_CLASS` = -1. Inputs may be a tensor or a tuple,
+        list or dict of tensors, which become the arguments of the module.
     report : callable, optional
-        Is told after each batch how many of how many batches are done, ``report(done, total)``; the total is None
-        where the loader has no length.
+        Is told after each batch how many of how many batches are done, ``report(done, total)``; the total is
+        None where the loader has no length.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def collect(
     >>> collect(module, [(torch.zeros(4, 2), torch.tensor([0, 1, 2, -1]))]).logits.shape
     (4, 3)
     """
-    total = len(loader) if hasattr(loader, "__len__") else None
+    total = len(loader) if isinstance(loader, Sized) else None
     device = _device(module)
     logits, y = [], []
     with _evaluating(module), torch.no_grad():
@@ -97,8 +97,8 @@ def _numpy(output: Any) -> np.ndarray[Any, np.dtype[np.floating[Any]]]:
     if not isinstance(output, Tensor) or output.ndim != 2:
         got = f"shape {tuple(output.shape)}" if isinstance(output, Tensor) else type(output).__name__
         raise InvalidInputError(
-            f"module must give logits, a tensor of shape (batch, K); got {got}. Wrap it in a module that returns "
-            f"the logits alone, for instance its output.logits."
+            f"module must give logits, a tensor of shape (batch, K); got {got}. Wrap it in a module that "
+            f"returns the logits alone, for instance its output.logits."
         )
     output = output if output.dtype == torch.float64 else output.float()
     array: np.ndarray[Any, np.dtype[np.floating[Any]]] = output.cpu().numpy()

@@ -25,8 +25,8 @@ class DeepFool:
     network : torch.nn.Module
         Gives logits for normalised images, in evaluation mode.
     mean, std : sequences of float
-        How the network's input is normalised, for each channel, on the scale 0 to 1. Foolbox gets them, so that it
-        bounds and measures the change on the images themselves.
+        How the network's input is normalised, for each channel, on the scale 0 to 1. Foolbox gets them, so that
+        it bounds and measures the change on the images themselves.
     steps : int
         The most steps for each image.
     candidates : int
@@ -115,12 +115,12 @@ def _as_unit_images(images: NDArray[np.float32]) -> NDArray[np.float32]:
     images = np.asarray(images)
     if images.ndim != 4 or images.dtype.kind != "f":
         raise InvalidInputError(
-            f"images must be floats of shape (n, C, H, W); got dtype {images.dtype} and shape {images.shape}. "
-            f"Divide 8-bit images by 255."
+            f"images must be floats of shape (n, C, H, W); got dtype {images.dtype} and shape "
+            f"{images.shape}. Divide 8-bit images by 255."
         )
     if len(images) == 0 or not (images.min() >= 0 and images.max() <= 1):
         raise InvalidInputError(
-            "images must hold at least one image, from 0 to 1 and not yet normalised. Divide 8-bit images by 255 "
-            "and give mean and std to DeepFool."
+            "images must hold at least one image, from 0 to 1 and not yet normalised. Divide 8-bit images by "
+            "255 and give mean and std to DeepFool."
         )
     return images.astype(np.float32, copy=False)

@@ -15,9 +15,9 @@ from auxcal._errors import InvalidInputError
 class Augment:
     """A random affine change of every image, with the semantics of Keras' ImageDataGenerator.
 
-    Each image gets an angle, a shift and a zoom factor for each axis and a flip of its own, all uniform. An output
-    pixel p (from the centre c of the image) shows the input at R(Z(p - c) + s) + c, with the rotation R, the zoom Z
-    and the shift s; bilinear, and beyond the border the nearest pixel of the image.
+    Each image gets an angle, a shift and a zoom factor for each axis and a flip of its own, all uniform. The
+    output pixel p shows the input at R(Z(p - c) + s) + c, with the centre c, the rotation R, the zoom Z and the
+    shift s; bilinear, and beyond the border the nearest pixel of the image. The flip comes last.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ class Augment:
     def __post_init__(self) -> None:
         if not (self.rotation >= 0 and self.shift >= 0 and 0 <= self.zoom < 1):
             raise InvalidInputError(
-                f"rotation and shift must be at least 0 and zoom in [0, 1); got {self}. Ranges are symmetric: "
-                f"rotation=20 means -20 to 20 degrees, zoom=0.4 a factor of 0.6 to 1.4."
+                f"rotation and shift must be at least 0 and zoom in [0, 1); got {self}. Ranges are "
+                f"symmetric: rotation=20 means -20 to 20 degrees, zoom=0.4 a factor of 0.6 to 1.4."
             )
 
     def __call__(self, images: NDArray[np.generic], rng: np.random.Generator | int) -> Floats:
@@ -69,8 +69,8 @@ class Augment:
         images = np.asarray(images)
         if images.ndim != 4:
             raise InvalidInputError(
-                f"images must have shape (n, C, H, W); got shape {images.shape}. Use images[None] for a single one, "
-                f"images.transpose(0, 3, 1, 2) where the channels come last."
+                f"images must have shape (n, C, H, W); got shape {images.shape}. Use images[None] for a "
+                f"single one, images.transpose(0, 3, 1, 2) where the channels come last."
             )
         rng = np.random.default_rng(rng)
         matrices, flips = self._draw(len(images), images.shape[2:], rng)

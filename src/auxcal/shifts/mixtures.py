@@ -23,12 +23,12 @@ class Mixture:
     sizes : sequence of int
         How many samples to draw, without replacement, from each source.
     label_maps : sequence of mapping or None
-        For each source, what its labels (names or numbers) are to the target classifier: a class index. A label
-        that the map does not have becomes `NO_CLASS`. None keeps the labels of that source as they are.
+        For each source, what its labels (names or numbers) are to the target classifier: a class index. A
+        label that the map does not have becomes `NO_CLASS`. None keeps the labels of that source as they are.
 
     Examples
     --------
-    A classifier of (cat, dog) meets its own samples and those of a data set in which only "tabby" is a class of it.
+    A classifier of (cat, dog) meets its own samples and those of a data set in which only "tabby" is its class.
 
     >>> from auxcal.shifts import Mixture
     >>> mixture = Mixture(sizes=(2, 3), label_maps=(None, {"tabby": 0}))
@@ -47,8 +47,8 @@ class Mixture:
     def __post_init__(self) -> None:
         if not self.sizes or len(self.sizes) != len(self.label_maps) or any(size < 0 for size in self.sizes):
             raise InvalidInputError(
-                f"a Mixture must have a size of at least 0 and a label map (or None) for each source; got sizes "
-                f"{tuple(self.sizes)} and {len(self.label_maps)} label maps. Give both for every source."
+                f"a Mixture must have a size of at least 0 and a label map (or None) for each source; got "
+                f"sizes {tuple(self.sizes)} and {len(self.label_maps)} label maps. Give both for every source."
             )
 
     def __call__(self, labels: Sequence[Sequence[Hashable] | Ints], rng: np.random.Generator | int) -> Mixed:
@@ -104,7 +104,8 @@ class Mixed:
 
     def of(self, source: int) -> Ints:
         """Return the drawn indices of one source."""
-        return self.index[self.source == source]
+        drawn: Ints = self.index[self.source == source]
+        return drawn
 
     def take(self, *data: Sequence[Any]) -> list[Any]:
         """Pick the drawn samples from the sources' data, in the order of `y`."""
@@ -120,8 +121,8 @@ def _draw(
 ) -> tuple[Ints, Ints]:
     if size > len(labels):
         raise InvalidInputError(
-            f"source {position} must have at least the {size} samples to draw; got {len(labels)}. Draw fewer, or add "
-            f"samples to it."
+            f"source {position} must have at least the {size} samples to draw; got {len(labels)}. Draw fewer, "
+            f"or add samples to it."
         )
     index = rng.permutation(len(labels))[:size]
     picked = [labels[i] for i in index]

@@ -72,7 +72,7 @@ def _exported(network: nn.Module, shape: tuple[int, ...]) -> bytes:
         torch.onnx.export(
             network,
             (torch.zeros(2, *shape),),
-            file,
+            file,  # type: ignore[arg-type]
             input_names=["inputs"],
             dynamic_axes={"inputs": {0: "n"}},
             dynamo=False,

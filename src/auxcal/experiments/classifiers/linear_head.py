@@ -50,8 +50,8 @@ def train_head(
     nn.init.zeros_(head.bias)
     _fit(head, inputs, labels, epochs, np.random.default_rng(random_state))
     with torch.no_grad():
-        head.weight /= torch.from_numpy(std.astype(np.float32))
-        head.bias -= head.weight @ torch.from_numpy(mean.astype(np.float32))
+        head.weight.div_(torch.from_numpy(std.astype(np.float32)))
+        head.bias.sub_(head.weight @ torch.from_numpy(mean.astype(np.float32)))
     return head.eval()
 
 
@@ -62,10 +62,9 @@ def _fit(
     batches = -(-len(labels) // 256)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs * batches)
     for _ in range(epochs):
-        order = torch.from_numpy(rng.permutation(len(labels)))
-        for rows in order.split(256):
+        for rows in np.array_split(rng.permutation(len(labels)), batches):
             optimizer.zero_grad()
             loss = nn.functional.cross_entropy(head(inputs[rows]), labels[rows])
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             schedule.step()

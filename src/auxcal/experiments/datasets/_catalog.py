@@ -50,7 +50,8 @@ class DataSet:
         absent = self._absent(folder)
         if absent:
             raise MissingDataError(
-                f"{self.name}: expected {', '.join(absent)} in {folder.resolve()}; not found. Get {self.source}"
+                f"{self.name}: expected {', '.join(absent)} in {folder.resolve()}; not found. "
+                f"Get {self.source}"
                 + (
                     f", or call auxcal.experiments.datasets.download({self.name!r}, data_dir)."
                     if self.url

@@ -29,13 +29,13 @@ def _read(path: Path) -> np.ndarray[tuple[int, int], np.dtype[np.uint8]]:
     if values.size == 0 or values.size % _RECORD:
         raise FileFormatError(
             f"{path}: expected records of {_RECORD} bytes, a class and the planes R, G and B; got "
-            f"{values.size} bytes, which is no whole number of them. Get the file again: it is cut off, or not "
-            f"of the binary version of CIFAR-10."
+            f"{values.size} bytes, which is no whole number of them. Get the file again: it is cut off, or "
+            f"not of the binary version of CIFAR-10."
         )
     records = values.reshape(-1, _RECORD)
     if records[:, 0].max() >= len(CLASSES):
         raise FileFormatError(
-            f"{path}: expected classes 0 to 9; got {records[:, 0].max()}. This is not CIFAR-10 (CIFAR-100 has two "
-            f"label bytes): get the binary version of CIFAR-10."
+            f"{path}: expected classes 0 to 9; got {records[:, 0].max()}. This is not CIFAR-10 (CIFAR-100 has "
+            f"two label bytes): get the binary version of CIFAR-10."
         )
     return records

@@ -38,7 +38,7 @@ class Suite:
     build: Callable[[str, Path, Callable[[int, int], None]], Predictions]
 
     def parts(self, n_rows: int) -> tuple[int, int, int]:
-        """Return the sizes of the three parts of a bundle; in proportion where it has fewer rows than `sizes`."""
+        """Return the sizes of a bundle's parts: `sizes`, or in proportion where it has fewer rows."""
         whole = sum(self.sizes)
         if n_rows >= whole:
             return self.sizes

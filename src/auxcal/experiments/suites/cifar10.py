@@ -43,7 +43,7 @@ CIFAR10_OF_WNID = {
     "n03662601": "ship",  # lifeboat
     "n03796401": "truck",  # moving van
 }
-"""The 25 of the 200 classes of Tiny-ImageNet that are in CIFAR-10; gazelles are no deer, tractors no trucks."""
+"""The 25 of Tiny-ImageNet's 200 classes that are in CIFAR-10; gazelles are no deer, tractors no trucks."""
 
 
 def _d1(data_dir: Path) -> Sample:
@@ -90,8 +90,8 @@ def _suite(depth: int, paper: str, adversarial_size: int) -> Suite:
         differences={
             "D1": network,
             "D2": network,
-            "OOD": f"{network} The 12,000 foreign images are of Tiny-ImageNet, 60 of each of its 200 classes, "
-            f"resized to 32 pixels, and not of CIFAR-100; 25 classes have a class in CIFAR-10 (12.5 % of the "
+            "OOD": f"{network} The 12,000 foreign images are of Tiny-ImageNet, 60 of each of its 200 "
+            f"classes, resized to 32 pixels, and not of CIFAR-100; 25 classes have a class in CIFAR-10 (12.5 % of the "
             f"images), where the paper maps 2 of 100.",
             "AD": f"{network} {adversarial_size:,} images instead of 40,000, a half of them DeepFool's on "
             f"training images, tried against the 3 likeliest other classes and not all 9.",

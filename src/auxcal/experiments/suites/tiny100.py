@@ -26,7 +26,7 @@ CLASS_OF_OTHER = {
     "n04285008": "n03100240",  # sports car: convertible
     "n03983396": "n02823428",  # pop bottle: beer bottle
 }
-"""The two of the other 100 classes that are taken as one of the classifier's, as the paper takes buses as cars."""
+"""The two of the other 100 classes that are taken as the classifier's, as the paper takes buses as cars."""
 
 
 def _d1(data_dir: Path) -> Sample:
