@@ -22,16 +22,16 @@ def collect(
 ) -> Predictions:
     """Run a target classifier over labelled batches and keep its logits.
 
-    The module runs in evaluation mode, without gradients and on the device of its parameters; afterwards every
-    part of it is in the mode in which it was. Threads and random states stay as they are.
+    The module runs in evaluation mode, without gradients and on the device of its parameters; afterwards
+    every part of it is in the mode in which it was. Threads and random states stay as they are.
 
     Parameters
     ----------
     module : nn.Module
         Gives logits of shape (batch, K): without a softmax at its end.
     loader : iterable of (inputs, y)
-        For instance a DataLoader. y holds class indices, or `NO_CLASS` = -1. Inputs may be a tensor or a tuple,
-        list or dict of tensors, which become the arguments of the module.
+        For instance a DataLoader. y holds class indices, or `NO_CLASS` = -1. Inputs may be a tensor or a
+        tuple, list or dict of tensors, which become the arguments of the module.
     report : callable, optional
         Is told after each batch how many of how many batches are done, ``report(done, total)``; the total is
         None where the loader has no length.

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from importlib.resources import as_file, files
 from pathlib import Path
+from zipfile import is_zipfile
 
 from auxcal._errors import FileFormatError, InvalidInputError
 from auxcal.experiments.datasets import dataset
@@ -55,8 +56,8 @@ def bundle(
 
 
 def bundle_path(suite: Suite, shift: str, cache_dir: Path) -> Path:
-    """Return where the cache keeps a bundle; the name changes with everything that the bundle depends on."""
-    spec = [SPEC_VERSION, suite.name, shift, list(suite.sizes), suite.differences.get(shift, "")]
+    """Return where the cache keeps a bundle; the name holds a hash of its specification."""
+    spec = [SPEC_VERSION, suite.name, shift, list(suite.sizes)]
     key = hashlib.sha256(json.dumps(spec).encode()).hexdigest()[:12]
     return Path(cache_dir) / f"{suite.name}-{shift}-{key}.npz"
 
@@ -74,9 +75,11 @@ def _packaged(suite: Suite, shift: str) -> Predictions | None:
 
 
 def _cached(path: Path) -> Predictions | None:
+    if not is_zipfile(path):
+        return None
     try:
         return Predictions.load(path)
-    except (FileNotFoundError, FileFormatError):  # a damaged file is built again
+    except FileFormatError:  # a damaged file is built again
         return None
 
 

@@ -25,8 +25,8 @@ class DeepFool:
     network : torch.nn.Module
         Gives logits for normalised images, in evaluation mode.
     mean, std : sequences of float
-        How the network's input is normalised, for each channel, on the scale 0 to 1. Foolbox gets them, so that
-        it bounds and measures the change on the images themselves.
+        How the network's input is normalised, for each channel, on the scale 0 to 1. Foolbox gets them, so
+        that it bounds and measures the change on the images themselves.
     steps : int
         The most steps for each image.
     candidates : int

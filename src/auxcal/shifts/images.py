@@ -16,8 +16,8 @@ class Augment:
     """A random affine change of every image, with the semantics of Keras' ImageDataGenerator.
 
     Each image gets an angle, a shift and a zoom factor for each axis and a flip of its own, all uniform. The
-    output pixel p shows the input at R(Z(p - c) + s) + c, with the centre c, the rotation R, the zoom Z and the
-    shift s; bilinear, and beyond the border the nearest pixel of the image. The flip comes last.
+    output pixel p shows the input at R(Z(p - c) + s) + c, with the centre c, the rotation R, the zoom Z and
+    the shift s; bilinear, and beyond the border the nearest pixel of the image. The flip comes last.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ class Mixture:
 
     Examples
     --------
-    A classifier of (cat, dog) meets its own samples and those of a data set in which only "tabby" is its class.
+    A classifier of (cat, dog) meets its own samples and others, of which only "tabby" is a class of it.
 
     >>> from auxcal.shifts import Mixture
     >>> mixture = Mixture(sizes=(2, 3), label_maps=(None, {"tabby": 0}))
@@ -47,8 +47,9 @@ class Mixture:
     def __post_init__(self) -> None:
         if not self.sizes or len(self.sizes) != len(self.label_maps) or any(size < 0 for size in self.sizes):
             raise InvalidInputError(
-                f"a Mixture must have a size of at least 0 and a label map (or None) for each source; got "
-                f"sizes {tuple(self.sizes)} and {len(self.label_maps)} label maps. Give both for every source."
+                f"a Mixture must have a size of at least 0 and a label map (or None) for each source; "
+                f"got sizes {tuple(self.sizes)} and {len(self.label_maps)} label maps. Give "
+                f"both for every source."
             )
 
     def __call__(self, labels: Sequence[Sequence[Hashable] | Ints], rng: np.random.Generator | int) -> Mixed:
@@ -121,8 +122,8 @@ def _draw(
 ) -> tuple[Ints, Ints]:
     if size > len(labels):
         raise InvalidInputError(
-            f"source {position} must have at least the {size} samples to draw; got {len(labels)}. Draw fewer, "
-            f"or add samples to it."
+            f"source {position} must have at least the {size} samples to draw; got {len(labels)}. Draw "
+            f"fewer, or add samples to it."
         )
     index = rng.permutation(len(labels))[:size]
     picked = [labels[i] for i in index]

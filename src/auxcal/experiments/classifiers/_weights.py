@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import torch
@@ -38,14 +38,17 @@ def read_state_dict(path: Path) -> dict[str, Tensor]:
     return {name.removeprefix("module."): value for name, value in content.items()}
 
 
-def load_weights(network: nn.Module, weights: Mapping[str, Tensor], path: Path) -> nn.Module:
-    """Put weights into a network and return it in evaluation mode; refuse those of another network."""
+def load_weights(make: Callable[[], nn.Module], path: Path) -> nn.Module:
+    """Return a network in evaluation mode with the weights of a checkpoint; refuse those of another."""
+    weights = read_state_dict(path)  # before the network: a large one takes seconds to make
+    network = make()
     expected = network.state_dict()
     for name, tensor in expected.items():
         if name in weights and weights[name].shape != tensor.shape:
             raise FileFormatError(
                 f"{path}: expected {name!r} of shape {tuple(tensor.shape)}; got "
-                f"{tuple(weights[name].shape)}. The file is of another network, or of one for another number of classes."
+                f"{tuple(weights[name].shape)}. The file is of another network, or of one for another number "
+                f"of classes."
             )
     missing = [name for name in expected if name not in weights and not name.endswith("num_batches_tracked")]
     foreign = [name for name in weights if name not in expected]

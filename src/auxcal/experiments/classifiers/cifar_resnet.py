@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-
 from torch import Tensor, nn
 from torch.nn import functional
 
 from auxcal._errors import InvalidInputError
 from auxcal.experiments.classifiers._image_classifier import ImageClassifier
-from auxcal.experiments.classifiers._weights import load_weights, read_state_dict
+from auxcal.experiments.classifiers._weights import load_weights
 from auxcal.experiments.datasets import dataset
 
 FILES = {20: "resnet20-12fca82f.th", 56: "resnet56-4bfd9763.th"}
@@ -67,7 +66,7 @@ def cifar_resnet(data_dir: Path, depth: int) -> ImageClassifier:
             f"depth must be one of {sorted(FILES)}, which have published weights; got {depth}."
         )
     path = dataset("cifar10-resnet").require(data_dir) / FILES[depth]
-    return ImageClassifier(load_weights(CifarResNet(depth), read_state_dict(path), path))
+    return ImageClassifier(load_weights(lambda: CifarResNet(depth), path))
 
 
 def _stage(inputs: int, outputs: int, stride: int, n: int) -> nn.Sequential:

@@ -1,4 +1,4 @@
-"""The VGG16 for CIFAR of https://github.com/geifmany/cifar-vgg, the paper's, from its Keras files of weights."""
+"""The paper's VGG16 for CIFAR, https://github.com/geifmany/cifar-vgg, from its Keras files of weights."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SCALES = {10: (120.707, 64.15), 100: (121.936, 68.389)}  # mean and deviation o
 
 
 def cifar_vgg_network(n_classes: int) -> nn.Sequential:
-    """Return the network without weights: 13 convolutions and 2 dense layers, each batch-normalised after its ReLU.
+    """Return the network without weights: 13 convolutions and 2 dense layers, normalised after their ReLU.
 
     Its dropout, which does nothing but in training, is left out.
     """
@@ -44,8 +44,8 @@ def cifar_vgg16(path: Path, *, n_classes: int = 10) -> ImageClassifier:
     arrays = list(_keras_layers(path))
     if len(arrays) != len(layers):
         raise FileFormatError(
-            f"{path}: expected the {len(layers)} layers with weights of the VGG16 for CIFAR; got {len(arrays)}. The "
-            f"file is of another network."
+            f"{path}: expected the {len(layers)} layers with weights of the VGG16 for CIFAR; got "
+            f"{len(arrays)}. The file is of another network."
         )
     for layer, (name, values) in zip(layers, arrays, strict=True):
         _fill(layer, values, f"{path}: {name}")
@@ -62,15 +62,15 @@ def _keras_layers(path: Path) -> Iterator[tuple[str, list[Any]]]:
         )
     try:
         with h5py.File(path, "r") as file:
-            root = file["model_weights"] if "model_weights" in file else file
+            root = file.get("model_weights", file)
             for name in _texts(root.attrs["layer_names"]):
                 values = [np.asarray(root[name][key]) for key in _texts(root[name].attrs["weight_names"])]
                 if values:
                     yield name, values
     except (OSError, KeyError) as error:
         raise FileFormatError(
-            f"{path}: expected weights in the HDF5 layout of Keras; reading failed with {error}. Write it with "
-            f"model.save_weights('name.h5')."
+            f"{path}: expected weights in the HDF5 layout of Keras; reading failed with {error}. Write it "
+            f"with model.save_weights('name.h5')."
         ) from error
 
 
@@ -89,8 +89,8 @@ def _fill(layer: nn.Module, values: list[Any], where: str) -> None:
     expected, got = [tuple(tensor.shape) for tensor in tensors], [tuple(value.shape) for value in values]
     if expected != got:
         raise FileFormatError(
-            f"{where}: expected weights of the shapes {expected}; got {got}. The file is of another network, or of "
-            f"one for another number of classes."
+            f"{where}: expected weights of the shapes {expected}; got {got}. The file is of another network, "
+            f"or of one for another number of classes."
         )
     with torch.no_grad():
         for tensor, value in zip(tensors, values, strict=True):

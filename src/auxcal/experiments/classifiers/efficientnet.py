@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-
 from torch import Tensor, nn
 from torch.nn import functional
 
 from auxcal._errors import InvalidInputError
 from auxcal.experiments.classifiers._image_classifier import ImageClassifier
-from auxcal.experiments.classifiers._weights import load_weights, read_state_dict
+from auxcal.experiments.classifiers._weights import load_weights
 from auxcal.experiments.datasets import dataset
 
 N_FEATURES = 1280
@@ -122,8 +121,7 @@ def efficientnet_lite0(data_dir: Path, *, size: int, head: nn.Module | None = No
     if size < 32 or size % 32:
         raise InvalidInputError(f"size must be a multiple of 32; got {size}. Use {max(32, size // 32 * 32)}.")
     path = dataset("efficientnet-lite0").require(data_dir) / "efficientnet-lite0-57934424.pth"
-    network = EfficientNetLite0()
-    load_weights(network, read_state_dict(path), path)
+    network = load_weights(EfficientNetLite0, path)
     if head is not None:
         network._fc = head
     return ImageClassifier(nn.Sequential(Resize(size), network).eval(), _MEAN, _STD)

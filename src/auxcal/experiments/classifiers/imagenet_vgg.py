@@ -8,7 +8,7 @@ from pathlib import Path
 from torch import nn
 
 from auxcal.experiments.classifiers._image_classifier import ImageClassifier
-from auxcal.experiments.classifiers._weights import load_weights, read_state_dict
+from auxcal.experiments.classifiers._weights import load_weights
 
 _WIDTHS = (64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0)  # 0: pooling
 
@@ -34,7 +34,7 @@ def vgg16(n_classes: int = 1000) -> nn.Module:
 
 def imagenet_vgg16(path: Path) -> ImageClassifier:
     """Return VGG16 for the 1000 classes of ImageNet with torchvision's weights."""
-    return ImageClassifier(load_weights(vgg16(), read_state_dict(path), path))
+    return ImageClassifier(load_weights(vgg16, path))
 
 
 def _convolutions() -> nn.Sequential:

@@ -1,7 +1,8 @@
 """ResNet-50 for ImageNet and for CIFAR, from PyTorch checkpoints with the names of torchvision.
 
-For ImageNet the weights are torchvision's own (``resnet50-*.pth`` from download.pytorch.org). For CIFAR-10 they are
-those of https://github.com/huyvnphan/PyTorch_CIFAR10, whose network differs in its first convolution alone.
+For ImageNet the weights are torchvision's own (``resnet50-*.pth`` from download.pytorch.org). For CIFAR-10
+they are those of https://github.com/huyvnphan/PyTorch_CIFAR10, whose network differs in its first convolution
+alone.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from auxcal.experiments.classifiers._image_classifier import ImageClassifier
-from auxcal.experiments.classifiers._weights import load_weights, read_state_dict
+from auxcal.experiments.classifiers._weights import load_weights
 
 _CIFAR_MEAN, _CIFAR_STD = (0.4914, 0.4822, 0.4465), (0.2471, 0.2435, 0.2616)
 _STAGES = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))  # width, blocks, stride of the first
@@ -68,12 +69,12 @@ class ResNet50(nn.Module):
 
 def imagenet_resnet50(path: Path) -> ImageClassifier:
     """Return ResNet-50 for the 1000 classes of ImageNet with torchvision's weights, for 224-pixel images."""
-    return ImageClassifier(load_weights(ResNet50(1000, for_cifar=False), read_state_dict(path), path))
+    return ImageClassifier(load_weights(lambda: ResNet50(1000, for_cifar=False), path))
 
 
 def cifar_resnet50(path: Path, *, n_classes: int = 10) -> ImageClassifier:
     """Return ResNet-50 for CIFAR with the weights in the given file, for 32-pixel images."""
-    network = load_weights(ResNet50(n_classes, for_cifar=True), read_state_dict(path), path)
+    network = load_weights(lambda: ResNet50(n_classes, for_cifar=True), path)
     return ImageClassifier(network, _CIFAR_MEAN, _CIFAR_STD)
 
 

@@ -17,15 +17,15 @@ from auxcal.experiments.datasets._catalog import DataSet, dataset
 def download(name: str, data_dir: Path) -> Path:
     """Fetch a data set into ``data_dir`` and return its folder; what is there already stays.
 
-    The archive is checked against its published MD5 sum before a byte of it is unpacked, and unpacked beside its
-    place first, so that a download that breaks off leaves nothing behind.
+    The archive is checked against its published MD5 sum before a byte of it is unpacked, and unpacked beside
+    its place first, so that a download that breaks off leaves nothing behind.
     """
     entry = dataset(name)
     if not entry.is_present(data_dir):
         if not entry.url:
             raise InvalidInputError(
-                f"{entry.name}: expected a data set with an official archive; it has none that can be fetched as "
-                f"it is. Get {entry.source}."
+                f"{entry.name}: expected a data set with an official archive; it has none that can be "
+                f"fetched as it is. Get {entry.source}."
             )
         fetch(entry, Path(data_dir))
     return entry.require(data_dir)
@@ -58,8 +58,8 @@ def _check(archive: Path, entry: DataSet) -> None:
         found = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
     if found != entry.md5:
         raise FileFormatError(
-            f"{entry.url}: expected the MD5 sum {entry.md5}; got {found}. The download broke off or the file has "
-            f"changed: try again."
+            f"{entry.url}: expected the MD5 sum {entry.md5}; got {found}. The download broke off or the file "
+            f"has changed: try again."
         )
 
 

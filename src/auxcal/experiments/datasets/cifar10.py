@@ -35,7 +35,7 @@ def _read(path: Path) -> np.ndarray[tuple[int, int], np.dtype[np.uint8]]:
     records = values.reshape(-1, _RECORD)
     if records[:, 0].max() >= len(CLASSES):
         raise FileFormatError(
-            f"{path}: expected classes 0 to 9; got {records[:, 0].max()}. This is not CIFAR-10 (CIFAR-100 has "
-            f"two label bytes): get the binary version of CIFAR-10."
+            f"{path}: expected classes 0 to 9; got {records[:, 0].max()}. This is not CIFAR-10 (CIFAR-100 "
+            f"has two label bytes): get the binary version of CIFAR-10."
         )
     return records

@@ -31,7 +31,7 @@ def augmented(
 def out_of_distribution(
     own: Images, other: Images, sizes: tuple[int, int], label_map: dict[int, int], random_state: int
 ) -> Sample:
-    """Return so many images of the classifier's data set and of another, and the class of each or `NO_CLASS`."""
+    """Return so many images of the classifier's data set and of another, and the classes."""
     rng = np.random.default_rng(random_state)
     mixed = Mixture(sizes, (None, label_map))((own.y, other.y), rng)
     return np.concatenate([own.take(mixed.of(0)).unit(), other.take(mixed.of(1)).unit()]), mixed.y
@@ -40,7 +40,7 @@ def out_of_distribution(
 def adversarial(
     train: Images, test: Images, size: int, classifier: ImageClassifier, random_state: int, report: Report
 ) -> Sample:
-    """Return images of which a quarter is of training, a quarter of test and a half DeepFool's on training."""
+    """Return a quarter of training images, one of test images, and DeepFool's half on training images."""
     rng = np.random.default_rng(random_state)
     normal = size // 4
     mixed = Mixture((size - normal, normal), (None, None))((train.y, test.y), rng)

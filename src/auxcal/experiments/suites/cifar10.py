@@ -91,8 +91,8 @@ def _suite(depth: int, paper: str, adversarial_size: int) -> Suite:
             "D1": network,
             "D2": network,
             "OOD": f"{network} The 12,000 foreign images are of Tiny-ImageNet, 60 of each of its 200 "
-            f"classes, resized to 32 pixels, and not of CIFAR-100; 25 classes have a class in CIFAR-10 (12.5 % of the "
-            f"images), where the paper maps 2 of 100.",
+            f"classes, resized to 32 pixels, and not of CIFAR-100; 25 classes have a class in CIFAR-10 (12.5 "
+            f"% of the images), where the paper maps 2 of 100.",
             "AD": f"{network} {adversarial_size:,} images instead of 40,000, a half of them DeepFool's on "
             f"training images, tried against the 3 likeliest other classes and not all 9.",
         },
@@ -101,4 +101,4 @@ def _suite(depth: int, paper: str, adversarial_size: int) -> Suite:
 
 
 CIFAR10_RESNET20 = _suite(20, "VGG16", adversarial_size=10_000)
-CIFAR10_RESNET56 = _suite(56, "ResNet-50", adversarial_size=4_000)
+CIFAR10_RESNET56 = _suite(56, "ResNet-50", adversarial_size=3_000)

@@ -60,8 +60,8 @@ def _build(shift: str, data_dir: Path, report: Report) -> Predictions:
 
 _SETTING = (
     "The classifier is EfficientNet-Lite0 at 160 pixels; the images are the 10,000 validation images of "
-    "Tiny-ImageNet, 200 of the 1000 classes at 64 pixels, enlarged, and not ImageNet's own. 10,000 images instead "
-    "of 30,000, split in the paper's proportion."
+    "Tiny-ImageNet, 200 of the 1000 classes at 64 pixels, enlarged, and not ImageNet's own. 10,000 images "
+    "instead of 30,000, split in the paper's proportion."
 )
 
 IMAGENET_EFFICIENTNET = Suite(
