@@ -18,6 +18,7 @@ class Augment:
     Each image gets an angle, a shift and a zoom factor for each axis and a flip of its own, all uniform. The
     output pixel p shows the input at R(Z(p - c) + s) + c, with the centre c, the rotation R, the zoom Z and
     the shift s; bilinear, and beyond the border the nearest pixel of the image. The flip comes last.
+    Keras turned about a point one pixel off the centre until pull request 314 of keras-preprocessing (2020).
 
     Parameters
     ----------
