@@ -2,8 +2,18 @@
 
 import numpy as np
 import pytest
+import torch
 
 WNIDS = ["n04285008", "n01443537", "n02123045"]  # not sorted, as in the official file
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Small networks on a busy machine wait for threads more than they compute."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture
