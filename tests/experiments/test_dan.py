@@ -30,7 +30,7 @@ def averaging(texts: list[str], y: object, **settings: int) -> TextClassifier:
 
 
 def convolving(texts: list[str], y: object, **settings: int) -> TextClassifier:
-    return train_convolutional(texts, y, vectors(), epochs=4, length=150, **settings)  # type: ignore[arg-type]
+    return train_convolutional(texts, y, vectors(), epochs=4, length=149, **settings)  # type: ignore[arg-type]
 
 
 both = pytest.mark.parametrize("trainer", [averaging, convolving])
@@ -76,7 +76,7 @@ def test_word_vectors_start_from_the_given_ones_and_learn() -> None:
     before = given.vectors.copy()
 
     def learned(epochs: int) -> tuple[Tokenizer, np.ndarray[tuple[int, int], np.dtype[np.float32]]]:
-        classifier = train_convolutional(texts, y, given, epochs=epochs, length=150)
+        classifier = train_convolutional(texts, y, given, epochs=epochs, length=149)
         return classifier.tokenizer, dict(classifier.network.named_parameters())["0.vectors"].detach().numpy()
 
     tokenizer, start = learned(epochs=0)
@@ -97,6 +97,11 @@ def test_reports_every_epoch() -> None:
 def test_refuses_labels_that_do_not_fit(y: list[int]) -> None:
     with pytest.raises(InvalidInputError, match="y must have a class index"):
         averaging(["a", "b", "c"], y)
+
+
+def test_refuses_sequences_too_short_for_the_convolutions() -> None:
+    with pytest.raises(InvalidInputError, match=r"length must be at least 149 words.*got 148"):
+        train_convolutional(*corpus(60, 0), vectors(), epochs=0, length=148)
 
 
 def test_words_are_cut_as_keras_does() -> None:

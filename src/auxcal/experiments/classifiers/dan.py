@@ -16,6 +16,8 @@ from auxcal.experiments.classifiers._training import Report, logits_of, train
 from auxcal.experiments.classifiers.tokenizer import Tokenizer
 from auxcal.experiments.datasets.glove import WordVectors
 
+_LEAST_LENGTH = 149  # (((1 + 4) * 5 + 4) * 5 + 4), what leaves the last convolution one place
+
 
 @dataclass(frozen=True, eq=False)
 class TextClassifier:
@@ -98,7 +100,23 @@ def train_convolutional(
     are 64 filters over 5 words with pooling over 5, and 64 hidden nodes, with Keras' initial weights. The
     word vectors learn with the rest, in batches of 32, so that 8 epochs do for its 50: the training documents
     are known by heart by then, and an epoch takes half a minute on one core.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal.experiments.classifiers.dan import train_convolutional
+    >>> from auxcal.experiments.datasets.glove import WordVectors
+    >>> glove = WordVectors(("wheat", "rate"), np.array([[1, 0], [0, 1]], dtype=np.float32))
+    >>> texts = ["wheat harvest", "bank rate", "wheat export", "rate cut"] * 40
+    >>> classifier = train_convolutional(texts, [0, 1, 0, 1] * 40, glove, length=149)
+    >>> classifier.logits(["wheat", "rate"]).argmax(axis=1)
+    array([0, 1])
     """
+    if length < _LEAST_LENGTH:
+        raise InvalidInputError(
+            f"length must be at least {_LEAST_LENGTH} words, which three convolutions with pooling need; "
+            f"got {length}. Shorter texts are padded."
+        )
     tokenizer = Tokenizer.of(texts, n_words=n_words, length=length)
     n_classes = _check(texts, y)
     embedding = torch.from_numpy(vectors.matrix(tokenizer.index, tokenizer.size))
