@@ -1,0 +1,1 @@
+"""The experiments of the paper: data sets, target classifiers, suites and their bundles."""
