@@ -1,7 +1,7 @@
 """What a suite is: one target classifier that meets several shifts, with the paper's sizes."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from auxcal.predictions import Predictions
@@ -27,6 +27,8 @@ class Suite:
         In what each shift differs from the paper's setting, in one or two sentences.
     build : callable
         ``build(shift, data_dir, report)`` makes the bundle; ``report(done, total)`` is told of its progress.
+    left_out : dict of method to str
+        The methods that are not run here, and why.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Suite:
     sizes: tuple[int, int, int]
     differences: dict[str, str]
     build: Callable[[str, Path, Callable[[int, int], None]], Predictions]
+    left_out: dict[str, str] = field(default_factory=dict)
 
     def parts(self, n_rows: int) -> tuple[int, int, int]:
         """Return the sizes of a bundle's parts: `sizes`, or in proportion where it has fewer rows."""
