@@ -26,25 +26,24 @@ def as_logits(logits: ArrayLike, *, n_classes: int | None = None) -> Floats:
     if array.ndim != 2:
         raise InvalidInputError(
             f"logits must have shape (n, K), a row for each sample and a column for each class; got shape "
-            f"{array.shape}. Reshape a single sample with logits[None, :]; if there is only one feature, that is "
-            f"a score of one class and not the logits of a classifier."
+            f"{array.shape}. Reshape your data: logits[None, :] makes a row of a single sample."
         )
     n, k = array.shape
     if n == 0:
         raise InvalidInputError(
-            f"logits must have at least one row; got Found array with 0 sample(s) (shape={array.shape}) while a "
-            f"minimum of 1 is required. Check the filter or the file that the rows came from."
+            f"logits must have at least one row; got 0 sample(s) (shape={array.shape}) while a minimum of 1 is "
+            f"required. Check the filter or the file that the rows came from."
+        )
+    if n_classes is not None and k != n_classes:
+        raise InvalidInputError(
+            f"logits must have the {n_classes} columns that the calibrator was fitted with; got {k}: X has {k} "
+            f"features, but it is expecting {n_classes} features as input. Use the logits of the same target "
+            f"classifier, or fit a calibrator for this one."
         )
     if k < 2:
         raise InvalidInputError(
             f"logits must have at least 2 columns, one for each class; got {k} feature(s) (shape={array.shape}) "
             f"while a minimum of 2 is required. A binary classifier with one output z gives [0, z]."
-        )
-    if n_classes is not None and k != n_classes:
-        raise InvalidInputError(
-            f"logits must have the {n_classes} columns that the calibrator was fitted with; got {k} (X has {k} "
-            f"features, but the calibrator is expecting {n_classes} features as input). Use the logits of the same "
-            f"target classifier, or fit a calibrator for this one."
         )
     _check_finite(array, "logits", "Drop or repair those rows; a log-probability of -inf can be clipped to -1e4.")
     return array
@@ -66,8 +65,7 @@ def as_y(y: ArrayLike, *, n_rows: int, n_classes: int) -> Ints:
     if not np.issubdtype(array.dtype, np.integer):
         raise InvalidInputError(
             f"y must hold integers, a class index 0..{n_classes - 1} or NO_CLASS = {NO_CLASS}; got dtype "
-            f"{array.dtype}. Convert exact labels with y.astype(int), names with a list of the classes' order. "
-            f"Unknown label type: a calibrator needs the index of the column of logits."
+            f"{array.dtype}. Convert exact labels with y.astype(int), names with their column of logits."
         )
     outside = (array < NO_CLASS) | (array >= n_classes)
     if outside.any():
@@ -156,7 +154,7 @@ def _as_floats(values: ArrayLike, name: str) -> Floats:
     except (ValueError, TypeError) as error:
         raise InvalidInputError(
             f"{name} must be numbers; got dtype {array.dtype}: {error}. "
-            f"An entry is not a number (argument must be a string or a number): convert it first."
+            f"Convert every entry to a number first."
         ) from error
 
 

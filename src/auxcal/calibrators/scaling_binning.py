@@ -16,7 +16,8 @@ class ScalingBinning(BinaryCalibrator):
     Parameters
     ----------
     n_bins : int
-        M, the number of bins of each map.
+        M, the number of bins of each map. A class's bins hold all rows, of which about one in K is predicted as that
+        class, so that of 100 bins some 10 matter with ten classes.
     scheme : {"per-class", "top-label"}
         One map for each class, or one for all predictions.
 
@@ -44,7 +45,7 @@ class ScalingBinning(BinaryCalibrator):
     abbreviation = "SB"
     reference = "Kumar et al., NeurIPS 2019"
 
-    def __init__(self, n_bins: int = 20, scheme: Scheme = "per-class") -> None:
+    def __init__(self, n_bins: int = 100, scheme: Scheme = "per-class") -> None:
         self.n_bins = n_bins
         self.scheme = scheme
 

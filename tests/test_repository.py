@@ -1,0 +1,115 @@
+"""What holds for the repository as a whole: the public names, the imports, the cost of starting."""
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import auxcal
+from auxcal import CALIBRATORS, METRICS
+from auxcal.calibrators import _base
+
+ROOT = Path(__file__).parent.parent
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+
+PUBLIC = """
+    AuxcalError AuxcalWarning BetaCalibration CALIBRATORS CCAC Calibrator ConformanceError ConvergenceWarning Dirichlet
+    DistributionCalibrator EnsembleTemperatureScaling FileFormatError HistogramBinning InvalidInputError
+    IsotonicCalibration METRICS MatrixScaling NO_CLASS NotFittedError PlattScaling Predictions ProbaCalibrator
+    ScalingBinning SimplifiedCCAC TemperatureScaling Uncalibrated UndefinedMetricWarning VectorScaling evaluate load save
+""".split()
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_the_public_names_are_these_and_no_others():
+    assert sorted(auxcal.__all__) == sorted(PUBLIC)
+    assert sorted(dir(auxcal)) == sorted(PUBLIC)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_is_there_and_documented(name):
+    value = getattr(auxcal, name)
+    if inspect.isclass(value) or inspect.isfunction(value):
+        assert inspect.getdoc(value)
+
+
+def test_a_wrong_name_is_an_attribute_error_that_lists_the_right_ones():
+    with pytest.raises(AttributeError, match="TemperatureScaling"):
+        auxcal.TemperaturScaling  # noqa: B018
+
+
+def test_types_are_declared_for_the_same_names_as_are_exported():
+    tree = ast.parse((ROOT / "src/auxcal/__init__.py").read_text())
+    guarded = next(node for node in tree.body if isinstance(node, ast.If))
+    assert sorted(alias.asname for node in guarded.body for alias in node.names) == sorted(PUBLIC)
+
+
+def test_importing_the_library_imports_neither_torch_nor_scikit_learn_nor_numpy():
+    heavy = "{'torch', 'sklearn', 'scipy', 'numpy', 'matplotlib', 'pandas'}"
+    assert run(f"import sys, auxcal; print(sorted({heavy} & set(sys.modules)))") == "[]"
+
+
+def test_every_method_but_the_networks_fits_without_torch():
+    names = [name for name in CALIBRATORS if not name.startswith("ccac")]
+    code = f"""
+import sys
+class NoTorch:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "torch":
+            raise ImportError("torch is not installed here")
+sys.meta_path.insert(0, NoTorch())
+import numpy as np, auxcal
+z = np.random.default_rng(0).normal(size=(200, 3)); y = (z + np.random.default_rng(1).gumbel(size=z.shape)).argmax(1)
+for name in {names}: auxcal.CALIBRATORS[name]().fit(z, y).predict_confidence(z)
+print("done")
+"""
+    assert run(code) == "done"
+
+
+def test_imports_go_only_upward_in_the_tree():
+    check = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+    done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("kind", CALIBRATORS.values())
+def test_a_calibrator_is_final_and_one_short_file(kind):
+    assert not kind.__subclasses__() or all(child.__module__.startswith("tests") for child in kind.__subclasses__())
+    assert not inspect.isabstract(kind)
+    assert len(inspect.getsource(sys.modules[kind.__module__]).splitlines()) < 200
+
+
+@pytest.mark.parametrize("kind", CALIBRATORS.values())
+def test_a_calibrator_says_where_it_comes_from_and_shows_how_it_is_used(kind):
+    assert kind.abbreviation
+    assert kind.reference
+    assert ">>>" in kind.__doc__
+    for name in inspect.signature(kind).parameters:
+        assert name in kind.__doc__, f"{kind.__name__} does not document {name}"
+
+
+def test_labels_of_methods_and_metrics_are_unique():
+    assert len({kind.abbreviation for kind in CALIBRATORS.values()}) == len(CALIBRATORS)
+    assert len({metric.label for metric in METRICS.values()}) == len(METRICS)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+def test_the_library_neither_pickles_nor_asserts(path):
+    tree = ast.parse(path.read_text())
+    assert not any(isinstance(node, ast.Assert) for node in ast.walk(tree))
+    imported = {
+        alias.name.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names
+    }
+    assert not imported & {"pickle", "dill", "cloudpickle", "joblib", "shelve"}
+
+
+def test_only_the_base_validates():
+    assert "as_logits" in inspect.getsource(_base)
+    for kind in CALIBRATORS.values():
+        assert "as_logits" not in inspect.getsource(sys.modules[kind.__module__])
