@@ -26,8 +26,8 @@ def package(built: Path, packaged: Path) -> str:
     changed = float((rounded != predictions.prediction).mean())
     half = changed <= MOST_CHANGED
     predictions.save(packaged, half=half)
-    kind = "float16" if half else "float32"
-    return f"{packaged.name}: {kind}, {packaged.stat().st_size:,} bytes; float16 changes {changed:.2%} of the predictions"
+    size = packaged.stat().st_size
+    return f"{packaged.name}: half={half}, {size:,} bytes; float16 changes {changed:.2%} of the predictions"
 
 
 def main(cache_dir: str) -> None:

@@ -22,7 +22,7 @@ _HOMES = {
     "run": "auxcal.experiments.runner",
 }
 
-__all__ = ["METHODS", "Results", "Row", "run", "suites"]  # noqa: F822
+__all__ = ["METHODS", "Results", "Row", "run", "suites"]
 
 
 def __getattr__(name: str) -> Any:

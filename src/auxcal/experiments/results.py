@@ -6,7 +6,7 @@ import csv
 import math
 import os
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -65,7 +65,12 @@ class Row:
 
 
 _FACTS = {field.name: str(field.type) for field in fields(Row) if field.name != "scores"}
-_READ = {"str": str, "int": int, "float": float, "bool": lambda value: str(value) == "True"}
+_READ: dict[str, Callable[[Any], Any]] = {
+    "str": str,
+    "int": int,
+    "float": float,
+    "bool": lambda value: str(value) == "True",
+}
 
 
 class Spread(NamedTuple):
@@ -100,9 +105,7 @@ class Results:
 
     def where(self, **values: object) -> Results:
         """Return the rows whose attributes have the given values, as in ``where(suite="r8-dan", shift="OOD")``."""
-        return Results(
-            tuple(row for row in self if all(getattr(row, name) == value for name, value in values.items()))
-        )
+        return Results(tuple(row for row in self if all(getattr(row, name) == value for name, value in values.items())))
 
     def distinct(self, name: str) -> tuple[Any, ...]:
         """Return the different values of an attribute, in the order of their first row."""

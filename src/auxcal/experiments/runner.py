@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
 
 from joblib import Parallel, cpu_count, delayed, parallel_config
 
 from auxcal._errors import InvalidInputError
+from auxcal.calibrators import Calibrator
 from auxcal.experiments.bundles import bundle
 from auxcal.experiments.methods import METHODS, SOURCE_SHIFT
 from auxcal.experiments.results import Results, Row
 from auxcal.experiments.suites import Suite, suite
 from auxcal.experiments.units import Unit, UnitCache, compute, digest_of
+from auxcal.persistence import load
 from auxcal.predictions import Predictions
 
 Report = Callable[[str, float, float], None]
@@ -83,24 +86,47 @@ def run(
     return Results(tuple(rows[unit] for unit in units))
 
 
+def fitted(
+    entry: Suite,
+    shift: str,
+    methods: Sequence[str],
+    *,
+    random_state: int = 0,
+    data_dir: str | Path = "data",
+    cache_dir: str | Path = "cache",
+) -> tuple[dict[str, Calibrator], Predictions]:
+    """Return the calibrators that `run` has fitted on a shift, by method, and the test part that they meet.
+
+    What is not in the cache is fitted now.
+    """
+    bundles = _bundles([entry], Path(data_dir), Path(cache_dir) / "bundles", _silent)
+    cache = UnitCache(Path(cache_dir) / "results")
+    calibrators = {}
+    for unit in _units([entry], list(methods), [random_state], bundles):
+        if unit.shift == shift:
+            calibrator = cache.calibrator(unit)
+            if calibrator is None:
+                list(_in_parallel([unit], bundles, cache, jobs=1))
+                calibrator = load(cache.folder / f"{unit.key}.safetensors")
+            calibrators[unit.method] = calibrator
+    whole = bundles[entry.name, shift]
+    return calibrators, whole.split(*entry.parts(len(whole)), random_state=random_state)[2]
+
+
 def _checked_methods(methods: Sequence[str] | None) -> list[str]:
     unknown = set(methods or ()) - set(METHODS)
     if unknown:
-        raise InvalidInputError(
-            f"methods must be among {', '.join(METHODS)}; got {', '.join(sorted(unknown))}."
-        )
+        raise InvalidInputError(f"methods must be among {', '.join(METHODS)}; got {', '.join(sorted(unknown))}.")
     return [name for name in METHODS if methods is None or name in methods]
 
 
 def _bundles(suites: list[Suite], data_dir: Path, cache_dir: Path, tell: Report) -> Bundles:
     """Return the bundle of every suite and shift, built where it must be."""
-    bundles = {}
-    for entry, shift in ((entry, shift) for entry in suites for shift in entry.shifts):
-        what = f"building {entry.name} {shift}"
-        bundles[entry.name, shift] = bundle(
-            entry, shift, data_dir, cache_dir, lambda done, total, what=what: tell(what, done, total)
-        )
-    return bundles
+    return {
+        (entry.name, shift): bundle(entry, shift, data_dir, cache_dir, partial(tell, f"building {entry.name} {shift}"))
+        for entry in suites
+        for shift in entry.shifts
+    }
 
 
 def _units(suites: list[Suite], methods: list[str], random_states: Sequence[int], bundles: Bundles) -> list[Unit]:
@@ -141,9 +167,7 @@ def _cost(unit: Unit, n_classes: int) -> float:
     return _SECONDS.get(unit.method, _TRIFLE) * (unit.sizes[0] / 30_000) * max(1.0, n_classes / 30)
 
 
-def _in_parallel(
-    units: list[Unit], bundles: Bundles, cache: UnitCache, jobs: int
-) -> Iterator[tuple[Unit, Row]]:
+def _in_parallel(units: list[Unit], bundles: Bundles, cache: UnitCache, jobs: int) -> Iterator[tuple[Unit, Row]]:
     # One thread for each process: the fits are small, and threads that wait for each other cost more than they bring.
     with parallel_config("loky", inner_max_num_threads=1):
         parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")

@@ -112,9 +112,7 @@ def digest_of(predictions: Predictions) -> str:
     return digest.hexdigest()[:16]
 
 
-def compute(
-    unit: Unit, data: Predictions, source_data: Predictions | None, cache: UnitCache
-) -> tuple[Unit, Row]:
+def compute(unit: Unit, data: Predictions, source_data: Predictions | None, cache: UnitCache) -> tuple[Unit, Row]:
     """Fit and measure a unit on its bundle, and keep what comes out; `source_data` is the bundle of its source."""
     fit, select, test = data.split(*unit.sizes, random_state=unit.random_state)
     with warnings.catch_warnings():

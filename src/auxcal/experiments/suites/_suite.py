@@ -29,6 +29,8 @@ class Suite:
         ``build(shift, data_dir, report)`` makes the bundle; ``report(done, total)`` is told of its progress.
     left_out : dict of method to str
         The methods that are not run here, and why.
+    class_names : tuple of str
+        Short names of the classes for the figures, or none.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Suite:
     differences: dict[str, str]
     build: Callable[[str, Path, Callable[[int, int], None]], Predictions]
     left_out: dict[str, str] = field(default_factory=dict)
+    class_names: tuple[str, ...] = ()
 
     def parts(self, n_rows: int) -> tuple[int, int, int]:
         """Return the sizes of a bundle's parts: `sizes`, or in proportion where it has fewer rows."""

@@ -97,6 +97,7 @@ def _suite(depth: int, paper: str, adversarial_size: int) -> Suite:
             f"training images, tried against the 3 likeliest other classes and not all 9.",
         },
         build=partial(_build, depth, adversarial_size),
+        class_names=tuple(CLASSES),
     )
 
 

@@ -63,5 +63,6 @@ R8_DAN = Suite(
         "to its 5,000 samples.",
     },
     build=builder({"D1": _d1, "OOD": _ood}, _classifier),
+    class_names=tuple(R8_CLASSES),
 )
 """The paper's experiment on R8."""
