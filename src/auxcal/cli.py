@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     help="An honest probability that your classifier is right, where it meets data it was not trained on.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -29,8 +29,10 @@ INTERRUPTED = 130
 
 
 @app.callback()
-def _auxcal() -> None:
+def _auxcal(context: typer.Context) -> None:
     """An honest probability that your classifier is right, where it meets data it was not trained on."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 @app.command()
@@ -46,7 +48,7 @@ def reproduce(
         Path, typer.Option(help="Where bundles and finished units are kept, so that a run can go on where it stopped.")
     ] = Path("auxcal-cache"),
     random_states: Annotated[int, typer.Option(min=1, help="How many random states, from 0 up.")] = 3,
-    methods: Annotated[list[str] | None, typer.Option("--methods", help="Only these; may be repeated.")] = None,
+    methods: Annotated[list[str] | None, typer.Option("--methods", help="Only these, with commas between.")] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes at once; one for each core by default.")] = None,
     figures: Annotated[bool, typer.Option(help="Whether to draw the figures.")] = True,
 ) -> None:
@@ -62,36 +64,36 @@ def reproduce(
     chosen = list(SUITES) if all_ else [suite(name) for name in dict.fromkeys(suites or ())]
     if not chosen:
         raise typer.BadParameter("name the suites to run, or give --all; auxcal reproduce --list shows them.")
-    results = _run(console, chosen, methods, range(random_states), data, cache, jobs)
-    _print_tables(console, chosen, results)
-    _write(console, chosen, results, data, cache, out, figures=figures)
+    names = [name for text in methods for name in text.split(",")] if methods else None
+    try:
+        results = _run(console, chosen, names, range(random_states), data, cache, jobs)
+        _print_tables(console, chosen, results)
+        _write(console, chosen, results, data, cache, out, figures=figures)
+    except KeyboardInterrupt:
+        typer.echo("auxcal: stopped. What is finished is kept: the same command goes on from there.", err=True)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def main() -> None:
-    """Run the command line; an error that the library raises on purpose is one sentence and exit code 2."""
-    from click.exceptions import Abort, ClickException
-
+    """Run the command line; an error that is raised on purpose is one sentence and exit code 2."""
     try:
         sys.exit(app(standalone_mode=False))
-    except ClickException as error:
-        _fail(error.format_message())
-    except (KeyboardInterrupt, Abort):
-        _fail("stopped. What is finished is kept: the same command goes on from there.", INTERRUPTED)
     except Exception as error:
-        if not _is_ours(error):
+        sentence = _sentence(error)
+        if sentence is None:
             raise
-        _fail(str(error))
+        typer.echo(f"auxcal: {sentence}", err=True)
+        sys.exit(USAGE)
 
 
-def _is_ours(error: Exception) -> bool:
+def _sentence(error: Exception) -> str | None:
+    """Return what to tell the user of an error: what is wrong with the command, the data or the machine."""
     from auxcal._errors import AuxcalError
 
-    return isinstance(error, AuxcalError | OSError)
-
-
-def _fail(sentence: str, code: int = USAGE) -> None:
-    typer.echo(f"auxcal: {sentence}", err=True)
-    sys.exit(code)
+    # Of the errors of the command line only some are public, and their module has moved; all of them have this method.
+    if hasattr(error, "format_message"):
+        return str(error.format_message())
+    return str(error) if isinstance(error, AuxcalError | OSError) else None
 
 
 def _print_suites(console: Console, data: Path, cache: Path) -> None:
@@ -140,22 +142,18 @@ def _run(
 
 
 def _print_tables(console: Console, suites: list[Suite], results: Results) -> None:
-    from rich.table import Table
-
     from auxcal.reports.claims import CLAIMS, WORDS, judge
     from auxcal.reports.tables import table
+    from auxcal.reports.terminal import to_rich
 
     for entry in suites:
         for shift in entry.shifts:
             here = results.where(suite=entry.name, shift=shift)
-            made = table(entry, shift, here)
-            shown = Table(*made.columns, title=f"{entry.name} {shift}", title_justify="left", box=None, pad_edge=False)
-            for row in made.rows:
-                shown.add_row(*(f"[bold]{cell.text}[/]" if cell.best else cell.text for cell in row))
-            console.print(shown)
+            console.print(to_rich(table(entry, shift, here), f"{entry.name} {shift}, the paper's numbers below ours"))
             for verdict in (judge(claim, here) for claim in CLAIMS):
                 if verdict is not None:
-                    console.print(f"{verdict.claim.text}: {WORDS[verdict.outcome]} ({verdict.text})", highlight=False)
+                    sentence = f"{verdict.claim.text}: {WORDS[verdict.outcome]} ({verdict.text})."
+                    console.print(sentence, highlight=False, soft_wrap=True)
             console.print()
 
 
@@ -167,8 +165,9 @@ def _write(
     from auxcal.reports.pages import write_pages
 
     for entry in suites:
-        if figures and FIGURE_SHIFT in entry.shifts:
-            calibrators, test = fitted(entry, FIGURE_SHIFT, figure_methods(entry), data_dir=data, cache_dir=cache)
+        names = figure_methods(results.where(suite=entry.name, shift=FIGURE_SHIFT).distinct("method"))
+        if figures and names:
+            calibrators, test = fitted(entry, FIGURE_SHIFT, names, data_dir=data, cache_dir=cache)
             write_figures(entry, calibrators, test, out)
     pages = write_pages(suites, results, out)
     console.print(f"Written: {', '.join(str(page) for page in pages)}", soft_wrap=True, highlight=False)

@@ -131,11 +131,17 @@ class Results:
         """Read a table that `write` wrote."""
         try:
             with Path(path).open(newline="", encoding="utf-8") as file:
-                return cls(tuple(Row.from_flat(values) for values in csv.DictReader(file)))
-        except (KeyError, TypeError, ValueError, csv.Error) as error:
+                reader = csv.DictReader(file)
+                if reader.fieldnames is None:
+                    raise ValueError("the file is empty")
+                missing = {*_FACTS, *SCORES}.difference(reader.fieldnames)
+                if missing:
+                    raise ValueError(f"the file lacks {', '.join(sorted(missing))}")
+                return cls(tuple(Row.from_flat(values) for values in reader))
+        except (TypeError, ValueError, csv.Error) as error:
             raise FileFormatError(
-                f"{path}: expected a CSV file of results with the columns {', '.join([*_FACTS, *SCORES])}; reading it "
-                f"failed with {type(error).__name__}: {error}. Make it again with auxcal reproduce."
+                f"{path}: expected a CSV file of results; reading it failed with {type(error).__name__}: {error}. "
+                f"Make it again with auxcal reproduce."
             ) from error
 
 

@@ -2,6 +2,6 @@
 
 from auxcal.reports.claims import CLAIMS, Claim, Verdict, judge
 from auxcal.reports.pages import write_pages
-from auxcal.reports.tables import Cell, Table, table
+from auxcal.reports.tables import Cell, Line, Table, table
 
-__all__ = ["CLAIMS", "Cell", "Claim", "Table", "Verdict", "judge", "table", "write_pages"]
+__all__ = ["CLAIMS", "Cell", "Claim", "Line", "Table", "Verdict", "judge", "table", "write_pages"]

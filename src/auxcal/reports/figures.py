@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ FIGURE_SHIFT = "OOD"
 """The shift that the paper draws."""
 
 FIGURE_METHODS = ("uncalibrated", "temperature", "scaling-binning", "dirichlet", "ccac")
-"""The methods that the paper draws; CCAC-S takes the place of CCAC where a suite leaves that out."""
+"""The methods that the paper draws; CCAC-S takes the place of CCAC where that is left out."""
 
 _DOTS = 75
 _MOST_CLASSES = 20  # more names do not fit under a heatmap, nor colours into a map
@@ -112,10 +112,17 @@ def figure_path(out: Path, suite: Suite, shift: str, name: str) -> Path:
     return out / "figures" / f"{suite.name}-{shift}-{name}.png"
 
 
-def figure_methods(suite: Suite) -> list[str]:
-    """Return the methods that are drawn for a suite."""
-    names = [name for name in FIGURE_METHODS if name not in suite.left_out]
-    return names if "ccac" in names else [*names, "ccac-s"]
+def figure_methods(present: Collection[str]) -> list[str]:
+    """Return the methods that are drawn, of those that there are results for.
+
+    Examples
+    --------
+    >>> from auxcal.reports.figures import figure_methods
+    >>> figure_methods(["uncalibrated", "temperature", "ccac-s", "platt"])
+    ['uncalibrated', 'temperature', 'ccac-s']
+    """
+    names = [name for name in FIGURE_METHODS if name in present]
+    return names if "ccac" in names or "ccac-s" not in present else [*names, "ccac-s"]
 
 
 def write_figures(suite: Suite, fitted: Mapping[str, Calibrator], test: Predictions, out: Path) -> list[Path]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from auxcal.reports.tables import Table
+from auxcal.metrics import METRICS
+from auxcal.reports.tables import Table, heads
 
 
 def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = True) -> str:
@@ -25,9 +26,18 @@ def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, num
 
 
 def to_markdown(table: Table) -> str:
-    """Return a table of results, the best of each column in bold."""
-    rows = [[f"**{cell.text}**" if cell.best else cell.text for cell in row] for row in table.rows]
-    return markdown_table(table.columns, rows)
+    """Return a table of results, the best of each column in bold, the paper's numbers in the last columns."""
+    papers = [f"paper's {METRICS[metric].label}" for metric in table.metrics]
+    rows = [
+        [
+            line.label,
+            *(f"**{cell.text}**" if cell.best else cell.text for cell in line.cells),
+            f"{line.fit_seconds:.1f}",
+            *(cell.paper for cell in line.cells),
+        ]
+        for line in table.lines
+    ]
+    return markdown_table(["Method", *heads(table), "Fit, s", *papers], rows)
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import fmean
 
 from auxcal.experiments.methods import METHODS
 from auxcal.experiments.paper import PAPER_METRICS, paper_scores
@@ -14,18 +15,28 @@ from auxcal.reports._format import write_score, write_spread
 
 @dataclass(frozen=True)
 class Cell:
-    """One entry of a table, and whether it is the best of its column."""
+    """Our number, whether it is the best of its column, and the paper's number if there is one."""
 
     text: str
     best: bool = False
+    paper: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """The cells of a method, one for each of the paper's metrics, and the CPU time of its fit."""
+
+    label: str
+    cells: tuple[Cell, ...]
+    fit_seconds: float
 
 
 @dataclass(frozen=True)
 class Table:
-    """The heads of the columns, and rows of as many cells; the first cell names the method."""
+    """The table of one shift of a suite."""
 
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    metrics: tuple[str, ...]
+    lines: tuple[Line, ...]
 
 
 def table(suite: Suite, shift: str, results: Results) -> Table:
@@ -42,25 +53,19 @@ def table(suite: Suite, shift: str, results: Results) -> Table:
     """
     here = results.where(suite=suite.name, shift=shift)
     methods = [name for name in METHODS if name in here.distinct("method")]
-    ours = {metric: _column(here, methods, metric) for metric in PAPER_METRICS}
-    rows = []
+    columns = {metric: _column(here, methods, metric) for metric in PAPER_METRICS}
+    lines = []
     for i, name in enumerate(methods):
-        seconds = here.where(method=name).rows
-        rows.append(
-            (
-                Cell(METHODS[name].label),
-                *(ours[metric][i] for metric in PAPER_METRICS),
-                Cell(f"{sum(row.fit_seconds for row in seconds) / len(seconds):.1f}"),
-                *(Cell(_paper(suite, shift, METHODS[name].label, metric)) for metric in PAPER_METRICS),
-            )
-        )
-    return Table(_heads(), tuple(rows))
+        label = METHODS[name].label
+        cells = [replace(columns[metric][i], paper=_paper(suite, shift, label, metric)) for metric in PAPER_METRICS]
+        seconds = fmean(row.fit_seconds for row in here.where(method=name))
+        lines.append(Line(label, tuple(cells), seconds))
+    return Table(PAPER_METRICS, tuple(lines))
 
 
-def _heads() -> tuple[str, ...]:
-    labels = [METRICS[metric].label for metric in PAPER_METRICS]
-    noted = ["ECE (floor)" if metric == "ece" else METRICS[metric].label for metric in PAPER_METRICS]
-    return ("Method", *noted, "Fit, s", *(f"paper's {label}" for label in labels))
+def heads(table: Table) -> list[str]:
+    """Return the names of the metrics' columns."""
+    return [METRICS[metric].label + (" (floor)" if metric == "ece" else "") for metric in table.metrics]
 
 
 def _column(here: Results, methods: list[str], metric: str) -> list[Cell]:
