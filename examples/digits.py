@@ -57,8 +57,8 @@ def main():
 
     fit, select, test = (meet(classifier, images[part], y[part], rng) for part in parts)
     clean = classifier.score(images[parts[2]].reshape(-1, 64), y[parts[2]])
-    print(f"A classifier of digits is right on {clean:.0%} of clean images, and on {test.correct.mean():.0%} of what it")
-    print(f"meets here: turned and moved digits, and images of no digit. {len(fit):,} labelled rows to fit,")
+    print(f"A classifier of digits is right on {clean:.0%} of clean images, and on {test.correct.mean():.0%} of what")
+    print(f"it meets here: turned and moved digits, and images of no digit. {len(fit):,} labelled rows to fit,")
     print(f"{len(select):,} to select, {len(test):,} to test.\n")
     print(f"{'':10}" + "".join(f"{label:>8}" for label in COLUMNS.values()) + "   noise floor   fit")
     for kind in CALIBRATORS.values():
@@ -70,10 +70,8 @@ def main():
         numbers = "".join(f"{scores[m]:>8.1%}" if m == "ece" else f"{scores[m]:>8.3f}" for m in COLUMNS)
         print(f"{kind.abbreviation:10}{numbers}{scores['ece_floor_p95']:>14.1%}{seconds:>5.1f} s")
         sys.stdout.flush()
-    print(
-        "\nAUROC, AUPR and p.9 (catching wrong predictions): higher is better. ECE and Brier (honesty): lower is better;"
-    )
-    print("an ECE under the noise floor can't be told from perfect calibration on this many rows.")
+    print("\nAUROC, AUPR and p.9 (catching wrong predictions): higher is better. ECE and Brier (honesty): lower is")
+    print("better; an ECE under the noise floor can't be told from perfect calibration on this many rows.")
 
 
 if __name__ == "__main__":

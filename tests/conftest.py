@@ -1,10 +1,19 @@
-"""A suite that is built in no time."""
+"""What all tests share."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from auxcal import NO_CLASS, Predictions
+from auxcal.calibrators import _auxiliary
 from auxcal.experiments.suites import Suite
+
+
+@pytest.fixture
+def quick_training(monkeypatch):
+    """Train networks for a tenth of the steps, where a test asks for a contract and not for quality."""
+    monkeypatch.setattr(_auxiliary, "FAST", replace(_auxiliary.FAST, epochs=1, least_steps=150))
 
 
 def build_toy(shift, data_dir, report):

@@ -7,6 +7,8 @@ from auxcal import CALIBRATORS, METRICS, ConformanceError, TemperatureScaling
 from auxcal.metrics import Metric, ece
 from auxcal.testing import CALIBRATOR_CHECKS, METRIC_CHECKS, check_calibrator, check_metric
 
+pytestmark = pytest.mark.usefixtures("quick_training")
+
 # One setting of the losses, of which only the mean is searched, keeps the tests quick.
 QUICK = {
     "ccac": {"hidden_sizes": (8,), "lambda1": 0, "lambda2": 1, "random_state": 0},

@@ -15,12 +15,15 @@ from auxcal.calibrators import _base
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 
-PUBLIC = """
-    AuxcalError AuxcalWarning BetaCalibration CALIBRATORS CCAC Calibrator ConformanceError ConvergenceWarning Dirichlet
-    DistributionCalibrator EnsembleTemperatureScaling FileFormatError HistogramBinning InvalidInputError
+PUBLIC = sorted(
+    """
+    AuxcalError AuxcalWarning BetaCalibration CALIBRATORS CCAC Calibrator ConformanceError ConvergenceWarning
+    Dirichlet DistributionCalibrator EnsembleTemperatureScaling FileFormatError HistogramBinning InvalidInputError
     IsotonicCalibration METRICS MatrixScaling NO_CLASS NotFittedError PlattScaling Predictions ProbaCalibrator
-    ScalingBinning SimplifiedCCAC TemperatureScaling Uncalibrated UndefinedMetricWarning VectorScaling evaluate load save
-""".split()
+    ScalingBinning SimplifiedCCAC TemperatureScaling Uncalibrated UndefinedMetricWarning VectorScaling evaluate load
+    save
+    """.split()  # noqa: SIM905
+)
 
 
 def run(code):

@@ -7,6 +7,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from auxcal import CALIBRATORS, ConvergenceWarning, InvalidInputError, TemperatureScaling
 
+pytestmark = pytest.mark.usefixtures("quick_training")
+
 TWO_COLUMNS = "the check fits 2 columns with the labels 0, 1 and 2; y holds indices of the columns of logits"
 FLOAT_LABELS = "the check's labels are floats; y holds indices of the columns of logits"
 CANT_APPLY = {
@@ -37,5 +39,5 @@ def test_a_calibrator_is_an_estimator_of_scikit_learn(estimator, check):
 @pytest.mark.parametrize("name", [name for name, why in CANT_APPLY.items() if why in (TWO_COLUMNS, FLOAT_LABELS)])
 def test_what_cant_apply_is_refused_for_the_reason_that_is_given(name):
     (check,) = (c for _, c in estimator_checks_generator(TemperatureScaling(), mark=None) if c.func.__name__ == name)
-    with pytest.raises((InvalidInputError, AssertionError), match="class index|label type"):
+    with pytest.raises((InvalidInputError, AssertionError), match=r"class index|label type"):
         check(TemperatureScaling())

@@ -19,6 +19,18 @@ Floats: TypeAlias = NDArray[np.floating[Any]]
 Ints: TypeAlias = NDArray[np.integer[Any]]
 Bools: TypeAlias = NDArray[np.bool_]
 
+_LARGEST_LOGIT = 1e15  # beyond it, squares and differences leave what float32 can hold
+
+
+def as_rng(random_state: int | None) -> np.random.Generator:
+    """Return the source of randomness that `random_state` stands for."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"random_state must be a whole number of at least 0, or None; got {random_state!r}. Use random_state=0."
+        ) from error
+
 
 def as_logits(logits: ArrayLike, *, n_classes: int | None = None) -> Floats:
     """Check `logits` and return them as float32 or float64 of shape (n, K), K at least 2."""
@@ -46,6 +58,12 @@ def as_logits(logits: ArrayLike, *, n_classes: int | None = None) -> Floats:
             f"while a minimum of 2 is required. A binary classifier with one output z gives [0, z]."
         )
     _check_finite(array, "logits", "Drop or repair those rows; a log-probability of -inf can be clipped to -1e4.")
+    largest = float(max(array.max(), -array.min()))
+    if largest > _LARGEST_LOGIT:
+        raise InvalidInputError(
+            f"logits must be within ±{_LARGEST_LOGIT:.0e}; got {largest:.3g}. These are no scores of a "
+            f"classifier: check where they come from, or scale them."
+        )
     return array
 
 
@@ -119,9 +137,20 @@ def to_numpy(array: Any, name: str) -> NDArray[Any]:
     """Return any array as NumPy, without a copy where none is needed; torch is recognised, never imported."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
-        array = array.detach().cpu().resolve_conj().resolve_neg()
-        array = array.float() if array.dtype == torch.bfloat16 else array
-        return np.asarray(array.numpy())
+        try:
+            array = array.detach().cpu().resolve_conj().resolve_neg()
+            narrow = array.is_floating_point() and array.dtype not in (torch.float16, torch.float32, torch.float64)
+            return np.asarray((array.float() if narrow else array).numpy())
+        except (TypeError, NotImplementedError, RuntimeError) as error:
+            raise InvalidInputError(
+                f"{name} must be a dense tensor with data; got layout {array.layout} on {array.device}: {error}."
+            ) from error
+    if torch is not None and isinstance(array, list | tuple) and any(isinstance(row, torch.Tensor) for row in array):
+        array = [to_numpy(row, name) for row in array]
+    if np.ma.is_masked(array):
+        raise InvalidInputError(
+            f"{name} must have a value in every entry; got a masked array. Drop the rows with masked entries."
+        )
     if hasattr(array, "toarray"):
         raise InvalidInputError(
             f"{name} must be a dense array; got a sparse {type(array).__name__} (sparse data was passed). "
@@ -145,16 +174,19 @@ def _as_floats(values: ArrayLike, name: str) -> Floats:
             f"{name} must be real numbers; got dtype {array.dtype}. Complex data not supported: take the real part."
         )
     wide = array.dtype.itemsize > 4 or array.dtype.kind not in "fV"  # bfloat16 and its kin are kind V
-    if array.dtype.kind in "US":
+    if array.dtype.kind in "mM" or array.dtype.fields is not None:
+        raise InvalidInputError(
+            f"{name} must be numbers; got dtype {array.dtype}. Convert the entries to numbers first."
+        )
+    if array.dtype.kind in "UST" or (array.dtype.kind == "O" and any(isinstance(v, str | bytes) for v in array.flat)):
         raise InvalidInputError(
             f"{name} must be numbers; got strings (dtype {array.dtype}). Convert them with {name}.astype(float)."
         )
     try:
         return array.astype(np.float64 if wide else np.float32)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise InvalidInputError(
-            f"{name} must be numbers; got dtype {array.dtype}: {error}. "
-            f"Convert every entry to a number first."
+            f"{name} must be numbers; got dtype {array.dtype}: {error}. Convert every entry to a number first."
         ) from error
 
 

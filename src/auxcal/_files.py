@@ -5,6 +5,16 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+from auxcal._errors import InvalidInputError
+
+
+def as_path(path: Any) -> Path:
+    """Return `path` as a Path."""
+    if not isinstance(path, str | os.PathLike):
+        raise InvalidInputError(f"path must be a string or a pathlib.Path; got {type(path).__name__}. Name a file.")
+    return Path(path)
 
 
 @contextmanager
@@ -21,7 +31,16 @@ def written_whole(path: Path) -> Iterator[Path]:
     ...     (Path(folder) / "note.txt").read_text()
     'whole'
     """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    if not path.parent.is_dir():
+        raise InvalidInputError(f"the folder {str(path.parent)!r} does not exist. Create it first.")
+    if path.is_dir():
+        raise InvalidInputError(f"{str(path)!r} is a folder, where a file was to be written. Give another name.")
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    except PermissionError as error:
+        raise InvalidInputError(
+            f"the folder {str(path.parent)!r} can't be written to ({error}). Choose another one, or change its rights."
+        ) from error
     os.close(handle)
     temporary = Path(name)
     try:

@@ -25,8 +25,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_safetensors
 
 import auxcal
-from auxcal._errors import AuxcalError, FileFormatError, InvalidInputError, NotFittedError
-from auxcal._files import written_whole
+from auxcal._errors import FileFormatError, InvalidInputError, NotFittedError
+from auxcal._files import as_path, written_whole
 from auxcal.calibrators import CALIBRATORS, Calibrator
 
 FORMAT = 1
@@ -47,21 +47,21 @@ def save(calibrator: Calibrator, path: str | os.PathLike[str]) -> None:
     ...     auxcal.load(path).temperature_ == fitted.temperature_
     True
     """
-    path = Path(path)
+    path = as_path(path)
     if not isinstance(calibrator, Calibrator):
-        raise InvalidInputError(f"a calibrator was expected; got {type(calibrator).__name__}.")
+        raise InvalidInputError(
+            f"calibrator must be a fitted auxcal.Calibrator; got {type(calibrator).__name__}. Fit one first."
+        )
     if not calibrator.__sklearn_is_fitted__():
         raise NotFittedError(
             f"this {type(calibrator).__name__} is not fitted, so there is nothing to save. Fit it first."
         )
-    if not path.parent.is_dir():
-        raise InvalidInputError(f"the folder {str(path.parent)!r} does not exist. Create it first.")
     tensors: dict[str, np.ndarray[Any, Any]] = {}
     header = {
         "format": FORMAT,
         "library": auxcal.__version__,
         "class": type(calibrator).__name__,
-        "params": _to_json(calibrator.get_params(deep=False), "params", {}),
+        "params": _to_json(calibrator.get_params(deep=False), "params", tensors),
         "state": {name: _to_json(value, name, tensors) for name, value in _state(calibrator).items()},
     }
     header["digest"] = _digest(header, tensors)
@@ -83,15 +83,15 @@ def load(path: str | os.PathLike[str]) -> Calibrator:
     ...
     FileNotFoundError: No such file or directory: nowhere.safetensors
     """
-    header, tensors = _read(Path(path))
+    path = as_path(path)
+    header, tensors = _read(path)
     _check_header(header, tensors, path)
+    kind = _class_named(header["class"], path)
     try:
-        calibrator = _class_named(header["class"])(**_from_json(header["params"], {}))
+        calibrator = kind(**_from_json(header["params"], tensors))
         for name, value in header["state"].items():
             setattr(calibrator, name, _from_json(value, tensors))
         calibrator.predict_confidence(np.zeros((1, calibrator.n_features_in_), dtype=np.float32))
-    except AuxcalError:
-        raise
     except Exception as error:  # a state that does not fit its class can fail in as many ways as there are classes
         raise FileFormatError(
             f"{path}: the fitted state does not fit a {header['class']}: {type(error).__name__}: {error}. "
@@ -106,14 +106,14 @@ def _state(calibrator: Calibrator) -> dict[str, Any]:
 
 def _to_json(value: Any, name: str, tensors: dict[str, np.ndarray[Any, Any]]) -> Any:
     """Return what JSON can hold of a value, and put its arrays among the tensors."""
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         tensors[name] = np.ascontiguousarray(value)
         return {"tensor": name}
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, tuple | list):
         return [_to_json(item, f"{name}.{i}", tensors) for i, item in enumerate(value)]
-    if isinstance(value, dict):
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {key: _to_json(item, f"{name}.{key}", tensors) for key, item in value.items()}
     if value is None or isinstance(value, bool | int | float | str):
         return value
@@ -142,7 +142,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
             return header, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except FileNotFoundError:
         raise FileNotFoundError(f"No such file or directory: {path}") from None
-    except (SafetensorError, KeyError, ValueError, TypeError, OSError) as error:
+    except (SafetensorError, KeyError, ValueError, TypeError, OSError, RecursionError) as error:
         raise FileFormatError(
             f"{path}: expected a calibrator that auxcal saved; this is another kind of file, or a part of one "
             f"({type(error).__name__}: {error}). Save the calibrator again with calibrator.save(path)."
@@ -175,14 +175,14 @@ def _digest(header: dict[str, Any], tensors: dict[str, np.ndarray[Any, Any]]) ->
     return digest.hexdigest()
 
 
-def _class_named(name: str) -> type[Calibrator]:
+def _class_named(name: str, path: Path) -> type[Calibrator]:
     """Find a calibrator among the library's, or among the user's own that are imported already."""
-    own: type = Calibrator  # named as a plain type, since mypy takes no abstract class for a type[Calibrator]
+    own: type = Calibrator  # as a plain type, since mypy takes no abstract class for a type[Calibrator]
     known = {kind.__name__: kind for kind in [*_subclasses(own), *CALIBRATORS.values()]}
     if name not in known:
         raise FileFormatError(
-            f"the file holds a {name}, which is no calibrator that is known here. Import the module that defines it, or "
-            f"upgrade with pip install -U auxcal."
+            f"{path}: expected a calibrator that is known here; got a {name}. Import the module that defines it before "
+            f"loading, or upgrade with pip install -U auxcal."
         )
     return known[name]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import NO_CLASS, Bools, Floats, Ints, as_logits, as_y
+from auxcal._arrays import NO_CLASS, Bools, Floats, Ints, as_logits, as_rng, as_y
 from auxcal._errors import AuxcalError, FileFormatError, InvalidInputError
-from auxcal._files import written_whole
+from auxcal._files import as_path, written_whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,18 +95,25 @@ class Predictions:
         >>> [len(part) for part in whole.split(6, 1, 3, random_state=0)]
         [6, 1, 3]
         """
-        if not sizes or any(size < 1 for size in sizes) or sum(sizes) > len(self):
+        whole = all(isinstance(size, int | np.integer) and size >= 1 for size in sizes)
+        if not sizes or not whole or sum(sizes) > len(self):
             raise InvalidInputError(
-                f"sizes must be whole numbers of at least 1 that add up to at most the {len(self)} rows; got {sizes} "
-                f"(sum {sum(sizes)}). Ask for smaller parts."
+                f"sizes must be whole numbers of at least 1 that add up to at most the {len(self)} rows; got {sizes}. "
+                f"Ask for smaller parts."
             )
-        order = np.random.default_rng(random_state).permutation(len(self))
+        order = as_rng(random_state).permutation(len(self))
         ends = np.cumsum(sizes)
         return tuple(self.take(order[end - size : end]) for size, end in zip(sizes, ends, strict=True))
 
     def split_stratified(self, share: float, random_state: int | None = None) -> tuple[Predictions, Predictions]:
         """Set a share aside in which every class, and the misclassified, has its share too."""
-        order = np.random.default_rng(random_state).permutation(len(self))
+        in_share = isinstance(share, Real) and 0 < share < 1
+        if not in_share or not 1 <= np.floor(len(self) * share + 0.5) < len(self):
+            raise InvalidInputError(
+                f"share must be a number in (0, 1) that leaves at least one of the {len(self)} rows on both sides; got "
+                f"{share!r}. Use 0.2."
+            )
+        order = as_rng(random_state).permutation(len(self))
         order = order[np.argsort(self.w[order], kind="stable")]
         # Systematic sampling along the sorted labels: every label gets its share to within one row.
         aside = np.floor(np.arange(1, len(self) + 1) * share + 0.5) > np.floor(np.arange(len(self)) * share + 0.5)
@@ -114,23 +121,26 @@ class Predictions:
 
     def save(self, path: str | os.PathLike[str], *, half: bool = False) -> None:
         """Write a bundle, an `.npz` file with `logits` and `y`; `half` stores the logits as float16."""
-        path = Path(path)
+        path = as_path(path)
         if path.suffix != ".npz":
             raise InvalidInputError(f"a bundle is an .npz file; got {path.name!r}. Save it as {path.stem}.npz.")
-        logits = self.logits.astype(np.float16) if half else self.logits
-        if not np.isfinite(logits).all():
+        if half and np.abs(self.logits).max() > np.finfo(np.float16).max:
             raise InvalidInputError("these logits do not fit into float16 (beyond 65504). Save them with half=False.")
+        logits = self.logits.astype(np.float16) if half else self.logits
         with written_whole(path) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, logits=logits, y=self.y.astype(np.int32))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Predictions:
         """Read a bundle that `save` or `numpy.savez(path, logits=..., y=...)` wrote."""
+        path = as_path(path)
         try:
-            with np.load(path, allow_pickle=False) as arrays:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 return cls(arrays["logits"], arrays["y"])
-        except (FileNotFoundError, AuxcalError):
+        except FileNotFoundError:
             raise
+        except AuxcalError as error:
+            raise type(error)(f"{path}: {error}") from None
         except Exception as error:  # a damaged file can make the zip, zlib and NumPy readers raise nearly anything
             raise FileFormatError(
                 f"{path}: expected a bundle, an .npz file with the arrays 'logits' and 'y'; reading it failed with "

@@ -308,9 +308,7 @@ def malformed_confidence_is_refused(metric: Metric) -> None:
         (confidence, correct[1:]),
         (confidence[:0], correct[:0]),
     ):
-        _demand_error(
-            InvalidInputError, lambda bad=bad, hits=hits: metric.function(bad, hits), "bad input was accepted"
-        )
+        _demand_error(InvalidInputError, partial(metric.function, bad, hits), "bad input was accepted")
 
 
 METRIC_CHECKS: tuple[Callable[[Metric], None], ...] = (
@@ -370,7 +368,7 @@ def _world(data: Predictions) -> dict[str, Any]:
     }
 
 
-def _demand(holds: bool, message: str) -> None:
+def _demand(holds: bool | np.bool_, message: str) -> None:
     if not holds:
         raise ConformanceError(message)
 

@@ -12,7 +12,7 @@ import numpy as np
 from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
 from auxcal.calibrators._base import ProbaCalibrator, at_prediction
-from auxcal.calibrators._selection import SelectBy, as_candidates, select_score
+from auxcal.calibrators._selection import SelectBy, as_candidates, check_select_by, select_score
 from auxcal.calibrators._softmax import softmax
 from auxcal.predictions import Predictions
 from auxcal.training.recipes import FAST, Recipe
@@ -71,7 +71,7 @@ class AuxiliaryClassCalibrator(ProbaCalibrator):
         self,
         hidden_sizes: Sequence[int] | None = None,
         lambda1: float | Sequence[float] = (0.0, 0.5),
-        lambda2: float | Sequence[float] = (0.7, 0.85, 1.0, 1.15, 1.3, 1.5),
+        lambda2: float | Sequence[float] = (0.4, 0.6, 0.8, 1.0, 1.2, 1.5),
         mean: Mean | Sequence[Mean] = ("wrong", "right"),
         select_by: SelectBy = "ece",
         recipe: RecipeName = "fast",
@@ -94,7 +94,7 @@ class AuxiliaryClassCalibrator(ProbaCalibrator):
         if self.hidden_sizes is None:
             return self.paper[nearest]
         sizes = tuple(self.hidden_sizes) if np.iterable(self.hidden_sizes) else (self.hidden_sizes,)
-        if not all(isinstance(size, int | np.integer) and size > 0 for size in sizes):
+        if not all(isinstance(size, int | np.integer) and not isinstance(size, bool) and size > 0 for size in sizes):
             raise InvalidInputError(
                 f"hidden_sizes must be whole numbers above 0, one for each hidden layer, or () for none; got "
                 f"{self.hidden_sizes!r}."
@@ -114,8 +114,8 @@ class AuxiliaryClassCalibrator(ProbaCalibrator):
         return [Setting(*pair) for pair in pairs]
 
     def _means(self) -> tuple[str, ...]:
-        means = (self.mean,) if isinstance(self.mean, str) else tuple(self.mean)
-        if not means or set(means) - set(MEANS):
+        means = tuple(self.mean) if isinstance(self.mean, tuple | list) else (self.mean,)
+        if not means or not all(isinstance(mean, str) and mean in MEANS for mean in means):
             raise InvalidInputError(
                 f"mean must be 'wrong' or 'right', which fixes it, or a sequence of them to choose from; got "
                 f"{self.mean!r}."
@@ -123,6 +123,7 @@ class AuxiliaryClassCalibrator(ProbaCalibrator):
         return means
 
     def _searches(self, n_classes: int) -> bool:
+        check_select_by(self.select_by)
         return len(self._settings()) * len(self._means()) > 1
 
     def _fit(self, data: Predictions, select: Predictions | None) -> str | None:

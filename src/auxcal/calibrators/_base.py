@@ -179,10 +179,13 @@ def _as_select(select: tuple[ArrayLike, ArrayLike], n_classes: int) -> Predictio
         raise InvalidInputError(
             f"select must be a pair (logits, y); got {type(select).__name__}. Give select=(select_logits, select_y)."
         )
-    part = Predictions(*select)
+    try:
+        part = Predictions(*select)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"select: {error}") from None
     if part.n_classes != n_classes:
         raise InvalidInputError(
-            f"the logits of the select part must have {n_classes} columns as those of the fit part; got "
+            f"select: the logits of the select part must have {n_classes} columns as those of the fit part; got "
             f"{part.n_classes}. Use the same target classifier for both."
         )
     return part

@@ -32,7 +32,7 @@ class BinaryCalibrator(Calibrator):
         if self.scheme == "top-label":
             scores, hits = top_log_odds(data.logits)[None, :], data.correct[None, :]
         else:
-            scores = np.ascontiguousarray(log_odds(data.logits).T, dtype=np.float64)
+            scores = np.ascontiguousarray(log_odds(data.logits.astype(np.float64)).T)
             hits = data.y == np.arange(data.n_classes)[:, None]
         return self._fit_maps(scores, hits)
 

@@ -10,26 +10,44 @@ from auxcal._errors import InvalidInputError
 from auxcal.metrics import METRICS
 from auxcal.predictions import Predictions
 
+LARGEST = 1e9  # of a weight in a loss; far beyond it float32 overflows
+
 SelectBy = Literal["ece", "brier", "nll"]
 
 
 def select_score(select_by: SelectBy, confidence: Floats, select: Predictions) -> float:
     """Return how good a confidence is on the select part; less is better."""
+    check_select_by(select_by)
+    return METRICS[select_by].function(confidence, select.correct)
+
+
+def check_select_by(select_by: SelectBy) -> None:
+    """Refuse a score that is none."""
     if select_by not in get_args(SelectBy):
         raise InvalidInputError(
             f"select_by must be one of {', '.join(map(repr, get_args(SelectBy)))}; got {select_by!r}. "
             f"The paper uses 'ece'."
         )
-    return METRICS[select_by].function(confidence, select.correct)
 
 
 def as_candidates(value: float | Sequence[float], name: str) -> tuple[float, ...]:
     """Return a fixed number or the numbers to search as a tuple."""
-    numbers = np.atleast_1d(np.asarray(value))
+    try:
+        numbers = np.atleast_1d(np.asarray(value))
+    except ValueError:
+        numbers = np.empty(0)
     if numbers.ndim != 1 or not len(numbers) or numbers.dtype.kind not in "iuf":
         raise InvalidInputError(
             f"{name} must be a number, which fixes it, or a sequence of numbers to choose from; got {value!r}."
         )
-    if not (np.isfinite(numbers).all() and (numbers >= 0).all()):
-        raise InvalidInputError(f"{name} must be finite and at least 0; got {value!r}.")
+    if not ((numbers >= 0) & (numbers <= LARGEST)).all():
+        raise InvalidInputError(f"{name} must be from 0 to {LARGEST:.0e}; got {value!r}. It weighs a term of the loss.")
     return tuple(float(number) for number in numbers)
+
+
+def as_strength(value: float, name: str) -> float:
+    """Return one number that is at least 0."""
+    numbers = as_candidates(value, name)
+    if np.ndim(value) != 0:
+        raise InvalidInputError(f"{name} must be one number, since nothing is searched here; got {value!r}.")
+    return numbers[0]

@@ -1,7 +1,6 @@
 """CCAC: confidence calibration with an auxiliary class."""
 
-import numpy as np
-
+from auxcal._arrays import as_rng
 from auxcal.calibrators._auxiliary import (
     Architecture,
     AuxiliaryClassCalibrator,
@@ -82,7 +81,7 @@ class CCAC(AuxiliaryClassCalibrator):
         from auxcal.training.auxiliary_class import Problem, train_networks
         from auxcal.training.networks import GridNetwork
 
-        rng = np.random.default_rng(self.random_state)
+        rng = as_rng(self.random_state)
         k = data.n_classes
         x = standardised(data.logits)
         start = GridNetwork.initialised((k, *self._architecture(k).hidden_sizes, k + 1), len(settings), rng)

@@ -8,7 +8,7 @@ import numpy as np
 from auxcal._arrays import Floats
 from auxcal.calibrators._base import DistributionCalibrator, at_prediction
 from auxcal.calibrators._linear import LinearMap, Penalty, fit_full
-from auxcal.calibrators._selection import SelectBy, as_candidates, select_score
+from auxcal.calibrators._selection import SelectBy, as_candidates, check_select_by, select_score
 from auxcal.calibrators._softmax import log_softmax, softmax
 from auxcal.predictions import Predictions
 
@@ -77,6 +77,7 @@ class Dirichlet(DistributionCalibrator):
         return [Penalty(*pair) for pair in sorted(product(*strengths), reverse=True)]
 
     def _searches(self, n_classes: int) -> bool:
+        check_select_by(self.select_by)
         return len(self._grid()) > 1
 
     def _fit(self, data: Predictions, select: Predictions | None) -> str | None:

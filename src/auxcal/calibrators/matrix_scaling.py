@@ -5,6 +5,7 @@ import numpy as np
 from auxcal._arrays import Floats
 from auxcal.calibrators._base import DistributionCalibrator
 from auxcal.calibrators._linear import LinearMap, Penalty, fit_full
+from auxcal.calibrators._selection import as_strength
 from auxcal.calibrators._softmax import softmax
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
@@ -50,11 +51,11 @@ class MatrixScaling(DistributionCalibrator):
         self.intercept = intercept
 
     def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+        penalty = Penalty(as_strength(self.off_diagonal, "off_diagonal"), as_strength(self.intercept, "intercept"))
         temperature, problem = fit_temperature(data)
         found = LinearMap(np.eye(data.n_classes) / temperature, np.zeros(data.n_classes), np.nan, problem)
         known = data.with_class()
         if known is not None:
-            penalty = Penalty(self.off_diagonal, self.intercept)
             found = fit_full(known.logits.astype(np.float64), known.y, found, penalty)
         self.weight_, self.bias_ = found.weight, found.bias
         return found.problem

@@ -16,8 +16,8 @@ class ScalingBinning(BinaryCalibrator):
     Parameters
     ----------
     n_bins : int
-        M, the number of bins of each map. A class's bins hold all rows, of which about one in K is predicted as that
-        class, so that of 100 bins some 10 matter with ten classes.
+        M, the number of bins of each map. They hold equally many of the rows that are predicted as the map's class,
+        which are the rows whose confidence it gives.
     scheme : {"per-class", "top-label"}
         One map for each class, or one for all predictions.
 
@@ -45,14 +45,18 @@ class ScalingBinning(BinaryCalibrator):
     abbreviation = "SB"
     reference = "Kumar et al., NeurIPS 2019"
 
-    def __init__(self, n_bins: int = 100, scheme: Scheme = "per-class") -> None:
+    def __init__(self, n_bins: int = 20, scheme: Scheme = "per-class") -> None:
         self.n_bins = n_bins
         self.scheme = scheme
 
     def _fit_maps(self, scores: Floats, hits: Bools) -> str | None:
         check_bins(self.n_bins, "mass")
         self.coefficients_, converged = fit_logistic(scores[:, :, None], hits)
-        self.edges_ = np.stack([equal_mass_edges(score, self.n_bins) for score in scores])
+        predicted = scores.argmax(axis=0) == np.arange(len(scores))[:, None]
+        predicted[~predicted.any(axis=1)] = True  # a class that is never predicted is binned over all rows
+        self.edges_ = np.stack(
+            [equal_mass_edges(score[rows], self.n_bins) for score, rows in zip(scores, predicted, strict=True)]
+        )
         platt = expit(self.coefficients_[:, :1] * scores + self.coefficients_[:, 1:])
         self.values_ = np.stack([bin_means(*map_) for map_ in zip(scores, self.edges_, platt, strict=True)])
         return unconverged(converged)

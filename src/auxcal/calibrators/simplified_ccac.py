@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from auxcal._arrays import Floats
+from auxcal._arrays import Floats, as_rng
 from auxcal.calibrators._auxiliary import (
     Architecture,
     AuxiliaryClassCalibrator,
@@ -91,7 +91,7 @@ class SimplifiedCCAC(AuxiliaryClassCalibrator):
         from auxcal.training.auxiliary_class import Problem, train_networks
         from auxcal.training.networks import GridNetwork
 
-        rng = np.random.default_rng(self.random_state)
+        rng = as_rng(self.random_state)
         k = data.n_classes
         x = standardised(data.logits)
         start = GridNetwork.initialised((k, *self._architecture(k).hidden_sizes, 1), len(settings), rng)
@@ -142,7 +142,7 @@ def _retrain_last_layer(
     x = standardised(hidden)
     last = x.unfold(network.weights[-1], network.biases[-1])
     start = GridNetwork.copied(*last, len(settings))
-    rng = np.random.default_rng(random_state)
+    rng = as_rng(random_state)
     trained = train_networks(Problem(x.values, data.w, z), settings, start, TRANSFER, rng, network.temperature)
     networks = []
     for layers in trained:

@@ -59,9 +59,10 @@ def bin_index(confidence: Floats, n_bins: int, strategy: Strategy) -> Ints:
     """
     if strategy == "width":
         # In the array's own precision, so that a float32 0.7 lies on the edge 0.7 as a float64 one does.
-        return np.minimum((confidence * confidence.dtype.type(n_bins)).astype(np.intp), n_bins - 1)
+        edges = (np.arange(1, n_bins) / n_bins).astype(confidence.dtype)
+        return np.searchsorted(edges, confidence, side="right")
     _, inverse, counts = np.unique(confidence, return_inverse=True, return_counts=True)
-    middle = np.cumsum(counts) - (counts + 1) / 2  # the mean rank of the rows that share a value
+    middle = np.cumsum(counts) - counts / 2  # so that a repetition of the whole sample changes no bin
     return np.asarray((middle * n_bins / len(confidence)).astype(np.intp)[inverse])
 
 

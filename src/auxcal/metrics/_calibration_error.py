@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import as_confidence, as_correct
+from auxcal._arrays import as_confidence, as_correct, as_rng
+from auxcal._errors import InvalidInputError
 from auxcal.metrics._binning import Strategy, bin_confidence, check_bins
 
 _FINE = 32  # the cells that each bin is cut into for the noise floor
@@ -96,10 +97,12 @@ def ece_noise_floor(
     """
     confidence = as_confidence(confidence)
     check_bins(n_bins, strategy)
+    if not isinstance(n_draws, int | np.integer) or n_draws < 1:
+        raise InvalidInputError(f"n_draws must be a whole number of at least 1; got {n_draws!r}. Use 1000.")
     cells = bin_confidence(confidence, np.zeros(len(confidence), dtype=bool), n_bins * _FINE, strategy)
     used = cells.count > 0
     probability = np.clip(cells.confidence[used] / cells.count[used], 0, 1)
-    drawn = np.random.default_rng(random_state).binomial(cells.count[used], probability, (n_draws, used.sum()))
+    drawn = as_rng(random_state).binomial(cells.count[used], probability, (n_draws, used.sum()))
     excess = np.zeros((n_draws, n_bins * _FINE))
     excess[:, used] = drawn - cells.confidence[used]
     draws = np.abs(excess.reshape(n_draws, n_bins, _FINE).sum(axis=2)).sum(axis=1) / len(confidence)

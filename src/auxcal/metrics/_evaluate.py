@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Bools, Floats, as_confidence, as_correct
+from auxcal._arrays import Bools, Floats, as_confidence, as_correct, as_rng
 from auxcal._errors import InvalidInputError, UndefinedMetricWarning
 from auxcal.metrics._calibration_error import ece, ece_mass, ece_noise_floor, mce
 from auxcal.metrics._proper import brier, nll
-from auxcal.metrics._ranking import aupr, aurc, auroc, excess_aurc, fpr_at_tpr, precision_at_recall
+from auxcal.metrics._ranking import aupr, aurc, auroc, excess_aurc, fpr_at_tpr, is_share, precision_at_recall
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def evaluate(
     """
     confidence = as_confidence(confidence)
     correct = as_correct(correct, n_rows=len(confidence))
-    if bootstrap < 0 or not 0 < level < 1:
+    if not isinstance(bootstrap, int | np.integer) or bootstrap < 0 or not is_share(level) or level == 1:
         raise InvalidInputError(
             f"bootstrap must be a number of resamples of at least 0 and level a share in (0, 1); got {bootstrap!r} "
             f"and {level!r}. Use bootstrap=1000, level=0.95."
@@ -94,7 +94,7 @@ def evaluate(
 def _intervals(
     confidence: Floats, correct: Bools, bootstrap: int, level: float, random_state: int | None
 ) -> dict[str, float]:
-    rng = np.random.default_rng(random_state)
+    rng = as_rng(random_state)
     draws = np.empty((bootstrap, len(METRICS)))
     with warnings.catch_warnings():
         # A resample without a wrong row has no AUROC; it is left out of the interval.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -88,10 +89,11 @@ def precision_at_recall(confidence: ArrayLike, correct: ArrayLike, *, recall: fl
     >>> round(precision_at_recall([0.9, 0.3, 0.8, 0.2], [True, True, False, False]), 4)
     0.6667
     """
+    _check_share(recall, "recall")
     at = _thresholds(confidence, correct)
     if _undefined(at, "p90"):
         return float("nan")
-    return float(at.precision[_first_reaching(at.recall, recall)])
+    return float(at.precision[np.searchsorted(at.recall, recall)])
 
 
 def fpr_at_tpr(confidence: ArrayLike, correct: ArrayLike, *, tpr: float = 0.95) -> float:
@@ -103,10 +105,11 @@ def fpr_at_tpr(confidence: ArrayLike, correct: ArrayLike, *, tpr: float = 0.95) 
     >>> fpr_at_tpr([0.9, 0.3, 0.8, 0.2], [True, True, False, False])
     0.5
     """
+    _check_share(tpr, "tpr")
     at = _thresholds(confidence, correct)
     if _undefined(at, "fpr95", needs_right=True):
         return float("nan")
-    return float(at.false_alarms[_first_reaching(at.recall, tpr)])
+    return float(at.false_alarms[np.searchsorted(at.recall, tpr)])
 
 
 def aurc(confidence: ArrayLike, correct: ArrayLike) -> float:
@@ -162,10 +165,14 @@ def _thresholds(confidence: ArrayLike, correct: ArrayLike) -> Thresholds:
     return Thresholds(wrong=wrong_so_far, right=last_of_value + 1 - wrong_so_far)
 
 
-def _first_reaching(share: Floats, wanted: float) -> int:
-    if not 0 < wanted <= 1:
-        raise InvalidInputError(f"the share to catch must be in (0, 1]; got {wanted!r}. The paper uses 0.9.")
-    return int(np.searchsorted(share, wanted))
+def is_share(value: float) -> bool:
+    """Whether a value is a number in (0, 1]."""
+    return isinstance(value, Real) and bool(0 < value <= 1)
+
+
+def _check_share(value: float, name: str) -> None:
+    if not is_share(value):
+        raise InvalidInputError(f"{name} must be a share in (0, 1]; got {value!r}. Use {name}=0.9.")
 
 
 def _undefined(at: Thresholds, name: str, *, needs_right: bool = False) -> bool:

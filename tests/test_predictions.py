@@ -1,0 +1,174 @@
+"""Predictions: what follows from logits and y, parts of them, and bundles."""
+
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+
+from auxcal import NO_CLASS, Predictions
+
+
+def random_predictions(n=200, k=4, seed=0, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(NO_CLASS, k, size=n)
+    logits = rng.normal(size=(n, k)) + 2 * np.eye(k)[y]
+    logits[:, 0] += np.arange(n) * 1e-6  # no two rows are equal, so that a row can be told by its logits
+    return Predictions(logits.astype(dtype), y)
+
+
+def rows_of(part):
+    return {row.tobytes() for row in part.logits}
+
+
+WHOLE = random_predictions()
+
+
+def test_prediction_is_the_largest_logit_and_the_first_of_equals():
+    assert Predictions([[0, 2, 1], [3, 3, 0], [1, 1, 1]], [0, 0, 0]).prediction.tolist() == [1, 0, 0]
+
+
+def test_correct_is_where_the_prediction_is_y():
+    assert Predictions([[2, 1], [2, 1], [1, 2]], [0, 1, 1]).correct.tolist() == [True, False, True]
+
+
+def test_no_class_is_never_correct():
+    part = Predictions([[2, 1], [1, 2]], [NO_CLASS, NO_CLASS])
+    assert NO_CLASS == -1
+    assert not part.correct.any()
+
+
+def test_w_is_y_where_correct_and_the_auxiliary_class_elsewhere():
+    part = Predictions([[2, 1, 0], [2, 1, 0], [0, 0, 5], [0, 1, 0]], [0, 2, 2, NO_CLASS])
+    assert part.w.tolist() == [0, 3, 2, 3]
+
+
+def test_length_classes_and_repr():
+    part = Predictions([[2, 1], [1, 2], [1, 2], [1, 2]], [0, 0, 1, NO_CLASS])
+    assert (len(part), part.n_classes) == (4, 2)
+    assert repr(part) == "Predictions(n=4, K=2, accuracy=0.500, no_class=1)"
+
+
+@pytest.mark.parametrize("name", ["logits", "y", "n_classes", "anything"])
+def test_they_are_frozen(name):
+    with pytest.raises(FrozenInstanceError):
+        setattr(WHOLE, name, 1)
+
+
+def test_logits_are_not_copied():
+    logits = np.ones((3, 2), dtype=np.float32)
+    assert Predictions(logits, [0, 1, 0]).logits is logits
+
+
+@pytest.mark.parametrize(
+    "rows", [np.array([3, 1, 1]), np.arange(200) % 7 == 0, slice(10, 20)], ids=["indices", "mask", "slice"]
+)
+def test_take_gives_logits_and_y_of_the_same_rows(rows):
+    part = WHOLE.take(rows)
+    assert np.array_equal(part.logits, WHOLE.logits[rows])
+    assert np.array_equal(part.y, WHOLE.y[rows])
+
+
+def test_with_class_leaves_the_rows_of_no_class_out():
+    known = WHOLE.with_class()
+    assert np.array_equal(known.y, WHOLE.y[WHOLE.y != NO_CLASS])
+    assert known.with_class() is known
+
+
+def test_with_class_is_none_where_there_is_no_class():
+    assert Predictions(np.eye(2), [NO_CLASS, NO_CLASS]).with_class() is None
+
+
+# Parts ----------------------------------------------------------------------------------------------------------------
+
+
+def test_split_gives_disjoint_parts_of_the_sizes_asked_for():
+    parts = WHOLE.split(100, 30, 50, random_state=0)
+    assert [len(part) for part in parts] == [100, 30, 50]
+    assert len(set.union(*map(rows_of, parts))) == 180
+
+
+def test_split_keeps_logits_and_y_together():
+    y_of = {row.tobytes(): label for row, label in zip(WHOLE.logits, WHOLE.y, strict=True)}
+    for part in WHOLE.split(120, 80, random_state=0):
+        assert [y_of[row.tobytes()] for row in part.logits] == part.y.tolist()
+
+
+def test_split_may_take_everything():
+    (part,) = WHOLE.split(len(WHOLE), random_state=0)
+    assert rows_of(part) == rows_of(WHOLE)
+
+
+def test_split_depends_on_random_state_only():
+    def first(seed):
+        return WHOLE.split(50, random_state=seed)[0].logits
+
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    assert np.array_equal(first(1), first(1))
+    assert not np.array_equal(first(1), first(2))
+    assert not np.array_equal(first(None), first(None))
+    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.4, 1 / 3, 0.5, 0.9])
+@pytest.mark.parametrize("n", [20, 199, 1000])
+def test_split_stratified_gives_every_label_its_share_to_within_one_row(n, share):
+    whole = random_predictions(n)
+    _, aside = whole.split_stratified(share, random_state=0)
+    for label in range(whole.n_classes + 1):
+        assert abs((aside.w == label).sum() - share * (whole.w == label).sum()) <= 1
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.5, 0.9])
+def test_split_stratified_is_disjoint_and_complete(share):
+    rest, aside = WHOLE.split_stratified(share, random_state=0)
+    assert rows_of(rest) | rows_of(aside) == rows_of(WHOLE)
+    assert len(rest) + len(aside) == len(WHOLE)
+    assert len(aside) == pytest.approx(share * len(WHOLE), abs=1)
+
+
+def test_split_stratified_draws_rows_at_random():
+    asides = [WHOLE.split_stratified(0.2, random_state=seed)[1].logits for seed in (1, 1, 2)]
+    assert np.array_equal(asides[0], asides[1])
+    assert not np.array_equal(asides[0], asides[2])
+
+
+# Bundles --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_bundle_gives_the_same_bits_back(tmp_path, dtype):
+    whole = random_predictions(dtype=dtype)
+    whole.save(tmp_path / "bundle.npz")
+    loaded = Predictions.load(tmp_path / "bundle.npz")
+    assert loaded.logits.dtype == dtype
+    assert np.array_equal(loaded.logits, whole.logits)
+    assert np.array_equal(loaded.y, whole.y)
+
+
+def test_half_stores_float16_and_gives_float32_back(tmp_path):
+    WHOLE.save(tmp_path / "half.npz", half=True)
+    loaded = Predictions.load(tmp_path / "half.npz")
+    assert loaded.logits.dtype == np.float32
+    assert np.array_equal(loaded.logits, WHOLE.logits.astype(np.float16))
+    with np.load(tmp_path / "half.npz") as arrays:
+        assert arrays["logits"].dtype == np.float16
+
+
+def test_half_is_about_half_as_big(tmp_path):
+    whole = random_predictions(3000, dtype=np.float32)
+    whole.save(tmp_path / "full.npz")
+    whole.save(tmp_path / "half.npz", half=True)
+    assert (tmp_path / "half.npz").stat().st_size < 0.65 * (tmp_path / "full.npz").stat().st_size
+
+
+def test_a_bundle_of_numpy_is_a_bundle(tmp_path):
+    np.savez(tmp_path / "own.npz", logits=WHOLE.logits, y=WHOLE.y)
+    assert np.array_equal(Predictions.load(tmp_path / "own.npz").y, WHOLE.y)
+
+
+def test_saving_again_replaces_the_file_and_leaves_nothing_else(tmp_path):
+    path = str(tmp_path / "bundle.npz")
+    WHOLE.save(path)
+    Predictions(np.eye(2), [0, 1]).save(path)
+    assert len(Predictions.load(path)) == 2
+    assert [file.name for file in tmp_path.iterdir()] == ["bundle.npz"]
