@@ -36,8 +36,11 @@ def train(
     batch = min(recipe.batch_size, n_rows)
     per_epoch = math.ceil(n_rows / batch)
     epochs = max(recipe.epochs, math.ceil(recipe.least_steps / per_epoch))
+    weights_per_row = sum(parameter[0].numel() for parameter in parameters) / n_rows
     with _one_thread():
-        optimiser = torch.optim.AdamW(parameters, lr=recipe.learning_rate, weight_decay=recipe.weight_decay, fused=True)
+        optimiser = torch.optim.AdamW(
+            parameters, lr=recipe.learning_rate, weight_decay=recipe.weight_decay * weights_per_row, fused=True
+        )
         step = 0
         for _ in range(epochs):
             for rows in torch.from_numpy(rng.permutation(n_rows)).split(batch):
