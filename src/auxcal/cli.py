@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -65,6 +66,7 @@ def reproduce(
     if not chosen:
         raise typer.BadParameter("name the suites to run, or give --all; auxcal reproduce --list shows them.")
     names = [name for text in methods for name in text.split(",")] if methods else None
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended from outside, its processes end too
     try:
         results = _run(console, chosen, names, range(random_states), data, cache, jobs)
         _print_tables(console, chosen, results)

@@ -89,7 +89,7 @@ def test_a_damaged_unit_is_computed_again(toy_suite, tmp_path):
 
 
 def test_the_key_follows_the_whole_specification(monkeypatch):
-    unit = units.Unit("toy-net", "OOD", "ccac-t", 0, (700, 200, 300), "abc")
+    unit = units.Unit("toy-net", "OOD", "ccac-t", 0, (700, 200, 300), "abc", "lib")
     others = [
         replace(unit, suite="other"),
         replace(unit, shift="D2"),
@@ -97,12 +97,23 @@ def test_the_key_follows_the_whole_specification(monkeypatch):
         replace(unit, random_state=1),
         replace(unit, sizes=(700, 200, 299)),
         replace(unit, digest="abd"),
+        replace(unit, library="other"),
         replace(unit, source=replace(unit, shift="D1")),
     ]
-    assert len({unit.key, *(other.key for other in others)}) == 8
+    assert len({unit.key, *(other.key for other in others)}) == 9
     before = unit.key
     monkeypatch.setattr(auxcal, "__version__", "99")
     assert unit.key != before
+
+
+def test_comments_do_not_make_results_void_but_code_does(tmp_path, monkeypatch):
+    digests = []
+    monkeypatch.setattr(auxcal, "__file__", str(tmp_path / "__init__.py"))
+    (tmp_path / "metrics").mkdir()
+    for text in ("x = 1", "x = 1  # one\n\n", "x = 2"):
+        (tmp_path / "metrics" / "_proper.py").write_text(text)
+        digests.append(units.library_digest.__wrapped__())
+    assert digests[0] == digests[1] != digests[2]
 
 
 def test_processes_give_the_same_numbers_and_the_progress_is_told(toy_suite, tmp_path):

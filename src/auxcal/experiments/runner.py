@@ -15,7 +15,7 @@ from auxcal.experiments.bundles import bundle
 from auxcal.experiments.methods import METHODS, SOURCE_SHIFT
 from auxcal.experiments.results import Results, Row
 from auxcal.experiments.suites import Suite, suite
-from auxcal.experiments.units import Unit, UnitCache, compute, digest_of
+from auxcal.experiments.units import Unit, UnitCache, compute, digest_of, library_digest
 from auxcal.persistence import load
 from auxcal.predictions import Predictions
 
@@ -26,6 +26,8 @@ _SOURCE_METHOD = "ccac-s"
 _SECONDS = {"dirichlet": 20.0, "ccac": 10.0, "ccac-s": 8.0, "ccac-t": 1.0}
 """About how long a fit takes on 30,000 rows, where it is no trifle; decides what goes first."""
 _TRIFLE = 0.5
+
+_IDLE_SECONDS = 20  # after which a process that nobody needs, or whose run was killed, ends
 
 
 def run(
@@ -138,7 +140,7 @@ def _units(suites: list[Suite], methods: list[str], random_states: Sequence[int]
             source = unit(entry, SOURCE_SHIFT, _SOURCE_METHOD, random_state)
         where = (entry.name, shift)
         sizes = entry.parts(len(bundles[where]))
-        return Unit(*where, method, random_state, sizes, digests[where], source)
+        return Unit(*where, method, random_state, sizes, digests[where], library_digest(), source)
 
     return [
         unit(entry, shift, method, random_state)
@@ -169,7 +171,7 @@ def _cost(unit: Unit, n_classes: int) -> float:
 
 def _in_parallel(units: list[Unit], bundles: Bundles, cache: UnitCache, jobs: int) -> Iterator[tuple[Unit, Row]]:
     # One thread for each process: the fits are small, and threads that wait for each other cost more than they bring.
-    with parallel_config("loky", inner_max_num_threads=1):
+    with parallel_config("loky", inner_max_num_threads=1, idle_worker_timeout=_IDLE_SECONDS):
         parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")
         yield from parallel(
             delayed(compute)(

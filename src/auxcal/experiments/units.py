@@ -23,6 +23,8 @@ from auxcal.metrics import evaluate
 from auxcal.persistence import load
 from auxcal.predictions import Predictions
 
+_MEASURING = ("_arrays.py", "predictions.py", "calibrators/*.py", "metrics/*.py", "training/*.py")
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -38,6 +40,8 @@ class Unit:
         The rows of the fit, select and test part.
     digest : str
         That of the bundle, by `digest_of`.
+    library : str
+        That of the code that fits and measures, by `library_digest`.
     source : Unit, optional
         For a method that is carried over: the unit whose calibrator it starts from.
     """
@@ -48,13 +52,14 @@ class Unit:
     random_state: int
     sizes: tuple[int, int, int]
     digest: str
+    library: str
     source: Unit | None = None
 
     def spec(self) -> dict[str, Any]:
         """Return everything that the result depends on."""
         parameters = METHODS[self.method].make(self.random_state).get_params()
         transfer = {"transfer_sizes": TRANSFER_SIZES} if self.source else {}
-        return asdict(self) | {"parameters": parameters, "library": auxcal.__version__} | transfer
+        return asdict(self) | {"parameters": parameters, "version": auxcal.__version__} | transfer
 
     @property
     def key(self) -> str:
@@ -110,6 +115,18 @@ def digest_of(predictions: Predictions) -> str:
         digest.update(f"{array.dtype.str}{array.shape}".encode())
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()[:16]
+
+
+@functools.cache
+def library_digest() -> str:
+    """Return a hash of the code that fits and measures, so that a change of it makes earlier results void.
+
+    Comments and blank lines do not count.
+    """
+    package = Path(auxcal.__file__).parent
+    sources = [path for name in _MEASURING for path in sorted(package.glob(name))]
+    code = [ast.dump(ast.parse(path.read_text(encoding="utf-8"))) for path in sources]
+    return hashlib.sha256("\n".join(code).encode()).hexdigest()[:16]
 
 
 def compute(unit: Unit, data: Predictions, source_data: Predictions | None, cache: UnitCache) -> tuple[Unit, Row]:

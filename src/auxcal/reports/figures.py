@@ -23,7 +23,7 @@ FIGURE_SHIFT = "OOD"
 FIGURE_METHODS = ("uncalibrated", "temperature", "scaling-binning", "dirichlet", "ccac")
 """The methods that the paper draws; CCAC-S takes the place of CCAC where that is left out."""
 
-_DOTS = 75
+_DOTS = 110
 _MOST_CLASSES = 20  # more names do not fit under a heatmap, nor colours into a map
 
 
