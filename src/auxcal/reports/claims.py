@@ -14,6 +14,9 @@ from auxcal.reports._format import write_score
 BASELINES = ("uncalibrated", "temperature", "scaling-binning", "dirichlet")
 """What the paper compares its methods with: MP, TS, SB and Dirichlet."""
 
+PAPER_METHODS = (*BASELINES, "ccac", "ccac-s", "ccac-t")
+"""The methods of the paper's tables, in its order."""
+
 Outcome = Literal["holds", "open", "fails"]
 
 WORDS: dict[Outcome, str] = {
@@ -79,7 +82,7 @@ def judge(claim: Claim, here: Results) -> Verdict | None:
         return None
     outcome = _outcome(_advantages(claim, here, champion, rival))
     text = f"{_named(claim, means, champion)}, {_named(claim, means, rival)}"
-    beyond = _best(claim, means, tuple(set(means) - set(BASELINES) - {"ccac", "ccac-s", "ccac-t"}))
+    beyond = _best(claim, means, tuple(set(means) - set(PAPER_METHODS)))
     if beyond is not None and _sign(claim) * (means[beyond] - means[champion]) > 0:
         text += f"; of the methods that the paper leaves out, {_named(claim, means, beyond)}"
     return Verdict(claim, outcome, text)
