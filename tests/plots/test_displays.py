@@ -179,10 +179,17 @@ class TestTSNE:
     def test_wrong_ones_are_marked_and_classes_named(self):
         display, _, _ = self.draw(classes=[0, 2], class_names=["cat", "dog", "frog"])
         ax = display.plot().ax_
-        dots, crosses = ax.collections
-        assert len(dots.get_offsets()) == 40
+        cats, frogs, crosses = ax.collections
+        assert len(cats.get_offsets()) == len(frogs.get_offsets()) == 20
+        assert not np.allclose(cats.get_facecolor(), frogs.get_facecolor())
         np.testing.assert_allclose(crosses.get_offsets(), display.embedding[~display.correct])
         assert [text.get_text() for text in ax.texts] == ["cat", "frog"]
+
+    def test_long_names_are_in_the_legend(self):
+        display, _, _ = self.draw(class_names=["alt.atheism", "comp.os.ms-windows.misc", "comp.sys.ibm.pc.hardware"])
+        ax = display.plot().ax_
+        assert [text.get_text() for text in ax.texts] == ["0", "1", "2"]
+        assert [text.get_text() for text in ax.get_legend().get_texts()][::3] == ["0 alt.atheism", "wrong"]
 
     def test_classes_that_nothing_is_predicted_as(self):
         with pytest.raises(InvalidInputError, match="predicted class"):

@@ -76,7 +76,20 @@ def test_maps_show_the_same_samples():
     assert titles(figure) == ["(a) Un-calibrated", "(b) CCAC"]
     before, after = ([len(points.get_offsets()) for points in ax.collections] for ax in figure.axes)
     assert before == after
-    assert before[0] == 24
+    assert before[:-1] == [8, 8, 8]
+
+
+@pytest.mark.parametrize("make", [heatmap_panels, tsne_panels])
+def test_eighteen_long_names_leave_room_for_the_panels(make):
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(50, 18))
+    proba = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    names = [f"comp.sys.ibm.pc.hardware.{index}" for index in range(18)]
+    figure = make({"Un-calibrated": proba}, logits, rng.integers(18, size=50), class_names=names)
+    figure.draw_without_rendering()
+    width, height = figure.get_size_inches() * figure.axes[0].get_position().size
+    assert width > 1.2
+    assert height > 1.2
 
 
 @pytest.mark.parametrize(("methods", "columns"), [(0, 5), (27, 5), (1, 0)])

@@ -101,8 +101,10 @@ def header(ax: Axes, title: str | None, subtitle: str = "", *, legend: bool = Fa
     """Write the title, a line of numbers and the legend above the axes, where they hide no data."""
     above = 3.0
     if legend:
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4)
-        above += 14
+        handles, names = ax.get_legend_handles_labels()
+        ncols = legend_columns(names, ax.get_window_extent().width / ax.figure.dpi)
+        ax.legend(handles, names, loc="lower left", bbox_to_anchor=(0, 1), ncols=ncols)
+        above += 2 + 11.6 * -(-len(names) // ncols)
     if subtitle:
         place: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points"}
         ax.annotate(subtitle, (0, 1), (0, above), color=MUTED, fontsize=SMALL, **place)
@@ -117,6 +119,27 @@ def colour_scale(figure: Any, axes: Sequence[Axes]) -> None:
     dress(bar.ax)
     bar.set_label("probability")
     bar.outline.set_visible(False)
+
+
+def text_width(text: str) -> float:
+    """Return about how long a small text is, in inches."""
+    return 0.056 * len(text)
+
+
+def legend_columns(names: Sequence[str], width: float) -> int:
+    """Return how many columns of a legend fit into a width in inches."""
+    return min(len(names), max(1, int(width / (0.35 + max(map(text_width, names))))))
+
+
+def figure_legend(figure: Figure, axes: Axes) -> None:
+    """Draw the legend of one of the axes below all of them, in a figure that grows by its height."""
+    handles, names = axes.get_legend_handles_labels()
+    if not names:
+        return
+    width, height = figure.get_size_inches()
+    ncols = legend_columns(names, width)
+    figure.set_size_inches(width, height + 0.1 + 0.16 * -(-len(names) // ncols))
+    figure.legend(handles, names, loc="outside lower center", ncols=ncols)
 
 
 def percent(share: float) -> str:

@@ -13,7 +13,7 @@ from auxcal._arrays import Floats, Ints
 from auxcal._errors import InvalidInputError
 from auxcal.plots._display import Display, canvas
 from auxcal.plots._inputs import as_class_names, as_proba, check_count
-from auxcal.plots._style import HEAT, colour_scale, header
+from auxcal.plots._style import HEAT, colour_scale, header, text_width
 from auxcal.predictions import Predictions
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _GAP = 0.06  # between the two blocks, each of height 1
 _CROWDED = 12  # classes beyond which even a number is written upwards
+_LONG_NAME = 12  # letters beyond which a name has a line of its own
 _MOST_NAMES = 20  # classes beyond which only every so many is named
 
 
@@ -119,7 +120,7 @@ class HeatmapDisplay(Display):
         -------
         self, with `ax_` and `figure_`
         """
-        with canvas(self, ax, 3.6, 4.2) as ax:
+        with canvas(self, ax, 3.6, 3.8 + max(map(text_width, self.class_names))) as ax:
             self._draw_blocks(ax)
             self._label_columns(ax)
             ax.spines[:].set_visible(False)
@@ -139,17 +140,18 @@ class HeatmapDisplay(Display):
     def _draw_blocks(self, ax: Axes) -> None:
         k = len(self.class_names)
         names: dict[str, float] = {}
-        of_class = f"correct of class {self.class_names[self.of_class]}"
-        for name, block in ((of_class, self.correct), ("wrong", self.wrong)):
+        name = self.class_names[self.of_class]
+        of_class = f"correct of class{chr(10) if len(name) > _LONG_NAME else ' '}{name}"
+        for what, block in ((of_class, self.correct), ("wrong", self.wrong)):
             if len(block) == 0:
                 continue
             top = len(names) * (1 + _GAP)
             for columns, ends in ((block[:, :k], (0.0, float(k))), (block[:, k:], self._auxiliary)):
                 if columns.shape[1]:
                     ax.imshow(columns, HEAT, vmin=0, vmax=1, extent=(*ends, top + 1, top), interpolation="nearest")
-            names[f"{len(block)} {name}"] = top + 0.5
+            names[f"{len(block)} {what}"] = top + 0.5
         ax.set(ylim=(top + 1, 0), aspect="auto")
-        ax.set_yticks(list(names.values()), labels=list(names), rotation=90, va="center")
+        ax.set_yticks(list(names.values()), labels=list(names), rotation=90, va="center", multialignment="center")
 
     def _label_columns(self, ax: Axes) -> None:
         k = len(self.class_names)

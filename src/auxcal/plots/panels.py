@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from numpy.typing import ArrayLike
 
 from auxcal._errors import InvalidInputError
-from auxcal.plots._style import DASHES, LINES, colour_scale, family_look, new_figure, percent
+from auxcal.plots._style import DASHES, LINES, colour_scale, family_look, figure_legend, new_figure, percent, text_width
 from auxcal.plots.confidence_histogram import ConfidenceHistogramDisplay
 from auxcal.plots.heatmap import HeatmapDisplay
 from auxcal.plots.reliability import ReliabilityDisplay
@@ -105,7 +105,7 @@ def risk_coverage_curves(scored: Scored, *, title: str | None = None) -> Figure:
     >>> [text.get_text() for text in figure.legends[0].get_texts()]
     ['Un-calibrated, AURC 46.8 %', 'CCAC, AURC 6.3 %', 'perfect ranking']
     """
-    figure = new_figure(4.6, 4.0)
+    figure = new_figure(4.6, 3.2)
     ax = figure.subplots()
     for place, (label, pair) in enumerate(scored.items()):
         display = RiskCoverageDisplay.from_predictions(*pair)
@@ -114,7 +114,7 @@ def risk_coverage_curves(scored: Scored, *, title: str | None = None) -> Figure:
             linestyle=DASHES[place // len(LINES) % len(DASHES)], best=place == len(scored) - 1, legend=False,
         )  # fmt: skip
     with family_look():
-        figure.legend(loc="outside lower center", ncols=2)
+        figure_legend(figure, ax)
     return figure
 
 
@@ -160,7 +160,8 @@ def heatmap_panels(
         )  # fmt: skip
         display.plot(ax, title=caption, colorbar=False)
 
-    figure = _panels(probas, draw, columns, width=2.5, height=3.4, share_x=False)
+    height = 3.2 + max(map(text_width, class_names or [""]))  # the names are written upwards
+    figure = _panels(probas, draw, columns, width=2.5, height=height, share_x=False)
     colour_scale(figure, figure.axes)
     return figure
 
@@ -227,7 +228,7 @@ def _panels(
         )
     columns = min(columns, len(labels))
     rows = -(-len(labels) // columns)
-    figure = new_figure(width * columns + 0.4, height * rows + 0.25)
+    figure = new_figure(width * columns + 0.4, height * rows)
     axes: list[Axes] = []
     with family_look():
         for place, label in enumerate(labels):
@@ -246,7 +247,5 @@ def _panels(
                 ax.set_xlabel("")
                 ax.tick_params(axis="x", labelbottom=not share_x)
         figure.align_xlabels(axes)
-        handles, names = axes[0].get_legend_handles_labels()
-        if names:
-            figure.legend(handles, names, loc="outside lower center", ncols=4)
+        figure_legend(figure, axes[0])
     return figure

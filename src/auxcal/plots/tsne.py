@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _FEWEST = 4  # rows below which there are no neighbourhoods to keep
-_MOST_NAMES = 20
+_MOST_NAMES = 20  # classes beyond which a map has no room for names
+_LONG_NAME = 12  # letters beyond which a name is written in the legend, and the class's index on the map
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,13 +128,8 @@ class TSNEDisplay(Display):
         -------
         self, with `ax_` and `figure_`
         """
-        with canvas(self, ax, 3.6, 3.9) as ax:
-            colours = class_colours(len(self.class_names))
-            x, y = self.embedding.T
-            wrong = ~self.correct
-            ax.scatter(x, y, s=15, c=[colours[index] for index in self.prediction], linewidths=0)
-            ax.scatter(x[wrong], y[wrong], s=9, c="black", marker="x", linewidths=0.7, label="wrong")
-            self._name_classes(ax)
+        with canvas(self, ax, 3.6, 3.9 + 0.1 * len(self._keyed) * legend) as ax:
+            self._draw_points(ax)
             low, high = self.embedding.min(axis=0), self.embedding.max(axis=0)
             reach = 0.74 * max(float((high - low).max()), 1e-6)  # a square with room for the names around the points
             middle = (low + high) / 2
@@ -143,28 +139,41 @@ class TSNEDisplay(Display):
             header(ax, title, legend=legend)
         return self
 
-    def _name_classes(self, ax: Axes) -> None:
+    @property
+    def _keyed(self) -> dict[int, str]:
+        """What the legend says of each class, where the names are too long for the map."""
+        shown = [int(index) for index in np.unique(self.prediction)]
+        long = max(len(self.class_names[index]) for index in shown) > _LONG_NAME
+        return {index: f"{index} {self.class_names[index]}" for index in shown if long and len(shown) <= _MOST_NAMES}
+
+    def _draw_points(self, ax: Axes) -> None:
+        shown, keyed = np.unique(self.prediction), self._keyed
+        for index, colour in zip(shown, class_colours(len(shown)), strict=True):
+            x, y = self.embedding[self.prediction == index].T
+            ax.scatter(x, y, s=15, color=colour, linewidths=0, label=keyed.get(index))
+            if len(shown) <= _MOST_NAMES:
+                self._name(ax, index, str(index) if keyed else self.class_names[index])
+        x, y = self.embedding[~self.correct].T
+        ax.scatter(x, y, s=9, color="black", marker="x", linewidths=0.7, label="wrong")
+
+    def _name(self, ax: Axes, index: int, name: str) -> None:
+        """Write a name above or below the correct points of a class, on the side away from the middle of the map."""
         from matplotlib.patheffects import withStroke
 
-        centre, shown = self.embedding.mean(axis=0), np.unique(self.prediction)
-        if len(shown) > _MOST_NAMES:
-            return
-        for index in shown:
-            of_class = self.prediction == index
-            of_class &= self.correct | ~self.correct[of_class].any()
-            points = self.embedding[of_class] - centre
-            middle = np.median(points, axis=0)
-            outward = middle / max(float(np.hypot(*middle)), 1e-12)
-            ax.annotate(
-                self.class_names[index],
-                centre + points[np.argmax(points @ outward)],  # beyond the outermost point, where nothing is hidden
-                5 * outward,
-                textcoords="offset points",
-                ha=("right", "center", "left")[round(float(outward[0])) + 1],
-                va=("top", "center", "bottom")[round(float(outward[1])) + 1],
-                fontsize=SMALL,
-                path_effects=[withStroke(linewidth=1.5, foreground="white")],
-            )
+        of_class = self.prediction == index
+        of_class &= self.correct | ~self.correct[of_class].any()
+        x, y = self.embedding[of_class].T
+        above = np.median(y) >= self.embedding[:, 1].mean()
+        ax.annotate(
+            name,
+            (float(np.median(x)), float(np.quantile(y, 0.9 if above else 0.1))),  # strays don't pull it away
+            (0, 4 if above else -4),
+            textcoords="offset points",
+            ha="center",
+            va="bottom" if above else "top",
+            fontsize=SMALL,
+            path_effects=[withStroke(linewidth=1.5, foreground="white")],
+        )
 
 
 def _embed(proba: Floats, perplexity: float, random_state: int | None) -> Floats:
