@@ -5,6 +5,8 @@ Exception
     ├── InvalidInputError      an argument can't be used (also a ValueError)
     ├── NotFittedError         a calibrator was asked before it was fitted (also scikit-learn's)
     ├── FileFormatError        a file can't be read as what it should be (also a ValueError)
+    ├── MissingDataError       a data set or a file of weights is not there (also a FileNotFoundError)
+    ├── MissingExtraError      an optional package is not installed (also an ImportError)
     └── ConformanceError       `auxcal.testing` found a broken promise (also an AssertionError)
 
 Warning
@@ -30,6 +32,14 @@ class NotFittedError(AuxcalError, sklearn_exceptions.NotFittedError):
 
 class FileFormatError(AuxcalError, ValueError):
     """A file is truncated, foreign, changed by somebody else or written by a newer version."""
+
+
+class MissingDataError(AuxcalError, FileNotFoundError):
+    """A data set or a file of weights is not there; the message says how to get it."""
+
+
+class MissingExtraError(AuxcalError, ImportError):
+    """An optional package is not installed; the message names the command that installs it."""
 
 
 class ConformanceError(AuxcalError, AssertionError):

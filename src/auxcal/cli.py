@@ -1,0 +1,179 @@
+"""The command line: parse, call, print."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from auxcal.experiments.results import Results
+    from auxcal.experiments.suites import Suite
+
+# What a command needs is imported inside it, so that --help answers at once.
+
+app = typer.Typer(
+    help="An honest probability that your classifier is right, where it meets data it was not trained on.",
+    invoke_without_command=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+USAGE = 2  # the exit code of a command that can't do what it is asked
+INTERRUPTED = 130
+
+
+@app.callback()
+def _auxcal(context: typer.Context) -> None:
+    """An honest probability that your classifier is right, where it meets data it was not trained on."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command()
+def reproduce(
+    suites: Annotated[list[str] | None, typer.Argument(help="The suites to run; --list shows them.")] = None,
+    list_: Annotated[
+        bool, typer.Option("--list", help="Show the suites, what data each needs, what is there.")
+    ] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Run every suite.")] = False,
+    data: Annotated[Path, typer.Option(help="The folder of the raw data.")] = Path("data"),
+    out: Annotated[Path, typer.Option(help="Where pages, CSV files and figures are written.")] = Path("auxcal-results"),
+    cache: Annotated[
+        Path, typer.Option(help="Where bundles and finished units are kept, so that a run can go on where it stopped.")
+    ] = Path("auxcal-cache"),
+    random_states: Annotated[int, typer.Option(min=1, help="How many random states, from 0 up.")] = 3,
+    methods: Annotated[list[str] | None, typer.Option("--methods", help="Only these, with commas between.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes at once; one for each core by default.")] = None,
+    figures: Annotated[bool, typer.Option(help="Whether to draw the figures.")] = True,
+) -> None:
+    """Make the paper's tables and figures again, with its numbers beside ours."""
+    from rich.console import Console
+
+    from auxcal.experiments.suites import SUITES, suite
+
+    console = Console()
+    if list_:
+        _print_suites(console, data, cache)
+        return
+    chosen = list(SUITES) if all_ else [suite(name) for name in dict.fromkeys(suites or ())]
+    if not chosen:
+        raise typer.BadParameter("name the suites to run, or give --all; auxcal reproduce --list shows them.")
+    names = [name for text in methods for name in text.split(",")] if methods else None
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended from outside, its processes end too
+    try:
+        results = _run(console, chosen, names, range(random_states), data, cache, jobs)
+        _print_tables(console, chosen, results)
+        _write(console, chosen, results, data, cache, out, figures=figures)
+    except KeyboardInterrupt:
+        typer.echo("auxcal: stopped. What is finished is kept: the same command goes on from there.", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def main() -> None:
+    """Run the command line; an error that is raised on purpose is one sentence and exit code 2."""
+    try:
+        sys.exit(app(standalone_mode=False))
+    except Exception as error:
+        sentence = _sentence(error)
+        if sentence is None:
+            raise
+        typer.echo(f"auxcal: {sentence}", err=True)
+        sys.exit(USAGE)
+
+
+def _sentence(error: Exception) -> str | None:
+    """Return what to tell the user of an error: what is wrong with the command, the data or the machine."""
+    from auxcal._errors import AuxcalError
+
+    # Of the errors of the command line only some are public, and their module has moved; all of them have this method.
+    if hasattr(error, "format_message"):
+        return str(error.format_message())
+    return str(error) if isinstance(error, AuxcalError | OSError) else None
+
+
+def _print_suites(console: Console, data: Path, cache: Path) -> None:
+    from auxcal.experiments.availability import availability
+    from auxcal.experiments.suites import SUITES
+
+    for entry in SUITES:
+        stands_for = ", ".join(" on ".join(pair) for pair in entry.stands_for)
+        console.print(f"[bold]{entry.name}[/] stands for {stands_for}", highlight=False)
+        console.print(f"  needs {', '.join(entry.needs)}", highlight=False)
+        for line in availability(entry, data, cache):
+            console.print(f"  {line}", highlight=False, soft_wrap=True)
+
+
+def _run(
+    console: Console,
+    suites: list[Suite],
+    methods: list[str] | None,
+    random_states: range,
+    data: Path,
+    cache: Path,
+    jobs: int | None,
+) -> Results:
+    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+    from auxcal.experiments.runner import run
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    tasks: dict[str, TaskID] = {}
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+
+        def report(what: str, done: float, total: float) -> None:
+            if what not in tasks:
+                tasks[what] = progress.add_task(what)
+            progress.update(tasks[what], completed=done, total=total)
+
+        return run(
+            suites,
+            methods=methods,
+            random_states=random_states,
+            data_dir=data,
+            cache_dir=cache,
+            jobs=jobs,
+            report=report,
+        )
+
+
+def _print_tables(console: Console, suites: list[Suite], results: Results) -> None:
+    from auxcal.reports.claims import CLAIMS, WORDS, judge
+    from auxcal.reports.tables import table
+    from auxcal.reports.terminal import to_rich
+
+    for entry in suites:
+        for shift in entry.shifts:
+            here = results.where(suite=entry.name, shift=shift)
+            console.print(to_rich(table(entry, shift, here), f"{entry.name} {shift}, the paper's numbers below ours"))
+            for verdict in (judge(claim, here) for claim in CLAIMS):
+                if verdict is not None:
+                    sentence = f"{verdict.claim.text}: {WORDS[verdict.outcome]} ({verdict.text})."
+                    console.print(sentence, highlight=False, soft_wrap=True)
+            console.print()
+
+
+def _write(
+    console: Console, suites: list[Suite], results: Results, data: Path, cache: Path, out: Path, *, figures: bool
+) -> None:
+    from auxcal.experiments.runner import fitted
+    from auxcal.reports.figures import FIGURE_SHIFT, figure_methods, write_figures
+    from auxcal.reports.pages import write_pages
+
+    for entry in suites:
+        names = figure_methods(results.where(suite=entry.name, shift=FIGURE_SHIFT).distinct("method"))
+        if figures and names:
+            calibrators, test = fitted(entry, FIGURE_SHIFT, names, data_dir=data, cache_dir=cache)
+            write_figures(entry, calibrators, test, out)
+    pages = write_pages(suites, results, out)
+    console.print(f"Written: {', '.join(str(page) for page in pages)}", soft_wrap=True, highlight=False)
+
+
+if __name__ == "__main__":
+    main()

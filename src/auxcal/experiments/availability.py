@@ -1,0 +1,46 @@
+"""What a suite can be run from: bundles of the package, of the cache, or raw data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from auxcal.experiments.bundles import bundle_path, is_packaged
+from auxcal.experiments.datasets import DataSet, dataset
+from auxcal.experiments.suites import Suite
+
+_MISSING = "missing"
+
+
+def availability(suite: Suite, data_dir: Path, cache_dir: Path) -> list[str]:
+    """Say where the bundles of a suite come from, and how to get what is missing, one line for each.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from auxcal.experiments.availability import availability
+    >>> from auxcal.experiments.suites import suite
+    >>> availability(suite("r8-dan"), Path("nowhere"), Path("nowhere"))
+    ['D1, OOD: packaged']
+    """
+    places: dict[str, list[str]] = {}
+    for shift in suite.shifts:
+        places.setdefault(_place(suite, shift, data_dir, cache_dir), []).append(shift)
+    lines = [f"{', '.join(shifts)}: {place}" for place, shifts in places.items()]
+    if any(place.startswith(_MISSING) for place in places):
+        lines += [f"{entry.name}: get {entry.source}" for entry in _absent(suite, data_dir)]
+    return lines
+
+
+def _place(suite: Suite, shift: str, data_dir: Path, cache_dir: Path) -> str:
+    if is_packaged(suite, shift):
+        return "packaged"
+    if bundle_path(suite, shift, cache_dir / "bundles").is_file():
+        return "cached"
+    absent = _absent(suite, data_dir)
+    if not absent:
+        return "to be built from the data"
+    return f"{_MISSING}, for want of {', '.join(entry.name for entry in absent)} in {data_dir}"
+
+
+def _absent(suite: Suite, data_dir: Path) -> list[DataSet]:
+    return [entry for entry in map(dataset, suite.needs) if not entry.is_present(data_dir)]

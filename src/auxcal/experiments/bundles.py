@@ -1,0 +1,102 @@
+"""Bundles: the predictions of a suite's classifier on one shift, packaged, cached or built."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from importlib.resources import as_file, files
+from pathlib import Path
+from zipfile import is_zipfile
+
+from auxcal._errors import FileFormatError, InvalidInputError
+from auxcal.experiments.datasets import dataset
+from auxcal.experiments.suites._suite import Suite
+from auxcal.predictions import Predictions
+
+SPEC_VERSION = 1
+"""Goes up when the builders change what they make, so that older files of the cache are not taken for it."""
+
+
+def bundle(
+    suite: Suite,
+    shift: str,
+    data_dir: Path,
+    cache_dir: Path,
+    report: Callable[[int, int], None] | None = None,
+) -> Predictions:
+    """Return a bundle from the package, else from the cache, else build it and put it into the cache.
+
+    A file of the cache is written whole or not at all, so a run that is killed leaves nothing half-done.
+
+    Parameters
+    ----------
+    suite : Suite
+        What to build.
+    shift : str
+        One of the suite's shifts.
+    data_dir : Path
+        The folder of the raw data, read only if the bundle must be built.
+    cache_dir : Path
+        Where built bundles are kept; made if it is not there.
+    report : callable, optional
+        Is told of the progress of a build as ``report(done, total)``.
+
+    Returns
+    -------
+    Predictions
+        The rows of all three parts, not yet split.
+    """
+    if shift not in suite.shifts:
+        raise InvalidInputError(
+            f"shift must be one of {', '.join(suite.shifts)}, which {suite.name} has; got {shift!r}."
+        )
+    ready = _packaged(suite, shift) or _cached(bundle_path(suite, shift, cache_dir))
+    return ready or _built(suite, shift, Path(data_dir), Path(cache_dir), report)
+
+
+def bundle_path(suite: Suite, shift: str, cache_dir: Path) -> Path:
+    """Return where the cache keeps a bundle; the name holds a hash of its specification."""
+    spec = [SPEC_VERSION, suite.name, shift, list(suite.sizes)]
+    key = hashlib.sha256(json.dumps(spec).encode()).hexdigest()[:12]
+    return Path(cache_dir) / f"{suite.name}-{shift}-{key}.npz"
+
+
+def is_packaged(suite: Suite, shift: str) -> bool:
+    """Whether the bundle comes with the package, so that no raw data are needed."""
+    return files("auxcal.experiments").joinpath("packaged", f"{suite.name}-{shift}.npz").is_file()
+
+
+def _packaged(suite: Suite, shift: str) -> Predictions | None:
+    if not is_packaged(suite, shift):
+        return None
+    with as_file(files("auxcal.experiments").joinpath("packaged", f"{suite.name}-{shift}.npz")) as path:
+        return Predictions.load(path)
+
+
+def _cached(path: Path) -> Predictions | None:
+    if not is_zipfile(path):
+        return None
+    try:
+        return Predictions.load(path)
+    except FileFormatError:  # a damaged file is built again
+        return None
+
+
+def _built(
+    suite: Suite,
+    shift: str,
+    data_dir: Path,
+    cache_dir: Path,
+    report: Callable[[int, int], None] | None,
+) -> Predictions:
+    for name in suite.needs:
+        dataset(name).require(data_dir)
+    predictions = suite.build(shift, data_dir, report or _silent)
+    cache_dir.mkdir(parents=True, exist_ok=True)
+    predictions.save(bundle_path(suite, shift, cache_dir))
+    return predictions
+
+
+def _silent(done: int, total: int) -> None:
+    """Take a report of progress and show nothing."""

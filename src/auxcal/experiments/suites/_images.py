@@ -1,0 +1,54 @@
+"""What the suites of images share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from auxcal._arrays import Floats, Ints
+from auxcal.experiments.classifiers._image_classifier import ImageClassifier
+from auxcal.experiments.datasets._images import Images
+from auxcal.shifts.adversarial import DeepFool
+from auxcal.shifts.images import Augment
+from auxcal.shifts.mixtures import Mixture
+
+Report: TypeAlias = Callable[[int, int], None]
+Sample: TypeAlias = tuple[Floats, Ints]
+
+
+def augmented(
+    train: Images, test: Images, sizes: tuple[int, int], augment: Augment, random_state: int
+) -> Sample:
+    """Return so many training and test images, augmented, and the class of each."""
+    rng = np.random.default_rng(random_state)
+    mixed = Mixture(sizes, (None, None))((train.y, test.y), rng)
+    images = np.concatenate([train.take(mixed.of(0)).unit(), test.take(mixed.of(1)).unit()])
+    return augment(images, rng), mixed.y
+
+
+def out_of_distribution(
+    own: Images, other: Images, sizes: tuple[int, int], label_map: dict[int, int], random_state: int
+) -> Sample:
+    """Return so many images of the classifier's data set and of another, and the classes."""
+    rng = np.random.default_rng(random_state)
+    mixed = Mixture(sizes, (None, label_map))((own.y, other.y), rng)
+    return np.concatenate([own.take(mixed.of(0)).unit(), other.take(mixed.of(1)).unit()]), mixed.y
+
+
+def adversarial(
+    train: Images, test: Images, size: int, classifier: ImageClassifier, random_state: int, report: Report
+) -> Sample:
+    """Return a quarter of training images, one of test images, and DeepFool's half on training images."""
+    rng = np.random.default_rng(random_state)
+    normal = size // 4
+    mixed = Mixture((size - normal, normal), (None, None))((train.y, test.y), rng)
+    from_train = train.take(mixed.of(0))
+    attack = DeepFool(classifier.network, classifier.mean, classifier.std, candidates=4, batch_size=50)
+    images = [
+        from_train.take(slice(normal)).unit(),
+        attack(from_train.take(slice(normal, None)).unit(), from_train.y[normal:], report),
+        test.take(mixed.of(1)).unit(),
+    ]
+    return np.concatenate(images), mixed.y

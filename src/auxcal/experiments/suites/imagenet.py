@@ -1,0 +1,85 @@
+"""The 1000 classes of ImageNet under D1 and OOD: stands for VGG16 and ResNet-50 on ImageNet."""
+
+from __future__ import annotations
+
+import csv
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+
+from auxcal.experiments.classifiers.efficientnet import efficientnet_lite0
+from auxcal.experiments.datasets._images import Images
+from auxcal.experiments.datasets.cifar10 import load_cifar10
+from auxcal.experiments.datasets.tiny_imagenet import load_tiny_imagenet, wnids
+from auxcal.experiments.suites._images import Report, Sample, augmented, out_of_distribution
+from auxcal.experiments.suites._suite import Suite
+from auxcal.predictions import Predictions
+from auxcal.shifts.images import IMAGENET_D1
+
+PIXELS = 160
+
+
+def imagenet_indices() -> dict[str, int]:
+    """Return the class index of the 200 WordNet ids of Tiny-ImageNet among the 1000 sorted ids of ImageNet.
+
+    Examples
+    --------
+    >>> from auxcal.experiments.suites.imagenet import imagenet_indices
+    >>> imagenet_indices()["n02123045"]  # the tabby cat
+    281
+    """
+    text = files("auxcal.experiments.suites").joinpath("imagenet_indices.csv").read_text()
+    return {row["wnid"]: int(row["index"]) for row in csv.DictReader(text.splitlines())}
+
+
+def _d1(data_dir: Path) -> Sample:
+    val = _val(data_dir)
+    return augmented(val.take(slice(0)), val, (0, 10_000), IMAGENET_D1, random_state=1)
+
+
+def _ood(data_dir: Path) -> Sample:
+    other = load_cifar10(data_dir, "test")
+    enlarged = Images(other.pixels.repeat(2, axis=2).repeat(2, axis=3), other.y)
+    return out_of_distribution(_val(data_dir), enlarged, (5_000, 5_000), {}, random_state=3)
+
+
+def _val(data_dir: Path) -> Images:
+    val = load_tiny_imagenet(data_dir, "val")
+    indices = imagenet_indices()
+    return Images(val.pixels, np.array([indices[wnid] for wnid in wnids(data_dir)])[val.y])
+
+
+_SHIFTS = {"D1": _d1, "OOD": _ood}
+
+
+def _build(shift: str, data_dir: Path, report: Report) -> Predictions:
+    images, y = _SHIFTS[shift](data_dir)
+    return Predictions(efficientnet_lite0(data_dir, size=PIXELS).logits(images, report=report), y)
+
+
+_SETTING = (
+    "The classifier is EfficientNet-Lite0 at 160 pixels; the images are the 10,000 validation images of "
+    "Tiny-ImageNet, 200 of the 1000 classes at 64 pixels, enlarged, and not ImageNet's own. 10,000 images "
+    "instead of 30,000, split in the paper's proportion."
+)
+
+IMAGENET_EFFICIENTNET = Suite(
+    name="imagenet-efficientnet",
+    stands_for=(("VGG16", "ImageNet"), ("ResNet-50", "ImageNet")),
+    shifts=("D1", "OOD"),
+    needs=("tiny-imagenet", "cifar10", "efficientnet-lite0"),
+    sizes=(3_333, 667, 6_000),
+    differences={
+        "D1": _SETTING,
+        "OOD": f"{_SETTING} The foreign half is of the test images of CIFAR-10 and not of CIFAR-100.",
+    },
+    build=_build,
+    left_out={
+        "scaling-binning": "it learns a calibrator for each of the 1000 classes, from three rows each",
+        "dirichlet": "it learns a million weights from 3,333 rows; the paper has no row for it either",
+        "ccac": "it learns a million weights from 3,333 rows; the paper has no row for it either",
+        "ccac-t": "its network has no hidden layer that could be kept; the paper has no row for it either",
+        "matrix": "it learns a million weights from 3,333 rows",
+    },
+)

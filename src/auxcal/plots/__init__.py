@@ -1,0 +1,46 @@
+"""Displays: pictures of a confidence, computed apart from being drawn; and the paper's figures, one panel per method.
+
+Nothing here touches matplotlib's global state: a picture is a `matplotlib.figure.Figure` of its own, or drawn on the
+axes that it is given, and matplotlib is imported only when something is drawn.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from auxcal.plots.confidence_histogram import ConfidenceHistogramDisplay as ConfidenceHistogramDisplay
+    from auxcal.plots.heatmap import HeatmapDisplay as HeatmapDisplay
+    from auxcal.plots.panels import confidence_histograms as confidence_histograms
+    from auxcal.plots.panels import heatmap_panels as heatmap_panels
+    from auxcal.plots.panels import reliability_diagrams as reliability_diagrams
+    from auxcal.plots.panels import risk_coverage_curves as risk_coverage_curves
+    from auxcal.plots.panels import tsne_panels as tsne_panels
+    from auxcal.plots.reliability import ReliabilityDisplay as ReliabilityDisplay
+    from auxcal.plots.risk_coverage import RiskCoverageDisplay as RiskCoverageDisplay
+    from auxcal.plots.tsne import TSNEDisplay as TSNEDisplay
+
+_HOMES = {
+    "ConfidenceHistogramDisplay": "auxcal.plots.confidence_histogram",
+    "HeatmapDisplay": "auxcal.plots.heatmap",
+    "ReliabilityDisplay": "auxcal.plots.reliability",
+    "RiskCoverageDisplay": "auxcal.plots.risk_coverage",
+    "TSNEDisplay": "auxcal.plots.tsne",
+    "confidence_histograms": "auxcal.plots.panels",
+    "heatmap_panels": "auxcal.plots.panels",
+    "reliability_diagrams": "auxcal.plots.panels",
+    "risk_coverage_curves": "auxcal.plots.panels",
+    "tsne_panels": "auxcal.plots.panels",
+}
+
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    """Import a display when it is first used."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'auxcal.plots' has no attribute {name!r}; its public names are {__all__}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

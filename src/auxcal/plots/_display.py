@@ -1,0 +1,50 @@
+"""What the displays share: where they are drawn, and how they show themselves in a notebook."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, Self
+
+from auxcal.plots._style import dress, family_look, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class Display(ABC):
+    """A picture whose numbers are computed; `plot` draws it.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+        The axes that `plot` drew on last.
+    figure_ : matplotlib.figure.Figure
+        The figure of those axes.
+    """
+
+    ax_: Axes
+    figure_: Any
+
+    @abstractmethod
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw on the given axes, or on a new figure."""
+
+    def _repr_png_(self) -> bytes:
+        figure = self.figure_ if hasattr(self, "figure_") else self.plot().figure_
+        file = BytesIO()
+        figure.canvas.figure.savefig(file, format="png")  # the whole figure, even of axes in a sub-figure
+        return file.getvalue()
+
+
+@contextmanager
+def canvas(display: Display, ax: Axes | None, width: float, height: float) -> Iterator[Axes]:
+    """Give the axes to draw on, in the look of the family, and remember them in the display."""
+    with family_look():
+        axes: Axes = new_figure(width, height).subplots() if ax is None else ax
+        dress(axes)
+        yield axes
+    object.__setattr__(display, "ax_", axes)  # what was computed is frozen; where it was drawn is not
+    object.__setattr__(display, "figure_", axes.figure)

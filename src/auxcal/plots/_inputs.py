@@ -1,0 +1,44 @@
+"""Checks of what only the pictures take: a distribution beside its logits, and names of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from auxcal._arrays import Floats, to_numpy
+from auxcal._errors import InvalidInputError
+from auxcal.predictions import Predictions
+
+
+def as_proba(proba: ArrayLike, part: Predictions) -> Floats:
+    """Check `proba` and return it as floats of shape (n, K) or (n, K + 1), for the n rows and K classes of `part`."""
+    array = to_numpy(proba, "proba")
+    n, k = part.logits.shape
+    if array.shape not in ((n, k), (n, k + 1)):
+        raise InvalidInputError(
+            f"proba must have shape {(n, k)}, or {(n, k + 1)} with an auxiliary class, for logits of shape {(n, k)}; "
+            f"got {array.shape}. Use calibrator.predict_proba(logits)."
+        )
+    if array.dtype.kind != "f" or not (np.isfinite(array).all() and array.min() >= 0 and array.max() <= 1):
+        raise InvalidInputError(
+            f"proba must hold probabilities in [0, 1]; got other values (dtype {array.dtype}). "
+            f"Use calibrator.predict_proba(logits), not the logits themselves."
+        )
+    return array.astype(np.float64)
+
+
+def as_class_names(class_names: Sequence[str] | None, n_classes: int) -> tuple[str, ...]:
+    """Return one name for each class: those given, or the class indices."""
+    if class_names is None:
+        return tuple(str(index) for index in range(n_classes))
+    if len(class_names) != n_classes:
+        raise InvalidInputError(f"class_names must be {n_classes} names, one for each class; got {len(class_names)}.")
+    return tuple(str(name) for name in class_names)
+
+
+def check_count(value: int, name: str) -> None:
+    """Refuse a number of samples that is not a whole number above 0."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+        raise InvalidInputError(f"{name} must be a whole number of at least 1; got {value!r}. The paper uses 50.")

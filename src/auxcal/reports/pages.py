@@ -1,0 +1,155 @@
+"""The pages: one for each suite, and an index over all of them, in Markdown with CSV files beside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import auxcal
+from auxcal._files import written_whole
+from auxcal.experiments.methods import METHODS, TRANSFER_SIZES
+from auxcal.experiments.results import Results
+from auxcal.experiments.suites import SUITES, Suite
+from auxcal.reports._format import write_score
+from auxcal.reports._notes import note
+from auxcal.reports.claims import BASELINES, CLAIMS, PAPER_METHODS, SIGNS, WORDS, Verdict, judge
+from auxcal.reports.figures import FIGURES, figure_path
+from auxcal.reports.markdown import markdown_table, to_markdown
+from auxcal.reports.tables import table
+
+_HOW_TO_READ = f"""\
+Mean ± standard deviation over the random states, each of which draws its own fit, select and test part; the best of
+each column is bold. ECE has 20 bins of equal width; in brackets is its noise floor, the ECE that a perfectly calibrated
+confidence stays below in 19 of 20 samples of this size: an ECE below it can't be told from 0. *Fit* is CPU time.
+CCAC-T is CCAC-S fitted on D1 and carried over with {TRANSFER_SIZES[0]} + {TRANSFER_SIZES[1]} labels of the shift in
+question, where all others have the whole fit and select part.
+
+A claim of the paper is judged against the paper's baselines, {", ".join(METHODS[name].label for name in BASELINES)}: it
+holds where the best of the methods that it names beats the best of the baselines by more than one standard error of the
+difference over the random states, and does not hold where it loses by more."""
+
+_ABBREVIATIONS = """\
+MP is the largest probability, un-calibrated; TS temperature scaling; SB scaling-binning; ETS ensemble temperature
+scaling; VS and MS vector and matrix scaling."""
+
+
+def write_pages(suites: Sequence[Suite], results: Results, out: Path) -> list[Path]:
+    """Write a page and a CSV file for each suite into a folder, and an index over all that the folder holds.
+
+    Figures that are in the folder already (see `auxcal.reports.figures`) are shown on the pages.
+
+    Returns
+    -------
+    list of Path
+        The pages, the index last.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    pages = []
+    for suite in suites:
+        here = results.where(suite=suite.name)
+        here.write(out / f"{suite.name}.csv")
+        pages.append(_write(out / f"{suite.name}.md", suite_page(suite, here, out)))
+    known = {entry.name: entry for entry in (*suites, *SUITES)}
+    found = {name: Results.read(path) for name in known if (path := out / f"{name}.csv").is_file()}
+    ordered = sorted(found, key=lambda name: [entry.name for entry in (*SUITES, *suites)].index(name))
+    index = index_page([known[name] for name in ordered], Results(sum((found[name].rows for name in ordered), ())))
+    return [*pages, _write(out / "index.md", index)]
+
+
+def suite_page(suite: Suite, results: Results, out: Path) -> str:
+    """Return the page of a suite: for each shift the table, the paper's numbers beside it, and the claims."""
+    stands_for = " and ".join(f"{classifier} on {dataset}" for classifier, dataset in suite.stands_for)
+    parts = [f"# {suite.name}", f"Stands for the paper's {stands_for}. {_made_by(suite.name, results)}", _HOW_TO_READ]
+    parts.append(_ABBREVIATIONS)
+    if len(suite.stands_for) > 1:
+        parts.append(f"The paper's numbers are those of {' / '.join(name for name, _ in suite.stands_for)}.")
+    if suite.left_out:
+        reasons = "; ".join(f"{METHODS[name].label}: {reason}" for name, reason in suite.left_out.items())
+        parts.append(f"Left out here: {reasons}.")
+    for shift in results.distinct("shift"):
+        parts += _shift_section(suite, shift, results, out)
+    return "\n\n".join(parts) + "\n"
+
+
+def index_page(suites: Sequence[Suite], results: Results) -> str:
+    """Return the index: how often each claim holds, and one line for each table."""
+    lines, verdicts = [], []
+    for suite in suites:
+        for shift in results.where(suite=suite.name).distinct("shift"):
+            here = results.where(suite=suite.name, shift=shift)
+            judged = [judge(claim, here) for claim in CLAIMS]
+            verdicts += [verdict for verdict in judged if verdict is not None]
+            lines.append(_index_line(suite, shift, here, judged))
+    columns = ["Suite", "Shift", "Accuracy", *(METHODS[name].label for name in PAPER_METHODS)]
+    columns += [claim.name.replace("transfer-", "CCAC-T ") for claim in CLAIMS]
+    states = len(results.distinct("random_state"))
+    return "\n\n".join(
+        [
+            "# Results",
+            f"The paper's experiments made again by `auxcal reproduce` (auxcal {auxcal.__version__}, {states} random "
+            f"states). Each page has the full tables, the paper's numbers beside them, and the figures.",
+            "## The claims of the paper",
+            _count(verdicts),
+            "## ECE of the paper's methods, and the claims",
+            "✓ holds, ≈ holds within one standard error, ✗ does not hold; the pages give the numbers and say why.",
+            markdown_table(columns, lines),
+            _HOW_TO_READ,
+            _ABBREVIATIONS,
+        ]
+    ) + "\n"  # fmt: skip
+
+
+def _shift_section(suite: Suite, shift: str, results: Results, out: Path) -> list[str]:
+    here = results.where(shift=shift)
+    row = max(here, key=lambda row: row.n_fit)  # CCAC-T sees a few labels only
+    sizes = f"{row.n_fit:,} rows to fit, {row.n_select:,} to select, {row.n_test:,} to test"
+    verdicts = [verdict for claim in CLAIMS if (verdict := judge(claim, here)) is not None]
+    section = [
+        f"## {shift}",
+        f"{suite.differences.get(shift, '')} {sizes}; the classifier's accuracy is {_accuracy(here)}.".strip(),
+        to_markdown(table(suite, shift, here)),
+    ]
+    if verdicts:
+        rows = [[verdict.claim.text, WORDS[verdict.outcome], verdict.text] for verdict in verdicts]
+        section.append(markdown_table(["The paper's claim", "", "the numbers"], rows, numbers=False))
+    section += _why(suite, shift, verdicts)
+    for name, figure in FIGURES.items():
+        path = figure_path(out, suite, shift, name)
+        if path.is_file():
+            section.append(f"![{figure.caption}]({path.relative_to(out).as_posix()})\n\n*{figure.caption}*")
+    return section
+
+
+def _why(suite: Suite, shift: str, verdicts: list[Verdict]) -> list[str]:
+    failed = [verdict.claim.name for verdict in verdicts if verdict.outcome == "fails"]
+    notes = dict.fromkeys(sentence for name in failed if (sentence := note(suite.name, shift, name)))
+    return [f"Why: {' '.join(notes)}"] if notes else []
+
+
+def _index_line(suite: Suite, shift: str, here: Results, judged: Sequence[Verdict | None]) -> list[str]:
+    ece = [write_score("ece", here.where(method=name).spread("ece").mean) for name in PAPER_METHODS]
+    signs = [SIGNS[verdict.outcome] if verdict else "–" for verdict in judged]
+    return [f"[{suite.name}]({suite.name}.md)", shift, _accuracy(here), *ece, *signs]
+
+
+def _count(verdicts: list[Verdict]) -> str:
+    rows = []
+    for claim in CLAIMS:
+        outcomes = [verdict.outcome for verdict in verdicts if verdict.claim == claim]
+        rows.append([claim.text, *(str(outcomes.count(outcome)) for outcome in WORDS)])
+    return markdown_table(["In how many tables", *WORDS.values()], rows)
+
+
+def _accuracy(here: Results) -> str:
+    return f"{100 * sum(row.accuracy for row in here) / len(here):.1f} %"
+
+
+def _made_by(name: str, results: Results) -> str:
+    states = ", ".join(str(state) for state in results.distinct("random_state"))
+    return f"Made by `auxcal reproduce {name}` (auxcal {auxcal.__version__}, random states {states})."
+
+
+def _write(path: Path, text: str) -> Path:
+    with written_whole(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return path

@@ -1,0 +1,132 @@
+"""Images that are rotated, shifted, zoomed and flipped, as Keras' ImageDataGenerator does it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auxcal._arrays import Floats
+from auxcal._errors import InvalidInputError
+
+
+@dataclass(frozen=True)
+class Augment:
+    """A random affine change of every image, with the semantics of Keras' ImageDataGenerator.
+
+    Each image gets an angle, a shift and a zoom factor for each axis and a flip of its own, all uniform. The
+    output pixel p shows the input at R(Z(p - c) + s) + c, with the centre c, the rotation R, the zoom Z and
+    the shift s; bilinear, and beyond the border the nearest pixel of the image. The flip comes last.
+    Keras turned about a point one pixel off the centre until pull request 314 of keras-preprocessing (2020).
+
+    Parameters
+    ----------
+    rotation : float
+        Angles are drawn from [-rotation, rotation], in degrees.
+    shift : float
+        Shifts are drawn from [-shift, shift], as a fraction of the height and of the width.
+    zoom : float
+        A factor for each axis is drawn from [1 - zoom, 1 + zoom].
+    flip : bool
+        Whether half of the images are mirrored, left to right.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal.shifts import Augment
+    >>> images = np.zeros((2, 3, 32, 32), dtype=np.uint8)  # (n, C, H, W)
+    >>> Augment(rotation=20, shift=0.25, zoom=0.4, flip=True)(images, 0).shape
+    (2, 3, 32, 32)
+    """
+
+    rotation: float = 0.0
+    shift: float = 0.0
+    zoom: float = 0.0
+    flip: bool = False
+
+    def __post_init__(self) -> None:
+        if not (self.rotation >= 0 and self.shift >= 0 and 0 <= self.zoom < 1):
+            raise InvalidInputError(
+                f"rotation and shift must be at least 0 and zoom in [0, 1); got {self}. Ranges are "
+                f"symmetric: rotation=20 means -20 to 20 degrees, zoom=0.4 a factor of 0.6 to 1.4."
+            )
+
+    def __call__(self, images: NDArray[np.generic], rng: np.random.Generator | int) -> Floats:
+        """Return changed copies of the images.
+
+        Parameters
+        ----------
+        images : array of shape (n, C, H, W)
+            On any scale; integers are taken as numbers, not rescaled.
+        rng : numpy Generator or int
+            The only randomness.
+
+        Returns
+        -------
+        array of shape (n, C, H, W), float32
+            On the scale of `images`, which stay as they were.
+        """
+        images = np.asarray(images)
+        if images.ndim != 4:
+            raise InvalidInputError(
+                f"images must have shape (n, C, H, W); got shape {images.shape}. Use images[None] for a "
+                f"single one, images.transpose(0, 3, 1, 2) where the channels come last."
+            )
+        rng = np.random.default_rng(rng)
+        matrices, flips = self._draw(len(images), images.shape[2:], rng)
+        moved = affine(images, matrices)
+        moved[flips] = moved[flips][..., ::-1]
+        return moved
+
+    def _draw(
+        self, n: int, size: tuple[int, ...], rng: np.random.Generator
+    ) -> tuple[Floats, NDArray[np.bool_]]:
+        angle = np.deg2rad(rng.uniform(-self.rotation, self.rotation, n))
+        shift = rng.uniform(-self.shift, self.shift, (n, 2)) * size
+        zoom = rng.uniform(1 - self.zoom, 1 + self.zoom, (n, 2))
+        flips = (rng.random(n) < 0.5) & self.flip
+        cos, sin = np.cos(angle), np.sin(angle)
+        rotate = np.stack([np.stack([cos, -sin], -1), np.stack([sin, cos], -1)], -2)
+        return np.concatenate([rotate * zoom[:, None, :], rotate @ shift[:, :, None]], axis=2), flips
+
+
+def affine(images: NDArray[np.generic], matrices: Floats) -> Floats:
+    """Resample every image through its own affine map of output to input pixels, about the centre.
+
+    Parameters
+    ----------
+    images : array of shape (n, C, H, W)
+        On any scale.
+    matrices : array of shape (n, 2, 3)
+        For (row, column, 1), counted in pixels from the centre of the image.
+
+    Returns
+    -------
+    array of shape (n, C, H, W), float32
+        Bilinear; a point outside shows the nearest pixel of the border.
+    """
+    import torch
+
+    half = (np.array(images.shape[2:]) - 1) / 2
+    half = np.maximum(half, 0.5)  # an axis of one pixel has no extent to be scaled by
+    # grid_sample counts (x, y) from -1 to 1 over the pixel centres; the maps count (row, column) in pixels.
+    scaled = matrices * np.append(half, 1.0) / half[:, None]
+    theta = torch.from_numpy(scaled[:, ::-1][:, :, [1, 0, 2]].astype(np.float32))
+    pixels = torch.from_numpy(np.array(images, dtype=np.float32))
+    grid = torch.nn.functional.affine_grid(theta, list(images.shape), align_corners=True)
+    sample = torch.nn.functional.grid_sample(
+        pixels, grid, mode="bilinear", padding_mode="border", align_corners=True
+    )
+    moved: Floats = sample.numpy()
+    return moved
+
+
+D1 = Augment(rotation=20, shift=0.25, zoom=0.4, flip=True)
+"""The paper's D1 for 10 and 100 classes."""
+
+D2 = Augment(rotation=40, shift=0.4, zoom=0.5, flip=True)
+"""The paper's D2 for 10 and 100 classes."""
+
+IMAGENET_D1 = Augment(rotation=40, shift=0.5, flip=True)
+"""The paper's D1 for the 1000 classes of ImageNet."""

@@ -1,0 +1,86 @@
+"""The image suites on small data: shares, label maps, seeds."""
+
+import numpy as np
+import pytest
+from torch import nn
+
+from auxcal import NO_CLASS
+from auxcal.experiments.classifiers._image_classifier import ImageClassifier
+from auxcal.experiments.datasets._images import Images
+from auxcal.experiments.datasets.cifar10 import CLASSES
+from auxcal.experiments.suites import _images as parts
+from auxcal.experiments.suites import imagenet, tiny100
+from auxcal.experiments.suites.cifar10 import CIFAR10_OF_WNID
+from auxcal.shifts.images import D1, Augment
+
+
+def some_images(n, n_classes, value):
+    return Images(np.full((n, 3, 8, 8), value, np.uint8), np.arange(n) % n_classes)
+
+
+def test_augmented_draws_from_both_parts():
+    images, y = parts.augmented(some_images(50, 10, 0), some_images(20, 10, 255), (30, 10), Augment(), 1)
+    assert images.shape == (40, 3, 8, 8)
+    assert (images[:30] == 0).all()
+    assert (images[30:] == 1).all()
+    assert len(y) == 40
+
+
+def test_augmented_is_decided_by_its_seed():
+    own = Images(np.random.default_rng(0).integers(0, 256, (9, 3, 8, 8), dtype=np.uint8), np.arange(9))
+    first, again, other = (parts.augmented(own, own, (5, 5), D1, seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first[0], again[0])
+    np.testing.assert_array_equal(first[1], again[1])
+    assert not np.array_equal(first[0], other[0])
+
+
+def test_foreign_images_get_a_class_or_none():
+    images, y = parts.out_of_distribution(
+        some_images(50, 10, 0), some_images(40, 4, 255), (28, 12), {2: 7}, random_state=3
+    )
+    assert (images[:28] == 0).all()
+    assert (images[28:] == 1).all()
+    assert set(y[28:]) == {7, NO_CLASS}
+    assert (y[:28] >= 0).all()
+
+
+def test_half_of_the_adversarial_sample_is_attacked():
+    pytest.importorskip("foolbox")
+    generator = np.random.default_rng(0)
+    pool = Images(generator.integers(0, 256, (60, 3, 8, 8), dtype=np.uint8), np.arange(60) % 3)
+    network = nn.Sequential(nn.Flatten(), nn.Linear(192, 3)).eval()
+    classifier = ImageClassifier(network, (0.5,) * 3, (0.5,) * 3)
+    images, y = parts.adversarial(pool, pool, 40, classifier, random_state=0, report=lambda *_: None)
+    assert len(images) == len(y) == 40
+    prediction = classifier.logits(images).argmax(axis=1)
+    assert (prediction[10:30] != y[10:30]).all()
+    untouched = {image.tobytes() for image in pool.unit()}
+    assert all(image.tobytes() in untouched for image in [*images[:10], *images[30:]])
+
+
+def test_the_label_map_names_classes_of_both_data_sets():
+    tiny = imagenet.imagenet_indices()
+    assert set(CIFAR10_OF_WNID) <= set(tiny)
+    assert set(CIFAR10_OF_WNID.values()) <= set(CLASSES)
+    assert len(CIFAR10_OF_WNID) == 25
+
+
+def test_the_other_classes_of_tiny100_map_to_the_first_hundred():
+    names = sorted(imagenet.imagenet_indices())
+    for other, own in tiny100.CLASS_OF_OTHER.items():
+        assert names.index(other) >= 100 > names.index(own)
+
+
+def test_imagenet_indices_keep_the_sorted_order():
+    indices = imagenet.imagenet_indices()
+    assert len(indices) == 200
+    assert list(indices) == sorted(indices)
+    assert list(indices.values()) == sorted(set(indices.values()))
+    assert max(indices.values()) < 1000
+    # three that the Keras and torchvision documentation name
+    assert (indices["n01443537"], indices["n02099601"], indices["n07753592"]) == (1, 207, 954)
+
+
+def test_imagenet_images_have_the_class_of_their_wnid(tiny_dir):
+    val = imagenet._val(tiny_dir)
+    assert val.y.tolist() == [1, 1, 281, 281, 817, 817]

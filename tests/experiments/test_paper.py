@@ -1,0 +1,37 @@
+"""The paper's numbers are those of its tables, without the misprint."""
+
+from auxcal.experiments.methods import METHODS
+from auxcal.experiments.paper import PAPER_METRICS, paper_rows, paper_scores
+from auxcal.experiments.suites import SUITES
+
+
+def test_every_row_has_the_five_metrics_but_the_misprint():
+    assert len(paper_rows()) == 146
+    for row in paper_rows():
+        assert set(row.scores) == set(PAPER_METRICS) - {row.misprint}
+        assert all(0 < score < 1 for score in row.scores.values())
+
+
+def test_ece_is_a_share():
+    assert paper_scores("VGG16", "CIFAR-10", "OOD", "CCAC") == {
+        "auroc": 0.940,
+        "aupr": 0.870,
+        "p90": 0.674,
+        "ece": 0.020,
+        "brier": 0.087,
+    }
+
+
+def test_the_misprint_is_no_number():
+    assert "brier" not in paper_scores("ResNet-50", "CIFAR-10", "D2", "CCAC")
+
+
+def test_every_shift_of_every_suite_has_a_table_in_the_paper():
+    for suite in SUITES:
+        for experiment in suite.stands_for:
+            for shift in suite.shifts:
+                assert paper_scores(*experiment, shift, "CCAC-S")
+
+
+def test_every_method_of_the_paper_is_ours():
+    assert {row.method for row in paper_rows()} <= {method.label for method in METHODS.values()}

@@ -1,0 +1,32 @@
+"""Checks on the real data sets, where a machine has them: set AUXCAL_DATA to their folder."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from auxcal.experiments.classifiers.cifar_resnet import cifar_resnet
+from auxcal.experiments.classifiers.efficientnet import efficientnet_lite0
+from auxcal.experiments.datasets.cifar10 import load_cifar10
+from auxcal.experiments.suites import imagenet
+
+DATA = os.environ.get("AUXCAL_DATA")
+pytestmark = pytest.mark.skipif(not DATA, reason="AUXCAL_DATA is not set")
+
+
+@pytest.mark.parametrize(("depth", "right"), [(20, 9173), (56, 9339)])
+def test_cifar_resnets_have_their_published_accuracy(depth, right):
+    test = load_cifar10(Path(DATA), "test")
+    logits = cifar_resnet(Path(DATA), depth).logits(test.unit())
+    assert abs((logits.argmax(axis=1) == test.y).sum() - right) <= 2
+
+
+def test_wnids_are_mapped_to_the_classes_that_efficientnet_sees():
+    val = imagenet._val(Path(DATA))
+    some = val.take(np.arange(0, len(val), 25))
+    logits = efficientnet_lite0(Path(DATA), size=160).logits(some.unit())
+    in_order = np.sort(np.unique(val.y))
+    neighbours = in_order[(np.searchsorted(in_order, some.y) + 1) % len(in_order)]
+    assert (logits.argmax(axis=1) == some.y).mean() > 0.25
+    assert (logits.argmax(axis=1) == neighbours).mean() < 0.03

@@ -1,0 +1,57 @@
+"""A claim holds, is open or fails by the differences in the single random states."""
+
+import math
+
+import pytest
+
+from auxcal.experiments.results import SCORES, Results, Row
+from auxcal.reports.claims import CLAIMS, judge
+
+ECE, BRIER, AUROC, TRANSFER, _ = CLAIMS
+
+
+def results(metric, **values):
+    rows = []
+    for method, scores in values.items():
+        for state, score in enumerate(scores):
+            full = dict.fromkeys(SCORES, 0.5) | {metric: score}
+            rows.append(Row("r8-dan", "D1", method.replace("_", "-"), state, 9, 9, 9, 0.9, 0.1, True, full))
+    return Results(tuple(rows))
+
+
+@pytest.mark.parametrize(
+    ("ccac", "temperature", "outcome"),
+    [
+        ((0.01, 0.02), (0.03, 0.04), "holds"),
+        ((0.03, 0.04), (0.01, 0.02), "fails"),
+        ((0.01, 0.04), (0.02, 0.02), "open"),
+        ((0.02, 0.02), (0.02, 0.02), "open"),
+        ((0.01,), (0.02,), "holds"),
+        ((0.01, 0.05), (0.02, 0.06), "holds"),  # the difference is the same in both states
+    ],
+)
+def test_less_ece_is_better_by_more_than_its_error(ccac, temperature, outcome):
+    assert judge(ECE, results("ece", ccac=ccac, temperature=temperature)).outcome == outcome
+
+
+def test_more_auroc_is_better():
+    verdict = judge(AUROC, results("auroc", ccac_s=(0.9, 0.9), ccac=(0.7, 0.7), temperature=(0.8, 0.8)))
+    assert verdict.outcome == "holds"
+    assert verdict.text == "CCAC-S 0.900, TS 0.800"
+
+
+def test_the_best_baseline_is_the_rival_and_others_are_mentioned_only():
+    here = results("ece", ccac=(0.02,), temperature=(0.05,), dirichlet=(0.03,), platt=(0.01,), ccac_t=(0.001,))
+    verdict = judge(ECE, here)
+    assert verdict.outcome == "holds"
+    assert verdict.text == "CCAC 2.0 %, Dirichlet 3.0 %; of the methods that the paper leaves out, Platt 1.0 %"
+
+
+def test_the_transfer_is_judged_by_itself():
+    assert judge(TRANSFER, results("ece", ccac=(0.01,), ccac_t=(0.06,), temperature=(0.05,))).outcome == "fails"
+
+
+def test_without_numbers_there_is_no_verdict():
+    assert judge(ECE, results("ece", ccac=(0.1,))) is None
+    assert judge(TRANSFER, results("ece", ccac=(0.1,), temperature=(0.1,))) is None
+    assert judge(AUROC, results("auroc", ccac=(math.nan,), temperature=(0.8,))) is None

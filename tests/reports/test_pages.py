@@ -1,0 +1,103 @@
+"""The pages hold the tables, the paper's numbers, the verdicts and the figures."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from auxcal.experiments.results import Results
+from auxcal.experiments.runner import fitted, run
+from auxcal.reports import _notes, pages
+from auxcal.reports.figures import FIGURES, figure_methods, write_figures
+from auxcal.reports.pages import write_pages
+from auxcal.reports.tables import table
+
+METHODS = ["uncalibrated", "temperature", "scaling-binning", "platt"]
+
+
+@pytest.fixture
+def results(toy_suite, tmp_path):
+    return run([toy_suite], methods=METHODS, random_states=[0, 1], cache_dir=tmp_path / "cache", jobs=1)
+
+
+def test_the_best_of_a_column_is_marked_and_the_papers_number_stands_beside(toy_suite, results):
+    made = table(toy_suite, "D1", results)
+    assert [line.label for line in made.lines] == ["MP", "TS", "SB", "Platt"]
+    here = results.where(shift="D1")
+    for column, metric in enumerate(made.metrics):
+        means = {line.label: line.cells[column] for line in made.lines}
+        pick = min if metric in ("ece", "brier") else max
+        best = pick(METHODS, key=lambda name, metric=metric: here.where(method=name).spread(metric).mean)
+        label = {"uncalibrated": "MP", "temperature": "TS", "scaling-binning": "SB", "platt": "Platt"}[best]
+        assert means[label].best
+    assert made.lines[0].cells[0].paper == "0.885"
+    assert made.lines[3].cells[0].paper == ""
+
+
+def test_two_experiments_and_a_misprint_stand_beside(toy_suite, results):
+    double = replace(toy_suite, stands_for=(("VGG16", "CIFAR-10"), ("ResNet-50", "CIFAR-10")))
+    assert table(double, "D1", results).lines[0].cells[3].paper == "13.9 % / 16.8 %"
+    moved = Results(tuple(replace(row, shift="D2", method="ccac") for row in results.where(shift="D1", method="platt")))
+    assert table(double, "D2", moved).lines[0].cells[4].paper == "0.137 / misprint"
+
+
+def test_the_pages_are_written(toy_suite, results, tmp_path):
+    written = write_pages([toy_suite], results, tmp_path / "out")
+    assert [path.name for path in written] == ["toy-net.md", "index.md"]
+    page = written[0].read_text()
+    assert "Stands for the paper's DAN on R8." in page
+    assert "It is a toy." in page
+    assert "Left out here: MS: it is left out." in page
+    assert "random states 0, 1" in page
+    assert Results.read(tmp_path / "out" / "toy-net.csv") == results
+    assert "[toy-net](toy-net.md)" in written[1].read_text()
+    assert same_width(page)
+    assert same_width(written[1].read_text())
+
+
+def same_width(page):
+    """Every line of a table has as many columns as its head."""
+    for block in re.findall(r"(?:^\|.*\n)+", page, flags=re.MULTILINE):
+        assert len({line.count("|") for line in block.splitlines()}) == 1
+    return True
+
+
+def test_the_index_keeps_the_suites_of_earlier_runs(toy_suite, results, tmp_path):
+    write_pages([toy_suite], results, tmp_path)
+    other = Results(tuple(replace(row, suite="r8-dan") for row in results))
+    r8 = replace(toy_suite, name="r8-dan")
+    write_pages([r8, toy_suite], Results(results.rows + other.rows), tmp_path)
+    write_pages([r8], other, tmp_path)
+    assert "[r8-dan](r8-dan.md)" in (tmp_path / "index.md").read_text()
+
+
+def test_why_a_claim_fails_is_said_where_it_fails(toy_suite, results, tmp_path, monkeypatch):
+    notes = {"toy-net": {"D1": {"brier": "It is too small.", "ece": "Never shown."}}}
+    monkeypatch.setattr(_notes, "_notes", lambda: notes)
+    rows = [replace(row, method="ccac") for row in results.where(method="uncalibrated")]
+    worse = [replace(row, scores=dict(row.scores) | {"brier": 0.9, "ece": 0.0}) for row in rows]
+    page = pages.suite_page(toy_suite, Results(results.rows + tuple(worse)), tmp_path)
+    assert page.count("Why: It is too small.") == 1
+    assert "Never shown" not in page
+
+
+def test_every_note_is_of_a_suite_a_shift_and_a_claim():
+    from auxcal.experiments.suites import suite
+    from auxcal.reports.claims import CLAIMS
+
+    for name, shifts in _notes._notes().items():
+        assert set(shifts) <= set(suite(name).shifts)
+        for claims in shifts.values():
+            assert set(claims) <= {claim.name for claim in CLAIMS}
+
+
+def test_the_figures_are_drawn_and_shown(toy_suite, results, tmp_path):
+    names = figure_methods(METHODS)
+    assert names == ["uncalibrated", "temperature", "scaling-binning"]
+    calibrators, test = fitted(toy_suite, "OOD", names, cache_dir=tmp_path / "cache")
+    paths = write_figures(toy_suite, calibrators, test, tmp_path / "out")
+    assert len(paths) == len(FIGURES) == 4
+    assert all(0 < path.stat().st_size < 150_000 for path in paths)
+    page = write_pages([toy_suite], results, tmp_path / "out")[0].read_text()
+    for path in paths:
+        assert f"(figures/{path.name})" in page

@@ -1,0 +1,130 @@
+import re
+import string
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from auxcal._errors import InvalidInputError
+from auxcal.shifts.text import OPERATIONS, TextNoise
+
+SENTENCE = "calibrated confidence reveals whether classifiers predicted correctly despite shifted inputs"
+DOCUMENT = f"{SENTENCE} {SENTENCE}"  # 20 words of at least six letters
+
+
+def changed_words(before: str, after: str) -> list[tuple[str, str]]:
+    pairs = zip(before.split(" "), after.split(" "), strict=True)
+    return [(old, new) for old, new in pairs if old != new]
+
+
+def noisy(operation: str, document: str, random_state: int = 0, **settings: object) -> str:
+    (after,) = TextNoise((operation,), **settings)([document], random_state)  # type: ignore[arg-type]
+    return after
+
+
+@pytest.mark.parametrize("operation", ["substitute", "delete"])
+def test_changes_the_share_of_the_words(operation: str) -> None:
+    changes = [len(changed_words(DOCUMENT, noisy(operation, DOCUMENT, seed))) for seed in range(30)]
+    assert max(changes) == 6  # int(0.3 * 20); a substitute may be the character that was there
+    assert np.mean(changes) > 5.5
+
+
+def test_at_least_one_and_at_most_max_words() -> None:
+    assert len(changed_words("calibration", noisy("delete", "calibration", word_share=0.0))) == 1
+    assert len(changed_words(DOCUMENT, noisy("delete", DOCUMENT, max_words=2))) == 2
+    long = DOCUMENT + " " + DOCUMENT + " " + DOCUMENT
+    assert len(changed_words(long, noisy("delete", long))) == 10
+    assert len(changed_words(long, noisy("delete", long, max_words=None))) == 18
+
+
+def test_changes_the_share_of_the_characters() -> None:
+    word = "abcdefghijkl"
+    assert len(noisy("delete", word)) == 12 - 3
+    assert len(noisy("delete", word, char_share=0.5)) == 12 - 6
+    assert len(noisy("delete", "x" * 100, char_share=0.5)) == 100 - 10
+    assert len(noisy("delete", word, char_share=0.0)) == 12 - 1
+
+
+def test_substitute_keeps_the_length_and_draws_typed_characters() -> None:
+    for old, new in changed_words(DOCUMENT, noisy("substitute", DOCUMENT)):
+        assert len(new) == len(old)
+        fresh = {b for a, b in zip(old, new, strict=True) if a != b}
+        assert fresh <= set(string.ascii_letters + string.digits + "!@#$%^&*()_+")
+
+
+def test_swap_moves_neighbours_and_keeps_the_case_of_the_place() -> None:
+    for seed in range(20):
+        after = noisy("swap", "Rates", seed)
+        assert after[0].isupper()
+        assert after[1:].islower()
+        assert sorted(after.lower()) == sorted("rates")
+        assert after != "Rates"
+
+
+def test_ocr_changes_only_characters_with_look_alikes() -> None:
+    assert noisy("ocr", "mmmm wwww") == "mmmm wwww"
+    results = {noisy("ocr", "0", seed) for seed in range(50)}
+    assert results <= set("OoDQ")
+    assert len(results) > 1
+
+
+def test_look_alikes_are_mutual() -> None:
+    can_become = {char: {noisy("ocr", char, seed) for seed in range(200)} for char in "0lS5gq"}
+    for char, others in can_become.items():
+        for other in others & can_become.keys():
+            assert char in can_become[other]
+
+
+@pytest.mark.parametrize("operation", ["substitute", "swap", "delete"])
+def test_spares_short_words(operation: str) -> None:
+    assert noisy(operation, "it is so far off") == "it is so far off"
+
+
+@given(st.text(max_size=200), st.integers(0, 1000))
+@settings(max_examples=60, deadline=None)
+def test_keeps_what_is_between_the_words(document: str, seed: int) -> None:
+    for operation in ("ocr", "swap", "delete"):
+        after = noisy(operation, document, seed)
+        assert re.sub(r"\w+", "", after) == re.sub(r"\w+", "", document)
+
+
+def test_same_random_state_same_texts_and_inputs_unchanged() -> None:
+    documents = [DOCUMENT, "Ship sinks.", ""]
+    before = list(documents)
+    first, second = TextNoise()(documents, 3), TextNoise()(documents, np.random.default_rng(3))
+    assert first == second
+    assert first != TextNoise()(documents, 4)
+    assert documents == before
+    assert len(first) == 3
+    assert first[2] == ""
+
+
+def test_global_random_state_is_untouched() -> None:
+    before = np.random.get_state()[1].copy()  # type: ignore[index, union-attr]  # noqa: NPY002
+    TextNoise()([DOCUMENT], 0)
+    assert (np.random.get_state()[1] == before).all()  # type: ignore[index]  # noqa: NPY002
+
+
+def test_every_operation_is_applied_by_default() -> None:
+    assert TextNoise().operations == tuple(OPERATIONS) == ("ocr", "substitute", "swap", "delete")
+    assert TextNoise(operations=())([DOCUMENT], 0) == [DOCUMENT]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"operations": ("ocr", "shout")}, "Leave out shout"),
+        ({"word_share": 1.5}, r"word_share must be a share in \[0, 1\]; got 1.5"),
+        ({"char_share": -0.1}, "char_share must be a share"),
+        ({"max_words": 0}, "max_words must be at least 1; got 0"),
+    ],
+)
+def test_refuses_what_it_cannot_use(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        TextNoise(**arguments)  # type: ignore[arg-type]
+
+
+def test_refuses_a_single_text() -> None:
+    with pytest.raises(InvalidInputError, match="got a single text"):
+        TextNoise()("a text", 0)

@@ -1,0 +1,93 @@
+"""`collect` gives the logits of a module and leaves it as it was."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from auxcal import NO_CLASS
+from auxcal._errors import InvalidInputError
+from auxcal.torch import collect
+
+
+def batches(n_batches=3):
+    generator = torch.Generator().manual_seed(0)
+    return [
+        (torch.randn(4, 5, generator=generator), torch.tensor([0, 1, 2, NO_CLASS])) for _ in range(n_batches)
+    ]
+
+
+def test_logits_and_labels_in_order():
+    module = nn.Linear(5, 3)
+    predictions = collect(module, batches())
+    expected = torch.cat([module(x) for x, _ in batches()]).detach().numpy()
+    np.testing.assert_allclose(predictions.logits, expected, rtol=1e-6)
+    assert predictions.y.tolist() == [0, 1, 2, NO_CLASS] * 3
+    assert predictions.logits.dtype == np.float32
+
+
+def test_evaluation_mode_inside_and_every_mode_restored():
+    module = nn.Sequential(nn.Linear(5, 3), nn.BatchNorm1d(3), nn.Dropout(0.5))
+    module.train()
+    module[1].eval()  # a frozen batch norm in a network under training
+    before = module[1].running_mean.clone()
+    first, again = collect(module, batches()), collect(module, batches())
+    np.testing.assert_array_equal(first.logits, again.logits)
+    assert [part.training for part in module.modules()] == [True, True, False, True]
+    assert torch.equal(module[1].running_mean, before)
+
+
+def test_modes_are_restored_after_an_error():
+    module = nn.Linear(5, 3).train()
+    with pytest.raises(RuntimeError):
+        collect(module, [(torch.zeros(2, 4), torch.tensor([0, 1]))])
+    assert module.training
+
+
+def test_no_gradients_threads_or_random_state():
+    module = nn.Linear(5, 3)
+    threads, state = torch.get_num_threads(), torch.get_rng_state()
+    collect(module, batches())
+    assert module.weight.grad is None
+    assert torch.get_num_threads() == threads
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_progress_with_and_without_a_length():
+    seen = []
+    collect(nn.Linear(5, 3), batches(2), report=lambda *step: seen.append(step))
+    collect(nn.Linear(5, 3), iter(batches(1)), report=lambda *step: seen.append(step))
+    assert seen == [(1, 2), (2, 2), (1, None)]
+
+
+class TwoInputs(nn.Module):
+    def forward(self, a, b):
+        return torch.stack([a, b], dim=1)
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [(torch.ones(2), torch.zeros(2)), {"b": torch.zeros(2), "a": torch.ones(2)}],
+    ids=["tuple", "dict"],
+)
+def test_several_inputs(inputs):
+    assert collect(TwoInputs(), [(inputs, [0, 1])]).logits.tolist() == [[1, 0], [1, 0]]
+
+
+def test_bfloat16_becomes_float32_and_float64_stays():
+    half = nn.Linear(5, 3, dtype=torch.bfloat16)
+    loader = [(x.bfloat16(), y) for x, y in batches()]
+    assert collect(half, loader).logits.dtype == np.float32
+    double = [(x.double(), y) for x, y in batches()]
+    assert collect(nn.Linear(5, 3, dtype=torch.float64), double).logits.dtype == np.float64
+
+
+@pytest.mark.parametrize("module", [nn.Flatten(0), nn.Identity()])
+def test_what_is_no_logits_is_refused(module):
+    with pytest.raises(InvalidInputError, match=r"\(batch, K\)"):
+        collect(module, [(torch.zeros(2, 3, 1), torch.tensor([0, 1]))])
+
+
+def test_an_empty_loader_is_refused():
+    with pytest.raises(InvalidInputError, match="at least one batch"):
+        collect(nn.Linear(5, 3), [])
