@@ -12,9 +12,7 @@ from auxcal.torch import collect
 
 def batches(n_batches=3):
     generator = torch.Generator().manual_seed(0)
-    return [
-        (torch.randn(4, 5, generator=generator), torch.tensor([0, 1, 2, NO_CLASS])) for _ in range(n_batches)
-    ]
+    return [(torch.randn(4, 5, generator=generator), torch.tensor([0, 1, 2, NO_CLASS])) for _ in range(n_batches)]
 
 
 def test_logits_and_labels_in_order():

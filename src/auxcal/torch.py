@@ -59,9 +59,7 @@ def collect(
             if report is not None:
                 report(done, total)
     if not logits:
-        raise InvalidInputError(
-            "loader must give at least one batch (inputs, y); it gave none. Is its data set empty?"
-        )
+        raise InvalidInputError("loader must give at least one batch (inputs, y); it gave none. Is its data set empty?")
     return Predictions(np.concatenate(logits), np.concatenate(y))
 
 

@@ -61,9 +61,7 @@ def test_matrix_puts_every_vector_at_the_number_of_its_word(folder: Path) -> Non
     np.testing.assert_array_equal(matrix, [[0, 0], [5, 6], [0, 0], [1, 2]])
 
 
-@pytest.mark.skipif(
-    "AUXCAL_DATA" not in os.environ, reason="set AUXCAL_DATA to the folder of the real data sets"
-)
+@pytest.mark.skipif("AUXCAL_DATA" not in os.environ, reason="set AUXCAL_DATA to the folder of the real data sets")
 def test_the_real_vectors() -> None:
     glove = load_glove(Path(os.environ["AUXCAL_DATA"]))
     assert glove.vectors.shape == (400_000, 50)

@@ -45,9 +45,7 @@ def test_ng18_and_ng2_share_the_groups_out(data_dir: Path) -> None:
     train, test = load_ng18(data_dir)
     assert train.topics == test.topics == NG18_CLASSES
     assert train.y(NG18_CLASSES).tolist() == list(range(18))
-    assert sorted(load_ng2(data_dir).texts) == sorted(
-        f"{part} {t}" for part in ("train", "test") for t in NG2_TOPICS
-    )
+    assert sorted(load_ng2(data_dir).texts) == sorted(f"{part} {t}" for part in ("train", "test") for t in NG2_TOPICS)
 
 
 def test_missing_data_says_how_to_get_it(tmp_path: Path) -> None:
@@ -55,9 +53,7 @@ def test_missing_data_says_how_to_get_it(tmp_path: Path) -> None:
         load_ng18(tmp_path)
 
 
-@pytest.mark.skipif(
-    "AUXCAL_DATA" not in os.environ, reason="set AUXCAL_DATA to the folder of the real data sets"
-)
+@pytest.mark.skipif("AUXCAL_DATA" not in os.environ, reason="set AUXCAL_DATA to the folder of the real data sets")
 def test_the_published_counts() -> None:
     data_dir = Path(os.environ["AUXCAL_DATA"])
     assert [len(part) for part in load_newsgroups(data_dir)] == [11314, 7532]

@@ -66,9 +66,7 @@ def test_r52_keeps_single_topics_found_in_both_parts() -> None:
 def test_r8_takes_the_ten_most_frequent_topics_counted_before_the_single_topic_rule() -> None:
     # As with wheat, "pair" is frequent only beside others; as with money-supply, "own" only on its own.
     frequent = [f"t{i}" for i in range(9)]
-    sgml = "".join(
-        article(f"{topic} pair") * 3 + article(topic) + article(topic, split="TEST") for topic in frequent
-    )
+    sgml = "".join(article(f"{topic} pair") * 3 + article(topic) + article(topic, split="TEST") for topic in frequent)
     sgml += article("own") * 3 + article("own", split="TEST")
     articles = list(parse(sgml))
     r52 = select_r52(articles)
@@ -93,9 +91,7 @@ def test_missing_data_says_how_to_get_it(tmp_path: Path) -> None:
         load_r8(tmp_path)
 
 
-@pytest.mark.skipif(
-    "AUXCAL_DATA" not in os.environ, reason="set AUXCAL_DATA to the folder of the real data sets"
-)
+@pytest.mark.skipif("AUXCAL_DATA" not in os.environ, reason="set AUXCAL_DATA to the folder of the real data sets")
 def test_the_published_counts() -> None:
     articles = read_articles(Path(os.environ["AUXCAL_DATA"]))
     r8, r52 = select_r8(articles), select_r52(articles)

@@ -67,9 +67,7 @@ def test_ng18_label_map() -> None:
     texts, y = ng18.out_of_distribution(own, ng2, news, (18, 2, 2), rng())
     labels = dict(zip(texts, y.tolist(), strict=True))
     assert [labels[text] for text in own.texts] == list(range(18))
-    computer, sport = (
-        NG18_CLASSES.index(name) for name in ("comp.sys.ibm.pc.hardware", "rec.sport.baseball")
-    )
+    computer, sport = (NG18_CLASSES.index(name) for name in ("comp.sys.ibm.pc.hardware", "rec.sport.baseball"))
     assert [labels[text] for text in ng2.texts] == [computer, sport]
     assert [labels[text] for text in news.texts] == [NO_CLASS, NO_CLASS]
 
@@ -107,9 +105,7 @@ def test_build_asks_the_classifier_about_the_documents_of_the_shift(tmp_path: Pa
         assert data_dir == tmp_path
         return train_dan(["wheat corn", "bank rate"] * 8, np.array([0, 1] * 8), epochs=20, report=report)
 
-    build = builder(
-        {"D1": lambda data_dir: (["corn", "rate", "rate"], np.array([0, 1, NO_CLASS]))}, classifier
-    )
+    build = builder({"D1": lambda data_dir: (["corn", "rate", "rate"], np.array([0, 1, NO_CLASS]))}, classifier)
     bundle = build("D1", tmp_path, lambda done, total: told.append((done, total)))
     assert bundle.correct.tolist() == [True, True, False]
     assert told[-1] == (20, 20)

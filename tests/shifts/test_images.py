@@ -18,10 +18,7 @@ def keras_reference(image, angle, shift, zoom):
     centre = np.array([[1, 0, height / 2 - 0.5], [0, 1, width / 2 - 0.5], [0, 0, 1]])
     matrix = centre @ rotate @ move @ scale @ np.linalg.inv(centre)
     return np.stack(
-        [
-            ndimage.affine_transform(channel, matrix[:2, :2], matrix[:2, 2], order=1, mode="nearest")
-            for channel in image
-        ]
+        [ndimage.affine_transform(channel, matrix[:2, :2], matrix[:2, 2], order=1, mode="nearest") for channel in image]
     )
 
 

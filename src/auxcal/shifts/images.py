@@ -79,9 +79,7 @@ class Augment:
         moved[flips] = moved[flips][..., ::-1]
         return moved
 
-    def _draw(
-        self, n: int, size: tuple[int, ...], rng: np.random.Generator
-    ) -> tuple[Floats, NDArray[np.bool_]]:
+    def _draw(self, n: int, size: tuple[int, ...], rng: np.random.Generator) -> tuple[Floats, NDArray[np.bool_]]:
         angle = np.deg2rad(rng.uniform(-self.rotation, self.rotation, n))
         shift = rng.uniform(-self.shift, self.shift, (n, 2)) * size
         zoom = rng.uniform(1 - self.zoom, 1 + self.zoom, (n, 2))
@@ -115,9 +113,7 @@ def affine(images: NDArray[np.generic], matrices: Floats) -> Floats:
     theta = torch.from_numpy(scaled[:, ::-1][:, :, [1, 0, 2]].astype(np.float32))
     pixels = torch.from_numpy(np.array(images, dtype=np.float32))
     grid = torch.nn.functional.affine_grid(theta, list(images.shape), align_corners=True)
-    sample = torch.nn.functional.grid_sample(
-        pixels, grid, mode="bilinear", padding_mode="border", align_corners=True
-    )
+    sample = torch.nn.functional.grid_sample(pixels, grid, mode="bilinear", padding_mode="border", align_corners=True)
     moved: Floats = sample.numpy()
     return moved
 

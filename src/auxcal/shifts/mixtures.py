@@ -75,9 +75,7 @@ class Mixture:
         rng = np.random.default_rng(rng)
         drawn = [
             _draw(size, source, mapping, rng, position)
-            for position, (size, source, mapping) in enumerate(
-                zip(self.sizes, labels, self.label_maps, strict=True)
-            )
+            for position, (size, source, mapping) in enumerate(zip(self.sizes, labels, self.label_maps, strict=True))
         ]
         return Mixed(
             source=np.repeat(np.arange(len(drawn)), list(self.sizes)),

@@ -27,8 +27,7 @@ def _mutual(groups: str) -> Mapping[str, Sequence[str]]:
     """Return for every character the others of its groups."""
     sets = [set(group) for group in groups.split()]
     return {
-        char: sorted(set().union(*(other for other in sets if char in other)) - {char})
-        for char in set().union(*sets)
+        char: sorted(set().union(*(other for other in sets if char in other)) - {char}) for char in set().union(*sets)
     }
 
 
@@ -122,13 +121,9 @@ class TextNoise:
             )
         for name, share in (("word_share", self.word_share), ("char_share", self.char_share)):
             if not 0 <= share <= 1:
-                raise InvalidInputError(
-                    f"{name} must be a share in [0, 1]; got {share}. 0.3 is three in ten."
-                )
+                raise InvalidInputError(f"{name} must be a share in [0, 1]; got {share}. 0.3 is three in ten.")
         if self.max_words is not None and self.max_words < 1:
-            raise InvalidInputError(
-                f"max_words must be at least 1; got {self.max_words}. Use None for no limit."
-            )
+            raise InvalidInputError(f"max_words must be at least 1; got {self.max_words}. Use None for no limit.")
 
     def __call__(self, documents: Iterable[str], rng: np.random.Generator | int) -> list[str]:
         """Return the documents with errors, as many as came and in their order.

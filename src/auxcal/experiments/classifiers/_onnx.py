@@ -66,9 +66,7 @@ def _exported(network: nn.Module, shape: tuple[int, ...]) -> bytes:
     import_extra("onnx", "onnx")
     file = io.BytesIO()
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # torch warns that this exporter is old; the new one needs more packages
+        warnings.simplefilter("ignore")  # torch warns that this exporter is old; the new one needs more packages
         torch.onnx.export(
             network,
             (torch.zeros(2, *shape),),

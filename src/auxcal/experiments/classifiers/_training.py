@@ -46,9 +46,7 @@ def train(
     return network.eval()
 
 
-def logits_of(
-    network: nn.Module, sequences: NDArray[np.int64], *, batch_size: int = 256
-) -> NDArray[np.float32]:
+def logits_of(network: nn.Module, sequences: NDArray[np.int64], *, batch_size: int = 256) -> NDArray[np.float32]:
     """Return the logits of a trained network, (n, K) float32."""
     with one_thread(), torch.inference_mode():
         batches = torch.split(torch.from_numpy(sequences), batch_size)

@@ -17,9 +17,7 @@ def read_state_dict(path: Path) -> dict[str, Tensor]:
     The prefix "module." that `nn.DataParallel` leaves in the names is dropped.
     """
     if not path.is_file():
-        raise MissingDataError(
-            f"{path}: expected a file of weights; there is none. Put the published file there."
-        )
+        raise MissingDataError(f"{path}: expected a file of weights; there is none. Put the published file there.")
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a foreign file can make the readers of zip and pickle raise nearly anything

@@ -62,9 +62,7 @@ class CifarResNet(nn.Module):
 def cifar_resnet(data_dir: Path, depth: int) -> ImageClassifier:
     """Return the trained ResNet-20 or ResNet-56 for CIFAR-10 from ``data_dir/cifar10-resnet``."""
     if depth not in FILES:
-        raise InvalidInputError(
-            f"depth must be one of {sorted(FILES)}, which have published weights; got {depth}."
-        )
+        raise InvalidInputError(f"depth must be one of {sorted(FILES)}, which have published weights; got {depth}.")
     path = dataset("cifar10-resnet").require(data_dir) / FILES[depth]
     return ImageClassifier(load_weights(lambda: CifarResNet(depth), path))
 

@@ -9,9 +9,7 @@ from torch import nn
 from auxcal._arrays import Floats, Ints
 
 
-def train_head(
-    features: Floats, y: Ints, *, n_classes: int, epochs: int = 20, random_state: int = 0
-) -> nn.Linear:
+def train_head(features: Floats, y: Ints, *, n_classes: int, epochs: int = 20, random_state: int = 0) -> nn.Linear:
     """Fit a linear layer to the features of training images by cross-entropy.
 
     The features are standardised for the fit, and the scale is folded into the layer afterwards.
@@ -55,9 +53,7 @@ def train_head(
     return head.eval()
 
 
-def _fit(
-    head: nn.Linear, inputs: torch.Tensor, labels: torch.Tensor, epochs: int, rng: np.random.Generator
-) -> None:
+def _fit(head: nn.Linear, inputs: torch.Tensor, labels: torch.Tensor, epochs: int, rng: np.random.Generator) -> None:
     optimizer = torch.optim.AdamW(head.parameters(), lr=1e-3, weight_decay=1e-2)
     batches = -(-len(labels) // 256)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs * batches)
@@ -65,6 +61,6 @@ def _fit(
         for rows in np.array_split(rng.permutation(len(labels)), batches):
             optimizer.zero_grad()
             loss = nn.functional.cross_entropy(head(inputs[rows]), labels[rows])
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             optimizer.step()
             schedule.step()

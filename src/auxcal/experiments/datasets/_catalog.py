@@ -52,11 +52,7 @@ class DataSet:
             raise MissingDataError(
                 f"{self.name}: expected {', '.join(absent)} in {folder.resolve()}; not found. "
                 f"Get {self.source}"
-                + (
-                    f", or call auxcal.experiments.datasets.download({self.name!r}, data_dir)."
-                    if self.url
-                    else "."
-                )
+                + (f", or call auxcal.experiments.datasets.download({self.name!r}, data_dir)." if self.url else ".")
             )
         return folder
 

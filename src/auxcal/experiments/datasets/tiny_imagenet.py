@@ -51,9 +51,7 @@ def load_tiny_imagenet(
     names = wnids(data_dir)
     paths = _train_paths(folder, names) if part == "train" else _val_paths(folder, names)
     chosen = [
-        (path, index)
-        for index in (range(len(names)) if classes is None else classes)
-        for path in paths[index][:most]
+        (path, index) for index in (range(len(names)) if classes is None else classes) for path in paths[index][:most]
     ]
     if not chosen:
         raise FileFormatError(

@@ -33,6 +33,4 @@ def suite(name: str) -> Suite:
     for entry in SUITES:
         if entry.name == name:
             return entry
-    raise InvalidInputError(
-        f"name must be a suite, one of {', '.join(entry.name for entry in SUITES)}; got {name!r}."
-    )
+    raise InvalidInputError(f"name must be a suite, one of {', '.join(entry.name for entry in SUITES)}; got {name!r}.")

@@ -18,9 +18,7 @@ Report: TypeAlias = Callable[[int, int], None]
 Sample: TypeAlias = tuple[Floats, Ints]
 
 
-def augmented(
-    train: Images, test: Images, sizes: tuple[int, int], augment: Augment, random_state: int
-) -> Sample:
+def augmented(train: Images, test: Images, sizes: tuple[int, int], augment: Augment, random_state: int) -> Sample:
     """Return so many training and test images, augmented, and the class of each."""
     rng = np.random.default_rng(random_state)
     mixed = Mixture(sizes, (None, None))((train.y, test.y), rng)

@@ -58,9 +58,7 @@ def _ood(data_dir: Path) -> Sample:
     names = wnids(data_dir)
     label_map = {names.index(wnid): CLASSES.index(name) for wnid, name in CIFAR10_OF_WNID.items()}
     other = load_tiny_imagenet(data_dir, "train", size=32, most=60)
-    return out_of_distribution(
-        load_cifar10(data_dir, "train"), other, (28_000, 12_000), label_map, random_state=3
-    )
+    return out_of_distribution(load_cifar10(data_dir, "train"), other, (28_000, 12_000), label_map, random_state=3)
 
 
 _SHIFTS = {"D1": _d1, "D2": _d2, "OOD": _ood}
