@@ -72,8 +72,12 @@ def test_the_index_keeps_the_suites_of_earlier_runs(toy_suite, results, tmp_path
 
 
 def test_why_a_claim_fails_is_said_where_it_fails(toy_suite, results, tmp_path, monkeypatch):
-    notes = {"toy-net": {"D1": {"brier": "It is too small.", "ece": "Never shown."}}}
-    monkeypatch.setattr(_notes, "_notes", lambda: notes)
+    about = {"suites": ["toy-net"], "shifts": ["D1"]}
+    notes = [
+        about | {"claims": ["brier", "auroc"], "text": "It is too small."},
+        about | {"claims": ["ece"], "text": "Never shown."},
+    ]
+    monkeypatch.setattr(_notes, "all_notes", lambda: notes)
     rows = [replace(row, method="ccac") for row in results.where(method="uncalibrated")]
     worse = [replace(row, scores=dict(row.scores) | {"brier": 0.9, "ece": 0.0}) for row in rows]
     page = pages.suite_page(toy_suite, Results(results.rows + tuple(worse)), tmp_path)
@@ -85,10 +89,10 @@ def test_every_note_is_of_a_suite_a_shift_and_a_claim():
     from auxcal.experiments.suites import suite
     from auxcal.reports.claims import CLAIMS
 
-    for name, shifts in _notes._notes().items():
-        assert set(shifts) <= set(suite(name).shifts)
-        for claims in shifts.values():
-            assert set(claims) <= {claim.name for claim in CLAIMS}
+    for note in _notes.all_notes():
+        for name in note["suites"]:
+            assert not set(note["shifts"]).isdisjoint(suite(name).shifts)
+        assert set(note["claims"]) <= {claim.name for claim in CLAIMS}
 
 
 def test_the_figures_are_drawn_and_shown(toy_suite, results, tmp_path):

@@ -21,7 +21,7 @@ Outcome = Literal["holds", "open", "fails"]
 
 WORDS: dict[Outcome, str] = {
     "holds": "holds",
-    "open": "holds within one standard error",
+    "open": "undecided, within one standard error",
     "fails": "does not hold",
 }
 SIGNS: dict[Outcome, str] = {"holds": "✓", "open": "≈", "fails": "✗"}

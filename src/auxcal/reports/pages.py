@@ -11,7 +11,7 @@ from auxcal.experiments.methods import METHODS, TRANSFER_SIZES
 from auxcal.experiments.results import Results
 from auxcal.experiments.suites import SUITES, Suite
 from auxcal.reports._format import write_score
-from auxcal.reports._notes import note
+from auxcal.reports._notes import notes_on
 from auxcal.reports.claims import BASELINES, CLAIMS, PAPER_METHODS, SIGNS, WORDS, Verdict, judge
 from auxcal.reports.figures import FIGURES, figure_path
 from auxcal.reports.markdown import markdown_table, to_markdown
@@ -91,7 +91,7 @@ def index_page(suites: Sequence[Suite], results: Results) -> str:
             "## The claims of the paper",
             _count(verdicts),
             "## ECE of the paper's methods, and the claims",
-            "✓ holds, ≈ holds within one standard error, ✗ does not hold; the pages give the numbers and say why.",
+            f"{', '.join(f'{SIGNS[outcome]} {word}' for outcome, word in WORDS.items())}; the pages give the numbers.",
             markdown_table(columns, lines),
             _HOW_TO_READ,
             _ABBREVIATIONS,
@@ -122,7 +122,7 @@ def _shift_section(suite: Suite, shift: str, results: Results, out: Path) -> lis
 
 def _why(suite: Suite, shift: str, verdicts: list[Verdict]) -> list[str]:
     failed = [verdict.claim.name for verdict in verdicts if verdict.outcome == "fails"]
-    notes = dict.fromkeys(sentence for name in failed if (sentence := note(suite.name, shift, name)))
+    notes = notes_on(suite.name, shift, failed)
     return [f"Why: {' '.join(notes)}"] if notes else []
 
 

@@ -1,0 +1,40 @@
+"""What the true class of a wrong prediction brings, which CCAC does not look at.
+
+    python benchmarks/what_the_class_brings.py
+
+Matrix scaling is fitted twice: on the true classes, and with a random class other than the prediction for every wrong
+row of the fit part, which leaves it what CCAC knows: that the prediction is wrong there.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+import auxcal
+from auxcal.experiments.bundles import bundle
+from auxcal.experiments.suites import suite
+
+CASES = (("cifar10-resnet20", "D1"), ("cifar10-resnet20", "D2"), ("r8-dan", "D1"), ("ng18-dan", "D1"))
+
+
+def forgotten(part: auxcal.Predictions, random_state: int) -> np.ndarray:
+    """Return the classes of a part, with a random one for every wrong prediction."""
+    rng = np.random.default_rng(random_state)
+    other = (part.prediction + rng.integers(1, part.n_classes, len(part))) % part.n_classes
+    return np.where(part.correct, part.y, other)
+
+
+def main(random_state: int = 0) -> None:
+    """Print AUROC and Brier score of both fits for each case."""
+    for name, shift in CASES:
+        entry = suite(name)
+        data = bundle(entry, shift, Path("data"), Path("auxcal-cache") / "bundles")
+        fit, _, test = data.split(*entry.parts(len(data)), random_state=random_state)
+        for label, y in (("true classes", fit.y), ("only that it is wrong", forgotten(fit, random_state))):
+            calibrator = auxcal.MatrixScaling().fit(fit.logits, y)
+            scores = auxcal.evaluate(calibrator.predict_confidence(test.logits), test.correct)
+            print(f"{name} {shift}, {label}: AUROC {scores['auroc']:.3f}, Brier {scores['brier']:.3f}")
+
+
+if __name__ == "__main__":
+    main()
