@@ -8,8 +8,9 @@
 array([1., 0.])
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from auxcal._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from auxcal._arrays import NO_CLASS as NO_CLASS
@@ -82,13 +83,4 @@ _HOMES = {
 
 __all__ = list(_HOMES)
 
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that `import auxcal` costs next to nothing."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'auxcal' has no attribute {name!r}; its public names are {', '.join(__all__)}")
-    return getattr(import_module(_HOMES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)

@@ -5,8 +5,9 @@
 (3000, 500, 1500)
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from auxcal._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from auxcal.experiments import suites as suites
@@ -20,15 +21,9 @@ _HOMES = {
     "Results": "auxcal.experiments.results",
     "Row": "auxcal.experiments.results",
     "run": "auxcal.experiments.runner",
+    "suites": "auxcal.experiments.suites",
 }
 
-__all__ = ["METHODS", "Results", "Row", "run", "suites"]
+__all__ = list(_HOMES)
 
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that the runner's processes do not wait for the suites."""
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    if name in __all__:
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}; its public names are {', '.join(__all__)}")
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)

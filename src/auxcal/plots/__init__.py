@@ -4,8 +4,9 @@ Nothing here touches matplotlib's global state: a picture is a `matplotlib.figur
 axes that it is given, and matplotlib is imported only when something is drawn.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from auxcal._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from auxcal.plots.confidence_histogram import ConfidenceHistogramDisplay as ConfidenceHistogramDisplay
@@ -34,13 +35,4 @@ _HOMES = {
 
 __all__ = list(_HOMES)
 
-
-def __getattr__(name: str) -> Any:
-    """Import a display when it is first used."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'auxcal.plots' has no attribute {name!r}; its public names are {__all__}")
-    return getattr(import_module(_HOMES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)

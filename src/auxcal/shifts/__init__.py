@@ -3,7 +3,9 @@
 A shift is called with a batch and a random state, gives a new batch and leaves the old one as it was.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from auxcal._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from auxcal.shifts.adversarial import DeepFool as DeepFool
@@ -18,17 +20,6 @@ _HOMES = {
     "TextNoise": "auxcal.shifts.text",
 }
 
-__all__ = sorted(_HOMES)
+__all__ = list(_HOMES)
 
-
-def __getattr__(name: str) -> Any:
-    """Import a shift when it is first used: the attacks and the text noise need nothing of each other."""
-    from importlib import import_module
-
-    if name not in _HOMES:
-        raise AttributeError(f"module 'auxcal.shifts' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)

@@ -1,9 +1,4 @@
-"""The conformance suite: what every calibrator and every metric promises, ready for your own.
-
->>> from auxcal import PlattScaling
->>> from auxcal.testing import check_calibrator
->>> check_calibrator(PlattScaling())
-"""
+"""What every calibrator promises."""
 
 from __future__ import annotations
 
@@ -13,7 +8,6 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,46 +16,12 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_info
 
 from auxcal._arrays import NO_CLASS, Floats
-from auxcal._errors import ConformanceError, ConvergenceWarning, InvalidInputError, NotFittedError
+from auxcal._errors import ConvergenceWarning, InvalidInputError, NotFittedError
 from auxcal.calibrators import Calibrator, ProbaCalibrator, Uncalibrated
-from auxcal.metrics import Metric, brier
+from auxcal.metrics import brier
 from auxcal.persistence import load
 from auxcal.predictions import Predictions
-
-__all__ = ["CALIBRATOR_CHECKS", "METRIC_CHECKS", "check_calibrator", "check_metric"]
-
-
-def check_calibrator(calibrator: Calibrator) -> None:
-    """Run every check of `CALIBRATOR_CHECKS` on copies of an unfitted calibrator.
-
-    Parameters
-    ----------
-    calibrator : Calibrator
-        With the arguments to be tried; a quick setting keeps the checks quick.
-
-    Raises
-    ------
-    ConformanceError
-        At the first promise that is broken.
-    """
-    for check in CALIBRATOR_CHECKS:
-        check(calibrator)
-
-
-def check_metric(metric: Metric) -> None:
-    """Run every check of `METRIC_CHECKS` on a metric.
-
-    Examples
-    --------
-    >>> from auxcal import METRICS
-    >>> from auxcal.testing import check_metric
-    >>> check_metric(METRICS["ece"])
-    """
-    for check in METRIC_CHECKS:
-        check(metric)
-
-
-# ---------------------------------------------------------------------------------------------- calibrators
+from auxcal.testing._demands import demand, demand_error
 
 
 def parameters_survive_a_clone(calibrator: Calibrator) -> None:
@@ -69,18 +29,18 @@ def parameters_survive_a_clone(calibrator: Calibrator) -> None:
     params = calibrator.get_params(deep=False)
     built = type(calibrator)(**params)
     for name, value in params.items():
-        _demand(getattr(built, name) is value, f"__init__ must store {name} as it is given, and nothing else")
-    _demand(str(clone(calibrator).get_params()) == str(calibrator.get_params()), "clone must keep every parameter")
+        demand(getattr(built, name) is value, f"__init__ must store {name} as it is given, and nothing else")
+    demand(str(clone(calibrator).get_params()) == str(calibrator.get_params()), "clone must keep every parameter")
 
 
 def an_unfitted_one_refuses(calibrator: Calibrator) -> None:
     """Before `fit` there is no confidence, and nothing to save."""
     new, logits = clone(calibrator), _sample().logits
-    _demand_error(NotFittedError, lambda: new.predict_confidence(logits), "an unfitted calibrator was scored")
+    demand_error(NotFittedError, lambda: new.predict_confidence(logits), "an unfitted calibrator was scored")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "unfitted.safetensors"
-        _demand_error(NotFittedError, lambda: new.save(path), "an unfitted calibrator was saved")
-        _demand(not path.exists(), "a refused save must leave no file")
+        demand_error(NotFittedError, lambda: new.save(path), "an unfitted calibrator was saved")
+        demand(not path.exists(), "a refused save must leave no file")
 
 
 def a_failed_fit_stays_unfitted(calibrator: Calibrator) -> None:
@@ -89,8 +49,8 @@ def a_failed_fit_stays_unfitted(calibrator: Calibrator) -> None:
     fitted = _fit(calibrator, data)
     bad = data.logits.copy()
     bad[3, 1] = np.nan
-    _demand_error(InvalidInputError, lambda: fitted.fit(bad, data.y), "NaN in logits was accepted by fit")
-    _demand_error(NotFittedError, lambda: fitted.predict_confidence(data.logits), "a failed fit left a fitted state")
+    demand_error(InvalidInputError, lambda: fitted.fit(bad, data.y), "NaN in logits was accepted by fit")
+    demand_error(NotFittedError, lambda: fitted.predict_confidence(data.logits), "a failed fit left a fitted state")
 
 
 def malformed_input_is_explained(calibrator: Calibrator) -> None:
@@ -117,8 +77,8 @@ def malformed_input_is_explained(calibrator: Calibrator) -> None:
         "a select part of another K": lambda: clone(calibrator).fit(z, y, select=(z[:, :-1], np.minimum(y, 0))),
     }
     for what, attempt in attempts.items():
-        message = _demand_error(InvalidInputError, attempt, f"{what} must be refused")
-        _demand("got" in message and len(message) > 40, f"the error for {what} must say what came: {message!r}")
+        message = demand_error(InvalidInputError, attempt, f"{what} must be refused")
+        demand("got" in message and len(message) > 40, f"the error for {what} must say what came: {message!r}")
 
 
 def degenerate_data_fit(calibrator: Calibrator) -> None:
@@ -153,13 +113,13 @@ def probabilities_add_up(calibrator: Calibrator) -> None:
     fitted = _fit(calibrator, data)
     confidence = fitted.predict_confidence(data.logits)
     _demand_confidence(confidence, len(data), "after fit")
-    _demand(confidence.dtype == data.logits.dtype, f"float32 in must be float32 out; got {confidence.dtype}")
+    demand(confidence.dtype == data.logits.dtype, f"float32 in must be float32 out; got {confidence.dtype}")
     if isinstance(fitted, ProbaCalibrator):
         proba = fitted.predict_proba(data.logits)
         k = data.n_classes
-        _demand(proba.shape in ((len(data), k), (len(data), k + 1)), f"predict_proba gave shape {proba.shape}")
-        _demand(bool(np.all(proba >= 0)), "predict_proba must not be negative")
-        _demand(np.allclose(proba.sum(axis=1), 1, atol=1e-5), "rows of predict_proba must add up to 1")
+        demand(proba.shape in ((len(data), k), (len(data), k + 1)), f"predict_proba gave shape {proba.shape}")
+        demand(bool(np.all(proba >= 0)), "predict_proba must not be negative")
+        demand(np.allclose(proba.sum(axis=1), 1, atol=1e-5), "rows of predict_proba must add up to 1")
 
 
 def rows_are_independent(calibrator: Calibrator) -> None:
@@ -169,8 +129,8 @@ def rows_are_independent(calibrator: Calibrator) -> None:
     whole = fitted.predict_confidence(data.logits)
     backwards = fitted.predict_confidence(data.logits[::-1])[::-1]
     alone = np.concatenate([fitted.predict_confidence(data.logits[row : row + 1]) for row in range(50)])
-    _demand(np.allclose(whole, backwards, atol=1e-6), "the order of the rows changes the confidence")
-    _demand(np.allclose(whole[:50], alone, atol=1e-6), "a row alone has another confidence than among others")
+    demand(np.allclose(whole, backwards, atol=1e-6), "the order of the rows changes the confidence")
+    demand(np.allclose(whole[:50], alone, atol=1e-6), "a row alone has another confidence than among others")
 
 
 def a_fit_brings_something(calibrator: Calibrator) -> None:
@@ -181,7 +141,7 @@ def a_fit_brings_something(calibrator: Calibrator) -> None:
         fitted = _fit(calibrator, data)
         before = brier(Uncalibrated().fit(data.logits, data.y).predict_confidence(data.logits), data.correct)
         after = brier(fitted.predict_confidence(data.logits), data.correct)
-        _demand(
+        demand(
             after <= before + 1e-6 or not fitted.converged_,
             f"logits times {scale}: the Brier score went from {before:.4f} to {after:.4f}, and converged_ is True",
         )
@@ -192,7 +152,7 @@ def a_refit_forgets(calibrator: Calibrator) -> None:
     first, second = _sample(), _sample(seed=1)
     twice = _refit(_fit(calibrator, first), second)
     once = _fit(calibrator, second)
-    _demand(
+    demand(
         np.array_equal(twice.predict_confidence(first.logits), once.predict_confidence(first.logits)),
         "two fits on the same data with the same random_state must agree to the bit, whatever was fitted before",
     )
@@ -204,7 +164,7 @@ def nothing_else_changes(calibrator: Calibrator) -> None:
     before = _world(data)
     _fit(calibrator, data).predict_confidence(data.logits)
     for name, state in _world(data).items():
-        _demand(state == before[name], f"fit or predict changed {name}")
+        demand(state == before[name], f"fit or predict changed {name}")
 
 
 def arrays_of_every_kind_agree(calibrator: Calibrator) -> None:
@@ -225,8 +185,8 @@ def arrays_of_every_kind_agree(calibrator: Calibrator) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             confidence = clone(calibrator).fit(logits, y).predict_confidence(logits)
-        _demand(isinstance(confidence, np.ndarray), f"{what} must come out as NumPy")
-        _demand(np.allclose(confidence, expected, atol=1e-4), f"{what} gives another fit than float32 NumPy")
+        demand(isinstance(confidence, np.ndarray), f"{what} must come out as NumPy")
+        demand(np.allclose(confidence, expected, atol=1e-4), f"{what} gives another fit than float32 NumPy")
 
 
 def a_saved_one_is_the_same(calibrator: Calibrator) -> None:
@@ -237,7 +197,7 @@ def a_saved_one_is_the_same(calibrator: Calibrator) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path, rows, scored = (Path(folder) / name for name in ("c.safetensors", "logits.npy", "confidence.npy"))
         fitted.save(path)
-        _demand(np.array_equal(load(path).predict_confidence(data.logits), expected), "load gives other bits than save")
+        demand(np.array_equal(load(path).predict_confidence(data.logits), expected), "load gives other bits than save")
         np.save(rows, data.logits)
         module = type(calibrator).__module__
         if module != "__main__":
@@ -247,7 +207,7 @@ def a_saved_one_is_the_same(calibrator: Calibrator) -> None:
                 "np.save(scored, auxcal.load(path).predict_confidence(np.load(rows)))\n"
             )
             subprocess.run([sys.executable, "-c", script, path, rows, scored], check=True)
-            _demand(np.array_equal(np.load(scored), expected), "a fresh process gives other bits")
+            demand(np.array_equal(np.load(scored), expected), "a fresh process gives other bits")
 
 
 CALIBRATOR_CHECKS: tuple[Callable[[Calibrator], None], ...] = (
@@ -268,62 +228,6 @@ CALIBRATOR_CHECKS: tuple[Callable[[Calibrator], None], ...] = (
 """What every calibrator promises; each is a bug that some library of the field has."""
 
 
-# -------------------------------------------------------------------------------------------------- metrics
-
-
-def order_and_repetition_do_not_matter(metric: Metric) -> None:
-    """Neither the order of the rows nor repeating them all changes the value."""
-    confidence, correct = _scored()
-    value = metric.function(confidence, correct)
-    order = np.random.default_rng(1).permutation(len(confidence))
-    _demand(np.isclose(metric.function(confidence[order], correct[order]), value), "the order of the rows matters")
-    _demand(
-        np.isclose(metric.function(np.tile(confidence, 3), np.tile(correct, 3)), value), "repeating the rows matters"
-    )
-
-
-def precision_does_not_matter(metric: Metric) -> None:
-    """A million rows in float32 give the value that they give in float64."""
-    rng = np.random.default_rng(0)
-    confidence = rng.beta(4, 2, size=1_000_000).astype(np.float32)
-    correct = rng.random(len(confidence)) < confidence**1.5
-    exact = metric.function(confidence.astype(np.float64), correct)
-    _demand(np.isclose(metric.function(confidence, correct), exact, rtol=1e-4), "float32 loses precision")
-
-
-def perfection_is_best(metric: Metric) -> None:
-    """Full confidence where correct and none where wrong is at least as good as anything else."""
-    confidence, correct = _scored()
-    perfect, value = metric.function(correct.astype(float), correct), metric.function(confidence, correct)
-    _demand(perfect >= value if metric.higher_is_better else perfect <= value, "a perfect confidence is not the best")
-
-
-def malformed_confidence_is_refused(metric: Metric) -> None:
-    """NaN, values outside [0, 1], other lengths and no rows are refused."""
-    confidence, correct = _scored()
-    nan = confidence.copy()
-    nan[0] = np.nan
-    for bad, hits in (
-        (nan, correct),
-        (confidence + 1, correct),
-        (confidence, correct[1:]),
-        (confidence[:0], correct[:0]),
-    ):
-        _demand_error(InvalidInputError, partial(metric.function, bad, hits), "bad input was accepted")
-
-
-METRIC_CHECKS: tuple[Callable[[Metric], None], ...] = (
-    order_and_repetition_do_not_matter,
-    precision_does_not_matter,
-    perfection_is_best,
-    malformed_confidence_is_refused,
-)
-"""What every metric promises."""
-
-
-# -------------------------------------------------------------------------------------------------- helpers
-
-
 def _sample(n: int = 400, n_classes: int = 4, seed: int = 0) -> Predictions:
     """Over-confident logits of a classifier that also meets samples of no class."""
     rng = np.random.default_rng(seed)
@@ -331,13 +235,6 @@ def _sample(n: int = 400, n_classes: int = 4, seed: int = 0) -> Predictions:
     y = (truth + rng.gumbel(size=truth.shape)).argmax(axis=1)
     y[rng.random(n) < 0.1] = NO_CLASS
     return Predictions((3 * truth).astype(np.float32), y)
-
-
-def _scored(n: int = 500) -> tuple[Floats, Any]:
-    """Confidences in float32 with ties and saturation, and their correctness."""
-    rng = np.random.default_rng(0)
-    confidence = np.round(np.clip(rng.normal(0.7, 0.3, n), 0, 1), 3).astype(np.float32)
-    return confidence, rng.random(n) < confidence**1.5
 
 
 def _fit(calibrator: Calibrator, data: Predictions) -> Calibrator:
@@ -369,21 +266,6 @@ def _world(data: Predictions) -> dict[str, Any]:
     }
 
 
-def _demand(holds: bool | np.bool_, message: str) -> None:
-    if not holds:
-        raise ConformanceError(message)
-
-
 def _demand_confidence(confidence: Floats, n: int, when: str) -> None:
-    _demand(confidence.shape == (n,), f"{when}: predict_confidence gave shape {confidence.shape}, not ({n},)")
-    _demand(bool(np.all((confidence >= 0) & (confidence <= 1))), f"{when}: a confidence is outside [0, 1] or NaN")
-
-
-def _demand_error(kind: type[Exception], attempt: Callable[[], Any], message: str) -> str:
-    try:
-        attempt()
-    except kind as error:
-        return str(error)
-    except Exception as error:
-        raise ConformanceError(f"{message}: expected {kind.__name__}, got {type(error).__name__}: {error}") from error
-    raise ConformanceError(f"{message}: expected {kind.__name__}, and nothing was raised")
+    demand(confidence.shape == (n,), f"{when}: predict_confidence gave shape {confidence.shape}, not ({n},)")
+    demand(bool(np.all((confidence >= 0) & (confidence <= 1))), f"{when}: a confidence is outside [0, 1] or NaN")

@@ -1,0 +1,71 @@
+"""What every metric promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from auxcal._arrays import Floats
+from auxcal._errors import InvalidInputError
+from auxcal.metrics import Metric
+from auxcal.testing._demands import demand, demand_error
+
+
+def order_and_repetition_do_not_matter(metric: Metric) -> None:
+    """Neither the order of the rows nor repeating them all changes the value."""
+    confidence, correct = _scored()
+    value = metric.function(confidence, correct)
+    order = np.random.default_rng(1).permutation(len(confidence))
+    demand(np.isclose(metric.function(confidence[order], correct[order]), value), "the order of the rows matters")
+    demand(
+        np.isclose(metric.function(np.tile(confidence, 3), np.tile(correct, 3)), value), "repeating the rows matters"
+    )
+
+
+def precision_does_not_matter(metric: Metric) -> None:
+    """A million rows in float32 give the value that they give in float64."""
+    rng = np.random.default_rng(0)
+    confidence = rng.beta(4, 2, size=1_000_000).astype(np.float32)
+    correct = rng.random(len(confidence)) < confidence**1.5
+    exact = metric.function(confidence.astype(np.float64), correct)
+    demand(np.isclose(metric.function(confidence, correct), exact, rtol=1e-4), "float32 loses precision")
+
+
+def perfection_is_best(metric: Metric) -> None:
+    """Full confidence where correct and none where wrong is at least as good as anything else."""
+    confidence, correct = _scored()
+    perfect, value = metric.function(correct.astype(float), correct), metric.function(confidence, correct)
+    demand(perfect >= value if metric.higher_is_better else perfect <= value, "a perfect confidence is not the best")
+
+
+def malformed_confidence_is_refused(metric: Metric) -> None:
+    """NaN, values outside [0, 1], other lengths and no rows are refused."""
+    confidence, correct = _scored()
+    nan = confidence.copy()
+    nan[0] = np.nan
+    for bad, hits in (
+        (nan, correct),
+        (confidence + 1, correct),
+        (confidence, correct[1:]),
+        (confidence[:0], correct[:0]),
+    ):
+        demand_error(InvalidInputError, partial(metric.function, bad, hits), "bad input was accepted")
+
+
+METRIC_CHECKS: tuple[Callable[[Metric], None], ...] = (
+    order_and_repetition_do_not_matter,
+    precision_does_not_matter,
+    perfection_is_best,
+    malformed_confidence_is_refused,
+)
+"""What every metric promises."""
+
+
+def _scored(n: int = 500) -> tuple[Floats, Any]:
+    """Confidences in float32 with ties and saturation, and their correctness."""
+    rng = np.random.default_rng(0)
+    confidence = np.round(np.clip(rng.normal(0.7, 0.3, n), 0, 1), 3).astype(np.float32)
+    return confidence, rng.random(n) < confidence**1.5
