@@ -1,11 +1,13 @@
 """What the true class of a wrong prediction brings, which CCAC does not look at.
 
-    python benchmarks/what_the_class_brings.py
+    python benchmarks/what_the_class_brings.py [CACHE_DIR]
 
 Matrix scaling is fitted twice: on the true classes, and with a random class other than the prediction for every wrong
 row of the fit part, which leaves it what CCAC knows: that the prediction is wrong there.
+The last two cases need the bundles of tiny100-efficientnet in the cache.
 """
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,14 @@ import auxcal
 from auxcal.experiments.bundles import bundle
 from auxcal.experiments.suites import suite
 
-CASES = (("cifar10-resnet20", "D1"), ("cifar10-resnet20", "D2"), ("r8-dan", "D1"), ("ng18-dan", "D1"))
+CASES = (
+    ("cifar10-resnet20", "D1"),
+    ("cifar10-resnet20", "D2"),
+    ("r8-dan", "D1"),
+    ("ng18-dan", "D1"),
+    ("tiny100-efficientnet", "D1"),
+    ("tiny100-efficientnet", "D2"),
+)
 
 
 def forgotten(part: auxcal.Predictions, random_state: int) -> np.ndarray:
@@ -24,11 +33,11 @@ def forgotten(part: auxcal.Predictions, random_state: int) -> np.ndarray:
     return np.where(part.correct, part.y, other)
 
 
-def main(random_state: int = 0) -> None:
+def main(cache_dir: str = "auxcal-cache", random_state: int = 0) -> None:
     """Print AUROC and Brier score of both fits for each case."""
     for name, shift in CASES:
         entry = suite(name)
-        data = bundle(entry, shift, Path("data"), Path("auxcal-cache") / "bundles")
+        data = bundle(entry, shift, Path("data"), Path(cache_dir) / "bundles")
         fit, _, test = data.split(*entry.parts(len(data)), random_state=random_state)
         for label, y in (("true classes", fit.y), ("only that it is wrong", forgotten(fit, random_state))):
             calibrator = auxcal.MatrixScaling().fit(fit.logits, y)
@@ -37,4 +46,4 @@ def main(random_state: int = 0) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

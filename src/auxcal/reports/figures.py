@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from auxcal._files import written_whole
 from auxcal.calibrators import Calibrator
@@ -24,7 +27,8 @@ FIGURE_METHODS = ("uncalibrated", "temperature", "scaling-binning", "dirichlet",
 """The methods that the paper draws; CCAC-S takes the place of CCAC where that is left out."""
 
 _DOTS = 110
-_MOST_CLASSES = 20  # more names do not fit under a heatmap, nor colours into a map
+_MOST_SHOWN = 20  # of the classes of a map; the eye tells no more colours apart
+_MOST_CLASSES = 100  # a picture of more is a picture of nothing
 
 
 @dataclass(frozen=True)
@@ -53,10 +57,11 @@ class Fitted:
 
 @dataclass(frozen=True)
 class FigureKind:
-    """What a figure shows, and how it is drawn."""
+    """What a figure shows, how it is drawn, and of how many classes at most."""
 
     caption: str
     draw: Callable[[Fitted], Figure]
+    most_classes: float = math.inf
 
 
 def _histograms(fitted: Fitted) -> Figure:
@@ -74,12 +79,13 @@ def _reliability(fitted: Fitted) -> Figure:
 def _tsne(fitted: Fitted) -> Figure:
     from auxcal.plots import tsne_panels
 
-    shown = min(fitted.test.n_classes, _MOST_CLASSES)
+    counts = np.bincount(fitted.test.prediction, minlength=fitted.test.n_classes)
+    most_predicted = np.argsort(-counts, kind="stable")[:_MOST_SHOWN]
     return tsne_panels(
         fitted.probas(),  # type: ignore[arg-type]
         fitted.test.logits,
         fitted.test.y,
-        classes=range(shown),
+        classes=sorted(most_predicted.tolist()),
         class_names=fitted.class_names,
     )
 
@@ -100,9 +106,13 @@ FIGURES: dict[str, FigureKind] = {
     "histograms": FigureKind("Confidence of the correct and of the wrong predictions.", _histograms),
     "reliability": FigureKind("Reliability diagrams, with the number of predictions in each bin.", _reliability),
     "tsne": FigureKind(
-        "t-SNE of the probabilities, coloured by the predicted class; the wrong predictions are marked.", _tsne
+        "t-SNE of the probabilities, coloured by the predicted class; the wrong predictions are marked.",
+        _tsne,
+        _MOST_CLASSES,
     ),
-    "heatmaps": FigureKind("Probabilities of 50 correct predictions of one class and of 50 wrong ones.", _heatmaps),
+    "heatmaps": FigureKind(
+        "Probabilities of 50 correct predictions of one class and of 50 wrong ones.", _heatmaps, _MOST_CLASSES
+    ),
 }
 """The figures of a suite, in the order of its page."""
 
@@ -143,6 +153,8 @@ def write_figures(suite: Suite, fitted: Mapping[str, Calibrator], test: Predicti
     shown = Fitted(labelled, test, suite.class_names or None)
     paths = []
     for name, kind in FIGURES.items():
+        if test.n_classes > kind.most_classes:
+            continue
         path = figure_path(out, suite, FIGURE_SHIFT, name)
         path.parent.mkdir(parents=True, exist_ok=True)
         with written_whole(path) as temporary:

@@ -61,7 +61,9 @@ def _build(shift: str, data_dir: Path, report: Report) -> Predictions:
 _SETTING = (
     "The classifier is EfficientNet-Lite0 at 160 pixels; the images are the 10,000 validation images of "
     "Tiny-ImageNet, 200 of the 1000 classes at 64 pixels, enlarged, and not ImageNet's own. 10,000 images "
-    "instead of 30,000, split in the paper's proportion."
+    "instead of 30,000, split in the paper's proportion. Nine in ten of the wrong predictions name one of the 800 "
+    "classes that never occur: a method that learns a bias for each class, as VS does, tells them at a glance, and "
+    "its AUROC says little about other data."
 )
 
 IMAGENET_EFFICIENTNET = Suite(
