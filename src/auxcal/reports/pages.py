@@ -66,6 +66,9 @@ def suite_page(suite: Suite, results: Results, out: Path) -> str:
     if suite.left_out:
         reasons = "; ".join(f"{METHODS[name].label}: {reason}" for name, reason in suite.left_out.items())
         parts.append(f"Left out here: {reasons}.")
+    absent = [METHODS[name].label for name in METHODS if name not in (*suite.left_out, *results.distinct("method"))]
+    if absent:
+        parts.append(f"Not run for this page: {', '.join(absent)}.")
     for shift in results.distinct("shift"):
         parts += _shift_section(suite, shift, results, out)
     return "\n\n".join(parts) + "\n"
