@@ -85,8 +85,7 @@ _SETTING = (
 _AUGMENTED = f"{_SETTING} 15,000 training and 5,000 validation images, half of the paper's 40,000."
 
 _NO_DIRICHLET = (
-    "The page has no row of Dirichlet: its nine fits of 10,100 weights, to rows that they can all but separate, had not "
-    "ended after ten minutes."
+    "Dirichlet's nine fits of 10,100 weights, to rows that they can all but separate, had not ended after ten minutes."
 )
 
 TINY100_EFFICIENTNET = Suite(
