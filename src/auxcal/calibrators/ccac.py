@@ -39,7 +39,7 @@ class CCAC(AuxiliaryClassCalibrator):
         The score on the select part that the search makes least.
     recipe : {"fast", "paper"}
         How the network is trained: "paper" is Adam with the paper's epochs and learning rate in batches of 32, "fast" a
-        schedule that gets there in a fraction of the time.
+        fiftieth of these epochs in larger batches, with a schedule and weight decay.
     random_state : int or None
         The source of the first weights, of the order of the rows, and of the select part where none is given.
 
