@@ -29,5 +29,5 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt pip torch
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --build-constraint constraints.txt \
-		--editable ".[dev,experiments]"
+		--editable ".[dev,docs,experiments]"
 	touch $(READY)

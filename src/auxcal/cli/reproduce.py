@@ -1,9 +1,8 @@
-"""The command line: parse, call, print."""
+"""auxcal reproduce: the paper's tables and figures, made again."""
 
 from __future__ import annotations
 
 import signal
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,28 +14,9 @@ if TYPE_CHECKING:
     from auxcal.experiments.results import Results
     from auxcal.experiments.suites import Suite
 
-# What a command needs is imported inside it, so that --help answers at once.
-
-app = typer.Typer(
-    help="An honest probability that your classifier is right, where it meets data it was not trained on.",
-    invoke_without_command=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-
-USAGE = 2  # the exit code of a command that can't do what it is asked
 INTERRUPTED = 130
 
 
-@app.callback()
-def _auxcal(context: typer.Context) -> None:
-    """An honest probability that your classifier is right, where it meets data it was not trained on."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-
-
-@app.command()
 def reproduce(
     suites: Annotated[list[str] | None, typer.Argument(help="The suites to run; --list shows them.")] = None,
     list_: Annotated[
@@ -74,28 +54,6 @@ def reproduce(
     except KeyboardInterrupt:
         typer.echo("auxcal: stopped. What is finished is kept: the same command goes on from there.", err=True)
         raise typer.Exit(INTERRUPTED) from None
-
-
-def main() -> None:
-    """Run the command line; an error that is raised on purpose is one sentence and exit code 2."""
-    try:
-        sys.exit(app(standalone_mode=False))
-    except Exception as error:
-        sentence = _sentence(error)
-        if sentence is None:
-            raise
-        typer.echo(f"auxcal: {sentence}", err=True)
-        sys.exit(USAGE)
-
-
-def _sentence(error: Exception) -> str | None:
-    """Return what to tell the user of an error: what is wrong with the command, the data or the machine."""
-    from auxcal._errors import AuxcalError
-
-    # Of the errors of the command line only some are public, and their module has moved; all of them have this method.
-    if hasattr(error, "format_message"):
-        return str(error.format_message())
-    return str(error) if isinstance(error, AuxcalError | OSError) else None
 
 
 def _print_suites(console: Console, data: Path, cache: Path) -> None:
@@ -173,7 +131,3 @@ def _write(
             write_figures(entry, calibrators, test, out)
     pages = write_pages(suites, results, out)
     console.print(f"Written: {', '.join(str(page) for page in pages)}", soft_wrap=True, highlight=False)
-
-
-if __name__ == "__main__":
-    main()

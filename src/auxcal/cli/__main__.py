@@ -1,0 +1,5 @@
+"""`python -m auxcal.cli` is `auxcal`."""
+
+from auxcal.cli import main
+
+main()
