@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
-from scipy.optimize import minimize
 
 from auxcal._arrays import Floats, Ints
-from auxcal.calibrators._softmax import log_softmax, softmax
+from auxcal.calibrators._newton import minimise
 
-_MAX_ITERATIONS = 2000
+_MOST_BLOCKS = 200  # classes beyond which one matrix of curvature for each is too much
+_FAINT = 2e-2  # of the largest: what a row must add to a class' matrix of curvature to be counted
 
 
 @dataclass(frozen=True)
@@ -26,106 +26,126 @@ class LinearMap:
 
 @dataclass(frozen=True)
 class Penalty:
-    """ODIR: λ · mean of the squared off-diagonal weights + μ · mean of the squared biases."""
+    """ODIR: λ · mean of the squared off-diagonal weights + μ · mean of the squared biases, of [W, b] when `centred`."""
 
     off_diagonal: float = 0.0
     intercept: float = 0.0
 
-    def __call__(self, weight: Floats, bias: Floats) -> tuple[float, Floats, Floats]:
-        """Return the penalty of `centred(weight, bias)` and its gradients."""
-        k = len(bias)
-        weight, bias = centred(weight, bias)
-        off = weight - np.diag(np.diagonal(weight))
-        scale, bias_scale = self.off_diagonal / (k * (k - 1)), self.intercept / k
-        value = scale * np.vdot(off, off) + bias_scale * np.vdot(bias, bias)
-        return float(value), 2 * scale * off, 2 * bias_scale * bias
+    def __call__(self, theta: Floats) -> tuple[float, Floats]:
+        """Return the penalty of θ = [W, b] and its gradient."""
+        rest = centred(theta)
+        np.fill_diagonal(rest, 0)
+        gradient = self.strength(theta) * rest
+        return float(np.vdot(gradient, rest)) / 2, gradient
+
+    def strength(self, theta: Floats) -> Floats:
+        """Return the curvature of the penalty along an element of each column."""
+        k = len(theta)
+        return np.append(np.full(k, 2 * self.off_diagonal / (k * (k - 1))), 2 * self.intercept / k)
 
 
-def centred(weight: Floats, bias: Floats) -> tuple[Floats, Floats]:
-    """Return the W and b with the least penalty among those that give the same probabilities.
+class NoPenalty:
+    """Nothing is added to the loss."""
+
+    def __call__(self, theta: Floats) -> tuple[float, Floats]:
+        """Return nought and its gradient."""
+        return 0.0, np.zeros_like(theta)
+
+    def strength(self, theta: Floats) -> Floats:
+        """Return noughts."""
+        return np.zeros(theta.shape[1])
+
+
+def centred(theta: Floats) -> Floats:
+    """Return the θ = [W, b] with the least penalty among those that give the same probabilities.
 
     Softmax does not see what is added to a whole column of W, or to all of b. Without this choice the loss is all but
     flat there, and a search crawls.
     """
-    off_mean = (weight.sum(axis=0) - np.diagonal(weight)) / (len(bias) - 1)
-    return weight - off_mean, bias - bias.mean()
+    k = len(theta)
+    means = np.append((theta[:, :k].sum(axis=0) - np.diagonal(theta)) / (k - 1), theta[:, k].mean())
+    return np.asarray(theta - means)
+
+
+@dataclass(frozen=True)
+class Full:
+    """Every score sees all of x: φ_nk = [x_n, 1]."""
+
+    features: Floats
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """Return the squared length of φ_n."""
+        return np.einsum("nj,nj->n", self.features, self.features)
+
+    def take(self, rows: Ints) -> Full:
+        """Return the design of some rows."""
+        return Full(self.features[rows])
+
+    def scores(self, theta: Floats) -> Floats:
+        """Return W x + b for every row."""
+        return self.features @ theta.T
+
+    def adjoint(self, residual: Floats) -> Floats:
+        """Return Σ_n residual_nk φ_n."""
+        return residual.T @ self.features
+
+    def curvature(self, weight: Floats) -> Floats:
+        """Return Σ_n weight_nk φ_n φ_nᵀ; a class' faint rows are left out."""
+        if weight.shape[1] > _MOST_BLOCKS:
+            weight = weight.mean(axis=1, keepdims=True)
+        return np.stack([self._block(column) for column in weight.T])
+
+    def _block(self, weight: Floats) -> Floats:
+        curved = weight * self.sizes
+        rows = np.flatnonzero(curved > _FAINT * curved.max(initial=0.0))
+        part = self.features[rows]
+        return (part * weight[rows, None]).T @ part
+
+
+@dataclass(frozen=True)
+class Diagonal:
+    """Every score sees its own x: φ_nk = [x_nk, 1]."""
+
+    x: Floats
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """Return the mean squared length of φ_nk over the classes."""
+        return np.einsum("nk,nk->n", self.x, self.x) / self.x.shape[1] + 1
+
+    def take(self, rows: Ints) -> Diagonal:
+        """Return the design of some rows."""
+        return Diagonal(self.x[rows])
+
+    def scores(self, theta: Floats) -> Floats:
+        """Return v ∘ x + b for every row."""
+        scores = self.x * theta[:, 0]
+        scores += theta[:, 1]
+        return scores
+
+    def adjoint(self, residual: Floats) -> Floats:
+        """Return Σ_n residual_nk φ_nk."""
+        return np.stack([np.einsum("nk,nk->k", residual, self.x), residual.sum(axis=0)], axis=1)
+
+    def curvature(self, weight: Floats) -> Floats:
+        """Return Σ_n weight_nk φ_nk φ_nkᵀ."""
+        by_x = weight * self.x
+        entries = np.einsum("nk,nk->k", by_x, self.x), by_x.sum(axis=0), weight.sum(axis=0)
+        square, cross, total = (np.broadcast_to(entry, self.x.shape[1]) for entry in entries)
+        return np.stack([square, cross, cross, total], axis=1).reshape(-1, 2, 2)
 
 
 def fit_full(x: Floats, y: Ints, start: LinearMap, penalty: Penalty) -> LinearMap:
-    """Fit a full K × K weight and a bias.
-
-    The search runs over Φ = [W, b] Rᵀ, where RᵀR is about the curvature of one row of [W, b]: logits are so correlated,
-    and weights and biases on such different scales, that in W and b themselves it takes many times the steps.
-    """
+    """Fit a full K × K weight and a bias."""
     k = x.shape[1]
     features = np.column_stack([x, np.ones(len(x))])
-    root = _curvature_root(features, start, penalty)
-    white = solve_triangular(root, features.T, trans="T").T
-
-    def unpack(phi: Floats) -> tuple[Floats, Floats]:
-        theta = solve_triangular(root, phi.reshape(k, k + 1).T).T
-        return theta[:, :k], theta[:, k]
-
-    def objective(phi: Floats) -> tuple[float, Floats]:
-        loss, residual = _cross_entropy(white @ phi.reshape(k, k + 1).T, y)
-        extra, by_weight, by_bias = penalty(*unpack(phi))
-        by_theta = np.column_stack([by_weight, by_bias])
-        return loss + extra, (residual.T @ white + solve_triangular(root, by_theta.T, trans="T").T).ravel()
-
-    found = _minimise(objective, (np.column_stack([start.weight, start.bias]) @ root.T).ravel())
-    return LinearMap(*centred(*unpack(found.x)), float(found.fun), _problem(found))
+    theta, loss, problem = minimise(Full(features), y, np.column_stack([start.weight, start.bias]), penalty)
+    theta = centred(theta)
+    return LinearMap(theta[:, :k], theta[:, k], loss, problem)
 
 
 def fit_diagonal(x: Floats, y: Ints, start: LinearMap) -> LinearMap:
     """Fit a weight for each class and a bias; `weight` is the diagonal."""
-    k = x.shape[1]
-    size = _typical_size(x)
-
-    def objective(theta: Floats) -> tuple[float, Floats]:
-        weight, bias = theta[:k] / size, theta[k:]
-        loss, residual = _cross_entropy(x * weight + bias, y)
-        return loss, np.concatenate([np.einsum("nk,nk->k", residual, x) / size, residual.sum(0)])
-
-    found = _minimise(objective, np.concatenate([start.weight * size, start.bias]))
-    return LinearMap(found.x[:k] / size, found.x[k:], float(found.fun), _problem(found))
-
-
-def _curvature_root(features: Floats, start: LinearMap, penalty: Penalty) -> Floats:
-    """Return the triangular R with RᵀR near the curvature of the loss in one row of [W, b]."""
-    k = len(start.bias)
-    p = softmax(features[:, :k] @ start.weight.T + start.bias)
-    curvature = features.T @ features * (np.mean(p * (1 - p)) / len(features))
-    strengths = np.full(k + 1, 2 * penalty.off_diagonal / (k * (k - 1)))
-    strengths[k] = 2 * penalty.intercept / k
-    floor = 1e-8 * max(float(np.trace(curvature)), np.finfo(np.float64).tiny)  # where x does not span its space
-    return np.asarray(cholesky(curvature + np.diag(strengths + floor)))
-
-
-def _typical_size(x: Floats) -> float:
-    return float(np.sqrt(np.mean(np.square(x)))) or 1.0
-
-
-def _cross_entropy(scores: Floats, y: Ints) -> tuple[float, Floats]:
-    """Return the mean of −log p_y and its gradient by the scores."""
-    rows = np.arange(len(y))
-    log_p = log_softmax(scores)
-    loss = -float(np.mean(log_p[rows, y]))
-    residual = np.exp(log_p, out=log_p)
-    residual[rows, y] -= 1
-    residual /= len(y)
-    return loss, residual
-
-
-def _minimise(objective, start: Floats):  # type: ignore[no-untyped-def]
-    options = {
-        "maxiter": _MAX_ITERATIONS,
-        "maxfun": 2 * _MAX_ITERATIONS,
-        "ftol": 1e-11,
-        "gtol": 1e-6,
-        "maxcor": 20,
-    }
-    return minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
-
-
-def _problem(found) -> str | None:  # type: ignore[no-untyped-def]
-    return None if found.success else f"the fit stopped short of its optimum: {found.message}"
+    theta, loss, problem = minimise(Diagonal(x), y, np.column_stack([start.weight, start.bias]), NoPenalty())
+    return LinearMap(theta[:, 0], theta[:, 1] - theta[:, 1].mean(), loss, problem)

@@ -10,6 +10,7 @@ from auxcal.calibrators._base import DistributionCalibrator, at_prediction
 from auxcal.calibrators._linear import LinearMap, Penalty, fit_full
 from auxcal.calibrators._selection import SelectBy, as_candidates, check_select_by, select_score
 from auxcal.calibrators._softmax import log_softmax, softmax
+from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
 
 
@@ -82,8 +83,9 @@ class Dirichlet(DistributionCalibrator):
 
     def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
         grid, known = self._grid(), data.with_class()
+        temperature, problem = fit_temperature(data)
         k = data.n_classes
-        found = LinearMap(np.eye(k), np.zeros(k), np.nan, "no row has a class (all are NO_CLASS); nothing was fitted.")
+        found = LinearMap(np.eye(k) / temperature, np.zeros(k), np.nan, problem)
         fits = []
         for penalty in grid:
             if known is not None:

@@ -69,7 +69,7 @@ def fit_temperature(data: Predictions) -> tuple[float, str | None]:
         if abs(step - beta) <= 1e-10 * beta:
             break
         beta = step
-    return 1 / beta, _problem(known, beta * spread)
+    return float(1 / beta), _problem(known, beta * spread)
 
 
 def _slope_and_curvature(z: Floats, at_y: Floats, beta: float) -> tuple[float, float]:

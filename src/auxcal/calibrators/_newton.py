@@ -1,0 +1,148 @@
+"""Newton's method for the softmax of scores that are linear in the parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol, Self
+
+import numpy as np
+
+from auxcal._arrays import Floats, Ints
+from auxcal.calibrators._softmax import log_softmax
+
+_MAX_STEPS = 200
+_MAX_INNER_STEPS = 250
+_WORTHWHILE = 1e-3  # nats over all rows; what is left to gain under it is far below the noise of any sample
+_NEGLIGIBLE = 1e-2  # of the mean curvature of a row
+_DAMPING = 1e-5
+_LEAST_DAMPING = 1e-13  # decides only what the data leave open
+
+
+class Design(Protocol):
+    """How the scores depend on θ, which has a row for each class: score of row n and class k = θ_k · φ_nk."""
+
+    @property
+    def sizes(self) -> Floats:
+        """Return the squared length of the φ of each row."""
+
+    def take(self, rows: Ints) -> Self:
+        """Return the design of some rows."""
+
+    def scores(self, theta: Floats) -> Floats:
+        """Return the scores, of shape (n, K)."""
+
+    def adjoint(self, residual: Floats) -> Floats:
+        """Return Σ_n residual_nk φ_nk, of the shape of θ."""
+
+    def curvature(self, weight: Floats) -> Floats:
+        """Return Σ_n weight_nk φ_nk φ_nkᵀ, one matrix for each class, or the mean of all where these are too many."""
+
+
+class Quadratic(Protocol):
+    """A penalty that is a quadratic form: its gradient is linear, so it gives the curvature along any direction too."""
+
+    def __call__(self, theta: Floats) -> tuple[float, Floats]:
+        """Return the penalty and its gradient."""
+
+    def strength(self, theta: Floats) -> Floats:
+        """Return about how strongly each column of θ is curved."""
+
+
+class Point(NamedTuple):
+    """θ with all that a step needs to know of it."""
+
+    theta: Floats
+    loss: float
+    gradient: Floats
+    p: Floats
+
+
+class Step(NamedTuple):
+    """A change of θ, and what it gains by the quadratic model."""
+
+    change: Floats
+    gain: float
+
+
+def minimise(design: Design, y: Ints, theta: Floats, penalty: Quadratic) -> tuple[Floats, float, str | None]:
+    """Return the θ of least mean −log p_y + penalty, the loss there, and what is wrong with it, if anything.
+
+    Every step solves Newton's equation by conjugate gradients, which need the curvature along a direction only, never
+    the matrix of all pairs of parameters. Rows that can be separated have their optimum at infinity, so a step is
+    damped by the mean square of the scores' changes, as much as experience asks for (Levenberg and Marquardt).
+    """
+    point = _evaluate(design, y, theta, penalty)
+    gram = design.curvature(np.full((len(y), 1), 1 / len(y)))
+    damping = _DAMPING
+    for _ in range(_MAX_STEPS):
+        step = _newton_step(design, point, penalty, damping * gram)
+        if step.gain <= _WORTHWHILE / len(y):
+            return point.theta, point.loss, None
+        found = _evaluate(design, y, point.theta + step.change, penalty)
+        kept = (point.loss - found.loss) / step.gain
+        if kept < 0.25:
+            damping *= 8
+        elif kept > 0.75:
+            damping = max(damping / 8, _LEAST_DAMPING)
+        if kept > 0:
+            point = found
+    return point.theta, point.loss, "the fit stopped short of its optimum."
+
+
+def _evaluate(design: Design, y: Ints, theta: Floats, penalty: Quadratic) -> Point:
+    rows = np.arange(len(y))
+    log_p = log_softmax(design.scores(theta))
+    loss = -float(np.mean(log_p[rows, y]))
+    p = np.exp(log_p, out=log_p)
+    p[rows, y] -= 1
+    gradient = design.adjoint(p) / len(y)
+    p[rows, y] += 1
+    extra, by_theta = penalty(theta)
+    return Point(theta, loss + extra, gradient + by_theta, p)
+
+
+def _newton_step(design: Design, point: Point, penalty: Quadratic, damping: Floats) -> Step:
+    n = len(point.p)
+    # A row that the map is sure of has no curvature. Near an optimum that is most of them, so leave them out.
+    curved = (1 - np.einsum("nk,nk->n", point.p, point.p)) * design.sizes
+    rows = np.flatnonzero(curved > _NEGLIGIBLE * curved.mean())
+    p, part = point.p[rows], design.take(rows)
+
+    def curvature_along(direction: Floats) -> Floats:
+        change = part.scores(direction)
+        change *= p
+        change -= p * change.sum(axis=1, keepdims=True)
+        return part.adjoint(change) / n + penalty(direction)[1] + _for_each_class(damping, direction)
+
+    blocks = part.curvature(p * (1 - p)) / n + damping
+    blocks += np.diag(penalty.strength(point.theta) + np.finfo(np.float64).eps * blocks.max())
+    return _conjugate_gradients(curvature_along, -point.gradient, np.linalg.inv(blocks))
+
+
+def _conjugate_gradients(operator: Callable[[Floats], Floats], target: Floats, inverses: Floats) -> Step:
+    """Minimise ½ x · operator(x) − target · x, the more exactly the nearer the optimum is."""
+    x, residual, gain = np.zeros_like(target), target.copy(), 0.0
+    direction = _for_each_class(inverses, residual)
+    size = first = float(np.vdot(residual, direction))
+    for _ in range(_MAX_INNER_STEPS):
+        image = operator(direction)
+        curvature = float(np.vdot(direction, image))
+        if curvature <= 0:  # flat to the last digit: what came so far is as good as any
+            break
+        stride = size / curvature
+        x += stride * direction
+        gain += stride * size / 2
+        residual -= stride * image
+        solution = _for_each_class(inverses, residual)
+        before, size = size, float(np.vdot(residual, solution))
+        if size <= min(0.01, np.sqrt(first)) * first:
+            break
+        direction = solution + size / before * direction
+    return Step(x, gain)
+
+
+def _for_each_class(matrices: Floats, theta: Floats) -> Floats:
+    """Multiply every row of θ by its class' matrix, or by the one that all share."""
+    if len(matrices) == 1:
+        return theta @ matrices[0]
+    return np.matmul(matrices, theta[:, :, None])[:, :, 0]
