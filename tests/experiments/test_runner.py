@@ -11,7 +11,7 @@ import pytest
 import auxcal
 from auxcal import CALIBRATORS, Predictions, evaluate
 from auxcal._errors import InvalidInputError, MissingDataError
-from auxcal.experiments import runner, units
+from auxcal.experiments import code, runner, units
 from auxcal.experiments.methods import METHODS, TRANSFER_SIZES
 from auxcal.experiments.runner import fitted, run
 
@@ -97,7 +97,7 @@ def test_the_key_follows_the_whole_specification(monkeypatch):
         replace(unit, random_state=1),
         replace(unit, sizes=(700, 200, 299)),
         replace(unit, digest="abd"),
-        replace(unit, library="other"),
+        replace(unit, code="other"),
         replace(unit, source=replace(unit, shift="D1")),
     ]
     assert len({unit.key, *(other.key for other in others)}) == 9
@@ -106,14 +106,30 @@ def test_the_key_follows_the_whole_specification(monkeypatch):
     assert unit.key != before
 
 
-def test_comments_do_not_make_results_void_but_code_does(tmp_path, monkeypatch):
-    digests = []
-    monkeypatch.setattr(auxcal, "__file__", str(tmp_path / "__init__.py"))
-    (tmp_path / "metrics").mkdir()
-    for text in ("x = 1", "x = 1  # one\n\n", "x = 2"):
-        (tmp_path / "metrics" / "_proper.py").write_text(text)
-        digests.append(units.library_digest.__wrapped__())
-    assert digests[0] == digests[1] != digests[2]
+def digest_with(monkeypatch, tmp_path, kind, module, text):
+    """Return the digest of a calibrator as if a module of the library had another text."""
+    (tmp_path / "other.py").write_text(text)
+    source = code._source
+    with monkeypatch.context() as patch:
+        patch.setattr(code, "_source", lambda name: tmp_path / "other.py" if name == module else source(name))
+        return code.code_digest.__wrapped__(kind)
+
+
+def test_comments_and_docstrings_do_not_make_results_void_but_code_does(tmp_path, monkeypatch):
+    texts = "x = 1", '"""One."""\nx = 1  # one\n\n', "x = 2"
+    one, commented, two = (
+        digest_with(monkeypatch, tmp_path, auxcal.CCAC, "auxcal.metrics._proper", text) for text in texts
+    )
+    assert one == commented != two
+
+
+@pytest.mark.parametrize("module", ["auxcal.calibrators._newton", "auxcal.calibrators.dirichlet"])
+def test_code_that_a_method_does_not_reach_leaves_its_results_valid(tmp_path, monkeypatch, module):
+    void = {
+        kind: digest_with(monkeypatch, tmp_path, kind, module, "x = 1") != code.code_digest(kind)
+        for kind in (auxcal.CCAC, auxcal.Dirichlet)
+    }
+    assert void == {auxcal.CCAC: False, auxcal.Dirichlet: True}
 
 
 def test_processes_give_the_same_numbers_and_the_progress_is_told(toy_suite, tmp_path):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import functools
 import hashlib
 import json
 import time
@@ -25,8 +23,6 @@ from auxcal.metrics import evaluate
 from auxcal.persistence import load
 from auxcal.predictions import Predictions
 
-_MEASURING = ("_arrays.py", "predictions.py", "calibrators/*.py", "metrics/*.py", "training/*.py")
-
 
 @dataclass(frozen=True)
 class Unit:
@@ -42,8 +38,8 @@ class Unit:
         The rows of the fit, select and test part.
     digest : str
         That of the bundle, by `digest_of`.
-    library : str
-        That of the code that fits and measures, by `library_digest`.
+    code : str
+        That of the code that fits and measures, by `code_digest`.
     source : Unit, optional
         For a method that is carried over: the unit whose calibrator it starts from.
     """
@@ -54,7 +50,7 @@ class Unit:
     random_state: int
     sizes: tuple[int, int, int]
     digest: str
-    library: str
+    code: str
     source: Unit | None = None
 
     def spec(self) -> dict[str, Any]:
@@ -117,18 +113,6 @@ def digest_of(predictions: Predictions) -> str:
         digest.update(f"{array.dtype.str}{array.shape}".encode())
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()[:16]
-
-
-@functools.cache
-def library_digest() -> str:
-    """Return a hash of the code that fits and measures, so that a change of it makes earlier results void.
-
-    Comments and blank lines do not count.
-    """
-    package = Path(auxcal.__file__).parent
-    sources = [path for name in _MEASURING for path in sorted(package.glob(name))]
-    code = [ast.dump(ast.parse(path.read_text(encoding="utf-8"))) for path in sources]
-    return hashlib.sha256("\n".join(code).encode()).hexdigest()[:16]
 
 
 def compute(unit: Unit, data: Predictions, source_data: Predictions | None, cache: UnitCache) -> tuple[Unit, Row]:
