@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint format clean
+.PHONY: demo test lint format docs clean
 
 demo: $(READY)  ## a classifier meets data it was not trained on; every method, in a table
 	$(BIN)/python examples/digits.py
@@ -21,8 +21,11 @@ format: $(READY)
 	$(BIN)/ruff check --fix --quiet .
 	$(BIN)/ruff format --quiet .
 
+docs: $(READY)  ## the documentation, to be read from site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
 
 # torch first, by its exact version, so that nothing pulls a build with gigabytes of other packages.
 $(READY): pyproject.toml constraints.txt

@@ -1,0 +1,37 @@
+"""Numbers of the results in the text: `{{ cifar10-resnet20 OOD ccac ece }}` is the mean over the random states.
+
+With a number of labels at its end, `{{ cifar10-resnet20 OOD ccac ece 300 }}`, it is one of benchmarks/how_many_labels.py.
+"""
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from auxcal.experiments import Results
+
+DOCS = Path(__file__).parent.parent
+
+_NUMBER = re.compile(r"\{\{ ([\w-]+) (\w+) ([\w-]+) (\w+)(?: (\d+))? \}\}")
+_SHARES = ("accuracy", "ece", "ece_floor", "ece_floor_p95")
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Put the numbers in their places."""
+    return _NUMBER.sub(lambda match: number(*match.groups()), markdown)
+
+
+def number(suite: str, shift: str, method: str, metric: str, labels: str | None = None) -> str:
+    """Return a number of the results as the pages of the results write it."""
+    rows = _results(suite if labels is None else None).where(suite=suite, shift=shift, method=method)
+    if labels is not None:
+        rows = rows.where(n_fit=int(labels))
+    if not len(rows):
+        raise KeyError(f"no results for {suite} {shift} {method} {labels or ''}: is the name right?")
+    value = rows.spread(metric).mean
+    return f"{100 * value:.1f} %" if metric in _SHARES else f"{value:.3f}"
+
+
+@cache
+def _results(suite: str | None) -> Results:
+    return Results.read(DOCS / "figures/labels.csv" if suite is None else DOCS / f"results/{suite}.csv")
