@@ -40,7 +40,7 @@ def _record(parameter: Any, context: Any) -> tuple[str, str] | None:
 
 
 def _paragraphs(text: str) -> str:
-    """Return a help text as Markdown; a paragraph after \\b keeps its lines, as in the terminal."""
+    r"""Return a help text as Markdown; a paragraph after \b keeps its lines, as in the terminal."""
     parts = []
     for part in re.split(r"\n\s*\n", inspect.cleandoc(text)):
         if part.startswith("\b"):

@@ -1,6 +1,6 @@
 """Numbers of the results in the text: `{{ cifar10-resnet20 OOD ccac ece }}` is the mean over the random states.
 
-With a number of labels at its end, `{{ cifar10-resnet20 OOD ccac ece 300 }}`, it is one of benchmarks/how_many_labels.py.
+With a number of labels, `{{ cifar10-resnet20 OOD ccac ece 300 }}`, it is one of benchmarks/how_many_labels.py.
 """
 
 import re
