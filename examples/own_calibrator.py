@@ -14,8 +14,9 @@ from auxcal.testing import check_calibrator
 class MarginBinning(Calibrator):
     """The share of correct predictions among those with a margin alike.
 
-    The margin is the largest logit less the second largest. Its quantiles cut the fit part into bins; the confidence
-    of a bin is (hits + 1) / (rows + 2), so that none is ever certain. A row with `NO_CLASS` is a miss.
+    The margin is the largest logit less the second largest. Its quantiles cut the
+    fit part into bins; the confidence of a bin is (hits + 1) / (rows + 2), so that
+    none is ever certain. A row with `NO_CLASS` is a miss.
 
     Parameters
     ----------
@@ -31,32 +32,36 @@ class MarginBinning(Calibrator):
 
     def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
         margins = _margin(data.logits)
-        self.edges_ = np.unique(np.quantile(margins, np.linspace(0, 1, self.n_bins + 1)[1:-1]))
+        shares = np.arange(1, self.n_bins) / self.n_bins
+        self.edges_ = np.unique(np.quantile(margins, shares))
         bins = np.digitize(margins, self.edges_)
         rows = np.bincount(bins, minlength=len(self.edges_) + 1)
-        hits = np.bincount(bins, weights=data.correct, minlength=len(self.edges_) + 1)
-        self.shares_ = (hits + 1) / (rows + 2)
+        hits = np.bincount(bins[data.correct], minlength=len(self.edges_) + 1)
+        self.confidences_ = (hits + 1) / (rows + 2)
         return None
 
     def _confidence(self, logits: np.ndarray) -> np.ndarray:
-        return self.shares_[np.digitize(_margin(logits), self.edges_)].astype(logits.dtype)
+        bins = np.digitize(_margin(logits), self.edges_)
+        return self.confidences_[bins].astype(logits.dtype)
 
 
 def _margin(logits: np.ndarray) -> np.ndarray:
-    second, first = np.partition(logits.astype(np.float64), -2, axis=1)[:, -2:].T
-    return first - second
+    largest = np.partition(logits.astype(np.float64), -2, axis=1)
+    return largest[:, -1] - largest[:, -2]
 
 
 # --8<-- [end:calibrator]
 
 
 # --8<-- [start:check]
-check_calibrator(MarginBinning())  # raises a ConformanceError at the first promise that is broken
+check_calibrator(MarginBinning())  # a ConformanceError at the first broken promise
 # --8<-- [end:check]
 
-# --8<-- [start:use]
 predictions = bundle(suite("cifar10-resnet20"), "OOD", Path("data"), Path("cache"))
+
+# --8<-- [start:use]
 labelled, test = predictions.split(4_000, 8_000, random_state=0)
 calibrator = MarginBinning().fit(labelled.logits, labelled.y)
-print(evaluate(calibrator.predict_confidence(test.logits), test.correct))
+scores = evaluate(calibrator.predict_confidence(test.logits), test.correct)
+print(f"AUROC {scores['auroc']:.3f}, ECE {scores['ece']:.1%}, Brier {scores['brier']:.3f}")
 # --8<-- [end:use]

@@ -32,9 +32,9 @@ turned[strange] = np.maximum(turned[strange], turned[::-1, :, ::-1][strange])
 y[strange] = NO_CLASS  # none of the ten classes is right
 
 # --8<-- [start:collect]
-loader = DataLoader(TensorDataset(torch.from_numpy(turned), torch.from_numpy(y)), batch_size=256)
+samples = TensorDataset(torch.from_numpy(turned), torch.from_numpy(y))
+predictions = collect(module, DataLoader(samples, batch_size=256))
 
-predictions = collect(module, loader)  # runs in evaluation mode, without gradients, on the module's own device
 labelled, test = predictions.split(3_000, len(predictions) - 3_000, random_state=0)
 calibrator = CCAC(random_state=0).fit(labelled.logits, labelled.y)
 # --8<-- [end:collect]
@@ -43,7 +43,7 @@ calibrator = CCAC(random_state=0).fit(labelled.logits, labelled.y)
 with torch.no_grad():
     logits = module(torch.from_numpy(turned[:8]))
 prediction = logits.argmax(dim=1)
-confidence = calibrator.predict_confidence(logits)  # a tensor goes in, a NumPy array comes out
+confidence = calibrator.predict_confidence(logits)  # a NumPy array
 # --8<-- [end:use]
 
 softmax = auxcal.Uncalibrated().fit(labelled.logits, labelled.y).predict_confidence(test.logits)

@@ -17,7 +17,8 @@ everything = bundle(suite("cifar10-resnet20"), "OOD", data_dir=folder, cache_dir
 everything.save(folder / "logits.npz")
 
 # --8<-- [start:fit]
-predictions = Predictions.load(folder / "logits.npz")  # as numpy.savez("logits.npz", logits=logits, y=y) writes it
+# A file as numpy.savez("logits.npz", logits=logits, y=y) writes it.
+predictions = Predictions.load(folder / "logits.npz")
 labelled, test = predictions.split(4_000, 8_000, random_state=0)
 
 calibrator = CCAC(random_state=0).fit(labelled.logits, labelled.y)
@@ -25,17 +26,16 @@ calibrator.save(folder / "ccac.safetensors")
 # --8<-- [end:fit]
 
 # --8<-- [start:use]
-calibrator = auxcal.load(folder / "ccac.safetensors")  # without torch: the machine that scores need not have it
+calibrator = auxcal.load(folder / "ccac.safetensors")  # imports no torch
 confidence = calibrator.predict_confidence(test.logits)
 trusted = confidence >= 0.9
 # --8<-- [end:use]
 
 # --8<-- [start:evaluate]
-before = auxcal.Uncalibrated().fit(labelled.logits, labelled.y).predict_confidence(test.logits)
-for name, values in {"uncalibrated": before, "CCAC": confidence}.items():
-    scores = auxcal.evaluate(values, test.correct)
-    print(f"{name:12} ECE {scores['ece']:.1%} (noise floor {scores['ece_floor_p95']:.1%}), AUROC {scores['auroc']:.3f}")
-print(f"of the {trusted.mean():.0%} with a confidence of 0.9 or more, {test.correct[trusted].mean():.1%} are right")
+scores = auxcal.evaluate(confidence, test.correct)
+print(f"ECE {scores['ece']:.1%}, noise floor {scores['ece_floor_p95']:.1%}")
+print(f"AUROC {scores['auroc']:.3f}, Brier score {scores['brier']:.3f}")
+print(f"{trusted.mean():.0%} are trusted, {test.correct[trusted].mean():.1%} of them right")
 # --8<-- [end:evaluate]
 
 temporary.cleanup()

@@ -22,7 +22,7 @@ labels_new = NAMES[np.repeat(digits[900:], 5)]
 classifier = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
 classifier.fit(x_train, labels_train)
 
-# The calibrator learns from samples that the classifier was not trained on. Its classes are numbers.
+# Samples that the classifier was not trained on; their classes as numbers.
 number = {name: i for i, name in enumerate(classifier.classes_)}
 y = [number.get(label, NO_CLASS) for label in labels_new]
 predictions = Predictions(classifier.predict_log_proba(x_new), y)

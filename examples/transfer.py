@@ -18,7 +18,7 @@ there, here = (bundle(resnet, shift, Path("data"), Path("cache")) for shift in (
 few, test = here.split(520, 8_000, random_state=0)
 
 source = SimplifiedCCAC(random_state=0).fit(labelled.logits, labelled.y)
-carried = source.transfer(few.logits, few.y)  # only the temperature and the last layer move
+carried = source.transfer(few.logits, few.y)  # temperature and last layer move
 # --8<-- [end:transfer]
 
 fresh = SimplifiedCCAC(random_state=0).fit(few.logits, few.y)

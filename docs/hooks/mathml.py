@@ -18,4 +18,6 @@ def on_page_content(content: str, **_: Any) -> str:
 def _converted(match: re.Match[str]) -> str:
     tag, formula = match.groups()
     mathml = convert(html.unescape(formula), display="block" if tag == "div" else "inline")
+    if "\\" in mathml:  # it leaves a command that it does not know as text
+        raise ValueError(f"latex2mathml does not know a command of {formula.strip()!r}: write it in another way.")
     return f'<{tag} class="formula">{mathml}</{tag}>'

@@ -29,7 +29,7 @@ def number(suite: str, shift: str, method: str, metric: str, labels: str | None 
     if not len(rows):
         raise KeyError(f"no results for {suite} {shift} {method} {labels or ''}: is the name right?")
     value = rows.spread(metric).mean
-    return f"{100 * value:.1f} %" if metric in _SHARES else f"{value:.3f}"
+    return f"{100 * value:.1f}&nbsp;%" if metric in _SHARES else f"{value:.3f}"
 
 
 @cache
