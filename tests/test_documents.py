@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from auxcal import CALIBRATORS, METRICS
 from auxcal.experiments import METHODS, Results
 
 ROOT = Path(__file__).parent.parent
@@ -29,3 +30,52 @@ def test_the_table_of_the_readme_is_that_of_the_results(label, cells):
         auroc, ece, brier = (here.spread(metric).mean for metric in ("auroc", "ece", "brier"))
         expected += [f"{auroc:.3f}", f"{ece:.1%}".replace("%", " %"), f"{brier:.3f}"]
     assert cells == expected
+
+
+def table(path, **where):
+    return Results.read(ROOT / "docs" / path).where(**where)
+
+
+def best(results, metric):
+    """Return the method with the best mean of a metric."""
+    sign = -1 if METRICS[metric].higher_is_better else 1
+    return min(results.distinct("method"), key=lambda method: sign * results.where(method=method).spread(metric).mean)
+
+
+SUITES = {path.stem: Results.read(path) for path in sorted((ROOT / "docs/results").glob("*.csv"))}
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_which_method_is_right_about_foreign_classes(suite):
+    here = SUITES[suite].where(shift="OOD")
+    expected = {"vector"} if suite == "imagenet-efficientnet" else {"ccac", "ccac-s"}
+    assert {best(here, "brier"), best(here, "auroc")} <= expected
+
+
+@pytest.mark.parametrize(
+    ("suite", "shift"),
+    [(suite, shift) for suite, rows in SUITES.items() for shift in ("D1", "D2") if shift in rows.distinct("shift")],
+)
+def test_which_method_is_right_where_every_sample_has_a_class(suite, shift):
+    assert best(SUITES[suite].where(shift=shift), "brier") in {"matrix", "vector", "dirichlet"}
+
+
+@pytest.mark.parametrize("suite", [suite for suite, rows in SUITES.items() if "AD" in rows.distinct("shift")])
+def test_which_method_is_right_about_attacks(suite):
+    here = SUITES[suite].where(shift="AD")
+    isotonic, least = (here.where(method=name).spread("brier").mean for name in ("isotonic", best(here, "brier")))
+    assert isotonic < least + 0.002
+
+
+@pytest.mark.parametrize("labels", [100, 300, 1_000, 3_000, 10_000])
+def test_which_method_is_right_about_the_number_of_labels(labels):
+    few = labels < 1_000
+    foreign = table("figures/labels.csv", shift="OOD", n_fit=labels)
+    assert best(foreign, "brier") in ({"isotonic"} if few else {"ccac", "ccac-s", "ccac-t"})
+    known = table("figures/labels.csv", shift="D1", n_fit=labels)
+    assert best(known, "brier") == ("temperature" if few else "matrix")
+
+
+@pytest.mark.parametrize("kind", CALIBRATORS.values(), ids=lambda kind: kind.__name__)
+def test_which_method_lists_every_method(kind):
+    assert f"[`{kind.__name__}`][auxcal.{kind.__name__}]" in (ROOT / "docs/which-method.md").read_text()
