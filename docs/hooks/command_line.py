@@ -27,8 +27,8 @@ def _section(name: str, command: Any) -> Iterator[str]:
     context = command.make_context(name, [], resilient_parsing=True)
     context.info_name = f"auxcal {name}"
     yield f"## {name} {{ #{name} }}"
-    yield _paragraphs(command.help or "")
     yield f"```\n{' '.join(command.get_usage(context).removeprefix('Usage:').split())}\n```"
+    yield _paragraphs(command.help or "")
     records = [record for record in (_record(each, context) for each in command.get_params(context)) if record]
     yield "\n\n".join(f"`{term}`\n:   {text}" for term, text in records)
 
