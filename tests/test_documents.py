@@ -1,9 +1,12 @@
-"""The numbers in the documents are those of the results that the repository makes."""
+"""The numbers in the documents are those of the results that the repository makes, and their code runs."""
 
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import auxcal
 from auxcal import CALIBRATORS, METRICS
 from auxcal.experiments import METHODS, Results
 
@@ -79,3 +82,30 @@ def test_which_method_is_right_about_the_number_of_labels(labels):
 @pytest.mark.parametrize("kind", CALIBRATORS.values(), ids=lambda kind: kind.__name__)
 def test_which_method_lists_every_method(kind):
     assert f"[`{kind.__name__}`][auxcal.{kind.__name__}]" in (ROOT / "docs/which-method.md").read_text()
+
+
+DOCUMENTS = [
+    ROOT / "README.md",
+    *(path for path in sorted((ROOT / "docs").rglob("*.md")) if "results" not in path.parts),
+]
+
+
+def python_of(path):
+    """Return the Python of a document, but for what it includes from the examples, which are tested by themselves."""
+    blocks = re.findall(r"^```python\n(.*?)^```", path.read_text(), re.DOTALL | re.MULTILINE)
+    return "\n".join(block for block in blocks if "--8<--" not in block)
+
+
+@pytest.mark.usefixtures("quick_training")
+@pytest.mark.parametrize("path", [path for path in DOCUMENTS if python_of(path)], ids=lambda path: path.stem)
+def test_the_python_of_a_document_runs(path, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=300)
+    logits = 2 * np.eye(3)[y] + rng.normal(size=(300, 3))
+    given = dict.fromkeys(("logits", "new_logits", "logits_there", "few_logits"), logits)
+    given |= dict.fromkeys(("y", "y_there", "few_y"), y)
+    given |= {"class_names": ["cat", "dog", "bird"], "labels": ["dog", "bus"], "MyCalibrator": auxcal.PlattScaling}
+    correct = logits.argmax(axis=1) == y
+    given |= {"auxcal": auxcal, "np": np, "confidence": np.full(300, 0.7), "correct": correct}
+    exec(compile(python_of(path), path.name, "exec"), given)
