@@ -82,7 +82,7 @@ def _calibrated(before: Entry, best: Entry, methods: int) -> str:
     already = "That is calibrated already, within the noise: nothing needs doing."
     if best is before:
         return already
-    return f"{already} {best.label} only lowers the Brier score, {_change('brier', before, best)}."
+    return f"{already} {_capital(best.full_name)} only lowers the Brier score, {_change('brier', before, best)}."
 
 
 def _unhelped(before: Entry, best: Entry, methods: int) -> str:
@@ -92,16 +92,22 @@ def _unhelped(before: Entry, best: Entry, methods: int) -> str:
 
 
 def _solved(before: Entry, best: Entry, methods: int) -> str:
-    return f"With {best.label} the two agree within the noise."
+    return f"With {best.full_name} the two agree within the noise."
 
 
 def _better(before: Entry, best: Entry, methods: int) -> str:
     floor = write_score("ece_floor_p95", best.scores["ece_floor_p95"])
     if best.scores["ece"] < before.scores["ece"]:
         change = _change("ece", before, best)
-        return f"With {best.label} the ECE falls {change}, still more than the {floor} that is noise."
+        return f"With {best.full_name} the ECE falls {change}, still more than the {floor} that is noise."
     change, ece = _change("brier", before, best), write_score("ece", best.scores["ece"])
-    return f"With {best.label} the Brier score falls {change}, but its ECE of {ece} is more than the {floor} of noise."
+    return (
+        f"With {best.full_name} the Brier score falls {change}, but its ECE of {ece} is more than the {floor} of noise."
+    )
+
+
+def _capital(name: str) -> str:
+    return name[0].upper() + name[1:]
 
 
 def _change(metric: str, before: Entry, best: Entry) -> str:

@@ -68,8 +68,10 @@ def compare(
     >>> y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
     >>> too_sure = auxcal.Predictions(3 * logits, y)
     >>> comparison = auxcal.compare(too_sure, methods=["temperature", "platt"], bootstrap=0)
-    >>> print(comparison.answer)
-    Your classifier says 82 % and is right 59 % of the time. With TS the two agree within the noise.
+    >>> print(comparison.answer.found)
+    Your classifier says 82 % and is right 59 % of the time.
+    >>> print(comparison.answer.then)
+    With temperature scaling (TS) the two agree within the noise.
     >>> [entry.label for entry in comparison.ranked]
     ['TS', 'Platt', 'MP']
     """

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
+from inspect import getdoc
 from typing import Any
 
 from auxcal._arrays import Floats, Ints
-from auxcal.calibrators import Calibrator
+from auxcal.calibrators import CALIBRATORS, Calibrator
 from auxcal.comparison._answer import Answer, answer
 from auxcal.comparison._notebook import to_html
 from auxcal.comparison._text import to_text
@@ -50,6 +52,14 @@ class Entry:
     confidence: Floats | None = None
     scores: dict[str, float] = field(default_factory=dict)
     problem: str | None = None
+
+    @property
+    def full_name(self) -> str:
+        """What the first line of its documentation calls a method of the library; its label for one of your own."""
+        if self.method not in CALIBRATORS:
+            return self.label
+        name = re.split("[:,]", getdoc(CALIBRATORS[self.method]) or self.label)[0]
+        return name[0].lower() + name[1:] if "(" in name else name  # one with an abbreviation is no proper name
 
     @property
     def failed(self) -> bool:
