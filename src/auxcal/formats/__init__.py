@@ -1,0 +1,6 @@
+"""Files of logits and of scores: one file for each format, and FORMATS, the one list of them by ending."""
+
+from auxcal.formats._predictions import read_predictions
+from auxcal.formats._sources import FORMATS
+
+__all__ = ["FORMATS", "read_predictions"]
