@@ -160,7 +160,8 @@ SPREADSHEETS = {
     "european with points": "logit_0;logit_1;logit_2;y\n2.5;0.25;-1;0\n0.5;1.5;3;2\n-0.125;4;0;-1\n1;0.5;0.25;1\n",
     "tabs": "logit_0\tlogit_1\tlogit_2\ty\n2.5\t0.25\t-1\t0\n0.5\t1.5\t3\t2\n-0.125\t4\t0\t-1\n1\t0.5\t0.25\t1\n",
     "quoted": '"logit_0","logit_1","logit_2","y"\n"2.5","0.25","-1","0"\n0.5,1.5,3,2\n-0.125,4,0,"-1"\n1,0.5,0.25,1\n',
-    "blank lines": "\n\nlogit_0,logit_1,logit_2,y\n2.5,0.25,-1,0\n\n0.5,1.5,3,2\n-0.125,4,0,-1\n1,0.5,0.25,1\n\n,,,\n,,,\n",
+    "blank lines": "\n\nlogit_0,logit_1,logit_2,y\n2.5,0.25,-1,0\n\n0.5,1.5,3,2\n-0.125,4,0,-1\n1,0.5,0.25,1\n\n,,,\n"
+    ",,,\n",
     "float labels": "logit_0,logit_1,logit_2,y\n2.5,0.25,-1,0.0\n0.5,1.5,3,2.0\n-0.125,4,0,-1.0\n1,0.5,0.25,1.0\n",
     "no end of line": "logit_0,logit_1,logit_2,y\n2.5,0.25,-1,0\n0.5,1.5,3,2\n-0.125,4,0,-1\n1,0.5,0.25,1",
     "exponents": "logit_0,logit_1,logit_2,y\n2.5e0,25e-2,-1,0\n.5,1.5,3,2\n-0.125,4,0,-1\n1,0.5,2.5E-1,1\n",
@@ -209,7 +210,7 @@ class TestProbabilities:
             read_predictions(self.write(tmp_path, self.PROBA))
 
     def test_logits_are_no_probabilities(self, tmp_path):
-        with pytest.raises(InvalidInputError, match="got logits. Leave out probabilities=True"):
+        with pytest.raises(InvalidInputError, match=r"got logits\. Leave out probabilities=True"):
             read_predictions(*write_parquet(tmp_path), probabilities=True)
 
     @pytest.mark.parametrize("row", [[0.5, 0.6, 0.0], [1.5, -0.5, 0.0], [0.3, 0.3, 0.3]])
@@ -227,7 +228,7 @@ class TestProbabilities:
     [
         ("", "the file is empty"),
         ("\n\n", "the file is empty"),
-        ("logit_0,logit_1,y\n", "at least one row"),
+        ("logit_0,logit_1,y\n", "there are no rows"),
         ("logit_0,logit_2,y\n1,2,0\n", "logit_1 is not"),
         ("logit_1,logit_2,y\n1,2,0\n", "logit_0 is not"),
         ("logit_0,logit_1,logit_01,y\n1,2,3,0\n", "'logit_1' and 'logit_01' are the same column"),
@@ -263,7 +264,7 @@ def test_text_in_utf_16_is_refused_with_the_way_out(tmp_path):
 def test_one_file_or_a_pair(tmp_path):
     with pytest.raises(InvalidInputError, match="name a file"):
         read_predictions()
-    with pytest.raises(InvalidInputError, match="expected one file, or two .npy files"):
+    with pytest.raises(InvalidInputError, match=r"expected one file, or two \.npy files"):
         read_predictions(*write_npz(tmp_path), *write_csv(tmp_path))
     with pytest.raises(InvalidInputError, match=r"got \(4, 3\) and \(4, 3\)"):
         read_predictions(write_npy(tmp_path)[0], tmp_path / "logits.npy")

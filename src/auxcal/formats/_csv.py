@@ -23,7 +23,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from auxcal._errors import FileFormatError, InvalidInputError
+from auxcal._errors import FileFormatError
+from auxcal.formats._arrow import record_batch
 from auxcal.formats._format import BATCH_BYTES, Batch, Columns, Source
 
 _SAMPLE_BYTES = 2**20
@@ -120,17 +121,14 @@ def _without_blank_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _write(file: Any, batches: Iterator[Columns]) -> None:
-    first = pa.RecordBatch.from_pydict(dict(next(batches)))
-    nested = [field.name for field in first.schema if pa.types.is_nested(field.type)]
-    if nested:
-        raise InvalidInputError(f"CSV can't hold the lists of {', '.join(map(repr, nested))}. Write .parquet.")
+    first = record_batch(next(batches), flat=True)
     header = io.StringIO()
     csv.writer(header, lineterminator="\n").writerow(first.schema.names)
     file.write(header.getvalue().encode())
     with arrow_csv.CSVWriter(file, first.schema, write_options=arrow_csv.WriteOptions(include_header=False)) as writer:
         writer.write_batch(first)
         for columns in batches:
-            writer.write_batch(pa.RecordBatch.from_pydict(dict(columns), schema=first.schema))
+            writer.write_batch(record_batch(columns, first.schema, flat=True))
 
 
 class _Rejoined(io.RawIOBase):

@@ -8,6 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
+import pyarrow as pa
+
+from auxcal._errors import InvalidInputError
+
 Columns: TypeAlias = Mapping[str, Any]
 """NumPy or pyarrow arrays of one length by name; one of them can be a matrix with a row for each sample."""
 
@@ -49,6 +54,13 @@ class Source:
     batches: Callable[[Sequence[str], Sequence[str]], Iterator[Batch]]
     passable: tuple[str, ...]
 
+    def read(self, numbers: Sequence[str], others: Sequence[str]) -> Columns:
+        """Return all rows at once."""
+        batches = [batch.columns for batch in self.batches(numbers, others)]
+        if not batches:
+            raise InvalidInputError("there are no rows. Check where the file comes from.")
+        return {name: _joined([columns[name] for columns in batches]) for name in (*numbers, *others)}
+
 
 @dataclass(frozen=True)
 class Format:
@@ -67,6 +79,12 @@ class Format:
     open: Callable[..., AbstractContextManager[Source]]
     write: Callable[[Path, Iterator[Columns]], None] | None = None
     most_files: int = 1
+
+
+def _joined(parts: list[Any]) -> Any:
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else pa.concat_arrays(parts)
 
 
 def rows_of_batch(row_bytes: float) -> int:

@@ -26,7 +26,7 @@ def find_logits(names: Sequence[str], columns: str | Sequence[str] | None, *, pr
     """Return the columns of the classes in order, or the name of the one matrix that holds them all."""
     if columns is not None and not isinstance(columns, str):
         for name in columns:
-            check_column(names, name)
+            check_column(names, name, "Give the columns of the classes in order.")
         return tuple(columns)
     if columns is not None:
         matrix, prefix = columns, columns
@@ -46,17 +46,29 @@ def find_logits(names: Sequence[str], columns: str | Sequence[str] | None, *, pr
     return tuple(numbered[place] for place in sorted(numbered))
 
 
-def check_column(names: Sequence[str], name: str) -> None:
+def check_column(names: Sequence[str], name: str, advice: str) -> None:
     """Refuse the name of a column that is not there."""
     if name not in names:
-        raise InvalidInputError(f"there is no column {name!r}; {_have(names)}.")
+        raise InvalidInputError(f"there is no column {name!r}; {_have(names)}. {advice}")
 
 
 def logits_of(columns: Columns, names: Sequence[str], *, probabilities: bool) -> Floats:
     """Return the columns of the classes as one checked matrix; probabilities become their logarithms."""
-    parts = [_as_numbers(columns[name], name) for name in names]
+    parts = [as_numbers(columns[name], name) for name in names]
     matrix = parts[0] if parts[0].ndim == 2 else np.column_stack(parts)
     return _log(matrix) if probabilities else as_logits(matrix)
+
+
+def as_numbers(column: Any, name: str) -> NDArray[Any]:
+    """Return a column as a vector, or a column of lists as a matrix."""
+    if isinstance(column, np.ndarray):
+        return column
+    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type) or pa.types.is_fixed_size_list(column.type):
+        lengths = pc.unique(pc.list_value_length(column))
+        if len(lengths) != 1 or column.null_count:
+            raise InvalidInputError(f"the lists of {name!r} must have one length, a number for each class.")
+        return np.asarray(column.flatten().to_numpy(zero_copy_only=False)).reshape(len(column), lengths[0].as_py())
+    return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
 def as_classes(column: Any, name: str, class_names: Sequence[str] | None = None) -> Ints:
@@ -100,17 +112,6 @@ def _not_found(names: Sequence[str], matrix: str, prefix: str, columns: str | No
 def _have(names: Sequence[str]) -> str:
     more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
     return f"there is {', '.join(map(repr, names[:_MOST_SHOWN])) or 'nothing'}{more}"
-
-
-def _as_numbers(column: Any, name: str) -> NDArray[Any]:
-    if isinstance(column, np.ndarray):
-        return column
-    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type) or pa.types.is_fixed_size_list(column.type):
-        lengths = pc.unique(pc.list_value_length(column))
-        if len(lengths) != 1 or column.null_count:
-            raise InvalidInputError(f"the lists of {name!r} must have one length, a number for each class.")
-        return np.asarray(column.flatten().to_numpy(zero_copy_only=False)).reshape(len(column), lengths[0].as_py())
-    return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
 def _log(proba: NDArray[Any]) -> Floats:

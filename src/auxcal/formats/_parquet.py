@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
+from auxcal.formats._arrow import record_batch
 from auxcal.formats._format import Batch, Columns, Source, rows_of_batch
 
 _BUFFER = 2**16  # of each column: without one, a row group, which can be the whole file, is read in one piece
@@ -33,11 +33,11 @@ def open_parquet(path: Path) -> Iterator[Source]:
 
 def write_parquet(path: Path, batches: Iterator[Columns]) -> None:
     """Write batches as they come; the first one fixes the types."""
-    first = pa.RecordBatch.from_pydict(dict(next(batches)))
+    first = record_batch(next(batches))
     with pq.ParquetWriter(path, first.schema) as file:
         file.write_batch(first)
         for columns in batches:
-            file.write_batch(pa.RecordBatch.from_pydict(dict(columns), schema=first.schema))
+            file.write_batch(record_batch(columns, first.schema))
 
 
 def _row_bytes(metadata: pq.FileMetaData) -> float:

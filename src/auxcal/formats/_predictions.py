@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
-import pyarrow as pa
 
 from auxcal.formats._layout import as_classes, check_column, find_logits, logits_of
 from auxcal.formats._sources import open_source
@@ -56,16 +52,9 @@ def read_predictions(
     """
     with open_source(*paths) as source:
         names = find_logits(source.names, columns, probabilities=probabilities)
-        check_column(source.names, label)
-        batches = [batch.columns for batch in source.batches(names, (label,))]
-        whole = {name: _joined([batch[name] for batch in batches]) for name in (*names, label)}
+        check_column(source.names, label, "Name the column of the true classes with label (--label).")
+        rows = source.read(names, (label,))
         class_names = None if columns is None or isinstance(columns, str) else names
         return Predictions(
-            logits_of(whole, names, probabilities=probabilities), as_classes(whole[label], label, class_names)
+            logits_of(rows, names, probabilities=probabilities), as_classes(rows[label], label, class_names)
         )
-
-
-def _joined(parts: list[Any]) -> Any:
-    if not parts:
-        return np.empty(0)
-    return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else pa.concat_arrays(parts)
