@@ -11,7 +11,8 @@ from auxcal._arrays import Bools, Floats, as_confidence, as_correct, as_rng
 from auxcal._errors import InvalidInputError, UndefinedMetricWarning
 from auxcal.metrics._calibration_error import ece, ece_mass, ece_noise_floor, mce
 from auxcal.metrics._proper import brier, nll
-from auxcal.metrics._ranking import aupr, aurc, auroc, excess_aurc, fpr_at_tpr, is_share, precision_at_recall
+from auxcal.metrics._ranking import aupr, auroc, fpr_at_tpr, is_share, precision_at_recall
+from auxcal.metrics._risk_coverage import aurc, excess_aurc
 
 
 @dataclass(frozen=True)

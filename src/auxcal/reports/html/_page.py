@@ -37,7 +37,8 @@ def save_report(
     path: str | os.PathLike[str],
     *,
     title: str = "How honest is the confidence?",
-    saved: Sequence[str | None] | None = None,
+    saved: Sequence[str] | None = None,
+    about: Sequence[str] | None = None,
 ) -> None:
     """Write comparisons as one self-contained HTML page, which needs no network and can't reach one.
 
@@ -49,8 +50,10 @@ def save_report(
         The page; it is written whole or not at all.
     title : str
         What the page is called.
-    saved : sequence of str or None, optional
+    saved : sequence of str, optional
         For each comparison the file that its best calibrator was saved to, so that the page can say how to use it.
+    about : sequence of str, optional
+        For each comparison a sentence on what the data are.
 
     Examples
     --------
@@ -70,20 +73,21 @@ def save_report(
     path = as_path(path)
     if not comparisons:
         raise InvalidInputError("a report needs at least one comparison; got none. Make one with auxcal.compare.")
-    page = _render(comparisons, title, saved or [None] * len(comparisons))
+    nothing = [""] * len(comparisons)
+    page = _render(list(zip(comparisons, saved or nothing, about or nothing, strict=True)), title)
     with written_whole(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
 
 
-def _render(comparisons: Sequence[Comparison], title: str, saved: Sequence[str | None]) -> str:
-    data = {"levels": LEVELS, "colours": CLASSES, "sets": [payload(comparison) for comparison in comparisons]}
+def _render(sets: Sequence[tuple[Comparison, str, str]], title: str) -> str:
+    data = {"levels": LEVELS, "colours": CLASSES, "sets": [payload(comparison) for comparison, *_ in sets]}
     scripts = [*(_read("vendor", name) for name in VENDOR), _program()]
     return (
         _environment()
         .get_template("report.html")
         .render(
             title=title,
-            sets=list(zip(comparisons, saved, strict=True)),
+            sets=sets,
             metrics={name: (METRICS[name].label, MEANINGS[name]) for name in SHOWN},
             higher_is_better={name: METRICS[name].higher_is_better for name in SHOWN},
             colours={"ink": INK, "muted": MUTED, "faint": FAINT, "correct": CORRECT, "wrong": WRONG},
