@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 _BOX = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.5;max-width:60em;overflow-x:auto"
+_TABLE = "border-collapse:collapse;color:inherit;font:inherit;margin:.6em 0 0"
 _FADED = "opacity:.7"
 _RULE = "border:0;border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent)"
 _CELL = f"padding:.25em .9em .25em 0;background:none;font-variant-numeric:tabular-nums;{_RULE}"
@@ -35,7 +36,7 @@ def grid(rows: Iterable[Sequence[str]], head: Sequence[str] = (), bold: int | No
     """Return a table whose first column is text and whose others are numbers; row `bold` is set in bold."""
     body = "".join(_row(row, "td", 700 if index == bold else 400) for index, row in enumerate(rows))
     top = f"<thead>{_row(head, 'th', 600)}</thead>" if head else ""
-    return f'<table style="border-collapse:collapse;color:inherit;font:inherit;margin:.6em 0 0">{top}<tbody>{body}</tbody></table>'
+    return f'<table style="{_TABLE}">{top}<tbody>{body}</tbody></table>'
 
 
 def _row(values: Sequence[str], tag: str, weight: int) -> str:

@@ -1,4 +1,4 @@
-"""How numbers get into a page: arrays as base64 of little-endian integers, the rest as JSON that no script tag can end."""
+"""How numbers get into a page: arrays as base64, the rest as JSON that can't end its script element."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def rounded(values: ArrayLike, digits: int = 4) -> list[float | None]:
 
 
 def to_json(value: Any) -> str:
-    """Return JSON that is safe inside a script element, whatever the strings in it say.
+    r"""Return JSON that is safe inside a script element, whatever the strings in it say.
 
     Examples
     --------
     >>> from auxcal.reports.html._encoding import to_json
     >>> to_json(["</script>"])
-    '["\\\\u003c/script\\\\u003e"]'
+    '["\\u003c/script\\u003e"]'
     """
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

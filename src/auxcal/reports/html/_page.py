@@ -91,10 +91,10 @@ def _render(sets: Sequence[tuple[Comparison, str, str]], title: str) -> str:
             metrics={name: (METRICS[name].label, MEANINGS[name]) for name in SHOWN},
             higher_is_better={name: METRICS[name].higher_is_better for name in SHOWN},
             colours={"ink": INK, "muted": MUTED, "faint": FAINT, "correct": CORRECT, "wrong": WRONG},
-            style=Markup(_read("static", "report.css")),  # noqa: S704 - a file of the package
-            scripts=[Markup(script) for script in scripts],  # noqa: S704 - files of the package
+            style=Markup(_read("static", "report.css")),
+            scripts=[Markup(script) for script in scripts],
             hashes=[_csp_hash(script) for script in scripts],
-            data=Markup(to_json(data)),  # noqa: S704 - to_json escapes
+            data=Markup(to_json(data)),
             version=auxcal.__version__,
         )
     )
@@ -143,4 +143,4 @@ def _numbers(text: str) -> Markup:
     marked = re.sub(
         r"((?:over |under )?\d+(?:\.\d+)?) %", r'<strong class="whole">\1&nbsp;%</strong>', str(escape(text))
     )
-    return Markup(re.sub(r"(\w+-\w+)", r'<span class="whole">\1</span>', marked))  # noqa: S704 - escaped above
+    return Markup(re.sub(r"(\w+-\w+)", r'<span class="whole">\1</span>', marked))

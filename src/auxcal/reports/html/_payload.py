@@ -23,7 +23,7 @@ CURVE_POINTS = 200
 MOST_HEATMAP_CLASSES = 100  # a picture of more is a picture of nothing
 MOST_MAPPED_CLASSES = 20  # the eye tells no more colours apart
 MOST_MAPPED = 600  # samples of a map; the time to place them grows faster than their number
-MAPPED_PER_CLASS = 30
+MAPPED_PER_CLASS = 25
 ALWAYS_MAPPED = "ccac"
 
 

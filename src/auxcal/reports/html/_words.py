@@ -7,9 +7,9 @@ MEANINGS = {
     "mistakes are caught. Higher is better.",
     "p90": "When 90 % of the mistakes are caught, the share of the flagged predictions that are mistakes. "
     "Higher is better.",
-    "ece": "Honesty: how far confidence and accuracy are apart, on average over bins. Lower is better. Chance alone gives "
-    "the number in brackets in one case of twenty: an ECE up to it can't be told from perfect calibration.",
-    "brier": "Both in one: the mean squared distance between confidence and being right. Lower is better. The best method "
-    "is the one with the least.",
+    "ece": "Honesty: how far confidence and accuracy are apart, on average over bins. Lower is better. Perfect "
+    "calibration shows the noise beside it, or more, in one case of twenty: an ECE up to it can't be told from perfect.",
+    "brier": "Both in one: the mean squared distance between confidence and being right. Lower is better. The best "
+    "method is the one with the least.",
 }
 """A sentence or two for every metric of the table."""
