@@ -6,10 +6,12 @@ import sys
 
 import typer
 
+from auxcal.cli.compare import compare
+from auxcal.cli.demo import demo
 from auxcal.cli.reproduce import reproduce
 
 # What a command needs is imported inside it, so that --help answers at once.
-COMMANDS = (reproduce,)
+COMMANDS = (demo, compare, reproduce)
 """The one list of commands, in the order in which --help shows them."""
 
 USAGE = 2  # the exit code of a command that can't do what it is asked
