@@ -16,7 +16,7 @@ from auxcal._errors import InvalidInputError
 Columns: TypeAlias = Mapping[str, Any]
 """NumPy or pyarrow arrays of one length by name; one of them can be a matrix with a row for each sample."""
 
-BATCH_BYTES = 2**24
+BATCH_BYTES = 2**22
 """About how large a batch is, so that memory does not grow with the file."""
 
 
