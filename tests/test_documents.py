@@ -5,9 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer.main
 
 import auxcal
 from auxcal import CALIBRATORS, METRICS
+from auxcal.cli import app
 from auxcal.experiments import METHODS, Results
 
 ROOT = Path(__file__).parent.parent
@@ -90,10 +92,15 @@ DOCUMENTS = [
 ]
 
 
+def blocks(path, language):
+    """Return the blocks of code of a language in a document."""
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", path.read_text(), re.DOTALL | re.MULTILINE)
+    return [code for name, code in found if name == language]
+
+
 def python_of(path):
     """Return the Python of a document, but for what it includes from the examples, which are tested by themselves."""
-    blocks = re.findall(r"^```python\n(.*?)^```", path.read_text(), re.DOTALL | re.MULTILINE)
-    return "\n".join(block for block in blocks if "--8<--" not in block)
+    return "\n".join(block for block in blocks(path, "python") if "--8<--" not in block)
 
 
 @pytest.mark.usefixtures("quick_training")
@@ -109,3 +116,18 @@ def test_the_python_of_a_document_runs(path, monkeypatch, tmp_path):
     correct = logits.argmax(axis=1) == y
     given |= {"auxcal": auxcal, "np": np, "confidence": np.full(300, 0.7), "correct": correct}
     exec(compile(python_of(path), path.name, "exec"), given)
+
+
+def command_lines():
+    for path in DOCUMENTS:
+        for block in blocks(path, ""):
+            for line in re.findall(r"^auxcal .*$", block, re.MULTILINE):
+                yield pytest.param(line.partition(" #")[0], id=f"{path.stem}: {line.partition(' #')[0].strip()}")
+
+
+@pytest.mark.parametrize("line", list(command_lines()))
+def test_the_commands_of_the_documents_exist(line):
+    _, name, *arguments = line.split()
+    command = typer.main.get_command(app).commands[name]
+    options = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    assert {argument for argument in arguments if re.match("--?[a-z]", argument)} <= options

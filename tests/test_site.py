@@ -21,8 +21,10 @@ ROOT = Path(__file__).parent.parent
 PUBLIC_MODULES = [
     "auxcal",
     "auxcal.calibrators",
+    "auxcal.comparison",
     "auxcal.experiments",
     "auxcal.experiments.suites",
+    "auxcal.formats",
     "auxcal.metrics",
     "auxcal.plots",
     "auxcal.reports",

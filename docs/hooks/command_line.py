@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Iterator
+from textwrap import dedent
 from typing import Any
 
 import typer.main
@@ -40,11 +41,12 @@ def _record(parameter: Any, context: Any) -> tuple[str, str] | None:
 
 
 def _paragraphs(text: str) -> str:
-    r"""Return a help text as Markdown; a paragraph after \b keeps its lines, as in the terminal."""
+    r"""Return a help text as Markdown; what follows a \b are examples, whose lines stay as they are."""
     parts = []
     for part in re.split(r"\n\s*\n", inspect.cleandoc(text)):
         if part.startswith("\b"):
-            parts.append("```\n" + inspect.cleandoc(part.removeprefix("\b").strip("\n")) + "\n```")
+            examples = part.removeprefix("\b").removeprefix("\nExamples:").strip("\n")
+            parts.append(f"```\n{dedent(examples)}\n```")
         else:
             parts.append(part)
     return "\n\n".join(parts)
