@@ -8,7 +8,7 @@ MEANINGS = {
     "p90": "When 90 % of the mistakes are caught, the share of the flagged predictions that are mistakes. "
     "Higher is better.",
     "ece": "Honesty: how far confidence and accuracy are apart, on average over bins. Lower is better. Perfect "
-    "calibration shows the noise beside it, or more, in one case of twenty: an ECE up to it can't be told from perfect.",
+    "calibration shows the noise beside it or more in one case of twenty: an ECE up to it can't be told from that.",
     "brier": "Both in one: the mean squared distance between confidence and being right. Lower is better. The best "
     "method is the one with the least.",
 }
