@@ -161,7 +161,7 @@ BAD = {
         fit("bad.csv"),
         "bad.csv: logits must have at least 2 columns",
     ),
-    "ragged csv": (("bad.csv", text(f"{HEADER}1,2,3,0\n1,2\n")), fit("bad.csv"), "bad.csv: expected a whole .csv file"),
+    "ragged csv": (("bad.csv", text(f"{HEADER}1,2,3,0\n1,2\n")), fit("bad.csv"), "Row #3: Expected 4 columns, got 2"),
     "no rows": (("bad.csv", text(HEADER)), fit("bad.csv"), "bad.csv: there are no rows"),
     "no rows to score": (("bad.csv", text(HEADER)), score("bad.csv"), "bad.csv: there are no rows to score"),
     # numbers
@@ -171,7 +171,12 @@ BAD = {
     "text for numbers": (
         ("bad.csv", text(f"{HEADER}1,x,3,0\n")),
         fit("bad.csv"),
-        "bad.csv: expected a whole .csv file",
+        "bad.csv: expected the 4 columns of the first line in every row, and numbers for logits; got column 'logit_1'",
+    ),
+    "other letters": (
+        ("bad.csv", lambda path: path.write_bytes(f"id,{HEADER}é,1,2,3,0\n".encode("latin-1"))),
+        score("bad.csv"),
+        "if it has other letters, save it as 'CSV UTF-8'",
     ),
     "logits in a vector": (
         ("bad.npz", arrays(logits=[1.0, 2.0], y=[0, 1])),
