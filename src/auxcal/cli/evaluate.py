@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from auxcal.cli._terminal import Json, Label, RandomState, progress, say, say_json
+from auxcal.cli._terminal import Json, Label, RandomState, percent, progress, say, say_json
 
 if TYPE_CHECKING:
     from auxcal.formats import Scored
+
+BINNED = ("ece", "ece_mass", "mce")
+"""The metrics whose resamples lie too high to be an interval, since resampling adds noise of its own to every bin."""
 
 ScoredFile = Annotated[
     Path,
@@ -34,7 +37,7 @@ def evaluate(
     """Show every metric of a scored file, with its interval and the noise floor.
 
     Use rows that took no part in the fit. An ECE is never 0 on a finite sample: below the noise floor it can't be told
-    from that of a perfectly calibrated confidence.
+    from that of a perfectly calibrated confidence. That floor stands beside it where others have their interval.
 
     Examples
     --------
@@ -53,6 +56,8 @@ def evaluate(
         return
     say(_rows(scored))
     say("")
+    if resamples:
+        say(f"{'':<23}95 % interval")
     for line in _table(scores):
         say(line)
     say("")
@@ -61,8 +66,8 @@ def evaluate(
 
 def _rows(scored: Scored) -> str:
     return (
-        f"{len(scored.y):,} rows: the classifier has {scored.correct.mean():.1%} right, the confidence says "
-        f"{scored.confidence.mean():.1%}."
+        f"{len(scored.y):,} rows: the classifier has {percent(scored.correct.mean())} right, the confidence says "
+        f"{percent(scored.confidence.mean())}."
     )
 
 
@@ -72,20 +77,19 @@ def _table(scores: dict[str, float]) -> list[str]:
 
     lines = []
     for name, metric in METRICS.items():
-        interval = ""
-        if f"{name}_low" in scores:
-            low, high = (write_score(name, scores[f"{name}_{end}"]) for end in ("low", "high"))
-            interval = f"{low} to {high}"
+        beside = ""
+        if name == "ece":
+            beside = f"noise up to {write_score(name, scores['ece_floor_p95'])}"
+        elif f"{name}_low" in scores and name not in BINNED:
+            beside = " to ".join(write_score(name, scores[f"{name}_{end}"]) for end in ("low", "high"))
         better = "higher" if metric.higher_is_better else "lower"
-        lines.append(f"{metric.label:<12}{write_score(name, scores[name]):>8}   {interval:<18}{better} is better")
+        lines.append(f"{metric.label:<12}{write_score(name, scores[name]):>8}   {beside:<20}{better} is better")
     return lines
 
 
 def _reading(scores: dict[str, float], scored: Scored) -> str:
-    from auxcal.reports._format import write_score
-
-    error, noise = (write_score("ece", scores[name]) for name in ("ece", "ece_floor_p95"))
+    error, noise = percent(scores["ece"]), percent(scores["ece_floor_p95"])
     if scores["ece"] <= scores["ece_floor_p95"]:
         return f"ECE {error} is within the noise of {noise}: it can't be told from perfect calibration."
     way = "too confident" if scored.confidence.mean() > scored.correct.mean() else "not confident enough"
-    return f"ECE {error} is above the noise of {noise}: confidence and accuracy differ, and on average it is {way}."
+    return f"ECE {error} is above the noise of {noise}: on average the confidence is {way}."

@@ -19,6 +19,7 @@ from auxcal.cli._terminal import (
     about,
     as_columns,
     calibrator_file,
+    percent,
     progress,
     say,
     say_json,
@@ -86,10 +87,10 @@ def say_fitted(calibrator: Calibrator, data: Predictions, out: Path, *, json: bo
             }
         )
         return
-    rows = (
-        f"{len(data):,} rows of {data.n_classes} classes, of which the classifier has {data.correct.mean():.1%} right"
+    say(
+        f"{calibrator.abbreviation} fitted on {len(data):,} rows of {data.n_classes} classes, of which the classifier "
+        f"has {percent(data.correct.mean())} right."
     )
-    say(f"{calibrator.abbreviation} fitted on {rows}.")
     if learned:
         numbers = (
             f"{name} = {value:.4g}" if isinstance(value, float) else f"{name} = {value}"

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from auxcal.cli._terminal import Json, Label, about, say, say_json
+from auxcal.cli._terminal import Json, Label, about, percent, say, say_json
 from auxcal.cli.evaluate import ScoredFile
 
 
@@ -40,7 +40,8 @@ def threshold(
         return
     say(f"Accept a prediction if its confidence is at least {found.threshold!r}.")
     say(
-        f"That accepts {found.coverage:.1%} of the predictions ({found.accepted:,} of {len(scored.y):,}); "
-        f"{found.risk:.1%} of these are wrong, at most {found.risk_upper:.1%} with {level:.0%} certainty."
+        f"That accepts {percent(found.coverage)} of the predictions ({found.accepted:,} of {len(scored.y):,}); "
+        f"{percent(found.risk)} of these are wrong, at most {percent(found.risk_upper)} with "
+        f"{100 * level:g} % certainty."
     )
     say("It was chosen on these rows, so check it on rows that took no part in the choice.")
