@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from auxcal.experiments import Results
+from auxcal.metrics._written import write_score
 
 DOCS = Path(__file__).parent.parent
 
 _NUMBER = re.compile(r"\{\{ ([\w-]+) (\w+) ([\w-]+) (\w+)(?: (\d+))? \}\}")
-_SHARES = ("accuracy", "ece", "ece_floor", "ece_floor_p95")
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
@@ -28,8 +28,7 @@ def number(suite: str, shift: str, method: str, metric: str, labels: str | None 
         rows = rows.where(n_fit=int(labels))
     if not len(rows):
         raise KeyError(f"no results for {suite} {shift} {method} {labels or ''}: is the name right?")
-    value = rows.spread(metric).mean
-    return f"{100 * value:.1f}&nbsp;%" if metric in _SHARES else f"{value:.3f}"
+    return write_score(metric, rows.spread(metric).mean).replace(" ", "&nbsp;")
 
 
 @cache

@@ -73,7 +73,7 @@ def _rows(scored: Scored) -> str:
 
 def _table(scores: dict[str, float]) -> list[str]:
     from auxcal.metrics import METRICS
-    from auxcal.reports._format import write_score
+    from auxcal.metrics._written import write_score
 
     lines = []
     for name, metric in METRICS.items():
