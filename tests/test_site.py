@@ -125,6 +125,10 @@ def test_formulas_are_mathml(site, pages):
         assert "arithmatex" not in path.read_text(), path.name
 
 
+def test_every_number_is_in_its_place(pages):
+    assert not [path.name for path in pages if re.search(r"\{\{ \w", path.read_text())]
+
+
 @pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver")
 def test_the_search_answers_from_a_file_and_asks_no_network(site, tmp_path):
     from selenium import webdriver

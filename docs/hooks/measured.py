@@ -23,14 +23,15 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 def number(suite: str, shift: str, method: str, metric: str, labels: str | None = None) -> str:
     """Return a number of the results as the pages of the results write it."""
-    rows = _results(suite if labels is None else None).where(suite=suite, shift=shift, method=method)
-    if labels is not None:
-        rows = rows.where(n_fit=int(labels))
+    if labels is None:
+        rows = _results(f"results/{suite}.csv").where(shift=shift, method=method)
+    else:
+        rows = _results("figures/labels.csv").where(suite=suite, shift=shift, method=method, n_fit=int(labels))
     if not len(rows):
         raise KeyError(f"no results for {suite} {shift} {method} {labels or ''}: is the name right?")
     return write_score(metric, rows.spread(metric).mean).replace(" ", "&nbsp;")
 
 
 @cache
-def _results(suite: str | None) -> Results:
-    return Results.read(DOCS / "figures/labels.csv" if suite is None else DOCS / f"results/{suite}.csv")
+def _results(name: str) -> Results:
+    return Results.read(DOCS / name)
