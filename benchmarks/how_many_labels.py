@@ -12,6 +12,7 @@ import time
 import warnings
 from pathlib import Path
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, PercentFormatter
 
@@ -23,13 +24,15 @@ from auxcal.plots._style import CORRECT, MUTED, WRONG, dress, family_look, figur
 
 SUITE = suite("cifar10-resnet20")
 SHIFTS = {"OOD": "OOD: images of other classes", "D1": "D1: turned, moved, zoomed"}
-COMPARED = dict(
-    zip(
-        ("ccac", "ccac-s", "ccac-t", "isotonic", "temperature", "matrix", "uncalibrated"),
-        (CORRECT, "#56B4E9", WRONG, "#009E73", "#E69F00", "#CC79A7", MUTED),
-        strict=True,
-    )
-)
+COMPARED = {
+    "ccac": CORRECT,
+    "ccac-s": "#56B4E9",
+    "ccac-t": WRONG,
+    "isotonic": "#009E73",
+    "temperature": "#E69F00",
+    "matrix": "#CC79A7",
+    "uncalibrated": MUTED,
+}
 LABELS = (100, 300, 1_000, 3_000, 10_000)
 N_TEST = 8_000
 RANDOM_STATES = (0, 1, 2)
@@ -60,25 +63,28 @@ def draw(results: Results) -> Figure:
     with family_look():
         figure = new_figure(7.4, 5.0)
         axes = figure.subplots(2, 2, sharex=True, sharey="row")
-        for row, metric in enumerate(("brier", "ece")):
-            for column, (shift, title) in enumerate(SHIFTS.items()):
-                ax = axes[row, column]
-                dress(ax)
-                rule(ax)
-                for name, colour in COMPARED.items():
-                    means = [results.where(shift=shift, method=name, n_fit=n).spread(metric).mean for n in LABELS]
-                    ax.plot(LABELS, means, marker="o", markersize=3, color=colour, label=METHODS[name].label)
-                ax.set(xscale="log", ylim=(0, 0.25))  # beyond it, a method is worse than none
-                ax.set_xticks(LABELS, labels=[f"{n:,}" for n in LABELS])
-                ax.xaxis.set_minor_locator(NullLocator())
-                if row == 0:
-                    ax.set_title(title, loc="left")
-                else:
-                    ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-                    ax.set_xlabel("labels")
-            axes[row, 0].set_ylabel({"brier": "Brier score", "ece": "ECE"}[metric])
+        for column, (shift, title) in enumerate(SHIFTS.items()):
+            for ax, metric in zip(axes[:, column], ("brier", "ece"), strict=True):
+                draw_panel(ax, results.where(shift=shift), metric)
+            axes[0, column].set_title(title, loc="left")
+            axes[1, column].set_xlabel("labels")
+        axes[0, 0].set_ylabel("Brier score")
+        axes[1, 0].set_ylabel("ECE")
+        axes[1, 0].yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
         figure_legend(figure, axes[0, 0])
     return figure
+
+
+def draw_panel(ax: Axes, results: Results, metric: str) -> None:
+    """Draw a line for each method."""
+    dress(ax)
+    rule(ax)
+    for name, colour in COMPARED.items():
+        means = [results.where(method=name, n_fit=n).spread(metric).mean for n in LABELS]
+        ax.plot(LABELS, means, marker="o", markersize=3, color=colour, label=METHODS[name].label)
+    ax.set(xscale="log", ylim=(0, 0.25))  # beyond it, a method is worse than none
+    ax.set_xticks(LABELS, labels=[f"{n:,}" for n in LABELS])
+    ax.xaxis.set_minor_locator(NullLocator())
 
 
 def main(folder: str = "docs/figures") -> None:

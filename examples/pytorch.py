@@ -24,18 +24,19 @@ for _ in range(100):
     nn.functional.cross_entropy(module(known), target).backward()
     optimizer.step()
 
-# What it meets: samples that it was not trained on, turned and moved, and every third one upside down over another.
+# What it meets: six turned and moved copies of other digits, every third with the next digit upside down over it.
 turned = Augment(rotation=20, shift=0.1, zoom=0.2)(np.repeat(images[800:], 6, axis=0), 0)
 y = np.repeat(digits[800:], 6)
 strange = np.arange(len(y)) % 3 == 0
-turned[strange] = np.maximum(turned[strange], turned[::-1, :, ::-1][strange])
+turned[strange] = np.maximum(turned, np.roll(turned, -6, axis=0)[:, :, ::-1])[strange]
 y[strange] = NO_CLASS  # none of the ten classes is right
 
 # --8<-- [start:collect]
 samples = TensorDataset(torch.from_numpy(turned), torch.from_numpy(y))
 predictions = collect(module, DataLoader(samples, batch_size=256))
 
-labelled, test = predictions.split(3_000, len(predictions) - 3_000, random_state=0)
+# Copies of one image stay together, so that the test is of images not seen before.
+labelled, test = predictions.take(slice(3_000)), predictions.take(slice(3_000, None))
 calibrator = CCAC(random_state=0).fit(labelled.logits, labelled.y)
 # --8<-- [end:collect]
 

@@ -27,7 +27,8 @@ number = {name: i for i, name in enumerate(classifier.classes_)}
 y = [number.get(label, NO_CLASS) for label in labels_new]
 predictions = Predictions(classifier.predict_log_proba(x_new), y)
 
-labelled, test = predictions.split(2_500, len(predictions) - 2_500, random_state=0)
+# Copies of one image stay together, so that the test is of images not seen before.
+labelled, test = predictions.take(slice(2_500)), predictions.take(slice(2_500, None))
 calibrator = CCAC(random_state=0).fit(labelled.logits, labelled.y)
 # --8<-- [end:fit]
 
