@@ -33,11 +33,10 @@ def browser_or_none():
     return shutil.which("chromium"), shutil.which("chromedriver")
 
 
-needs_browser = pytest.mark.skipif(
+pytestmark = pytest.mark.skipif(
     None in browser_or_none() and os.environ.get("AUXCAL_BROWSER") != "required",
     reason="needs chromium and chromedriver (apt-get install chromium chromium-driver)",
 )
-pytestmark = [needs_browser, pytest.mark.xdist_group("browser")]
 
 
 @pytest.fixture(scope="module")

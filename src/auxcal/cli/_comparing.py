@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def progress(console: Console, names: Sequence[str]) -> Iterator[list[Report]]:
-    """Give a report for the comparison of each data set; quiet where nobody looks."""
+    """Give a report for the comparison of each data set, and wait for the page; quiet where nobody looks."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
@@ -25,8 +25,9 @@ def progress(console: Console, names: Sequence[str]) -> Iterator[list[Report]]:
 
         def reporter(index: int, name: str) -> Report:
             def report(label: str, done: int, total: int) -> None:
-                what = f"{name}: {label}" if label else name
-                bar.update(task, description=what, completed=index * total + done, total=len(names) * total)
+                what = f"{name}: {label}" if label else "the report"
+                # The charts of a data set take about as long as one more method.
+                bar.update(task, description=what, completed=index * total + done, total=len(names) * (total + 1))
 
             return report
 

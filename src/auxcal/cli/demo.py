@@ -55,6 +55,6 @@ def demo(
         show(console, comparison)
     explain(console)
     console.print(f"\nThe report, with all charts: [bold]{out / PAGE}[/]", soft_wrap=True)
-    console.print("With your own logits:         [bold]auxcal compare logits.npz --out report/[/]", soft_wrap=True)
+    console.print("With your own logits:        [bold]auxcal compare logits.npz --out report/[/]", soft_wrap=True)
     if open_:
         open_page(out / PAGE)

@@ -37,7 +37,7 @@ function reliability({ count: rows, confidence, accuracy, low, high }, width, na
     + `\nright ${PERCENT(bin.accuracy)} (${PERCENT(bin.low)} to ${PERCENT(bin.high)})`;
   const bars = drawn(width, {
     height: tall(width, 340), marginBottom: 8, x: { ...SHARE, ticks: [] },
-    y: { ...SHARE, label: "right", grid: true, tickFormat: PERCENT },
+    y: { ...SHARE, label: null, grid: true, tickFormat: PERCENT },
     ariaLabel: `Reliability diagram, ${name}: the share of right predictions in each bin of confidence`,
     marks: [
       Plot.rectY(used, { x1: "x1", x2: "x2", y: (bin) => Math.min(bin.accuracy, bin.confidence), fill: CORRECT, fillOpacity: 0.28 }),
