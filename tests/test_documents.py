@@ -1,9 +1,15 @@
-"""The numbers in the documents are those of the results that the repository makes."""
+"""The numbers in the documents are those of the results that the repository makes, and their code runs."""
 
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+import typer.main
 
+import auxcal
+from auxcal import CALIBRATORS, METRICS
+from auxcal.cli import app
 from auxcal.experiments import METHODS, Results
 
 ROOT = Path(__file__).parent.parent
@@ -29,3 +35,99 @@ def test_the_table_of_the_readme_is_that_of_the_results(label, cells):
         auroc, ece, brier = (here.spread(metric).mean for metric in ("auroc", "ece", "brier"))
         expected += [f"{auroc:.3f}", f"{ece:.1%}".replace("%", " %"), f"{brier:.3f}"]
     assert cells == expected
+
+
+def table(path, **where):
+    return Results.read(ROOT / "docs" / path).where(**where)
+
+
+def best(results, metric):
+    """Return the method with the best mean of a metric."""
+    sign = -1 if METRICS[metric].higher_is_better else 1
+    return min(results.distinct("method"), key=lambda method: sign * results.where(method=method).spread(metric).mean)
+
+
+SUITES = {path.stem: Results.read(path) for path in sorted((ROOT / "docs/results").glob("*.csv"))}
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_which_method_is_right_about_foreign_classes(suite):
+    here = SUITES[suite].where(shift="OOD")
+    expected = {"vector"} if suite == "imagenet-efficientnet" else {"ccac", "ccac-s"}
+    assert {best(here, "brier"), best(here, "auroc")} <= expected
+
+
+@pytest.mark.parametrize(
+    ("suite", "shift"),
+    [(suite, shift) for suite, rows in SUITES.items() for shift in ("D1", "D2") if shift in rows.distinct("shift")],
+)
+def test_which_method_is_right_where_every_sample_has_a_class(suite, shift):
+    assert best(SUITES[suite].where(shift=shift), "brier") in {"matrix", "vector", "dirichlet"}
+
+
+@pytest.mark.parametrize("suite", [suite for suite, rows in SUITES.items() if "AD" in rows.distinct("shift")])
+def test_which_method_is_right_about_attacks(suite):
+    here = SUITES[suite].where(shift="AD")
+    isotonic, least = (here.where(method=name).spread("brier").mean for name in ("isotonic", best(here, "brier")))
+    assert isotonic < least + 0.002
+
+
+@pytest.mark.parametrize("labels", [100, 300, 1_000, 3_000, 10_000])
+def test_which_method_is_right_about_the_number_of_labels(labels):
+    few = labels < 1_000
+    foreign = table("figures/labels.csv", shift="OOD", n_fit=labels)
+    assert best(foreign, "brier") in ({"isotonic"} if few else {"ccac", "ccac-s", "ccac-t"})
+    known = table("figures/labels.csv", shift="D1", n_fit=labels)
+    assert best(known, "brier") == ("temperature" if few else "matrix")
+
+
+@pytest.mark.parametrize("kind", CALIBRATORS.values(), ids=lambda kind: kind.__name__)
+def test_which_method_lists_every_method(kind):
+    assert f"[`{kind.__name__}`][auxcal.{kind.__name__}]" in (ROOT / "docs/which-method.md").read_text()
+
+
+DOCUMENTS = [
+    ROOT / "README.md",
+    *(path for path in sorted((ROOT / "docs").rglob("*.md")) if "results" not in path.parts),
+]
+
+
+def blocks(path, language):
+    """Return the blocks of code of a language in a document."""
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", path.read_text(), re.DOTALL | re.MULTILINE)
+    return [code for name, code in found if name == language]
+
+
+def python_of(path):
+    """Return the Python of a document, but for what it includes from the examples, which are tested by themselves."""
+    return "\n".join(block for block in blocks(path, "python") if "--8<--" not in block)
+
+
+@pytest.mark.usefixtures("quick_training")
+@pytest.mark.parametrize("path", [path for path in DOCUMENTS if python_of(path)], ids=lambda path: path.stem)
+def test_the_python_of_a_document_runs(path, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=300)
+    logits = 2 * np.eye(3)[y] + rng.normal(size=(300, 3))
+    given = dict.fromkeys(("logits", "new_logits", "logits_there", "few_logits"), logits)
+    given |= dict.fromkeys(("y", "y_there", "few_y"), y)
+    given |= {"class_names": ["cat", "dog", "bird"], "labels": ["dog", "bus"], "MyCalibrator": auxcal.PlattScaling}
+    correct = logits.argmax(axis=1) == y
+    given |= {"auxcal": auxcal, "np": np, "confidence": np.full(300, 0.7), "correct": correct}
+    exec(compile(python_of(path), path.name, "exec"), given)
+
+
+def command_lines():
+    for path in DOCUMENTS:
+        for block in blocks(path, ""):
+            for line in re.findall(r"^auxcal .*$", block, re.MULTILINE):
+                yield pytest.param(line.partition(" #")[0], id=f"{path.stem}: {line.partition(' #')[0].strip()}")
+
+
+@pytest.mark.parametrize("line", list(command_lines()))
+def test_the_commands_of_the_documents_exist(line):
+    _, name, *arguments = line.split()
+    command = typer.main.get_command(app).commands[name]
+    options = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    assert {argument for argument in arguments if re.match("--?[a-z]", argument)} <= options

@@ -17,11 +17,11 @@ SOURCES = sorted((ROOT / "src").rglob("*.py"))
 
 PUBLIC = sorted(
     """
-    AuxcalError AuxcalWarning BetaCalibration CALIBRATORS CCAC Calibrator ConformanceError ConvergenceWarning
-    Dirichlet DistributionCalibrator EnsembleTemperatureScaling FileFormatError HistogramBinning InvalidInputError
-    IsotonicCalibration METRICS MatrixScaling NO_CLASS NotFittedError PlattScaling Predictions ProbaCalibrator
-    ScalingBinning SimplifiedCCAC TemperatureScaling Uncalibrated UndefinedMetricWarning VectorScaling evaluate load
-    save
+    AuxcalError AuxcalWarning BetaCalibration CALIBRATORS CCAC Calibrator Comparison ConformanceError
+    ConvergenceWarning Dirichlet DistributionCalibrator EnsembleTemperatureScaling FileFormatError
+    HistogramBinning InvalidInputError IsotonicCalibration METRICS MatrixScaling NO_CLASS NotFittedError
+    PlattScaling Predictions ProbaCalibrator ScalingBinning SimplifiedCCAC TemperatureScaling Uncalibrated
+    UndefinedMetricWarning VectorScaling compare evaluate load save
     """.split()  # noqa: SIM905
 )
 

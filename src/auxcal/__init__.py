@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from auxcal.calibrators import TemperatureScaling as TemperatureScaling
     from auxcal.calibrators import Uncalibrated as Uncalibrated
     from auxcal.calibrators import VectorScaling as VectorScaling
+    from auxcal.comparison import Comparison as Comparison
+    from auxcal.comparison import compare as compare
     from auxcal.metrics import METRICS as METRICS
     from auxcal.metrics import evaluate as evaluate
     from auxcal.persistence import load as load
@@ -54,6 +56,7 @@ _HOMES = {
     "CALIBRATORS": "auxcal.calibrators",
     "CCAC": "auxcal.calibrators",
     "Calibrator": "auxcal.calibrators",
+    "Comparison": "auxcal.comparison",
     "ConformanceError": "auxcal._errors",
     "ConvergenceWarning": "auxcal._errors",
     "Dirichlet": "auxcal.calibrators",
@@ -76,6 +79,7 @@ _HOMES = {
     "Uncalibrated": "auxcal.calibrators",
     "UndefinedMetricWarning": "auxcal._errors",
     "VectorScaling": "auxcal.calibrators",
+    "compare": "auxcal.comparison",
     "evaluate": "auxcal.metrics",
     "load": "auxcal.persistence",
     "save": "auxcal.persistence",

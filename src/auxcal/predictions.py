@@ -107,6 +107,20 @@ class Predictions:
 
     def split_stratified(self, share: float, random_state: int | None = None) -> tuple[Predictions, Predictions]:
         """Set a share aside in which every class, and the misclassified, has its share too."""
+        rest, aside = self.stratified_rows(share, random_state)
+        return self.take(rest), self.take(aside)
+
+    def stratified_rows(self, share: float, random_state: int | None = None) -> tuple[Ints, Ints]:
+        """Return the rows that `split_stratified` leaves and those that it sets aside, in their order.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from auxcal import Predictions
+        >>> rest, aside = Predictions(np.eye(2).repeat(4, axis=0), [0, 0, 0, 0, 1, 1, 1, 1]).stratified_rows(0.25, 0)
+        >>> len(rest), (aside < 4).sum(), (aside >= 4).sum()
+        (6, np.int64(1), np.int64(1))
+        """
         in_share = isinstance(share, Real) and 0 < share < 1
         if not in_share or not 1 <= np.floor(len(self) * share + 0.5) < len(self):
             raise InvalidInputError(
@@ -117,7 +131,7 @@ class Predictions:
         order = order[np.argsort(self.w[order], kind="stable")]
         # Systematic sampling along the sorted labels: every label gets its share to within one row.
         aside = np.floor(np.arange(1, len(self) + 1) * share + 0.5) > np.floor(np.arange(len(self)) * share + 0.5)
-        return self.take(np.sort(order[~aside])), self.take(np.sort(order[aside]))
+        return np.sort(order[~aside]), np.sort(order[aside])
 
     def save(self, path: str | os.PathLike[str], *, half: bool = False) -> None:
         """Write a bundle, an `.npz` file with `logits` and `y`; `half` stores the logits as float16."""

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from auxcal import UndefinedMetricWarning, evaluate
+from auxcal import InvalidInputError, UndefinedMetricWarning, evaluate
 from auxcal.metrics import METRICS, ece_noise_floor
 
 BINNED = {"ece", "ece_mass", "mce"}  # resampling adds noise of its own to every bin
@@ -96,3 +96,11 @@ def test_a_resample_without_errors_is_left_out_of_the_interval_in_silence():
 
 def test_lists_and_zeros_and_ones_are_fine():
     assert evaluate([0.9, 0.2], [1, 0]) == evaluate(np.array([0.9, 0.2]), np.array([True, False]))
+
+
+def test_only_the_named_metrics_are_computed():
+    scores = evaluate(CONFIDENCE, CORRECT, metrics=["ece", "brier"], bootstrap=2)
+    assert {name.split("_")[0] for name in scores} == {"ece", "brier"}
+    assert scores["brier_low"] == evaluate(CONFIDENCE, CORRECT, bootstrap=2)["brier_low"]
+    with pytest.raises(InvalidInputError, match="metrics must be among auroc"):
+        evaluate(CONFIDENCE, CORRECT, metrics=["beauty"])

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from auxcal._arrays import Floats, as_logits
 from auxcal._errors import ConvergenceWarning, InvalidInputError, NotFittedError
+from auxcal.calibrators._notebook import to_html
 from auxcal.predictions import Predictions
 
 SELECT_SHARE = 0.2
@@ -139,6 +140,13 @@ class Calibrator(ABC, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_features_in_")
+
+    def _repr_html_(self) -> str:
+        return to_html(self)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        # scikit-learn's shows the constructor's arguments alone, and a notebook prefers it to _repr_html_.
+        return {"text/plain": repr(self), "text/html": to_html(self)}
 
 
 class ProbaCalibrator(Calibrator):

@@ -3,12 +3,16 @@
 from auxcal.metrics._calibration_error import NoiseFloor, ece, ece_mass, ece_noise_floor, mce
 from auxcal.metrics._evaluate import METRICS, Metric, evaluate
 from auxcal.metrics._proper import brier, nll
-from auxcal.metrics._ranking import aupr, aurc, auroc, excess_aurc, fpr_at_tpr, precision_at_recall
+from auxcal.metrics._ranking import aupr, auroc, fpr_at_tpr, precision_at_recall
+from auxcal.metrics._risk_coverage import RiskCoverage, aurc, excess_aurc, risk_coverage
+from auxcal.metrics._threshold import Threshold, threshold_at_risk
 
 __all__ = [
     "METRICS",
     "Metric",
     "NoiseFloor",
+    "RiskCoverage",
+    "Threshold",
     "aupr",
     "aurc",
     "auroc",
@@ -22,4 +26,6 @@ __all__ = [
     "mce",
     "nll",
     "precision_at_recall",
+    "risk_coverage",
+    "threshold_at_risk",
 ]

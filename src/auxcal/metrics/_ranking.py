@@ -112,48 +112,6 @@ def fpr_at_tpr(confidence: ArrayLike, correct: ArrayLike, *, tpr: float = 0.95) 
     return float(at.false_alarms[np.searchsorted(at.recall, tpr)])
 
 
-def aurc(confidence: ArrayLike, correct: ArrayLike) -> float:
-    """Area under the risk–coverage curve: the error rate of the accepted, averaged over all coverages.
-
-    The errors among equal confidences are taken as spread evenly, so that neither the order of ties nor a
-    repetition of the whole sample changes the area: with E(c) the errors among the most confident share c, it is
-    the integral of E(c) / c, in closed form between neighbouring thresholds.
-
-    Examples
-    --------
-    >>> from auxcal.metrics import aurc
-    >>> round(aurc([0.9, 0.8, 0.3, 0.2], [True, True, True, False]), 4)
-    0.0342
-    """
-    at = _thresholds(confidence, correct)
-    n = int(at.wrong[-1] + at.right[-1])
-    # From the most confident group downwards: coverage and errors before and after each group.
-    sizes = np.diff(at.wrong + at.right, prepend=0)[::-1]
-    errors = np.diff(at.wrong, prepend=0)[::-1]
-    end = np.cumsum(sizes) / n
-    start = np.append(0, end[:-1])
-    before = (np.cumsum(errors) - errors) / n
-    slope = errors / sizes
-    rest = before - slope * start
-    with np.errstate(divide="ignore"):
-        logs = np.where(start > 0, np.log(end) - np.log(start), 0)
-    return float(np.sum(rest * logs + slope * (end - start)))
-
-
-def excess_aurc(confidence: ArrayLike, correct: ArrayLike) -> float:
-    """Area under the risk–coverage curve beyond that of a perfect ranking at the same accuracy.
-
-    Examples
-    --------
-    >>> from auxcal.metrics import excess_aurc
-    >>> abs(round(excess_aurc([0.9, 0.8, 0.3, 0.2], [True, True, True, False]), 4))
-    0.0
-    """
-    confidence = as_confidence(confidence)
-    correct = as_correct(correct, n_rows=len(confidence))
-    return aurc(confidence, correct) - aurc(correct.astype(np.float64), correct)
-
-
 def _thresholds(confidence: ArrayLike, correct: ArrayLike) -> Thresholds:
     confidence = as_confidence(confidence)
     correct = as_correct(correct, n_rows=len(confidence))

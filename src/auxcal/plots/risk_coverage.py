@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auxcal._arrays import Floats, as_confidence, as_correct
-from auxcal.metrics import aurc
+from auxcal.metrics import aurc, risk_coverage
 from auxcal.plots._display import Display, canvas
 from auxcal.plots._style import CORRECT, MUTED, REFERENCE, header, percent, rule, share_axis
 
@@ -68,15 +68,12 @@ class RiskCoverageDisplay(Display):
         confidence = as_confidence(confidence)
         correct = as_correct(correct, n_rows=len(confidence))
         n = len(confidence)
-        order = np.argsort(-confidence)
-        ordered = confidence[order]
-        last_of_value = np.append(np.flatnonzero(np.diff(ordered)), n - 1) + 1
-        errors = np.append(0, np.cumsum(~correct[order]))
+        curve = risk_coverage(confidence, correct)
         accepted = np.unique(np.linspace(1, n, min(n, n_points)).round().astype(np.intp))
         return cls(
             coverage=accepted / n,
-            risk=np.interp(accepted, np.append(0, last_of_value), errors[np.append(0, last_of_value)]) / accepted,
-            threshold=ordered[accepted - 1],
+            risk=np.interp(accepted, np.append(0, curve.accepted), np.append(0, curve.errors)) / accepted,
+            threshold=curve.threshold[np.searchsorted(curve.accepted, accepted)],
             best=np.maximum(accepted - int(correct.sum()), 0) / accepted,
             aurc=aurc(confidence, correct),
         )

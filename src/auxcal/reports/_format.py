@@ -1,26 +1,11 @@
-"""How a number is written: ECE as a percentage, all else with three decimals."""
+"""How a spread of a metric over random states is written."""
 
 from __future__ import annotations
 
 import math
 
 from auxcal.experiments.results import Spread
-
-_PERCENT = ("ece", "ece_floor_p95")
-
-
-def write_score(metric: str, value: float) -> str:
-    """Return a metric's value as the paper writes it.
-
-    Examples
-    --------
-    >>> from auxcal.reports._format import write_score
-    >>> write_score("ece", 0.0169), write_score("auroc", 0.9476)
-    ('1.7 %', '0.948')
-    """
-    if math.isnan(value):
-        return "–"
-    return f"{100 * value:.1f} %" if metric in _PERCENT else f"{value:.3f}"
+from auxcal.metrics._written import PERCENT
 
 
 def write_spread(metric: str, spread: Spread) -> str:
@@ -35,6 +20,6 @@ def write_spread(metric: str, spread: Spread) -> str:
     """
     if math.isnan(spread.mean):
         return "–"
-    if metric in _PERCENT:
+    if metric in PERCENT:
         return f"{100 * spread.mean:.1f} ± {100 * spread.deviation:.1f} %"
     return f"{spread.mean:.3f} ± {spread.deviation:.3f}"

@@ -9,7 +9,7 @@ from typing import Literal
 from auxcal.experiments.methods import METHODS
 from auxcal.experiments.results import Results, spread
 from auxcal.metrics import METRICS
-from auxcal.reports._format import write_score
+from auxcal.metrics._written import write_score
 
 BASELINES = ("uncalibrated", "temperature", "scaling-binning", "dirichlet")
 """What the paper compares its methods with: MP, TS, SB and Dirichlet."""

@@ -10,7 +10,7 @@ from auxcal._files import written_whole
 from auxcal.experiments.methods import METHODS, TRANSFER_SIZES
 from auxcal.experiments.results import Results
 from auxcal.experiments.suites import SUITES, Suite
-from auxcal.reports._format import write_score
+from auxcal.metrics._written import write_score
 from auxcal.reports._notes import notes_on
 from auxcal.reports.claims import BASELINES, CLAIMS, PAPER_METHODS, SIGNS, WORDS, Verdict, judge
 from auxcal.reports.figures import FIGURES, figure_path

@@ -10,7 +10,8 @@ from auxcal.experiments.paper import PAPER_METRICS, paper_scores
 from auxcal.experiments.results import Results
 from auxcal.experiments.suites import Suite
 from auxcal.metrics import METRICS
-from auxcal.reports._format import write_score, write_spread
+from auxcal.metrics._written import write_score
+from auxcal.reports._format import write_spread
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,67 @@
+"""A calibrator of your own, held to the same promises as those of the library."""
+
+from pathlib import Path
+
+import numpy as np
+
+from auxcal import Calibrator, Predictions, evaluate
+from auxcal.experiments.bundles import bundle
+from auxcal.experiments.suites import suite
+from auxcal.testing import check_calibrator
+
+
+# --8<-- [start:calibrator]
+class MarginBinning(Calibrator):
+    """The share of correct predictions among those with a margin alike.
+
+    The margin is the largest logit less the second largest. Its quantiles cut the
+    fit part into bins; the confidence of a bin is (hits + 1) / (rows + 2), so that
+    none is ever certain. A row with `NO_CLASS` is a miss.
+
+    Parameters
+    ----------
+    n_bins : int
+        How many bins; each holds about equally many rows of the fit part.
+    """
+
+    abbreviation = "Margin"
+    reference = "this page"
+
+    def __init__(self, n_bins: int = 15) -> None:
+        self.n_bins = n_bins
+
+    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+        margins = _margin(data.logits)
+        shares = np.arange(1, self.n_bins) / self.n_bins
+        self.edges_ = np.unique(np.quantile(margins, shares))
+        bins = np.digitize(margins, self.edges_)
+        rows = np.bincount(bins, minlength=len(self.edges_) + 1)
+        hits = np.bincount(bins[data.correct], minlength=len(self.edges_) + 1)
+        self.confidences_ = (hits + 1) / (rows + 2)
+        return None
+
+    def _confidence(self, logits: np.ndarray) -> np.ndarray:
+        bins = np.digitize(_margin(logits), self.edges_)
+        return self.confidences_[bins].astype(logits.dtype)
+
+
+def _margin(logits: np.ndarray) -> np.ndarray:
+    largest = np.partition(logits.astype(np.float64), -2, axis=1)
+    return largest[:, -1] - largest[:, -2]
+
+
+# --8<-- [end:calibrator]
+
+
+# --8<-- [start:check]
+check_calibrator(MarginBinning())  # a ConformanceError at the first broken promise
+# --8<-- [end:check]
+
+predictions = bundle(suite("cifar10-resnet20"), "OOD", Path("data"), Path("cache"))
+
+# --8<-- [start:use]
+labelled, test = predictions.split(4_000, 8_000, random_state=0)
+calibrator = MarginBinning().fit(labelled.logits, labelled.y)
+scores = evaluate(calibrator.predict_confidence(test.logits), test.correct)
+print(f"AUROC {scores['auroc']:.3f}, ECE {scores['ece']:.1%}, Brier {scores['brier']:.3f}")
+# --8<-- [end:use]

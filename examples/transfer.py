@@ -1,0 +1,27 @@
+"""CCAC-T: carry a calibrator over to another shift with a few hundred labels.
+
+A ResNet-20 on CIFAR-10 is calibrated on turned, moved and zoomed images (D1), of which there are many labels. Then it
+meets images of other classes (OOD), and there are 520. The logits are real ones that come with the package.
+"""
+
+from pathlib import Path
+
+from auxcal import SimplifiedCCAC, evaluate
+from auxcal.experiments.bundles import bundle
+from auxcal.experiments.suites import suite
+
+resnet = suite("cifar10-resnet20")
+there, here = (bundle(resnet, shift, Path("data"), Path("cache")) for shift in ("D1", "OOD"))
+
+# --8<-- [start:transfer]
+(labelled,) = there.split(5_000, random_state=0)
+few, test = here.split(520, 8_000, random_state=0)
+
+source = SimplifiedCCAC(random_state=0).fit(labelled.logits, labelled.y)
+carried = source.transfer(few.logits, few.y)  # temperature and last layer move
+# --8<-- [end:transfer]
+
+fresh = SimplifiedCCAC(random_state=0).fit(few.logits, few.y)
+for name, calibrator in {"as it was": source, "from scratch": fresh, "carried over": carried}.items():
+    scores = evaluate(calibrator.predict_confidence(test.logits), test.correct)
+    print(f"{name:13} AUROC {scores['auroc']:.3f}  ECE {scores['ece']:.1%}  Brier {scores['brier']:.3f}")

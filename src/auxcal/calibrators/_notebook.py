@@ -1,0 +1,50 @@
+"""A calibrator in a notebook: the method, what was chosen and what was learned."""
+
+from __future__ import annotations
+
+from inspect import getdoc
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from auxcal._notebook import card, grid, note
+
+if TYPE_CHECKING:
+    from auxcal.calibrators._base import Calibrator
+
+_SAID = ("converged_", "n_features_in_")  # in words, above the table
+
+
+def to_html(calibrator: Calibrator) -> str:
+    """Return the card of a calibrator, fitted or not."""
+    kind = type(calibrator)
+    about = f"{(getdoc(kind) or '').splitlines()[0]} {kind.reference}."
+    if not calibrator.__sklearn_is_fitted__():
+        return card(repr(calibrator), about, note("Not fitted yet: call fit(logits, y)."))
+    learned = {name: value for name, value in sorted(vars(calibrator).items()) if name.endswith("_")}
+    numbers = [(name, _written(value)) for name, value in learned.items() if _is_scalar(value) and name not in _SAID]
+    others = [_described(name, value) for name, value in learned.items() if not _is_scalar(value)]
+    state = "converged" if calibrator.converged_ else "did not converge"
+    return card(
+        repr(calibrator),
+        about,
+        note(f"Fitted for K = {calibrator.n_features_in_} classes; {state}."),
+        *([grid(numbers)] if numbers else []),
+        *([note("; ".join(others))] if others else []),
+    )
+
+
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, bool | int | float | str | np.generic)
+
+
+def _written(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def _described(name: str, value: Any) -> str:
+    """Say what a collection holds."""
+    if isinstance(value, dict):
+        return f"{name}: {', '.join(value)}"
+    arrays = value if isinstance(value, tuple | list) else (value,)
+    return f"{name}: {', '.join('×'.join(map(str, np.shape(array))) for array in arrays)}"

@@ -1,0 +1,69 @@
+"""What `compare` and `demo` share: the progress, and the answer and the table in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from auxcal.comparison import Comparison
+    from auxcal.comparison._compare import Report
+
+
+@contextmanager
+def progress(console: Console, names: Sequence[str]) -> Iterator[list[Report]]:
+    """Give a report for the comparison of each data set, and wait for the page; quiet where nobody looks."""
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        task = bar.add_task("", total=None)
+
+        def reporter(index: int, name: str) -> Report:
+            def report(label: str, done: int, total: int) -> None:
+                what = f"{name}: {label}" if label else "the report"
+                # The charts of a data set take about as long as one more method.
+                bar.update(task, description=what, completed=index * total + done, total=len(names) * (total + 1))
+
+            return report
+
+        yield [reporter(index, name) for index, name in enumerate(names)]
+
+
+def show(console: Console, comparison: Comparison) -> None:
+    """Print the answer, then the table."""
+    from rich.text import Text
+
+    from auxcal.reports.terminal import comparison_to_rich
+
+    console.print(Text(comparison.name, style="dim"))
+    console.print(Text(comparison.answer.found, style="bold"))
+    console.print(Text(comparison.answer.then, style="bold blue"))
+    console.print()
+    console.print(comparison_to_rich(comparison))
+    for entry in comparison.ranked:
+        if entry.problem:
+            console.print(Text(f"{entry.label}: {entry.problem}", style="dim"))
+    console.print()
+
+
+def explain(console: Console) -> None:
+    """Print what the columns mean, once below all tables."""
+    from rich.text import Text
+
+    text = (
+        "AUROC, AUPR and p.9 say how well the confidence tells right from wrong: higher is better. Brier and ECE say "
+        "how honest it is: lower is better, and an ECE up to the noise beside it can't be told from perfect."
+    )
+    console.print(Text(text, style="dim"))
+
+
+def open_page(page: Path) -> None:
+    """Open a page in the browser."""
+    import webbrowser
+
+    webbrowser.open(page.resolve().as_uri())

@@ -1,0 +1,60 @@
+"""auxcal demo: every method on logits that the package carries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+SHIFTS = {
+    "OOD": (
+        "CIFAR-10 among foreign images",
+        "A ResNet-20 that was trained on CIFAR-10 meets 28,000 of its images and 12,000 of Tiny-ImageNet, most of "
+        "which show none of its classes.",
+    ),
+    "D1": (
+        "CIFAR-10 turned and zoomed",
+        "The same ResNet-20 meets 40,000 images of CIFAR-10 that are turned, moved and zoomed at random.",
+    ),
+}
+"""What the demo shows: a name and a sentence for each bundle."""
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="The folder for report.html.")] = Path(),
+    open_: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
+) -> None:
+    """See what calibration brings: every method on real logits that the package carries, in a minute.
+
+    A classifier of CIFAR-10 meets images of other classes, and images that are turned, moved and zoomed.
+    """
+    from rich.console import Console
+
+    import auxcal
+    from auxcal.cli._comparing import explain, open_page, progress, show
+    from auxcal.experiments.bundles import bundle
+    from auxcal.experiments.suites.cifar10 import CIFAR10_RESNET20
+    from auxcal.reports import save_report
+    from auxcal.reports.folder import PAGE, make_folder
+
+    make_folder(out)
+    console = Console(highlight=False)
+    with progress(console, [name for name, _ in SHIFTS.values()]) as reports:
+        comparisons = [
+            auxcal.compare(
+                bundle(CIFAR10_RESNET20, shift, data_dir=out, cache_dir=out),  # packaged: reads neither
+                name=name,
+                class_names=CIFAR10_RESNET20.class_names,
+                report=report,
+            )
+            for (shift, (name, _)), report in zip(SHIFTS.items(), reports, strict=True)
+        ]
+        save_report(comparisons, out / PAGE, about=[about for _, about in SHIFTS.values()])
+    for comparison in comparisons:
+        show(console, comparison)
+    explain(console)
+    console.print(f"\nThe report, with all charts: [bold]{out / PAGE}[/]", soft_wrap=True)
+    console.print("With your own logits:        [bold]auxcal compare logits.npz --out report/[/]", soft_wrap=True)
+    if open_:
+        open_page(out / PAGE)

@@ -1,0 +1,7 @@
+"""Every method on your own data: which one to take, and what it brings."""
+
+from auxcal.comparison._answer import Answer
+from auxcal.comparison._compare import compare
+from auxcal.comparison._comparison import Comparison, Entry
+
+__all__ = ["Answer", "Comparison", "Entry", "compare"]

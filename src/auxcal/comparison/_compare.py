@@ -1,0 +1,160 @@
+"""Fit every method on one part of the data and measure it on another."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+from sklearn.base import clone
+
+from auxcal._arrays import Ints
+from auxcal._errors import ConvergenceWarning, InvalidInputError, UndefinedMetricWarning
+from auxcal.calibrators import CALIBRATORS, Calibrator
+from auxcal.comparison._comparison import SHOWN, UNCALIBRATED, Comparison, Entry
+from auxcal.metrics import evaluate
+from auxcal.predictions import Predictions
+
+Report = Callable[[str, int, int], None]
+
+
+def compare(
+    data: Predictions,
+    *,
+    test: Predictions | float = 0.25,
+    methods: Iterable[str] | Mapping[str, Calibrator] | None = None,
+    random_state: int = 0,
+    name: str = "data",
+    class_names: Sequence[str] | None = None,
+    bootstrap: int = 200,
+    report: Report | None = None,
+) -> Comparison:
+    """Fit every method on a part of the data, measure it on the rest, and say which is best.
+
+    A method that fails does not end the comparison: its entry says why.
+
+    Parameters
+    ----------
+    data : Predictions
+        Labelled predictions of the data that the classifier really meets.
+    test : Predictions or float
+        The test part, or the share of `data` that is set aside for it, stratified.
+    methods : iterable of str, or mapping of str to Calibrator, optional
+        Names of `CALIBRATORS`, or your own calibrators by name, not yet fitted; all of `CALIBRATORS` if it is not
+        given. The classifier's own confidence is always compared too.
+    random_state : int
+        The source of the test part, of the fits and of the intervals.
+    name : str
+        What the data are called.
+    class_names : sequence of str, optional
+        The names of the K classes.
+    bootstrap : int
+        The resamples that the intervals come from; 0 for none.
+    report : callable, optional
+        Is told of the progress as ``report(label, done, total)``: which method comes next, and how many are done.
+
+    Returns
+    -------
+    Comparison
+        Its `best` is the entry with the least Brier score.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import auxcal
+    >>> rng = np.random.default_rng(0)
+    >>> logits = rng.normal(size=(4000, 3))
+    >>> y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    >>> too_sure = auxcal.Predictions(3 * logits, y)
+    >>> comparison = auxcal.compare(too_sure, methods=["temperature", "platt"], bootstrap=0)
+    >>> print(comparison.answer.found)
+    Your classifier says 82 % and is right 59 % of the time.
+    >>> print(comparison.answer.then)
+    With temperature scaling (TS) the two agree within the noise.
+    >>> [entry.label for entry in comparison.ranked]
+    ['TS', 'Platt', 'MP']
+    """
+    if not isinstance(data, Predictions):
+        raise InvalidInputError(
+            f"data must be auxcal.Predictions; got {type(data).__name__}. Use auxcal.Predictions(logits, y)."
+        )
+    calibrators = _calibrators(methods, random_state)
+    names = _checked_names(class_names, data.n_classes)
+    fit, held_out, rows = _parts(data, test, random_state)
+    entries = []
+    for done, (method, calibrator) in enumerate(calibrators.items()):
+        label = calibrator.abbreviation if method in CALIBRATORS else method
+        if report is not None:
+            report(label, done, len(calibrators))
+        entries.append(_entry(method, label, calibrator, fit, held_out, bootstrap, random_state))
+    if report is not None:
+        report("", len(calibrators), len(calibrators))
+    return Comparison(str(name), tuple(entries), held_out, rows, len(fit), names)
+
+
+def _calibrators(methods: Iterable[str] | Mapping[str, Calibrator] | None, random_state: int) -> dict[str, Calibrator]:
+    """Return the methods by name, not yet fitted, the uncalibrated one first."""
+    chosen = methods if isinstance(methods, Mapping) else None
+    names = list(CALIBRATORS if methods is None else methods)
+    unknown = [name for name in names if chosen is None and name not in CALIBRATORS]
+    if unknown:
+        raise InvalidInputError(
+            f"methods must be among {', '.join(CALIBRATORS)}; got {', '.join(map(repr, unknown))}. "
+            f"Give a calibrator of your own as {{name: calibrator}}."
+        )
+    found = {UNCALIBRATED: CALIBRATORS[UNCALIBRATED]()}
+    for name in names:
+        found[name] = CALIBRATORS[name]() if chosen is None else clone(chosen[name])
+        if "random_state" in found[name].get_params() and chosen is None:
+            found[name].set_params(random_state=random_state)
+    return found
+
+
+def _checked_names(class_names: Sequence[str] | None, n_classes: int) -> tuple[str, ...] | None:
+    if class_names is None:
+        return None
+    if isinstance(class_names, str) or len(class_names) != n_classes:
+        raise InvalidInputError(
+            f"class_names must be {n_classes} names, one for each column of the logits; got {len(class_names)}."
+        )
+    return tuple(map(str, class_names))
+
+
+def _parts(data: Predictions, test: Predictions | float, random_state: int) -> tuple[Predictions, Predictions, Ints]:
+    """Return what to fit on, the test part, and the rows that the test part has in its source."""
+    if not isinstance(test, Predictions):
+        rest, aside = data.stratified_rows(test, random_state)
+        return data.take(rest), data.take(aside), aside
+    if test.n_classes != data.n_classes:
+        raise InvalidInputError(
+            f"the test part must have the {data.n_classes} columns of logits that the data have; got "
+            f"{test.n_classes}. Use the same target classifier for both."
+        )
+    return data, test, np.arange(len(test))
+
+
+def _entry(
+    method: str,
+    label: str,
+    calibrator: Calibrator,
+    fit: Predictions,
+    test: Predictions,
+    bootstrap: int,
+    random_state: int,
+) -> Entry:
+    start = time.process_time()
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ConvergenceWarning)
+            calibrator.fit(fit.logits, fit.y)
+        seconds = time.process_time() - start
+        confidence = calibrator.predict_confidence(test.logits)
+    except Exception as error:  # of a method of the user's own anything can come, and the others still count
+        return Entry(method, label, time.process_time() - start, problem=f"{type(error).__name__}: {error}")
+    problems = [str(entry.message) for entry in caught if issubclass(entry.category, ConvergenceWarning)]
+    with warnings.catch_warnings():
+        # A metric without a value is a dash in the table, which needs no warning beside it.
+        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        scores = evaluate(confidence, test.correct, metrics=SHOWN, bootstrap=bootstrap, random_state=random_state)
+    return Entry(method, label, seconds, calibrator, confidence, scores, " ".join(problems) or None)

@@ -1,0 +1,24 @@
+"""A comparison in a notebook."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from auxcal._notebook import card, grid, note
+from auxcal.comparison._text import HEADS, cells
+
+if TYPE_CHECKING:
+    from auxcal.comparison._comparison import Comparison
+
+
+def to_html(comparison: Comparison) -> str:
+    """Return the answer and the table, best first and in bold."""
+    rows = [[entry.label, *cells(entry)] for entry in comparison.ranked]
+    problems = [note(f"{entry.label}: {entry.problem}") for entry in comparison.ranked if entry.problem]
+    return card(
+        str(comparison.answer),
+        f"{comparison.name}: {comparison.n_fit:,} rows to fit, {len(comparison.test):,} to test",
+        grid(rows, head=["", *HEADS.values(), "fit"], bold=0),
+        note("Best: the least Brier score. An ECE up to the noise can't be told from perfect calibration."),
+        *problems,
+    )

@@ -1,0 +1,49 @@
+"""What the formats that hold named arrays have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auxcal._errors import InvalidInputError
+from auxcal.formats._format import Batch, Columns, Source, rows_of_batch
+
+
+def arrays_source(arrays: Mapping[str, NDArray[Any]]) -> Source:
+    """Return named arrays as a source; what is passed on are vectors with as many entries as there are rows."""
+    n = max((len(array) for array in arrays.values() if array.ndim), default=0)
+
+    def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
+        names = (*numbers, *others)
+        n = _common_length({name: arrays[name] for name in names})
+        rows = rows_of_batch(sum(arrays[name].nbytes for name in names) / max(n, 1))
+        for start in range(0, n, rows):
+            stop = min(start + rows, n)
+            yield Batch({name: arrays[name][start:stop] for name in names}, stop / n)
+
+    return Source(tuple(arrays), batches, tuple(name for name, array in arrays.items() if array.shape == (n,)))
+
+
+def joined(batches: Iterator[Columns]) -> dict[str, NDArray[Any]]:
+    """Return all rows of the batches as arrays; text becomes NumPy's, which needs no pickle."""
+    parts: dict[str, list[NDArray[Any]]] = {}
+    for columns in batches:
+        for name, column in columns.items():
+            parts.setdefault(name, []).append(_as_numpy(column))
+    return {name: np.concatenate(arrays) for name, arrays in parts.items()}
+
+
+def _common_length(arrays: Mapping[str, NDArray[Any]]) -> int:
+    lengths = {name: len(array) if array.ndim else 0 for name, array in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        text = ", ".join(f"{name!r} {length}" for name, length in lengths.items())
+        raise InvalidInputError(f"all arrays must have one row for each sample; got {text}. Save them anew together.")
+    return max(lengths.values(), default=0)
+
+
+def _as_numpy(column: Any) -> NDArray[Any]:
+    array = column if isinstance(column, np.ndarray) else column.to_numpy(zero_copy_only=False)
+    return array.astype(str) if array.dtype == object else array

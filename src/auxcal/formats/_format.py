@@ -1,0 +1,98 @@
+"""What a file format is: columns that are read in batches of rows, and written so."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from auxcal._errors import InvalidInputError
+
+Columns: TypeAlias = Mapping[str, Any]
+"""NumPy or pyarrow arrays of one length by name; one of them can be a matrix with a row for each sample."""
+
+BATCH_BYTES = 2**22
+"""About how large a batch is, so that memory does not grow with the file."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows of a file.
+
+    Parameters
+    ----------
+    columns : mapping of str to array
+        Their values.
+    done : float or None
+        The share of the file that has been read with them, where it is known.
+    """
+
+    columns: Columns
+    done: float | None
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that is open for reading.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The columns that it has.
+    batches : callable
+        From the names of those to read as numbers and of those to read as they are to an iterator of batches.
+    passable : tuple of str
+        The columns that can be written beside scores: one value for each row.
+    """
+
+    names: tuple[str, ...]
+    batches: Callable[[Sequence[str], Sequence[str]], Iterator[Batch]]
+    passable: tuple[str, ...]
+
+    def read(self, numbers: Sequence[str], others: Sequence[str]) -> Columns:
+        """Return all rows at once."""
+        batches = [batch.columns for batch in self.batches(numbers, others)]
+        if not batches:
+            raise InvalidInputError("there are no rows. Check where the file comes from.")
+        return {name: _joined([columns[name] for columns in batches]) for name in (*numbers, *others)}
+
+
+@dataclass(frozen=True)
+class Format:
+    """How files with one ending are read and written.
+
+    Parameters
+    ----------
+    open : callable
+        From one path, or up to `most_files`, to a context manager that gives a `Source`.
+    write : callable or None
+        Writes batches of columns, one after the other; None where the format is only read.
+    most_files : int
+        How many files make up one set of predictions.
+    """
+
+    open: Callable[..., AbstractContextManager[Source]]
+    write: Callable[[Path, Iterator[Columns]], None] | None = None
+    most_files: int = 1
+
+
+def _joined(parts: list[Any]) -> Any:
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else pa.concat_arrays(parts)
+
+
+def shortened(reason: str) -> str:
+    """Return what another library says, in one line; some of them quote a whole row."""
+    return textwrap.shorten(reason, 200, placeholder=" …").rstrip(".")
+
+
+def rows_of_batch(row_bytes: float) -> int:
+    """Return how many rows of a given size make a batch."""
+    return max(1, int(BATCH_BYTES // max(row_bytes, 1)))

@@ -1,0 +1,154 @@
+"""Which columns hold what: the one rule for all formats, and what may stand in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from auxcal._arrays import NO_CLASS, Floats, Ints, as_logits
+from auxcal._errors import InvalidInputError
+from auxcal.formats._format import Columns
+
+LEAST_PROBABILITY = 1e-12
+"""What a smaller probability is taken as, since the logarithm of 0 is no logit."""
+
+_SUM_TOLERANCE = 1e-3
+_MOST_SHOWN = 8
+
+
+def find_logits(names: Sequence[str], columns: str | Sequence[str] | None, *, probabilities: bool) -> tuple[str, ...]:
+    """Return the columns of the classes in order, or the name of the one matrix that holds them all."""
+    if columns is not None and not isinstance(columns, str):
+        for name in columns:
+            check_column(names, name, "Give the columns of the classes in order.")
+        return tuple(columns)
+    if columns is not None:
+        matrix, prefix = columns, columns
+    else:
+        matrix, prefix = ("proba", "prob_") if probabilities else ("logits", "logit_")
+    if matrix in names:
+        return (matrix,)
+    numbered = _numbered(names, prefix)
+    if not numbered:
+        raise InvalidInputError(_not_found(names, matrix, prefix, columns, probabilities=probabilities))
+    gap = next((place for place, number in enumerate(sorted(numbered)) if place != number), None)
+    if gap is not None:
+        raise InvalidInputError(
+            f"the columns {prefix}0 to {prefix}{max(numbered)} must all be there; {prefix}{gap} is not. Add it, or "
+            f"name the columns of the classes in order with columns (--columns)."
+        )
+    return tuple(numbered[place] for place in sorted(numbered))
+
+
+def check_column(names: Sequence[str], name: str, advice: str) -> None:
+    """Refuse the name of a column that is not there."""
+    if name not in names:
+        raise InvalidInputError(f"there is no column {name!r}; {_have(names)}. {advice}")
+
+
+def logits_of(columns: Columns, names: Sequence[str], *, probabilities: bool) -> Floats:
+    """Return the columns of the classes as one checked matrix; probabilities become their logarithms."""
+    parts = [as_numbers(columns[name], name) for name in names]
+    matrix = parts[0] if parts[0].ndim == 2 else np.column_stack(parts)
+    return _log(matrix) if probabilities else as_logits(matrix)
+
+
+def as_numbers(column: Any, name: str) -> NDArray[Any]:
+    """Return a column as a vector, or a column of lists as a matrix."""
+    if isinstance(column, np.ndarray):
+        return column
+    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type) or pa.types.is_fixed_size_list(column.type):
+        lengths = pc.unique(pc.list_value_length(column))
+        if len(lengths) != 1 or column.null_count:
+            raise InvalidInputError(f"the lists of {name!r} must have one length, a number for each class.")
+        return np.asarray(column.flatten().to_numpy(zero_copy_only=False)).reshape(len(column), lengths[0].as_py())
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def as_classes(column: Any, name: str, class_names: Sequence[str] | None = None) -> Ints:
+    """Return class indices, however they are written (3, 3.0, "3"); or names, which are those of the columns."""
+    values = _as_text_or_numbers(column)
+    if values.dtype == object:
+        values = _from_text(values, name, class_names)
+    if values.dtype.kind != "f":
+        return values
+    whole = np.isfinite(values) & (values == np.round(values))
+    if not whole.all():
+        row = int(np.argmin(whole))
+        raise InvalidInputError(
+            f"{name} must hold class indices, whole numbers from 0, or {NO_CLASS} for none of the classes; got "
+            f"{'nothing' if np.isnan(values[row]) else values[row]} in row {row} ({int((~whole).sum())} such rows). "
+            f"Label those rows, or leave them out."
+        )
+    return values.astype(np.int64)
+
+
+def _numbered(names: Sequence[str], prefix: str) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for name in names:
+        if re.fullmatch(re.escape(prefix) + r"\d{1,9}", name):
+            number = int(name.removeprefix(prefix))
+            if number in found:
+                raise InvalidInputError(f"{found[number]!r} and {name!r} are the same column. Remove one of them.")
+            found[number] = name
+    return found
+
+
+def _not_found(names: Sequence[str], matrix: str, prefix: str, columns: str | None, *, probabilities: bool) -> str:
+    wanted = f"an array {matrix!r}, or columns {prefix}0, {prefix}1, …"
+    if columns is None and not probabilities and ("proba" in names or _numbered(names, "prob_")):
+        return f"expected logits, {wanted}; got probabilities. Give probabilities=True (--probabilities)."
+    if columns is None and probabilities and ("logits" in names or _numbered(names, "logit_")):
+        return f"expected probabilities, {wanted}; got logits. Leave out probabilities=True (--probabilities)."
+    return f"expected {wanted}; {_have(names)}. Name those of the classes in order with columns (--columns)."
+
+
+def _have(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
+    return f"there is {', '.join(map(repr, names[:_MOST_SHOWN])) or 'nothing'}{more}"
+
+
+def _log(proba: NDArray[Any]) -> Floats:
+    array = as_logits(proba)  # for their shape, their type and NaN
+    total = array.sum(axis=1, dtype=np.float64)
+    wrong = (array < 0).any(axis=1) | (array > 1).any(axis=1) | (np.abs(total - 1) > _SUM_TOLERANCE)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InvalidInputError(
+            f"probabilities must be from 0 to 1 and add up to 1 in every row, to within {_SUM_TOLERANCE}; row {row} "
+            f"has {array[row].min():.4g} to {array[row].max():.4g} with the sum {total[row]:.4g} ({int(wrong.sum())} "
+            f"such rows). If these are logits, leave out probabilities=True (--probabilities)."
+        )
+    return np.log(np.maximum(array, LEAST_PROBABILITY))
+
+
+def _as_text_or_numbers(column: Any) -> NDArray[Any]:
+    """Return numbers as they are, and text as objects."""
+    if isinstance(column, pa.Array):
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        column = column.to_numpy(zero_copy_only=False)
+    array = np.asarray(column)
+    return array.astype(str).astype(object) if array.dtype.kind in "US" else array
+
+
+def _from_text(values: NDArray[Any], name: str, class_names: Sequence[str] | None) -> NDArray[Any]:
+    text = ["" if value is None else str(value).strip() for value in values]
+    try:
+        return np.array([float(value) if value else np.nan for value in text])
+    except ValueError:
+        places = {str(NO_CLASS): NO_CLASS} | {class_name: place for place, class_name in enumerate(class_names or ())}
+    row = next((row for row, value in enumerate(text) if value not in places), None)
+    if row is None:
+        return np.array([places[value] for value in text])
+    raise InvalidInputError(
+        f"{name} must hold class indices, whole numbers from 0, or {NO_CLASS} for none of the classes; got "
+        f"{text[row]!r} in row {row}. Replace each name by the place of its column of logits, counted from 0; or let "
+        f"the columns of logits bear the names of the classes, and list them with columns (--columns)."
+    )

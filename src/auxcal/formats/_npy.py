@@ -1,0 +1,47 @@
+""".npy: one NumPy array in each file; logits, and y beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auxcal._errors import InvalidInputError
+from auxcal.formats._arrays import arrays_source
+from auxcal.formats._format import Source
+
+_NAMES = {1: ("y",), 2: ("logits", "proba")}  # a matrix does not say what it holds, so it answers to both names
+
+
+@contextmanager
+def open_npy(*paths: Path) -> Iterator[Source]:
+    """Map a matrix, and a vector `y` if there are two files, in either order."""
+    shapes = [np.load(path, mmap_mode="r").shape for path in paths]
+    if sorted(len(shape) for shape in shapes) not in ([2], [1, 2]):
+        raise InvalidInputError(
+            f"expected logits of shape (n, K), and y of shape (n,) in a second file; got "
+            f"{' and '.join(map(str, shapes))}. Save y as class indices."
+        )
+    yield arrays_source(
+        _Mapped({name: path for path, shape in zip(paths, shapes, strict=True) for name in _NAMES[len(shape)]})
+    )
+
+
+class _Mapped(Mapping[str, NDArray[Any]]):
+    """Arrays that are mapped anew whenever they are asked for, so that what was read does not stay in memory."""
+
+    def __init__(self, paths: Mapping[str, Path]) -> None:
+        self._paths = paths
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return np.load(self._paths[name], mmap_mode="r")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)

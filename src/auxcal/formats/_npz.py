@@ -1,0 +1,33 @@
+""".npz: NumPy arrays by name, such as those of `numpy.savez(path, logits=logits, y=y)`."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from auxcal._errors import FileFormatError
+from auxcal.formats._arrays import arrays_source, joined
+from auxcal.formats._format import Columns, Source
+
+
+@contextmanager
+def open_npz(path: Path) -> Iterator[Source]:
+    """Read all arrays of an .npz file."""
+    if not zipfile.is_zipfile(path):
+        raise FileFormatError(
+            "expected a whole .npz file; this is another kind, or a part of one. Check it, or save it anew with "
+            "numpy.savez(path, logits=logits, y=y)."
+        )
+    with np.load(path, allow_pickle=False) as arrays:
+        named = dict(arrays)
+    yield arrays_source(named)
+
+
+def write_npz(path: Path, batches: Iterator[Columns]) -> None:
+    """Write columns as arrays; all rows are held until the last one has come."""
+    with path.open("wb") as file:
+        np.savez_compressed(file, **joined(batches))  # type: ignore[arg-type]

@@ -1,0 +1,60 @@
+"""Predictions from files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from auxcal.formats._layout import as_classes, check_column, find_logits, logits_of
+from auxcal.formats._sources import open_source
+from auxcal.predictions import Predictions
+
+
+def read_predictions(
+    *paths: str | os.PathLike[str],
+    label: str = "y",
+    columns: str | Sequence[str] | None = None,
+    probabilities: bool = False,
+) -> Predictions:
+    r"""Read logits and true classes from a file.
+
+    Parameters
+    ----------
+    *paths : path
+        An `.npz`, `.csv`, `.parquet`, `.safetensors`, `.pt` or `.pth` file; two `.npy` files, logits and y in any
+        order; or `-` for CSV from standard input.
+    label : str
+        The array or column of the true classes: an index 0..K-1 (3, 3.0 or "3"), or -1 where no class is right. Where
+        `columns` lists names, it may hold these names instead.
+    columns : str or sequence of str, optional
+        Where the logits are: the name of one array, or the prefix of K columns that are numbered from 0, or a list of
+        K columns in the order of the classes. By default the array `logits`, else the columns `logit_0` to
+        `logit_{K-1}`, whatever their order in the file.
+    probabilities : bool
+        The file holds probabilities and no logits; by default the array `proba`, else the columns `prob_0` to
+        `prob_{K-1}`. Every row must add up to 1 within 0.001. Their logarithms are taken as logits; a probability
+        below 1e-12 as 1e-12.
+
+    Returns
+    -------
+    Predictions
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from auxcal.formats import read_predictions
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "logits.csv"
+    ...     _ = path.write_text("id,logit_0,logit_1,y\na,2.5,0.1,0\nb,0.3,0.9,0\n")
+    ...     read_predictions(path)
+    Predictions(n=2, K=2, accuracy=0.500, no_class=0)
+    """
+    with open_source(*paths) as source:
+        names = find_logits(source.names, columns, probabilities=probabilities)
+        check_column(source.names, label, "Name the column of the true classes with label (--label).")
+        rows = source.read(names, (label,))
+        class_names = None if columns is None or isinstance(columns, str) else names
+        return Predictions(
+            logits_of(rows, names, probabilities=probabilities), as_classes(rows[label], label, class_names)
+        )

@@ -1,0 +1,185 @@
+"""Scores beside the rows that they belong to: files that `auxcal score` writes, batch by batch."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from auxcal._arrays import NO_CLASS, Bools, Floats, Ints, as_confidence
+from auxcal._errors import InvalidInputError
+from auxcal._files import as_path, written_whole
+from auxcal.calibrators import Calibrator
+from auxcal.formats._format import Columns
+from auxcal.formats._layout import as_classes, as_numbers, check_column, find_logits, logits_of
+from auxcal.formats._sources import FORMATS, STANDARD, format_of, open_source
+
+PREDICTION, CONFIDENCE = "prediction", "confidence"
+
+
+class Scored(NamedTuple):
+    """The rows of a scored file: what the metrics read, and what it follows from."""
+
+    confidence: Floats
+    correct: Bools
+    prediction: Ints
+    y: Ints
+
+
+def score_file(
+    calibrator: Calibrator,
+    *paths: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    label: str = "y",
+    columns: str | Sequence[str] | None = None,
+    probabilities: bool = False,
+    report: Callable[[float], None] = lambda done: None,
+) -> int:
+    """Write the prediction and the confidence of every row of a file beside its other columns, all but the logits.
+
+    CSV, parquet and `.npy` files are read, and CSV and parquet files written, in batches: memory does not grow with the
+    rows. The file is written whole or not at all.
+
+    Parameters
+    ----------
+    calibrator : Calibrator
+        A fitted one.
+    *paths : path
+        The logits, in any format that `read_predictions` takes; y may be missing.
+    out : path
+        What to write, by its ending; `-` for CSV to standard output.
+    label : str
+        The column of the true classes, if there is one; whole numbers in the text of a CSV file become numbers.
+    columns, probabilities
+        As in `read_predictions`.
+    report : callable
+        Called after every batch with the share of the file that is done, where it is known.
+
+    Returns
+    -------
+    int
+        The number of rows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from auxcal import Uncalibrated
+    >>> from auxcal.formats import read_scored, score_file
+    >>> logits, y = np.array([[2.0, 0.0], [0.0, 1.0]]), np.array([0, 0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     new, out = Path(folder) / "new.npz", Path(folder) / "scored.csv"
+    ...     np.savez(new, logits=logits, y=y)
+    ...     rows = score_file(Uncalibrated().fit(logits, y), new, out=out)
+    ...     read_scored(out).confidence.round(2).tolist()
+    [0.88, 0.73]
+    """
+    target = as_path(out)
+    write = format_of(target).write
+    if write is None:
+        writable = ", ".join(ending for ending, format_ in FORMATS.items() if format_.write and ending != STANDARD)
+        raise InvalidInputError(f"{target}: such files are only read. Write one of {writable}.")
+    n_rows = 0
+
+    def counted() -> Iterator[Columns]:
+        nonlocal n_rows
+        for batch in _scored(calibrator, paths, label, columns, report, probabilities=probabilities):
+            n_rows += len(batch[CONFIDENCE])
+            yield batch
+
+    if str(target) == STANDARD:
+        write(target, counted())
+    else:
+        with written_whole(target) as temporary:
+            write(temporary, counted())
+    return n_rows
+
+
+def read_scored(path: str | os.PathLike[str], label: str = "y") -> Scored:
+    """Read a file that `score_file` wrote and that has the true classes beside the scores.
+
+    Parameters
+    ----------
+    path : path
+        A file with the columns or arrays `prediction`, `confidence` and `label`; `-` for CSV from standard input.
+    label : str
+        The column of the true classes.
+
+    Returns
+    -------
+    Scored
+        `confidence`, `correct`, `prediction` and `y`.
+    """
+    with open_source(path) as source:
+        for name in (PREDICTION, CONFIDENCE):
+            check_column(source.names, name, "Score the file with auxcal score first.")
+        check_column(source.names, label, "Name the column of the true classes with label (--label).")
+        rows = source.read((CONFIDENCE,), (PREDICTION, label))
+        confidence = as_confidence(as_numbers(rows[CONFIDENCE], CONFIDENCE))
+        prediction, y = as_classes(rows[PREDICTION], PREDICTION), as_classes(rows[label], label)
+        if y.min() < NO_CLASS:
+            raise InvalidInputError(f"{label} must be a class index, or {NO_CLASS} for no class; got {y.min()}.")
+        return Scored(confidence, prediction == y, prediction, y)
+
+
+def _scored(
+    calibrator: Calibrator,
+    paths: Sequence[str | os.PathLike[str]],
+    label: str,
+    columns: str | Sequence[str] | None,
+    report: Callable[[float], None],
+    *,
+    probabilities: bool,
+) -> Iterator[Columns]:
+    with open_source(*paths) as source:
+        names = find_logits(source.names, columns, probabilities=probabilities)
+        others = [name for name in source.passable if name not in names]
+        start, as_label = 0, _label_reader(None)
+        for batch in source.batches(names, others):
+            with _counting_from(start):
+                logits = logits_of(batch.columns, names, probabilities=probabilities)
+            passed = {name: batch.columns[name] for name in others}
+            if label in passed:
+                as_label = _label_reader(passed[label]) if start == 0 else as_label
+                passed[label] = as_label(passed[label])
+            yield passed | {PREDICTION: logits.argmax(axis=1), CONFIDENCE: calibrator.predict_confidence(logits)}
+            start += len(logits)
+            if batch.done is not None:
+                report(batch.done)
+        if start == 0:
+            raise InvalidInputError("there are no rows to score. Check where the file comes from.")
+
+
+@contextmanager
+def _counting_from(start: int) -> Iterator[None]:
+    try:
+        yield
+    except InvalidInputError as error:
+        if start == 0:
+            raise
+        raise InvalidInputError(f"{error} Rows are counted from row {start} of the file.") from None
+
+
+def _label_reader(first: Any) -> Callable[[Any], Any]:
+    """Return what makes numbers of labels that are the text of numbers, if the first rows are such."""
+    try:
+        _whole_numbers(first)
+    except InvalidInputError:
+        return lambda column: column
+    return _whole_numbers
+
+
+def _whole_numbers(column: Any) -> Any:
+    """Return text as whole numbers, nothing as nothing; other columns stay as they are."""
+    if not isinstance(column, pa.Array) or not pa.types.is_string(column.type):
+        return column
+    text = pc.utf8_trim_whitespace(column)
+    try:
+        return pc.cast(pc.if_else(pc.equal(text, ""), None, text), pa.int64())
+    except pa.ArrowInvalid as error:
+        raise InvalidInputError(f"the first labels are whole numbers, and then: {error}. Repair these rows.") from error

@@ -1,0 +1,27 @@
+""".pt and .pth: tensors by name, such as those of `torch.save({"logits": ..., "y": ...}, path)`; only read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from auxcal._arrays import to_numpy
+from auxcal._errors import FileFormatError
+from auxcal.formats._arrays import arrays_source
+from auxcal.formats._format import Source
+
+
+@contextmanager
+def open_torch(path: Path) -> Iterator[Source]:
+    """Read the tensors of a dict that `torch.save` wrote; nothing in the file can run code."""
+    import torch
+
+    saved = torch.load(path, map_location="cpu", weights_only=True)
+    if not isinstance(saved, dict):
+        raise FileFormatError(
+            f"expected a dict with logits and y; got {type(saved).__name__}. Write it with "
+            f'torch.save({{"logits": logits, "y": y}}, path).'
+        )
+    tensors = {str(name): value for name, value in saved.items() if isinstance(value, torch.Tensor)}
+    yield arrays_source({name: to_numpy(tensor, name) for name, tensor in tensors.items()})

@@ -1,0 +1,97 @@
+"""What accepting only the more confident predictions costs and brings: the risk–coverage curve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from auxcal._arrays import Floats, Ints, as_confidence, as_correct
+
+
+@dataclass(frozen=True, eq=False)
+class RiskCoverage:
+    """How many predictions each distinct confidence accepts as a threshold, and how many of them are wrong.
+
+    Parameters
+    ----------
+    threshold : array of shape (m,)
+        The distinct confidences, the highest first; every prediction at or above one is accepted, so that equal
+        confidences are accepted together.
+    accepted, errors : arrays of shape (m,)
+        The predictions that each threshold accepts, and the wrong ones among them.
+    """
+
+    threshold: Floats
+    accepted: Ints
+    errors: Ints
+
+    @property
+    def coverage(self) -> Floats:
+        """The share of all predictions that is accepted."""
+        return self.accepted / self.accepted[-1]
+
+    @property
+    def risk(self) -> Floats:
+        """The share of the accepted predictions that is wrong."""
+        return self.errors / self.accepted
+
+
+def risk_coverage(confidence: ArrayLike, correct: ArrayLike) -> RiskCoverage:
+    """Return the risk and the coverage of every threshold that makes a difference.
+
+    Examples
+    --------
+    >>> from auxcal.metrics import risk_coverage
+    >>> curve = risk_coverage([0.9, 0.8, 0.8, 0.2], [True, True, False, False])
+    >>> curve.threshold.tolist(), curve.coverage.tolist(), curve.risk.round(2).tolist()
+    ([0.9, 0.8, 0.2], [0.25, 0.75, 1.0], [0.0, 0.33, 0.5])
+    """
+    confidence = as_confidence(confidence)
+    correct = as_correct(correct, n_rows=len(confidence))
+    order = np.argsort(-confidence)
+    ordered: Floats = confidence[order]
+    last_of_value = np.append(np.flatnonzero(np.diff(ordered)), len(ordered) - 1)
+    errors = np.cumsum(~correct[order])
+    return RiskCoverage(ordered[last_of_value], last_of_value + 1, errors[last_of_value])
+
+
+def aurc(confidence: ArrayLike, correct: ArrayLike) -> float:
+    """Area under the risk–coverage curve: the error rate of the accepted, averaged over all coverages.
+
+    The errors among equal confidences are taken as spread evenly, so that neither the order of ties nor a
+    repetition of the whole sample changes the area: with E(c) the errors among the most confident share c, it is
+    the integral of E(c) / c, in closed form between neighbouring thresholds.
+
+    Examples
+    --------
+    >>> from auxcal.metrics import aurc
+    >>> round(aurc([0.9, 0.8, 0.3, 0.2], [True, True, True, False]), 4)
+    0.0342
+    """
+    curve = risk_coverage(confidence, correct)
+    # Coverage and errors before and after each group of equal confidences.
+    errors = np.diff(curve.errors, prepend=0)
+    end = curve.coverage
+    start = np.append(0, end[:-1])
+    before = (curve.errors - errors) / curve.accepted[-1]
+    slope = errors / np.diff(curve.accepted, prepend=0)
+    rest = before - slope * start
+    with np.errstate(divide="ignore"):
+        logs = np.where(start > 0, np.log(end) - np.log(start), 0)
+    return float(np.sum(rest * logs + slope * (end - start)))
+
+
+def excess_aurc(confidence: ArrayLike, correct: ArrayLike) -> float:
+    """Area under the risk–coverage curve beyond that of a perfect ranking at the same accuracy.
+
+    Examples
+    --------
+    >>> from auxcal.metrics import excess_aurc
+    >>> abs(round(excess_aurc([0.9, 0.8, 0.3, 0.2], [True, True, True, False]), 4))
+    0.0
+    """
+    confidence = as_confidence(confidence)
+    correct = as_correct(correct, n_rows=len(confidence))
+    return aurc(confidence, correct) - aurc(correct.astype(np.float64), correct)

@@ -1,0 +1,92 @@
+"""How far to trust: the least confidence that keeps the error of what is accepted in bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import beta
+
+from auxcal._errors import InvalidInputError
+from auxcal.metrics._risk_coverage import risk_coverage
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A confidence from which on predictions are accepted, and what that gives on the rows it was chosen on.
+
+    Parameters
+    ----------
+    threshold : float
+        Accept a prediction if its confidence is at least this.
+    coverage : float
+        The share of the predictions that is accepted.
+    risk : float
+        The share of the accepted predictions that is wrong.
+    risk_upper : float
+        The upper bound of Clopper and Pearson for the risk, one-sided: what `accepted` and `errors` allow for. It is
+        exact for a threshold fixed beforehand. This one was chosen on the same rows, where its risk looks a little
+        better than it is, so check it on rows that took no part in the choice.
+    accepted, errors : int
+        The predictions that are accepted, and the wrong ones among them.
+    """
+
+    threshold: float
+    coverage: float
+    risk: float
+    risk_upper: float
+    accepted: int
+    errors: int
+
+
+def threshold_at_risk(confidence: ArrayLike, correct: ArrayLike, risk: float, *, level: float = 0.95) -> Threshold:
+    """Return the least confidence at which the accepted predictions are wrong in at most a share `risk` of the cases.
+
+    Predictions of equal confidence are accepted together, so that the threshold can be used as it is:
+    ``confidence >= threshold``.
+
+    Parameters
+    ----------
+    confidence : array of shape (n,)
+        The probability that each prediction is correct.
+    correct : array of shape (n,)
+        Whether it is.
+    risk : float
+        The error that is allowed, in (0, 1).
+    level : float
+        How sure the upper bound of the risk is.
+
+    Returns
+    -------
+    Threshold
+
+    Examples
+    --------
+    >>> from auxcal.metrics import threshold_at_risk
+    >>> found = threshold_at_risk([0.9, 0.8, 0.7, 0.6, 0.3], [True, True, True, False, False], risk=0.25)
+    >>> found.threshold, found.coverage, found.risk, round(found.risk_upper, 2)
+    (0.6, 0.8, 0.25, 0.75)
+    """
+    for name, share in (("risk", risk), ("level", level)):
+        if not isinstance(share, Real) or not 0 < share < 1:
+            raise InvalidInputError(f"{name} must be a share in (0, 1); got {share!r}. For 5 % give 0.05.")
+    curve = risk_coverage(confidence, correct)
+    allowed = np.flatnonzero(curve.risk <= risk)
+    if not len(allowed):
+        least = int(np.argmin(curve.risk))
+        raise InvalidInputError(
+            f"no threshold keeps the error at {risk:.3g}; the least is {curve.risk[least]:.3g}, with a confidence of "
+            f"at least {curve.threshold[least]:.6g}. Allow more risk, or calibrate first."
+        )
+    last = allowed[-1]
+    accepted, errors = int(curve.accepted[last]), int(curve.errors[last])
+    return Threshold(
+        threshold=float(curve.threshold[last]),
+        coverage=float(curve.coverage[last]),
+        risk=errors / accepted,
+        risk_upper=1.0 if errors == accepted else float(beta.ppf(level, errors + 1, accepted - errors)),
+        accepted=accepted,
+        errors=errors,
+    )

@@ -1,0 +1,146 @@
+"""The page: template, styles, scripts and data put together into one file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import re
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from inspect import getdoc
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+import auxcal
+from auxcal._errors import InvalidInputError
+from auxcal._files import as_path, written_whole
+from auxcal.comparison import Comparison, Entry
+from auxcal.comparison._comparison import SHOWN
+from auxcal.comparison._text import write_seconds
+from auxcal.metrics import METRICS
+from auxcal.metrics._written import write_score
+from auxcal.plots._style import CLASSES, CORRECT, FAINT, INK, MUTED, WRONG
+from auxcal.reports.html._encoding import LEVELS, to_json
+from auxcal.reports.html._payload import payload
+from auxcal.reports.html._words import MEANINGS
+
+VENDOR = ("d3.min.js", "plot.umd.min.js")
+SCRIPTS = ("data.js", "charts.js", "methods.js", "details.js", "picker.js", "mistakes.js", "page.js")
+"""The page's own scripts, each of which uses those before it."""
+
+
+def save_report(
+    comparisons: Sequence[Comparison],
+    path: str | os.PathLike[str],
+    *,
+    title: str = "How honest is the confidence?",
+    saved: Sequence[str] | None = None,
+    about: Sequence[str] | None = None,
+) -> None:
+    """Write comparisons as one self-contained HTML page, which needs no network and can't reach one.
+
+    Parameters
+    ----------
+    comparisons : sequence of Comparison
+        One for each data set; with several the page has a switch.
+    path : str or path
+        The page; it is written whole or not at all.
+    title : str
+        What the page is called.
+    saved : sequence of str, optional
+        For each comparison the file that its best calibrator was saved to, so that the page can say how to use it.
+    about : sequence of str, optional
+        For each comparison a sentence on what the data are.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import auxcal
+    >>> from auxcal.reports import save_report
+    >>> rng = np.random.default_rng(0)
+    >>> data = auxcal.Predictions(rng.normal(size=(200, 3)), rng.integers(3, size=200))
+    >>> comparison = auxcal.compare(data, methods=["platt"], bootstrap=0, name="nothing but noise")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_report([comparison], Path(folder) / "report.html")
+    ...     "nothing but noise" in (Path(folder) / "report.html").read_text()
+    True
+    """
+    path = as_path(path)
+    if not comparisons:
+        raise InvalidInputError("a report needs at least one comparison; got none. Make one with auxcal.compare.")
+    nothing = [""] * len(comparisons)
+    page = _render(list(zip(comparisons, saved or nothing, about or nothing, strict=True)), title)
+    with written_whole(path) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+
+
+def _render(sets: Sequence[tuple[Comparison, str, str]], title: str) -> str:
+    data = {"levels": LEVELS, "colours": CLASSES, "sets": [payload(comparison) for comparison, *_ in sets]}
+    scripts = [*(_read("vendor", name) for name in VENDOR), _program()]
+    return (
+        _environment()
+        .get_template("report.html")
+        .render(
+            title=title,
+            sets=sets,
+            metrics={name: (METRICS[name].label, MEANINGS[name]) for name in SHOWN},
+            higher_is_better={name: METRICS[name].higher_is_better for name in SHOWN},
+            colours={"ink": INK, "muted": MUTED, "faint": FAINT, "correct": CORRECT, "wrong": WRONG},
+            style=Markup(_read("static", "report.css")),
+            scripts=[Markup(script) for script in scripts],
+            hashes=[_csp_hash(script) for script in scripts],
+            data=Markup(to_json(data)),
+            version=auxcal.__version__,
+        )
+    )
+
+
+def _program() -> str:
+    """Return the page's own scripts as one, with no names outside it."""
+    return "(() => {\n'use strict';\n" + "\n".join(_read("static", name) for name in SCRIPTS) + "})();\n"
+
+
+@cache
+def _read(folder: str, name: str) -> str:
+    return files("auxcal.reports.html").joinpath(folder, name).read_text(encoding="utf-8")
+
+
+def _csp_hash(script: str) -> str:
+    """Return what the page's policy calls a script: only those that were put there on purpose run."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("auxcal.reports.html", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "score": lambda value, metric: write_score(metric, value),
+        "seconds": write_seconds,
+        "about": _about,
+        "numbers": _numbers,
+    }
+    return environment
+
+
+def _about(entry: Entry) -> str:
+    """Return the first sentence of a method's documentation and where it comes from."""
+    kind = type(entry.calibrator)
+    return f"{(getdoc(kind) or '').splitlines()[0]} ({getattr(kind, 'reference', '')})" if entry.calibrator else ""
+
+
+def _numbers(text: str) -> Markup:
+    """Mark the percentages of a sentence, and let neither them nor words with a hyphen break."""
+    marked = re.sub(
+        r"((?:over |under )?\d+(?:\.\d+)?) %", r'<strong class="whole">\1&nbsp;%</strong>', str(escape(text))
+    )
+    return Markup(re.sub(r"(\w+-\w+)", r'<span class="whole">\1</span>', marked))

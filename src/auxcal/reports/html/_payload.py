@@ -1,0 +1,105 @@
+"""What the charts of a page show, computed with the library's own metrics and displays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from auxcal._arrays import Floats
+from auxcal.calibrators import ProbaCalibrator
+from auxcal.comparison import Comparison, Entry
+from auxcal.plots import (
+    ConfidenceHistogramDisplay,
+    HeatmapDisplay,
+    ReliabilityDisplay,
+    RiskCoverageDisplay,
+    TSNEDisplay,
+)
+from auxcal.plots._inputs import as_class_names
+from auxcal.reports.html._encoding import packed, quantise, rounded
+
+CURVE_POINTS = 200
+MOST_HEATMAP_CLASSES = 100  # a picture of more is a picture of nothing
+MOST_MAPPED_CLASSES = 20  # the eye tells no more colours apart
+MOST_MAPPED = 600  # samples of a map; the time to place them grows faster than their number
+MAPPED_PER_CLASS = 25
+ALWAYS_MAPPED = "ccac"
+
+
+def payload(comparison: Comparison) -> dict[str, Any]:
+    """Return what the page needs of one comparison, ready for JSON."""
+    test = comparison.test
+    return {
+        "name": comparison.name,
+        "classes": as_class_names(comparison.class_names, test.n_classes),
+        "before": comparison.before.method,
+        "best": comparison.best.method,
+        "rows": packed(comparison.rows),
+        "y": packed(test.y),
+        "prediction": packed(test.prediction),
+        "methods": {entry.method: _method(comparison, entry) for entry in comparison.entries if not entry.failed},
+    }
+
+
+def _method(comparison: Comparison, entry: Entry) -> dict[str, Any]:
+    calibrator, confidence = entry.measured()
+    found = {
+        "label": entry.label,
+        "confidence": packed(quantise(confidence)),
+        **_of_confidence(confidence, comparison),
+    }
+    if isinstance(calibrator, ProbaCalibrator):
+        mapped = entry in (comparison.before, comparison.best) or entry.method == ALWAYS_MAPPED
+        found |= _of_proba(calibrator.predict_proba(comparison.test.logits), comparison, mapped=mapped)
+    return found
+
+
+def _of_confidence(confidence: Floats, comparison: Comparison) -> dict[str, Any]:
+    correct = comparison.test.correct
+    reliability = ReliabilityDisplay.from_predictions(confidence, correct)
+    histogram = ConfidenceHistogramDisplay.from_predictions(confidence, correct)
+    curve = RiskCoverageDisplay.from_predictions(confidence, correct, n_points=CURVE_POINTS)
+    return {
+        "reliability": {
+            "count": reliability.count.tolist(),
+            "confidence": rounded(reliability.confidence),
+            "accuracy": rounded(reliability.accuracy),
+            "low": rounded(reliability.low),
+            "high": rounded(reliability.high),
+            "ece": reliability.ece,
+            "floor": reliability.floor.p95,
+        },
+        "histogram": {"correct": histogram.correct.tolist(), "wrong": histogram.wrong.tolist()},
+        "curve": {"coverage": rounded(curve.coverage), "risk": rounded(curve.risk), "best": rounded(curve.best)},
+    }
+
+
+def _of_proba(proba: Floats, comparison: Comparison, *, mapped: bool) -> dict[str, Any]:
+    test = comparison.test
+    found: dict[str, Any] = {}
+    if test.n_classes <= MOST_HEATMAP_CLASSES:
+        heat = HeatmapDisplay.from_predictions(proba, test.logits, test.y)
+        found["heatmap"] = {
+            "ofClass": heat.of_class,
+            "columns": proba.shape[1],
+            "correct": packed(np.rint(255 * heat.correct).astype(np.uint8)),
+            "wrong": packed(np.rint(255 * heat.wrong).astype(np.uint8)),
+        }
+    if mapped:
+        found["map"] = _map(proba, comparison)
+    return found
+
+
+def _map(proba: Floats, comparison: Comparison) -> dict[str, Any]:
+    test = comparison.test
+    counts = np.bincount(test.prediction, minlength=test.n_classes)
+    shown = np.sort(np.argsort(-counts, kind="stable")[:MOST_MAPPED_CLASSES])
+    n_per_class = min(MAPPED_PER_CLASS, MOST_MAPPED // len(shown))
+    display = TSNEDisplay.from_predictions(proba, test.logits, test.y, classes=shown.tolist(), n_per_class=n_per_class)
+    return {
+        "x": rounded(display.embedding[:, 0], 2),
+        "y": rounded(display.embedding[:, 1], 2),
+        "prediction": display.prediction.tolist(),
+        "correct": display.correct.astype(int).tolist(),
+    }

@@ -1,0 +1,183 @@
+"""The page holds the data whole, runs nothing that was not put there, and stays small."""
+
+import base64
+import hashlib
+import json
+import re
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+from auxcal import CALIBRATORS, InvalidInputError, Predictions, Uncalibrated
+from auxcal.comparison import Comparison, Entry
+from auxcal.metrics import evaluate
+from auxcal.reports import save_report
+from auxcal.reports.html import _page
+from auxcal.reports.html._encoding import LEVELS, packed, quantise, rounded
+
+MEGABYTE = 1e6
+
+
+@pytest.fixture(scope="module")
+def page(comparisons, tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    save_report(comparisons, path, saved=["spring.safetensors", "autumn.safetensors"], about=["", "In <autumn>."])
+    return path.read_text()
+
+
+def data_of(page):
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page).group(1))
+
+
+def unpack(array):
+    return np.frombuffer(base64.b64decode(array["data"]), dtype=np.dtype(array["type"]).newbyteorder("<"))
+
+
+class TestData:
+    def test_the_rows_predictions_and_labels_are_those_of_the_comparison(self, page, comparisons):
+        for comparison, found in zip(comparisons, data_of(page)["sets"], strict=True):
+            np.testing.assert_array_equal(unpack(found["rows"]), comparison.rows)
+            np.testing.assert_array_equal(unpack(found["y"]), comparison.test.y)
+            np.testing.assert_array_equal(unpack(found["prediction"]), comparison.test.prediction)
+            assert (found["best"], found["before"]) == (comparison.best.method, "uncalibrated")
+
+    def test_a_packed_confidence_is_accepted_by_the_same_thresholds(self, page, comparisons):
+        comparison, found = comparisons[0], data_of(page)["sets"][0]
+        for entry in comparison.entries:
+            steps = unpack(found["methods"][entry.method]["confidence"])
+            for threshold in range(0, 1001, 7):
+                accepted = entry.confidence >= threshold / 1000
+                np.testing.assert_array_equal(steps >= threshold * LEVELS // 1000, accepted)
+
+    def test_the_charts_are_those_of_the_metrics(self, page, comparisons):
+        for entry in comparisons[0].entries:
+            found = data_of(page)["sets"][0]["methods"][entry.method]
+            assert found["reliability"]["ece"] == entry.scores["ece"]
+            assert found["reliability"]["floor"] == entry.scores["ece_floor_p95"]
+            assert sum(found["histogram"]["wrong"]) == (~comparisons[0].test.correct).sum()
+            assert found["curve"]["risk"][-1] == pytest.approx(1 - comparisons[0].test.correct.mean(), abs=1e-4)
+
+    def test_maps_are_made_of_the_classifier_and_the_best_alone(self, page, comparisons):
+        methods = data_of(page)["sets"][0]["methods"]
+        assert {name for name, method in methods.items() if "map" in method} == {
+            "uncalibrated",
+            comparisons[0].best.method,
+        } & {"uncalibrated", "temperature", "ccac-s"}
+        assert {name for name, method in methods.items() if "heatmap" in method} == set(methods) - {"platt"}
+
+
+class TestSafety:
+    def test_what_users_name_is_escaped(self, page):
+        assert "</script><b>cat" not in page
+        assert "spring &lt;1&gt;" in page
+        assert "In &lt;autumn&gt;." in page
+        assert data_of(page)["sets"][0]["classes"][0] == "</script><b>cat"
+
+    def test_nothing_is_loaded_and_only_the_scripts_of_the_page_may_run(self, page):
+        assert not re.search(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=", page)
+        policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page).group(1)
+        assert policy.startswith("default-src 'none';")
+        scripts = re.findall(r"<script>(.*?)</script>", page, flags=re.DOTALL)
+        hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+        assert re.findall(r"'sha256-([^']+)'", policy.replace("&#39;", "'")) == hashes
+        assert len(scripts) == len(_page.VENDOR) + 1
+
+    def test_the_chart_library_is_the_one_that_was_noted(self):
+        folder = files("auxcal.reports.html") / "vendor"
+        noted = dict(line.split()[::-1] for line in (folder / "SHA256SUMS").read_text().splitlines())
+        assert set(noted) == set(_page.VENDOR)
+        for name, digest in noted.items():
+            assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+            version = re.search(r"v(\d+\.\d+\.\d+)", (folder / name).read_text()).group(1)
+            assert f"| {version} |" in (folder / "README.md").read_text()
+
+
+class TestWords:
+    def test_the_answer_and_what_to_do_next_come_first(self, page, comparisons):
+        plain = re.sub(r"<[^>]+>", "", page).replace("&nbsp;", " ")
+        assert comparisons[0].answer.found in plain
+        assert plain.index(comparisons[0].answer.then) < plain.index("All methods")
+        assert 'auxcal.load("spring.safetensors")' in plain.replace("&#34;", '"')
+        assert "auxcal score autumn.safetensors new.parquet" in plain
+
+    def test_every_method_has_a_row_and_one_is_marked_best(self, page, comparisons):
+        table = page[page.index('<table class="methods">') : page.index("</table>")]
+        assert re.findall(r'data-method="([^"]+)"', table) == [entry.method for entry in comparisons[0].ranked]
+        assert table.count('class="badge"') == 1
+
+    def test_a_method_that_failed_says_why(self, comparisons, tmp_path):
+        whole = comparisons[1]
+        failed = Entry("ccac", "CCAC", 0.1, problem="ValueError: <no>")
+        save_report(
+            [Comparison("x", (*whole.entries, failed), whole.test, whole.rows, 9, None)], tmp_path / "page.html"
+        )
+        page = (tmp_path / "page.html").read_text()
+        assert "ValueError: &lt;no&gt;" in page
+        assert "ccac" not in data_of(page)["sets"][0]["methods"]
+
+    @pytest.mark.parametrize(("correct_share", "words"), [(0.8, "Look again when the data"), (0.3, "Label more rows")])
+    def test_where_there_is_nothing_to_do_the_page_says_so(self, correct_share, words, tmp_path):
+        made = of_size(400, 3, ["uncalibrated"], correct_share=correct_share)
+        save_report([made], tmp_path / "page.html")
+        assert words in (tmp_path / "page.html").read_text()
+
+
+def of_size(n, k, methods, correct_share=0.5):
+    """Make up a comparison: logits with a maximum probability of 0.8, and any confidence for the other methods."""
+    rng = np.random.default_rng(0)
+    prediction = rng.integers(k, size=n)
+    logits = np.eye(k, dtype=np.float32)[prediction] * np.float32(np.log(4 * (k - 1)))
+    y = np.where(rng.uniform(size=n) < correct_share, prediction, (prediction + 1) % k)
+    test = Predictions(logits, y)
+    fitted = Uncalibrated().fit(logits, y)
+    entries = []
+    for method in methods:
+        own = method == "uncalibrated"
+        confidence = fitted.predict_confidence(logits) if own else rng.uniform(size=n).astype(np.float32)
+        scores = evaluate(confidence, test.correct)
+        entries.append(Entry(method, CALIBRATORS[method].abbreviation, 0.0, fitted, confidence, scores))
+    return Comparison("large", tuple(entries), test, np.arange(n) + 10**6, n, None)
+
+
+def test_a_page_of_40000_samples_and_all_methods_is_under_5_megabytes(tmp_path, monkeypatch):
+    monkeypatch.setattr("auxcal.reports.html._payload.MAPPED_PER_CLASS", 5)  # the maps are small, but slow
+    save_report([of_size(40_000, 100, CALIBRATORS)], tmp_path / "page.html")
+    assert (tmp_path / "page.html").stat().st_size < 5 * MEGABYTE
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_threshold_on_a_step_is_exact(kind):
+    steps = np.arange(1001) / 1000
+    values = np.concatenate([steps, np.nextafter(steps, 0, dtype=kind), np.nextafter(steps, 1, dtype=kind)])
+    confidence = np.clip(values, 0, 1).astype(kind)
+    for i, threshold in enumerate(steps):
+        np.testing.assert_array_equal(quantise(confidence) >= i * LEVELS // 1000, confidence >= kind(threshold))
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([], "uint8"),
+        ([255], "uint8"),
+        ([256], "uint16"),
+        ([-1, 127], "int8"),
+        ([-1, 128], "int16"),
+        ([70000], "uint32"),
+    ],
+)
+def test_whole_numbers_take_the_narrowest_type(values, kind):
+    assert packed(values)["type"] == kind
+    np.testing.assert_array_equal(unpack(packed(values)), values)
+
+
+def test_nan_is_null():
+    assert rounded([0.123456, np.nan]) == [0.1235, None]
+
+
+def test_a_page_of_nothing_is_refused_and_an_old_page_stays(tmp_path):
+    with pytest.raises(InvalidInputError, match="at least one comparison"):
+        save_report([], tmp_path / "page.html")
+    with pytest.raises(InvalidInputError, match="is a folder"):
+        save_report([of_size(50, 2, ["uncalibrated"])], tmp_path)
+    assert list(tmp_path.iterdir()) == []
