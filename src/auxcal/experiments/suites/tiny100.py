@@ -84,9 +84,6 @@ _SETTING = (
 )
 _AUGMENTED = f"{_SETTING} 15,000 training and 5,000 validation images, half of the paper's 40,000."
 
-_NO_DIRICHLET = (
-    "Dirichlet's nine fits of 10,100 weights, to rows that they can all but separate, had not ended after ten minutes."
-)
 
 TINY100_EFFICIENTNET = Suite(
     name="tiny100-efficientnet",
@@ -99,7 +96,7 @@ TINY100_EFFICIENTNET = Suite(
         "D2": _AUGMENTED,
         "OOD": f"{_SETTING} 14,000 training images and 6,000 of the other 100 classes of Tiny-ImageNet, half "
         "of the paper's 40,000; two of those classes have a class here (sports cars are convertibles, pop "
-        f"bottles beer bottles). {_NO_DIRICHLET}",
+        "bottles beer bottles).",
         "AD": f"{_SETTING} 2,000 images instead of 40,000, a half of them DeepFool's on training images, "
         "tried against the 3 likeliest other classes.",
     },
