@@ -37,7 +37,7 @@ def written_whole(path: Path) -> Iterator[Path]:
         raise InvalidInputError(f"{str(path)!r} is a folder, where a file was to be written. Give another name.")
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    except PermissionError as error:
+    except OSError as error:
         raise InvalidInputError(
             f"the folder {str(path.parent)!r} can't be written to ({error}). Choose another one, or change its rights."
         ) from error

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
+import os
 import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
 
 import typer
 
 from auxcal.cli.compare import compare
 from auxcal.cli.demo import demo
+from auxcal.cli.evaluate import evaluate
+from auxcal.cli.fit import fit
+from auxcal.cli.methods import methods
 from auxcal.cli.reproduce import reproduce
+from auxcal.cli.score import score
+from auxcal.cli.threshold import threshold
+from auxcal.cli.transfer import transfer
 
 # What a command needs is imported inside it, so that --help answers at once.
-COMMANDS = (demo, compare, reproduce)
+COMMANDS = (demo, compare, fit, transfer, score, evaluate, threshold, methods, reproduce)
 """The one list of commands, in the order in which --help shows them."""
 
 USAGE = 2  # the exit code of a command that can't do what it is asked
@@ -32,20 +43,38 @@ def _auxcal(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
+def _help(command: Callable[..., None]) -> str:
+    """Return a command's docstring, with the lines of its examples as they are."""
+    text, _, examples = (inspect.getdoc(command) or "").partition("Examples\n--------\n")
+    # What follows a backspace is not wrapped.
+    lines = "".join(f"\n  {line}" for line in examples.splitlines())
+    return f"{text}\b\nExamples:{lines}" if lines else text
+
+
 for command in COMMANDS:
-    app.command()(command)
+    app.command(help=_help(command), short_help=_help(command).partition("\n")[0])(command)
 
 
 def main() -> None:
     """Run the command line; an error that is raised on purpose is one sentence and exit code 2."""
-    try:
-        sys.exit(app(standalone_mode=False))
-    except Exception as error:
-        sentence = _sentence(error)
-        if sentence is None:
-            raise
-        typer.echo(f"auxcal: {sentence}", err=True)
-        sys.exit(USAGE)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = _say_warning
+        try:
+            sys.exit(app(standalone_mode=False))
+        except BrokenPipeError:  # whoever read the output has had enough of it
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(1)
+        except Exception as error:
+            sentence = _sentence(error)
+            if sentence is None:
+                raise
+            typer.echo(f"auxcal: {' '.join(sentence.split())}", err=True)
+            sys.exit(USAGE)
+
+
+def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    typer.echo(f"auxcal: warning: {' '.join(str(message).split())}", err=True)
 
 
 def _sentence(error: Exception) -> str | None:

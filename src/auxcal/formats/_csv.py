@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -25,7 +26,7 @@ from pyarrow import csv as arrow_csv
 
 from auxcal._errors import FileFormatError
 from auxcal.formats._arrow import record_batch
-from auxcal.formats._format import BATCH_BYTES, Batch, Columns, Source
+from auxcal.formats._format import BATCH_BYTES, Batch, Columns, Source, shortened
 
 _SAMPLE_BYTES = 2**20
 _SAMPLE_ROWS = 1000
@@ -76,26 +77,36 @@ def _source(file: BinaryIO, size: int | None) -> Source:
     dialect = _dialect(sample)
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
-        reader = arrow_csv.open_csv(
-            io.BufferedReader(_Rejoined(sample, file)),
-            arrow_csv.ReadOptions(
-                use_threads=False,
-                block_size=BATCH_BYTES // 2,
-                skip_rows=dialect.header_line + 1,
-                column_names=list(dialect.names),
-            ),
-            arrow_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True),
-            arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(others, pa.string()) | dict.fromkeys(numbers, pa.float64()),
-                include_columns=[*numbers, *others],
-                decimal_point=dialect.decimal_point(numbers),
-            ),
-        )
-        for batch in reader:
+        for batch in _record_batches(io.BufferedReader(_Rejoined(sample, file)), dialect, numbers, others):
             rows = _without_blank_rows(batch)
             yield Batch(dict(zip(rows.schema.names, rows.columns, strict=True)), file.tell() / size if size else None)
 
     return Source(dialect.names, batches, dialect.names)
+
+
+def _record_batches(
+    file: Any, dialect: _Dialect, numbers: Sequence[str], others: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    read = arrow_csv.ReadOptions(
+        use_threads=False,
+        block_size=BATCH_BYTES // 2,
+        skip_rows=dialect.header_line + 1,
+        column_names=list(dialect.names),
+    )
+    parse = arrow_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True)
+    convert = arrow_csv.ConvertOptions(
+        column_types=dict.fromkeys(others, pa.string()) | dict.fromkeys(numbers, pa.float64()),
+        include_columns=[*numbers, *others],
+        decimal_point=dialect.decimal_point(numbers),
+    )
+    try:
+        yield from arrow_csv.open_csv(file, read, parse, convert)
+    except pa.ArrowInvalid as error:
+        reason = re.sub(r"In CSV column #(\d+)", lambda match: f"column {dialect.names[int(match[1])]!r}", str(error))
+        raise FileFormatError(
+            f"expected the {len(dialect.names)} columns of the first line in every row, and numbers for logits; got "
+            f"{shortened(reason)}. Repair that row; if it has other letters, save it as 'CSV UTF-8'."
+        ) from error
 
 
 def _dialect(sample: bytes) -> _Dialect:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from auxcal._errors import InvalidInputError
 Columns: TypeAlias = Mapping[str, Any]
 """NumPy or pyarrow arrays of one length by name; one of them can be a matrix with a row for each sample."""
 
-BATCH_BYTES = 2**24
+BATCH_BYTES = 2**22
 """About how large a batch is, so that memory does not grow with the file."""
 
 
@@ -85,6 +86,11 @@ def _joined(parts: list[Any]) -> Any:
     if len(parts) == 1:
         return parts[0]
     return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else pa.concat_arrays(parts)
+
+
+def shortened(reason: str) -> str:
+    """Return what another library says, in one line; some of them quote a whole row."""
+    return textwrap.shorten(reason, 200, placeholder=" …").rstrip(".")
 
 
 def rows_of_batch(row_bytes: float) -> int:

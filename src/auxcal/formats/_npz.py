@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
+from auxcal._errors import FileFormatError
 from auxcal.formats._arrays import arrays_source, joined
 from auxcal.formats._format import Columns, Source
 
@@ -15,7 +17,12 @@ from auxcal.formats._format import Columns, Source
 @contextmanager
 def open_npz(path: Path) -> Iterator[Source]:
     """Read all arrays of an .npz file."""
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+    if not zipfile.is_zipfile(path):
+        raise FileFormatError(
+            "expected a whole .npz file; this is another kind, or a part of one. Check it, or save it anew with "
+            "numpy.savez(path, logits=logits, y=y)."
+        )
+    with np.load(path, allow_pickle=False) as arrays:
         named = dict(arrays)
     yield arrays_source(named)
 

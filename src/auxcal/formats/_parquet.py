@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from auxcal.formats._arrow import record_batch
 from auxcal.formats._format import Batch, Columns, Source, rows_of_batch
 
-_BUFFER = 2**16  # of each column: without one, a row group, which can be the whole file, is read in one piece
+# Without a buffer for each column, and with pre_buffer, whole row groups are read, and one can be the whole file.
+_STREAMED: dict[str, Any] = {"buffer_size": 2**13, "pre_buffer": False}
+_GROUP_ROWS = 2**17
 
 
 @contextmanager
 def open_parquet(path: Path) -> Iterator[Source]:
     """Read a parquet file in batches that do not grow with its row groups."""
-    with pq.ParquetFile(path, buffer_size=_BUFFER) as file:
+    with pq.ParquetFile(path, **_STREAMED) as file:
         names = tuple(file.schema_arrow.names)
 
         def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
@@ -32,12 +36,16 @@ def open_parquet(path: Path) -> Iterator[Source]:
 
 
 def write_parquet(path: Path, batches: Iterator[Columns]) -> None:
-    """Write batches as they come; the first one fixes the types."""
+    """Write batches as they come, gathered into row groups; the first one fixes the types."""
     first = record_batch(next(batches))
     with pq.ParquetWriter(path, first.schema) as file:
-        file.write_batch(first)
+        group = [first]
         for columns in batches:
-            file.write_batch(record_batch(columns, first.schema))
+            group.append(record_batch(columns, first.schema))
+            if sum(len(batch) for batch in group) >= _GROUP_ROWS:
+                file.write_table(pa.Table.from_batches(group))
+                group.clear()
+        file.write_table(pa.Table.from_batches(group, first.schema))
 
 
 def _row_bytes(metadata: pq.FileMetaData) -> float:

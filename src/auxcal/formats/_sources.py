@@ -11,7 +11,7 @@ from pathlib import Path
 from auxcal._errors import AuxcalError, FileFormatError, InvalidInputError
 from auxcal._files import as_path
 from auxcal.formats._csv import open_csv, open_standard_input, write_csv, write_standard_output
-from auxcal.formats._format import Format, Source
+from auxcal.formats._format import Format, Source, shortened
 from auxcal.formats._npy import open_npy
 from auxcal.formats._npz import open_npz, write_npz
 from auxcal.formats._parquet import open_parquet, write_parquet
@@ -32,8 +32,6 @@ FORMATS: dict[str, Format] = {
     STANDARD: Format(open_standard_input, write_standard_output),
 }
 """The one list of file formats, by the ending of the file's name."""
-
-_LONGEST_REASON = 200  # of what another library says: some of them quote the whole row
 
 
 def format_of(path: Path) -> Format:
@@ -69,18 +67,15 @@ def open_source(*paths: str | os.PathLike[str]) -> Iterator[Source]:
 @contextmanager
 def _naming(files: Sequence[Path]) -> Iterator[None]:
     """Put the names of the files before what an error says; an error of another library becomes one of ours."""
-    names = " and ".join(map(str, files))
+    names = " and ".join("standard input" if str(file) == STANDARD else str(file) for file in files)
     try:
         yield
     except AuxcalError as error:
         raise type(error)(f"{names}: {error}") from None
     except Exception as error:  # a damaged file can make the readers raise nearly anything
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        if len(reason) > _LONGEST_REASON:
-            reason = f"{reason[:_LONGEST_REASON]}…"
         raise FileFormatError(
-            f"{names}: expected a whole {files[0].suffix.lower() or 'CSV'} file; reading it failed with {reason}. "
-            f"Check it, or save it anew."
+            f"{names}: expected a whole {files[0].suffix.lower() or 'CSV'} file; reading it failed with "
+            f"{shortened(f'{type(error).__name__}: {error}')}. Check it, or save it anew."
         ) from error
 
 

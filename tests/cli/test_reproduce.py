@@ -1,26 +1,8 @@
-"""The command line answers fast, says in one sentence what is wrong, and runs the suites."""
-
-import subprocess
-import sys
+"""auxcal reproduce says what is there, runs the suites, and says in one sentence what is wrong."""
 
 import pytest
 
-from auxcal import cli
 from auxcal.experiments import runner, suites
-
-
-def command(*arguments, **options):
-    return subprocess.run(
-        [sys.executable, "-m", "auxcal.cli", *arguments], capture_output=True, text=True, timeout=300, **options
-    )
-
-
-def call(monkeypatch, *arguments):
-    """Run the command line in this process and return its exit code."""
-    monkeypatch.setattr(sys, "argv", ["auxcal", *map(str, arguments)])
-    with pytest.raises(SystemExit) as exit_:
-        cli.main()
-    return exit_.value.code or 0
 
 
 @pytest.fixture
@@ -29,20 +11,8 @@ def toys(toy_suite, monkeypatch):
     return toy_suite
 
 
-def test_help_imports_nothing_heavy():
-    code = (
-        "import sys, auxcal.cli\n"
-        "try: auxcal.cli.app(['reproduce', '--help'])\n"
-        "except SystemExit: pass\n"
-        "print(sorted({'torch', 'sklearn', 'matplotlib', 'numpy', 'scipy'} & set(sys.modules)))\n"
-    )
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "--random-states" in answer.stdout
-    assert answer.stdout.splitlines()[-1] == "[]"
-
-
-def test_list_says_what_is_there(monkeypatch, capsys, tmp_path):
-    assert call(monkeypatch, "reproduce", "--list", "--data", tmp_path, "--cache", tmp_path) == 0
+def test_list_says_what_is_there(call, capsys, tmp_path):
+    assert call("reproduce", "--list", "--data", tmp_path, "--cache", tmp_path) == 0
     text = capsys.readouterr().out
     for entry in suites.SUITES:
         assert entry.name in text
@@ -51,18 +21,18 @@ def test_list_says_what_is_there(monkeypatch, capsys, tmp_path):
     assert "http://cs231n.stanford.edu/tiny-imagenet-200.zip" in text
 
 
-def test_list_knows_the_cache_and_the_data(toys, monkeypatch, capsys, tmp_path):
-    call(monkeypatch, "reproduce", "--list", "--cache", tmp_path)
+def test_list_knows_the_cache_and_the_data(toys, call, capsys, tmp_path):
+    call("reproduce", "--list", "--cache", tmp_path)
     assert "D1, OOD: to be built from the data" in capsys.readouterr().out
     runner.run([toys], methods=["platt"], random_states=[0], cache_dir=tmp_path, jobs=1)
-    call(monkeypatch, "reproduce", "--list", "--cache", tmp_path)
+    call("reproduce", "--list", "--cache", tmp_path)
     assert "D1, OOD: cached" in capsys.readouterr().out
 
 
-def test_a_run_prints_the_tables_and_writes_the_pages(toys, monkeypatch, capsys, tmp_path):
+def test_a_run_prints_the_tables_and_writes_the_pages(toys, call, capsys, tmp_path):
     arguments = ["reproduce", "toy-net", "--methods", "uncalibrated,temperature", "--methods", "platt"]
     arguments += ["--random-states", 2, "--cache", tmp_path / "cache", "--out", tmp_path / "out", "--jobs", 1]
-    assert call(monkeypatch, *arguments) == 0
+    assert call(*arguments) == 0
     text = capsys.readouterr().out
     assert "toy-net D1, the paper's numbers below ours" in text
     assert "0.885" in text
@@ -74,9 +44,9 @@ def test_a_run_prints_the_tables_and_writes_the_pages(toys, monkeypatch, capsys,
     assert len(list((tmp_path / "out" / "figures").iterdir())) == 4
 
 
-def test_all_runs_every_suite(toys, monkeypatch, tmp_path):
+def test_all_runs_every_suite(toys, call, tmp_path):
     arguments = ["reproduce", "--all", "--methods", "platt", "--cache", tmp_path, "--out", tmp_path, "--no-figures"]
-    assert call(monkeypatch, *arguments) == 0
+    assert call(*arguments) == 0
     assert (tmp_path / "toy-net.md").is_file()
 
 
@@ -92,9 +62,9 @@ def test_all_runs_every_suite(toys, monkeypatch, tmp_path):
         (["reproduce", "imagenet-efficientnet", "--data", "nowhere"], "expected wnids.txt"),
     ],
 )
-def test_bad_input_is_one_sentence_and_exit_code_2(arguments, sentence, monkeypatch, capsys, tmp_path):
+def test_bad_input_is_one_sentence_and_exit_code_2(arguments, sentence, call, monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
-    assert call(monkeypatch, *arguments) == 2
+    assert call(*arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("auxcal: ")
@@ -102,16 +72,10 @@ def test_bad_input_is_one_sentence_and_exit_code_2(arguments, sentence, monkeypa
     assert len(captured.err.strip().splitlines()) == 1
 
 
-def test_without_a_command_the_help_is_shown():
-    answer = command()
-    assert "reproduce" in answer.stdout + answer.stderr
-    assert "Traceback" not in answer.stderr
-
-
-def test_an_interrupted_run_says_how_to_go_on(toys, monkeypatch, capsys, tmp_path):
+def test_an_interrupted_run_says_how_to_go_on(toys, call, monkeypatch, capsys, tmp_path):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(runner, "run", interrupted)
-    assert call(monkeypatch, "reproduce", "toy-net", "--cache", tmp_path, "--out", tmp_path) == 130
+    assert call("reproduce", "toy-net", "--cache", tmp_path, "--out", tmp_path) == 130
     assert "the same command goes on from there" in capsys.readouterr().err

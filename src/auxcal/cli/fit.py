@@ -1,0 +1,122 @@
+"""auxcal fit: a calibrator from labelled logits."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from auxcal.cli._terminal import (
+    CalibratorOut,
+    ColumnNames,
+    Files,
+    Json,
+    Label,
+    Probabilities,
+    RandomState,
+    about,
+    as_columns,
+    calibrator_file,
+    percent,
+    progress,
+    say,
+    say_json,
+)
+
+if TYPE_CHECKING:
+    from auxcal.calibrators import Calibrator
+    from auxcal.predictions import Predictions
+
+
+def fit(
+    files: Files,
+    out: CalibratorOut,
+    method: Annotated[str, typer.Option(help="What to fit; auxcal methods lists them.")] = "ccac",
+    select: Annotated[
+        Path | None,
+        typer.Option(
+            show_default=False,
+            help="A file with the rows on which hyper-parameters are chosen. [default: a fifth of FILE, set aside]",
+        ),
+    ] = None,
+    label: Label = "y",
+    columns: ColumnNames = None,
+    probabilities: Probabilities = False,
+    random_state: RandomState = 0,
+    json: Json = False,
+) -> None:
+    """Learn a calibrator from labelled logits, and save it.
+
+    All rows are used, so fit on data like those that the classifier meets, and keep other rows for auxcal evaluate: how
+    well a calibrator does shows only on rows that it has not seen.
+
+    Examples
+    --------
+    auxcal fit logits.npz --method ccac -o ccac.safetensors
+    auxcal fit logits.npy y.npy --method temperature -o temperature.safetensors
+    auxcal fit fit.csv --select select.csv --columns cat,dog,fish --label truth -o ccac.safetensors
+    """
+    from auxcal.formats import read_predictions
+
+    calibrator = _calibrator(method, random_state)
+    read = partial(read_predictions, label=label, columns=as_columns(columns), probabilities=probabilities)
+    with calibrator_file(out) as temporary:
+        data = read(*files)
+        part = None if select is None else read(select)
+        with progress(f"fitting {calibrator.abbreviation}"), about(*files if select is None else (*files, select)):
+            calibrator.fit(data.logits, data.y, select=None if part is None else (part.logits, part.y))
+        calibrator.save(temporary)
+    say_fitted(calibrator, data, out, json=json)
+
+
+def say_fitted(calibrator: Calibrator, data: Predictions, out: Path, *, json: bool) -> None:
+    """Print what a calibrator learned, from which rows, and where it is."""
+    learned = _learned(calibrator)
+    if json:
+        say_json(
+            {
+                "method": calibrator.abbreviation,
+                "rows": len(data),
+                "classes": data.n_classes,
+                "accuracy": float(data.correct.mean()),
+                "converged": calibrator.converged_,
+                "learned": learned,
+                "out": str(out),
+            }
+        )
+        return
+    say(
+        f"{calibrator.abbreviation} fitted on {len(data):,} rows of {data.n_classes} classes, of which the classifier "
+        f"has {percent(data.correct.mean())} right."
+    )
+    if learned:
+        numbers = (
+            f"{name} = {value:.4g}" if isinstance(value, float) else f"{name} = {value}"
+            for name, value in learned.items()
+        )
+        say(f"Learned: {', '.join(numbers)}.")
+    say(f"Saved: {out}")
+
+
+def _calibrator(method: str, random_state: int) -> Calibrator:
+    from auxcal.calibrators import CALIBRATORS
+
+    if method not in CALIBRATORS:
+        raise typer.BadParameter(f"--method must be one of {', '.join(CALIBRATORS)}; got {method}.")
+    calibrator = CALIBRATORS[method]()
+    if "random_state" in calibrator.get_params():
+        calibrator.set_params(random_state=random_state)
+    return calibrator
+
+
+def _learned(calibrator: Calibrator) -> dict[str, Any]:
+    """Return the fitted attributes that are one number or word; the networks and tables stay in the file."""
+    said = {"n_features_in_", "converged_"}
+    fitted = {
+        name.removesuffix("_"): value
+        for name, value in vars(calibrator).items()
+        if name.endswith("_") and name not in said
+    }
+    return {name: value for name, value in fitted.items() if isinstance(value, str | int | float)}

@@ -1,0 +1,35 @@
+"""auxcal methods: what there is."""
+
+from __future__ import annotations
+
+import inspect
+
+from auxcal.cli._terminal import Json, say, say_json
+
+
+def methods(json: Json = False) -> None:
+    """List the methods, in one line each: its name, what it does, where it comes from.
+
+    Examples
+    --------
+    auxcal methods
+    auxcal methods --json
+    """
+    from auxcal.calibrators import CALIBRATORS
+
+    found = [
+        {
+            "method": name,
+            "abbreviation": kind.abbreviation,
+            "what": (inspect.getdoc(kind) or "").splitlines()[0],
+            "reference": kind.reference,
+        }
+        for name, kind in CALIBRATORS.items()
+    ]
+    if json:
+        say_json(found)
+        return
+    widths = {key: max(len(method[key]) for method in found) for key in ("method", "abbreviation")}
+    for method in found:
+        columns = (f"{method[key]:<{width}}" for key, width in widths.items())
+        say(f"{'  '.join(columns)}  {method['what']} ({method['reference']})")

@@ -1,0 +1,69 @@
+"""auxcal score: the prediction and the confidence of every row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from auxcal.cli._terminal import (
+    ColumnNames,
+    Files,
+    Json,
+    Label,
+    Probabilities,
+    as_columns,
+    progress,
+    say,
+    say_json,
+)
+
+
+def score(
+    calibrator: Annotated[Path, typer.Argument(help="A calibrator that auxcal fit saved.", show_default=False)],
+    files: Files,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", help="What to write: .parquet, .csv, .npz, .safetensors; - is CSV to standard output."
+        ),
+    ] = Path("-"),
+    label: Label = "y",
+    columns: ColumnNames = None,
+    probabilities: Probabilities = False,
+    json: Json = False,
+) -> None:
+    """Write the prediction and the confidence of every row beside its other columns.
+
+    The logits are left out of what is written; ids, y and all else are passed on. CSV and parquet are read and written
+    in batches, so that memory does not grow with the file. For hundreds of classes, parquet with one column of lists,
+    logits, takes far less memory than a column for each class.
+
+    Examples
+    --------
+    auxcal score ccac.safetensors new.parquet -o scored.parquet
+    auxcal score ccac.safetensors new.csv --probabilities -o scored.csv
+    cat new.csv | auxcal score ccac.safetensors - > scored.csv
+    """
+    from auxcal.formats import score_file
+    from auxcal.persistence import load
+
+    to_standard_output = str(out) == "-"
+    if json and to_standard_output:
+        raise typer.BadParameter("--json needs a file to write the scores to: give --out.")
+    fitted = load(calibrator)
+    with progress("scoring") as report:
+        rows = score_file(
+            fitted,
+            *files,
+            out=out,
+            label=label,
+            columns=as_columns(columns),
+            probabilities=probabilities,
+            report=report,
+        )
+    if json:
+        say_json({"method": fitted.abbreviation, "rows": rows, "out": str(out)})
+    elif not to_standard_output:
+        say(f"{rows:,} rows scored with {fitted.abbreviation}. Saved: {out}")

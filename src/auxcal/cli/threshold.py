@@ -1,0 +1,47 @@
+"""auxcal threshold: how far to trust a confidence."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from auxcal.cli._terminal import Json, Label, about, percent, say, say_json
+from auxcal.cli.evaluate import ScoredFile
+
+
+def threshold(
+    file: ScoredFile,
+    risk: Annotated[float, typer.Option(help="The error that is allowed among the accepted: 0.05 for 5 %.")],
+    label: Label = "y",
+    level: Annotated[float, typer.Option(help="How sure the upper bound of the error is.")] = 0.95,
+    json: Json = False,
+) -> None:
+    """Find the least confidence that keeps the error of the accepted predictions in bounds.
+
+    Accept a prediction if its confidence is at least the threshold, and hand the others to a person. The bound of the
+    error is that of Clopper and Pearson. The threshold is chosen on the rows of the file, where it looks a little
+    better than it is: check it on other rows.
+
+    Examples
+    --------
+    auxcal threshold scored.parquet --risk 0.05
+    auxcal threshold scored.csv --risk 0.01 --label truth --json
+    """
+    from auxcal.formats import read_scored
+    from auxcal.metrics import threshold_at_risk
+
+    scored = read_scored(file, label)
+    with about(file):
+        found = threshold_at_risk(scored.confidence, scored.correct, risk, level=level)
+    if json:
+        say_json(asdict(found) | {"rows": len(scored.y), "level": level})
+        return
+    say(f"Accept a prediction if its confidence is at least {found.threshold!r}.")
+    say(
+        f"That accepts {percent(found.coverage)} of the predictions ({found.accepted:,} of {len(scored.y):,}); "
+        f"{percent(found.risk)} of these are wrong, at most {percent(found.risk_upper)} with "
+        f"{100 * level:g} % certainty."
+    )
+    say("It was chosen on these rows, so check it on rows that took no part in the choice.")

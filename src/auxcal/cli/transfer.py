@@ -1,0 +1,71 @@
+"""auxcal transfer: a calibrator carried over to other data with a few labels."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from auxcal.cli._terminal import (
+    CalibratorOut,
+    ColumnNames,
+    Files,
+    Json,
+    Label,
+    Probabilities,
+    about,
+    as_columns,
+    calibrator_file,
+    progress,
+)
+from auxcal.cli.fit import say_fitted
+
+
+def transfer(
+    calibrator: Annotated[Path, typer.Argument(help="A CCAC-S that auxcal fit saved.", show_default=False)],
+    files: Files,
+    out: CalibratorOut,
+    select: Annotated[
+        Path | None,
+        typer.Option(
+            show_default=False,
+            help="A file with the rows on which λ1, λ2 and the mean are chosen. "
+            "[default: two fifths of FILE, set aside]",
+        ),
+    ] = None,
+    label: Label = "y",
+    columns: ColumnNames = None,
+    probabilities: Probabilities = False,
+    json: Json = False,
+) -> None:
+    """Carry a CCAC-S over to other data with a few hundred labels (CCAC-T).
+
+    Only the temperature and the last layer move. The paper takes 320 rows to fit and 200 to select, of the same
+    classifier on the new data.
+
+    Examples
+    --------
+    auxcal fit there.npz --method ccac-s -o ccac-s.safetensors
+    auxcal transfer ccac-s.safetensors few.csv -o here.safetensors
+    """
+    from auxcal._errors import InvalidInputError
+    from auxcal.calibrators import SimplifiedCCAC
+    from auxcal.formats import read_predictions
+    from auxcal.persistence import load
+
+    source = load(calibrator)
+    if not isinstance(source, SimplifiedCCAC):
+        raise InvalidInputError(
+            f"{calibrator}: only a CCAC-S can be carried over; this is {source.abbreviation}. Fit one with auxcal fit "
+            f"--method ccac-s."
+        )
+    read = partial(read_predictions, label=label, columns=as_columns(columns), probabilities=probabilities)
+    with calibrator_file(out) as temporary:
+        data = read(*files)
+        part = None if select is None else read(select)
+        with progress("carrying CCAC-S over"), about(*files if select is None else (*files, select)):
+            here = source.transfer(data.logits, data.y, select=None if part is None else (part.logits, part.y))
+        here.save(temporary)
+    say_fitted(here, data, out, json=json)

@@ -1,0 +1,47 @@
+"""The command line in this process and in its own, and data to give it."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from auxcal import cli
+
+
+@pytest.fixture
+def call(monkeypatch):
+    """Run the command line in this process and return its exit code."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["auxcal", *map(str, arguments)])
+        with pytest.raises(SystemExit) as exit_:
+            cli.main()
+        return exit_.value.code or 0
+
+    return run
+
+
+@pytest.fixture
+def command():
+    """Run the command line as a program of its own."""
+
+    def run(*arguments, **options):
+        return subprocess.run(
+            [sys.executable, "-m", "auxcal.cli", *map(str, arguments)],
+            capture_output=True,
+            timeout=300,
+            **({"text": True} | options),
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def rows():
+    """Give logits of three classes that are twice as sure as they should be, and the true classes."""
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(1200, 3), scale=4)
+    y = (logits / 2 + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    y[::40] = -1
+    return logits, y

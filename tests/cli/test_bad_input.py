@@ -1,0 +1,323 @@
+"""Whatever is wrong with the input, the answer is one sentence that names it, exit code 2, and no file."""
+
+import io
+import json
+import struct
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+from safetensors.numpy import save_file
+
+import auxcal
+
+HEADER = "logit_0,logit_1,logit_2,y\n"
+
+
+@pytest.fixture(scope="module")
+def good(rows, tmp_path_factory):
+    """Give a folder with files that nothing is wrong with."""
+    logits, y = rows
+    folder = tmp_path_factory.mktemp("good")
+    np.savez(folder / "good.npz", logits=logits, y=y)
+    np.save(folder / "logits.npy", logits)
+    np.save(folder / "y.npy", y)
+    np.savez(folder / "four.npz", logits=np.eye(4)[y], y=y)
+    (folder / "good.csv").write_text(f"{HEADER}1,2,3,0\n3,2,1,0\n2,3,1,1\n1,1,4,-1\n")
+    pq.write_table(pa.table({f"logit_{k}": logits[:, k] for k in range(3)} | {"y": y}), folder / "good.parquet")
+    auxcal.TemperatureScaling().fit(logits, y).save(folder / "ts.safetensors")
+    (folder / "scored.csv").write_text("prediction,confidence,y\n" + "0,0.9,0\n1,0.8,1\n2,0.7,0\n" * 10)
+    return folder
+
+
+@pytest.fixture
+def folder(good, tmp_path, monkeypatch):
+    for path in good.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def text(contents):
+    return lambda path: path.write_text(contents)
+
+
+def cut(name, share=0.6):
+    """Write the first part of a good file."""
+
+    def write(path):
+        contents = (path.parent / name).read_bytes()
+        path.write_bytes(contents[: int(len(contents) * share)])
+
+    return write
+
+
+def arrays(**named):
+    return lambda path: np.savez(path, **named)
+
+
+def huge_npy(path):
+    """Declare a matrix of 8 TB, of which there are a few bytes."""
+    with path.open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": (10**10, 100)})
+        file.write(b"\0" * 80)
+
+
+def huge_npz(path):
+    member = path.parent / "huge.npy"
+    huge_npy(member)
+    with zipfile.ZipFile(path, "w") as file:
+        file.write(member, "logits.npy")
+        file.writestr("y.npy", npy_bytes(np.zeros(3, dtype=int)))
+
+
+def npy_bytes(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+def huge_safetensors(path):
+    header = json.dumps({"logits": {"dtype": "F64", "shape": [10**10, 100], "data_offsets": [0, 8 * 10**12]}}).encode()
+    path.write_bytes(struct.pack("<Q", len(header)) + header)
+
+
+def fit(*arguments):
+    return ["fit", *arguments, "--method", "temperature", "-o", "out.safetensors"]
+
+
+def score(*arguments, out="out.parquet"):
+    return ["score", "ts.safetensors", *arguments, "-o", out]
+
+
+# What it is: the file that is written first and how, the command, words of the sentence.
+BAD = {
+    # files that are not there, or not what they are called
+    "missing file": (None, fit("nowhere.npz"), "nowhere.npz: there is no such file"),
+    "missing calibrator": (None, ["score", "no.safetensors", "good.npz", "-o", "out.csv"], "no.safetensors"),
+    "missing select file": (None, fit("good.npz", "--select", "no.csv"), "no.csv: there is no such file"),
+    "a folder": (("bad.csv", lambda path: path.mkdir()), fit("bad.csv"), "bad.csv: this is a folder"),
+    "unknown ending": (("bad.xlsx", text("x")), fit("bad.xlsx"), "bad.xlsx: the ending must be one of .npz"),
+    "no ending": (("bad", text("x")), fit("bad"), "bad: the ending must be one of"),
+    "empty csv": (("bad.csv", text("")), fit("bad.csv"), "bad.csv: expected a line with the names"),
+    "empty npz": (("bad.npz", text("")), fit("bad.npz"), "bad.npz: expected a whole .npz file"),
+    "empty parquet": (("bad.parquet", text("")), score("bad.parquet"), "bad.parquet: expected a whole .parquet file"),
+    "damaged npz": (("bad.npz", cut("good.npz")), fit("bad.npz"), "bad.npz: expected a whole .npz file"),
+    "damaged parquet": (("bad.parquet", cut("good.parquet")), score("bad.parquet"), "bad.parquet: expected a whole"),
+    "damaged calibrator": (
+        ("bad.safetensors", cut("ts.safetensors", 0.99)),
+        ["score", "bad.safetensors", "good.npz", "-o", "out.csv"],
+        "bad.safetensors: expected a calibrator that auxcal saved",
+    ),
+    "damaged npy": (
+        ("bad.npy", cut("logits.npy")),
+        fit("bad.npy", "y.npy"),
+        "bad.npy and y.npy: expected a whole .npy",
+    ),
+    "text as npz": (("bad.npz", text("hello")), fit("bad.npz"), "bad.npz: expected a whole .npz file"),
+    "text as torch": (("bad.pt", text("hello")), fit("bad.pt"), "bad.pt: expected a whole .pt file"),
+    "a bare tensor": (
+        ("bad.pt", lambda path: torch.save(torch.ones(3, 3), path)),
+        fit("bad.pt"),
+        "bad.pt: expected a dict with logits and y; got Tensor",
+    ),
+    "huge npy": (("bad.npy", huge_npy), fit("bad.npy", "y.npy"), "bad.npy and y.npy: expected a whole .npy file"),
+    "huge npz": (("bad.npz", huge_npz), fit("bad.npz"), "bad.npz: expected a whole .npz file"),
+    "huge safetensors": (("bad.safetensors", huge_safetensors), fit("bad.safetensors"), "bad.safetensors: expected a"),
+    "calibrator as data": (None, fit("ts.safetensors"), "ts.safetensors: expected logits; this is a calibrator"),
+    "data as calibrator": (
+        ("bad.safetensors", lambda path: save_file({"logits": np.eye(3)}, path)),
+        ["score", "bad.safetensors", "good.npz", "-o", "out.csv"],
+        "bad.safetensors: expected a calibrator that auxcal saved",
+    ),
+    "npz as calibrator": (None, ["score", "good.npz", "good.npz", "-o", "out.csv"], "good.npz: expected a calibrator"),
+    # columns
+    "wrong column": (
+        None,
+        fit("good.csv", "--columns", "a,b,c"),
+        "good.csv: there is no column 'a'; there is 'logit_0'",
+    ),
+    "wrong prefix": (None, fit("good.csv", "--columns", "z_"), "good.csv: expected an array 'z_', or columns z_0"),
+    "wrong label": (None, fit("good.csv", "--label", "truth"), "good.csv: there is no column 'truth'"),
+    "no label": (("bad.npz", arrays(logits=np.eye(3))), fit("bad.npz"), "bad.npz: there is no column 'y'"),
+    "no header": (("bad.csv", text("1,2,3,0\n4,5,6,1\n")), fit("bad.csv"), "bad.csv: expected an array 'logits'"),
+    "gap in the columns": (
+        ("bad.csv", text("logit_0,logit_2,y\n1,2,0\n")),
+        fit("bad.csv"),
+        "bad.csv: the columns logit_0 to logit_2 must all be there; logit_1 is not",
+    ),
+    "column twice": (
+        ("bad.csv", text("logit_0,logit_1,logit_1,y\n1,2,3,0\n")),
+        fit("bad.csv"),
+        "bad.csv: the column 'logit_1' is there more than once",
+    ),
+    "one class": (
+        ("bad.csv", text("logit_0,y\n1,0\n")),
+        fit("bad.csv"),
+        "bad.csv: logits must have at least 2 columns",
+    ),
+    "ragged csv": (("bad.csv", text(f"{HEADER}1,2,3,0\n1,2\n")), fit("bad.csv"), "Row #3: Expected 4 columns, got 2"),
+    "no rows": (("bad.csv", text(HEADER)), fit("bad.csv"), "bad.csv: there are no rows"),
+    "no rows to score": (("bad.csv", text(HEADER)), score("bad.csv"), "bad.csv: there are no rows to score"),
+    # numbers
+    "NaN": (("bad.npz", arrays(logits=[[1, np.nan, 0]], y=[0])), fit("bad.npz"), "bad.npz: logits must be finite"),
+    "NaN to score": (("bad.csv", text(f"{HEADER}1,,3,0\n")), score("bad.csv"), "bad.csv: logits must be finite"),
+    "infinity": (("bad.npz", arrays(logits=[[1, np.inf, 0]], y=[0])), fit("bad.npz"), "bad.npz: logits must be finite"),
+    "text for numbers": (
+        ("bad.csv", text(f"{HEADER}1,x,3,0\n")),
+        fit("bad.csv"),
+        "bad.csv: expected the 4 columns of the first line in every row, and numbers for logits; got column 'logit_1'",
+    ),
+    "other letters": (
+        ("bad.csv", lambda path: path.write_bytes(f"id,{HEADER}é,1,2,3,0\n".encode("latin-1"))),
+        score("bad.csv"),
+        "if it has other letters, save it as 'CSV UTF-8'",
+    ),
+    "logits in a vector": (
+        ("bad.npz", arrays(logits=[1.0, 2.0], y=[0, 1])),
+        fit("bad.npz"),
+        "bad.npz: logits must have",
+    ),
+    "two vectors": (None, fit("y.npy", "y.npy"), "y.npy and y.npy: expected logits of shape (n, K)"),
+    "labels as text": (
+        ("bad.csv", text(f"{HEADER}1,2,3,cat\n")),
+        fit("bad.csv"),
+        "got 'cat' in row 0. Replace each name",
+    ),
+    "label missing": (("bad.csv", text(f"{HEADER}1,2,3,\n")), fit("bad.csv"), "bad.csv: y must hold class indices"),
+    "label of a half": (("bad.csv", text(f"{HEADER}1,2,3,1.5\n")), fit("bad.csv"), "got 1.5 in row 0"),
+    "label too large": (("bad.csv", text(f"{HEADER}1,2,3,3\n")), fit("bad.csv"), "y must be a class index 0..2"),
+    "label too small": (("bad.csv", text(f"{HEADER}1,2,3,-2\n")), fit("bad.csv"), "got -2 in row 0"),
+    "one-hot labels": (("bad.npz", arrays(logits=np.eye(3), y=np.eye(3))), fit("bad.npz"), "y must have shape (n,)"),
+    "rows without labels": (("bad.npz", arrays(logits=np.eye(3), y=[0])), fit("bad.npz"), "'logits' 3, 'y' 1"),
+    "one row to choose on": (
+        ("bad.csv", text(f"{HEADER}1,2,3,0\n")),
+        ["fit", "bad.csv", "-o", "out.safetensors"],
+        "bad.csv: CCAC chooses its hyper-parameters on rows that are set aside",
+    ),
+    # probabilities
+    "probabilities unasked": (
+        ("bad.csv", text("prob_0,prob_1,y\n0.5,0.5,0\n")),
+        fit("bad.csv"),
+        "got probabilities. Give probabilities=True (--probabilities)",
+    ),
+    "logits as probabilities": (None, fit("good.csv", "--probabilities"), "good.csv: expected probabilities"),
+    "sum is not one": (
+        ("bad.csv", text("prob_0,prob_1,y\n0.5,0.5,0\n0.5,0.6,0\n")),
+        fit("bad.csv", "--probabilities"),
+        "row 1 has 0.5 to 0.6 with the sum 1.1",
+    ),
+    # what does not belong together
+    "other number of classes": (None, score("four.npz"), "four.npz: logits must have the 3 columns"),
+    "other classes to select": (None, ["fit", "good.npz", "--select", "four.npz", "-o", "out.safetensors"], "four.npz"),
+    "two data files": (None, fit("good.npz", "good.csv"), "expected one file, or two .npy files"),
+    "transfer of another": (
+        None,
+        ["transfer", "ts.safetensors", "good.csv", "-o", "out.safetensors"],
+        "ts.safetensors: only a CCAC-S can be carried over; this is TS",
+    ),
+    "unknown method": (
+        None,
+        ["fit", "good.npz", "--method", "magic", "-o", "out.safetensors"],
+        "--method must be one of uncalibrated, temperature",
+    ),
+    "negative random state": (None, fit("good.npz", "--random-state", "-1"), "--random-state"),
+    "no output named": (None, ["fit", "good.npz"], "Missing option '--out'"),
+    "no data named": (None, ["fit", "-o", "out.safetensors"], "Missing argument 'FILE'"),
+    "json beside scores": (None, ["score", "ts.safetensors", "good.npz", "--json"], "give --out"),
+    # outputs
+    "output of unknown ending": (None, score("good.npz", out="out.doc"), "out.doc: the ending must be one of"),
+    "output that is only read": (None, score("good.npz", out="out.pt"), "out.pt: such files are only read"),
+    "calibrator of another ending": (None, ["fit", "good.npz", "-o", "out.npz"], "Save it as out.safetensors"),
+    "output in no folder": (None, score("good.npz", out="no/out.csv"), "the folder 'no' does not exist"),
+    "output below a file": (None, score("good.npz", out="good.csv/out.csv"), "the folder 'good.csv' does not exist"),
+    "output is a folder": (("out.csv", lambda path: path.mkdir()), score("good.npz", out="out.csv"), "is a folder"),
+    "output where none can be": (
+        None,
+        score("good.npz", out="/proc/out.csv"),
+        "the folder '/proc' can't be written to",
+    ),
+    # scored files
+    "logits to evaluate": (None, ["evaluate", "good.csv"], "good.csv: there is no column 'prediction'"),
+    "no label to evaluate": (
+        ("bad.csv", text("prediction,confidence\n0,0.5\n")),
+        ["evaluate", "bad.csv"],
+        "bad.csv: there is no column 'y'",
+    ),
+    "confidence above one": (
+        ("bad.csv", text("prediction,confidence,y\n0,1.5,0\n")),
+        ["evaluate", "bad.csv"],
+        "bad.csv: confidence must be a probability in [0, 1]; got 1.5",
+    ),
+    "missing scored file": (None, ["threshold", "nowhere.csv", "--risk", "0.1"], "nowhere.csv: there is no such file"),
+    "negative resamples": (None, ["evaluate", "scored.csv", "--resamples", "-1"], "--resamples"),
+    "risk of nothing": (None, ["threshold", "scored.csv", "--risk", "0"], "risk must be a share in (0, 1); got 0"),
+    "risk in percent": (None, ["threshold", "scored.csv", "--risk", "5"], "For 5 % give 0.05"),
+    "risk as text": (None, ["threshold", "scored.csv", "--risk", "low"], "--risk"),
+    "risk out of reach": (
+        ("bad.csv", text("prediction,confidence,y\n0,0.9,1\n0,0.8,1\n")),
+        ["threshold", "bad.csv", "--risk", "0.05"],
+        "bad.csv: no threshold keeps the error at 0.05; the least is 1",
+    ),
+}
+
+
+@pytest.mark.parametrize(("file", "arguments", "words"), BAD.values(), ids=BAD)
+def test_bad_input_is_one_sentence_and_exit_code_2(file, arguments, words, folder, call, capsys):
+    if file is not None:
+        name, write = file
+        write(folder / name)
+    before = sorted(folder.rglob("*"))
+    assert call(*arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("auxcal: ")
+    assert captured.err.count("\n") == 1
+    assert words in captured.err
+    assert sorted(folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["missing file", "damaged parquet", "labels as text", "unknown method"])
+def test_as_a_program_of_its_own_too(name, folder, command):
+    file, arguments, words = BAD[name]
+    if file is not None:
+        file[1](folder / file[0])
+    program = command(*arguments)
+    assert program.returncode == 2
+    assert program.stdout == ""
+    assert words in program.stderr
+    assert program.stderr.count("\n") == 1
+
+
+def test_an_old_output_stays_when_its_successor_fails(folder, call):
+    (folder / "out.csv").write_text("old")
+    (folder / "bad.csv").write_text(f"{HEADER}1,2,3,0\n1,,3,0\n")
+    assert call(*score("bad.csv", out="out.csv")) == 2
+    assert (folder / "out.csv").read_text() == "old"
+
+
+@pytest.mark.parametrize("number", [13, 28, 30], ids=["no right", "disk full", "read-only"])
+def test_a_disk_that_can_not_be_written_is_one_sentence(number, folder, call, capsys, monkeypatch):
+    """Rights do not stop root, who may run the tests, so the system's answer is made here."""
+
+    def refuse(*_, **__):
+        raise OSError(number, "it can't be written", "here")
+
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    assert call(*score("good.npz")) == 2
+    error = capsys.readouterr().err
+    assert "auxcal: the folder '.' can't be written to" in error
+    assert error.count("\n") == 1
+    assert not (folder / "out.parquet").exists()
+
+
+def test_empty_standard_input_is_one_sentence(folder, call, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    assert call(*score("-", out="out.csv")) == 2
+    assert "the file is empty" in capsys.readouterr().err
+    assert not Path("out.csv").exists()

@@ -1,0 +1,197 @@
+"""From labelled logits to a threshold, as a user would go, and as a machine would read it."""
+
+import json
+import sys
+import time
+from io import StringIO
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+import auxcal
+from auxcal import CALIBRATORS, METRICS
+from auxcal.cli import _terminal
+from auxcal.formats import read_scored
+from auxcal.metrics import threshold_at_risk
+
+
+@pytest.fixture
+def folder(rows, tmp_path, monkeypatch):
+    logits, y = rows
+    monkeypatch.chdir(tmp_path)
+    np.savez("logits.npz", logits=logits[:800], y=y[:800])
+    np.savez("new.npz", logits=logits[800:], y=y[800:])
+    np.save("logits.npy", logits[:800])
+    np.save("y.npy", y[:800])
+    lines = [
+        ",".join(map(repr, [*row, label])) for row, label in zip(logits[800:].tolist(), y[800:].tolist(), strict=True)
+    ]
+    (tmp_path / "new.csv").write_text("\n".join(["logit_0,logit_1,logit_2,y", *lines]))
+    return tmp_path
+
+
+@pytest.fixture
+def scored(folder, call, capsys):
+    assert call("fit", "logits.npz", "--method", "temperature", "-o", "ts.safetensors") == 0
+    assert call("score", "ts.safetensors", "new.csv", "-o", "scored.parquet") == 0
+    capsys.readouterr()
+    return folder / "scored.parquet"
+
+
+def answer(capsys):
+    return json.loads(capsys.readouterr().out)
+
+
+def test_fit_saves_what_the_library_would_fit(folder, call, capsys, rows):
+    assert call("fit", "logits.npz", "--method", "temperature", "-o", "ts.safetensors") == 0
+    text = capsys.readouterr().out
+    expected = auxcal.TemperatureScaling().fit(rows[0][:800], rows[1][:800])
+    assert auxcal.load("ts.safetensors").temperature_ == expected.temperature_
+    assert "TS fitted on 800 rows of 3 classes" in text
+    assert f"temperature = {expected.temperature_:.4g}" in text
+    assert "Saved: ts.safetensors" in text
+
+
+def test_fit_takes_a_pair_of_arrays_and_a_select_part(folder, call, capsys, quick_training):
+    arguments = ["--method", "ccac-s", "--select", "new.csv", "--random-state", 3, "-o", "s.safetensors", "--json"]
+    assert call("fit", "logits.npy", "y.npy", *arguments) == 0
+    said = answer(capsys)
+    fitted = auxcal.load("s.safetensors")
+    assert fitted.random_state == 3
+    assert said["rows"] == 800  # none of them was set aside
+    assert said["method"] == "CCAC-S"
+    assert said["learned"]["lambda2"] == fitted.lambda2_
+
+
+@pytest.mark.parametrize("method", [name for name in CALIBRATORS if not name.startswith("ccac")])
+def test_every_method_can_be_fitted_and_scores(method, folder, call, capsys):
+    assert call("fit", "logits.npz", "--method", method, "-o", "c.safetensors") == 0
+    assert call("score", "c.safetensors", "new.npz", "-o", "scored.npz") == 0
+    assert f"400 rows scored with {CALIBRATORS[method].abbreviation}" in capsys.readouterr().out
+
+
+def test_transfer_moves_the_last_layer(folder, call, capsys, quick_training):
+    assert call("fit", "logits.npz", "--method", "ccac-s", "-o", "s.safetensors") == 0
+    assert call("transfer", "s.safetensors", "new.csv", "-o", "here.safetensors") == 0
+    assert "CCAC-S fitted on 400 rows" in capsys.readouterr().out
+    there, here = auxcal.load("s.safetensors"), auxcal.load("here.safetensors")
+    assert np.array_equal(there.weights_[0], here.weights_[0])
+    assert not np.array_equal(there.weights_[-1], here.weights_[-1])
+
+
+def test_score_goes_through_pipes(folder, command, scored):
+    program = command("score", "ts.safetensors", "-", input=(folder / "new.csv").read_bytes(), text=False)
+    assert program.returncode == 0
+    assert program.stderr == b""
+    (folder / "piped.csv").write_bytes(program.stdout)
+    assert np.array_equal(read_scored("piped.csv").confidence, read_scored(scored).confidence)
+
+
+def test_score_says_what_it_did_to_machines(scored, call, capsys):
+    assert call("score", "ts.safetensors", "new.npz", "-o", "again.csv", "--json") == 0
+    assert answer(capsys) == {"method": "TS", "rows": 400, "out": "again.csv"}
+
+
+def test_evaluate_shows_every_metric_and_reads_the_ece(scored, call, capsys):
+    assert call("evaluate", scored, "--resamples", 20) == 0
+    text = capsys.readouterr().out
+    for metric in METRICS.values():
+        assert metric.label in text
+    assert "400 rows: the classifier has" in text
+    assert "within the noise of" in text
+    assert "can't be told from perfect calibration" in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_evaluate_tells_overconfidence(folder, call, capsys):
+    call("fit", "logits.npz", "--method", "uncalibrated", "-o", "mp.safetensors")
+    call("score", "mp.safetensors", "new.npz", "-o", "mp.csv")
+    assert call("evaluate", "mp.csv", "--resamples", 0) == 0
+    assert "is above the noise of" in (text := capsys.readouterr().out)
+    assert "on average the confidence is too confident" in text
+
+
+def test_evaluate_is_the_library_for_machines(scored, call, capsys):
+    assert call("evaluate", scored, "--resamples", 20, "--random-state", 1, "--json") == 0
+    said, rows = answer(capsys), read_scored(scored)
+    expected = auxcal.evaluate(rows.confidence, rows.correct, bootstrap=20, random_state=1)
+    assert {name: said[name] for name in expected} == expected
+    assert (said["rows"], said["accuracy"]) == (400, rows.correct.mean())
+
+
+def test_a_metric_without_a_value_is_a_warning_and_null(folder, call, capsys):
+    (folder / "right.csv").write_text("prediction,confidence,y\n0,0.9,0\n1,0.8,1\n")
+    assert call("evaluate", "right.csv", "--resamples", 0, "--json") == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["auroc"] is None
+    assert all(line.startswith("auxcal: warning: ") for line in captured.err.splitlines())
+    assert "auroc is undefined" in captured.err
+
+
+def test_threshold_is_the_library_and_says_that_it_was_chosen_here(scored, call, capsys):
+    assert call("threshold", scored, "--risk", 0.1) == 0
+    text, rows = capsys.readouterr().out, read_scored(scored)
+    found = threshold_at_risk(rows.confidence, rows.correct, 0.1)
+    assert f"at least {found.threshold!r}." in text
+    assert f"{100 * found.coverage:.1f} % of the predictions ({found.accepted} of 400)" in text
+    assert "check it on rows that took no part in the choice" in text
+    assert call("threshold", scored, "--risk", 0.1, "--json") == 0
+    said = answer(capsys)
+    assert (said["threshold"], said["coverage"], said["risk_upper"]) == (
+        found.threshold,
+        found.coverage,
+        found.risk_upper,
+    )
+
+
+def test_methods_are_one_line_each(call, capsys):
+    assert call("methods") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(CALIBRATORS)
+    for line, (name, kind) in zip(lines, CALIBRATORS.items(), strict=True):
+        assert line.startswith(f"{name} ")
+        assert kind.abbreviation in line
+        assert line.endswith(f"({kind.reference})")
+    assert call("methods", "--json") == 0
+    assert [method["method"] for method in answer(capsys)] == list(CALIBRATORS)
+
+
+def test_the_reader_of_a_pipe_may_leave(scored, folder, command):
+    """What `| head` does to a program is no reason for a traceback."""
+    import subprocess
+
+    many = "\n".join(["logit_0,logit_1,logit_2", *["1.5,2.5,0.5"] * 200_000])
+    (folder / "many.csv").write_text(many)
+    writer = [sys.executable, "-m", "auxcal.cli", "score", "ts.safetensors", "many.csv"]
+    with subprocess.Popen(writer, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+        assert program.stdout.readline() == "prediction,confidence\n"
+        program.stdout.close()
+        assert program.stderr.read() == ""
+
+
+class TestProgress:
+    @pytest.fixture
+    def console(self, monkeypatch):
+        text = StringIO()
+
+        def make(terminal):
+            monkeypatch.setattr("rich.console.Console", lambda **_: Console(file=text, force_terminal=terminal))
+            return text
+
+        return make
+
+    @pytest.mark.parametrize("terminal", [True, False])
+    def test_it_is_shown_on_a_terminal_only(self, terminal, console, monkeypatch):
+        text = console(terminal)
+        monkeypatch.setattr(_terminal, "PATIENCE", 0.01)
+        with _terminal.progress("scoring") as report:
+            time.sleep(0.1)
+            report(0.5)
+        assert ("scoring" in text.getvalue()) == terminal
+
+    def test_what_is_quick_shows_nothing(self, console):
+        text = console(True)
+        with _terminal.progress("scoring") as report:
+            report(0.5)
+        assert "scoring" not in text.getvalue()
