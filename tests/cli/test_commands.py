@@ -170,6 +170,17 @@ def test_the_reader_of_a_pipe_may_leave(scored, folder, command):
         assert program.stderr.read() == ""
 
 
+def test_an_interrupted_command_leaves_nothing(scored, folder, call, capsys, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(auxcal.TemperatureScaling, "predict_confidence", interrupted)
+    before = sorted(folder.iterdir())
+    assert call("score", "ts.safetensors", "new.csv", "-o", "again.csv") == 130
+    assert capsys.readouterr().err == ""
+    assert sorted(folder.iterdir()) == before
+
+
 class TestProgress:
     @pytest.fixture
     def console(self, monkeypatch):

@@ -175,6 +175,12 @@ def test_a_csv_of_a_spreadsheet_is_read_as_it_was_meant(text, tmp_path):
     check(read_predictions(*write_csv(tmp_path, text)))
 
 
+def test_blank_rows_can_fill_a_batch(tmp_path, monkeypatch):
+    monkeypatch.setattr(_csv, "BATCH_BYTES", 80)
+    text = write_csv(tmp_path)[0].read_text()
+    check(read_predictions(*write_csv(tmp_path, text + ",,,\n" * 50)))
+
+
 def test_labels_of_parquet_can_be_categories_or_text(tmp_path):
     pq.write_table(table(category=pa.array(Y.astype(str)).dictionary_encode()), tmp_path / "a.parquet")
     check(read_predictions(tmp_path / "a.parquet", label="category"))

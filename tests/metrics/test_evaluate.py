@@ -96,3 +96,9 @@ def test_a_resample_without_errors_is_left_out_of_the_interval_in_silence():
 
 def test_lists_and_zeros_and_ones_are_fine():
     assert evaluate([0.9, 0.2], [1, 0]) == evaluate(np.array([0.9, 0.2]), np.array([True, False]))
+
+
+def test_progress_is_reported_after_every_resample():
+    shares = []
+    evaluate([0.9, 0.4, 0.7], [True, False, False], bootstrap=4, report=shares.append)
+    assert shares == [0.25, 0.5, 0.75, 1.0]

@@ -48,8 +48,10 @@ def evaluate(
     from auxcal.metrics import evaluate as evaluate_metrics
 
     scored = read_scored(file, label)
-    with progress("resampling"):
-        scores = evaluate_metrics(scored.confidence, scored.correct, bootstrap=resamples, random_state=random_state)
+    with progress("resampling") as report:
+        scores = evaluate_metrics(
+            scored.confidence, scored.correct, bootstrap=resamples, random_state=random_state, report=report
+        )
     if json:
         averages = {"accuracy": float(scored.correct.mean()), "confidence": float(scored.confidence.mean())}
         say_json({"rows": len(scored.y)} | averages | scores)
