@@ -109,7 +109,7 @@ def test_evaluate_tells_overconfidence(folder, call, capsys):
     call("score", "mp.safetensors", "new.npz", "-o", "mp.csv")
     assert call("evaluate", "mp.csv", "--resamples", 0) == 0
     assert "is above the noise of" in (text := capsys.readouterr().out)
-    assert "on average the confidence is too confident" in text
+    assert "on average too high" in text
 
 
 def test_evaluate_is_the_library_for_machines(scored, call, capsys):

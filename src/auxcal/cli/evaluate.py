@@ -93,5 +93,5 @@ def _reading(scores: dict[str, float], scored: Scored) -> str:
     error, noise = percent(scores["ece"]), percent(scores["ece_floor_p95"])
     if scores["ece"] <= scores["ece_floor_p95"]:
         return f"ECE {error} is within the noise of {noise}: it can't be told from perfect calibration."
-    way = "too confident" if scored.confidence.mean() > scored.correct.mean() else "not confident enough"
-    return f"ECE {error} is above the noise of {noise}: on average the confidence is {way}."
+    way = "high" if scored.confidence.mean() > scored.correct.mean() else "low"
+    return f"ECE {error} is above the noise of {noise}: the confidence is off, and on average too {way}."

@@ -1,4 +1,4 @@
-"""How a number is written: ECE as a percentage, all else with three decimals."""
+"""How a number is written: calibration errors as percentages, all else with three decimals."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 from auxcal.experiments.results import Spread
 
-_PERCENT = ("ece", "ece_floor_p95")
+_PERCENT = ("ece", "ece_floor_p95", "ece_mass", "mce")
 
 
 def write_score(metric: str, value: float) -> str:
