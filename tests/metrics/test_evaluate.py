@@ -104,3 +104,9 @@ def test_only_the_named_metrics_are_computed():
     assert scores["brier_low"] == evaluate(CONFIDENCE, CORRECT, bootstrap=2)["brier_low"]
     with pytest.raises(InvalidInputError, match="metrics must be among auroc"):
         evaluate(CONFIDENCE, CORRECT, metrics=["beauty"])
+
+
+def test_progress_is_reported_after_every_resample():
+    shares = []
+    evaluate([0.9, 0.4, 0.7], [True, False, False], bootstrap=4, report=shares.append)
+    assert shares == [0.25, 0.5, 0.75, 1.0]

@@ -48,6 +48,7 @@ def evaluate(
     bootstrap: int = 0,
     level: float = 0.95,
     random_state: int | None = 0,
+    report: Callable[[float], None] = lambda done: None,
 ) -> dict[str, float]:
     """Return every metric of `METRICS`, or those that are named, and the noise floor of ECE.
 
@@ -67,6 +68,8 @@ def evaluate(
         The share of the resamples that the interval holds.
     random_state : int or None
         The source of the resamples and of the noise floor's draws.
+    report : callable
+        Called after every resample with the share of them that is done.
 
     Returns
     -------
@@ -93,7 +96,11 @@ def evaluate(
     scores = {name: metric.function(confidence, correct) for name, metric in chosen.items()}
     floor = ece_noise_floor(confidence, random_state=random_state)
     scores |= {"ece_floor": floor.mean, "ece_floor_p95": floor.p95}
-    return scores | _intervals(chosen, confidence, correct, bootstrap, level, random_state) if bootstrap else scores
+    return (
+        scores | _intervals(chosen, confidence, correct, bootstrap, level, random_state, report)
+        if bootstrap
+        else scores
+    )
 
 
 def _chosen(metrics: Sequence[str] | None) -> dict[str, Metric]:
@@ -111,6 +118,7 @@ def _intervals(
     bootstrap: int,
     level: float,
     random_state: int | None,
+    report: Callable[[float], None],
 ) -> dict[str, float]:
     rng = as_rng(random_state)
     draws = np.empty((bootstrap, len(metrics)))
@@ -119,9 +127,10 @@ def _intervals(
     with warnings.catch_warnings():
         # A resample without a wrong row has no AUROC; it is left out of the interval.
         warnings.simplefilter("ignore", UndefinedMetricWarning)
-        for draw in draws:
+        for number, draw in enumerate(draws, 1):
             rows = np.sort(rng.integers(len(confidence), size=len(confidence)))
             draw[:] = [metric.function(confidence[rows], correct[rows]) for metric in metrics.values()]
+            report(number / bootstrap)
     low, high = np.full((2, len(metrics)), np.nan)
     for column, values in enumerate(draws.T):
         defined = values[~np.isnan(values)]
