@@ -87,6 +87,14 @@ def test_a_test_file_and_class_names_are_taken(folder, call, capsys):
     assert "\\u003cbird\\u003e" in (folder / "report" / "report.html").read_text()
 
 
+def test_columns_that_are_listed_name_the_classes(folder, call):
+    data = drawn()
+    lines = [",".join(map(str, (*logits, y))) for logits, y in zip(data.logits, data.y, strict=True)]
+    (folder / "sheet.csv").write_text("\n".join(["cat,dog,bird,y", *lines]))
+    assert call("compare", "sheet.csv", "--columns", "cat,dog,bird", *METHODS) == 0
+    assert '"classes":["cat","dog","bird"]' in (folder / "report" / "report.html").read_text()
+
+
 def test_files_of_one_name_are_told_apart(folder, call, capsys):
     (folder / "a").mkdir()
     drawn(seed=2).save("a/logits.npz")

@@ -58,13 +58,14 @@ def compare(
     sets = _data_sets(files)
     if test is not None and len(sets) > 1:
         raise typer.BadParameter(f"--test belongs to one data set; got {len(sets)}. Compare them one by one.")
-    read = partial(read_predictions, label=label, columns=as_columns(columns), probabilities=probabilities)
+    listed = as_columns(columns)
+    read = partial(read_predictions, label=label, columns=listed, probabilities=probabilities)
     data = {name: read(*paths) for name, paths in sets.items()}
     one = partial(
         auxcal.compare,
         test=share if test is None else read(test),
         methods=methods.split(",") if methods else None,
-        class_names=_class_names(class_names),
+        class_names=_class_names(class_names, listed),
         random_state=random_state,
     )
     make_folder(out)
@@ -108,10 +109,10 @@ def _data_sets(files: list[Path]) -> dict[str, tuple[Path, ...]]:
     return dict(zip(names, groups, strict=True))
 
 
-def _class_names(text: str | None) -> list[str] | None:
-    """Return the names in a list with commas, or those in a file, one a line."""
+def _class_names(text: str | None, columns: str | list[str] | None) -> list[str] | None:
+    """Return the names in a list with commas, or those in a file, one a line; else those of the columns."""
     if text is None:
-        return None
+        return columns if isinstance(columns, list) else None
     if Path(text).is_file():
         return Path(text).read_text(encoding="utf-8").splitlines()
     return [name.strip() for name in text.split(",")]
