@@ -90,3 +90,13 @@ def test_rows_of_no_class_do_not_count(kind):
     with_strangers = np.where(np.arange(len(y)) < 500, NO_CLASS, y)
     everything, known = kind().fit(logits, with_strangers), kind().fit(logits[500:], y[500:])
     assert np.array_equal(everything.weight_, known.weight_)
+
+
+def test_rounding_noise_separates_no_rows():
+    rng = np.random.default_rng(0)
+    # 50 logits of 32 features: the other 18 dimensions hold what float32 rounds away, and nothing else.
+    logits = (rng.normal(size=(2000, 32)) @ rng.normal(size=(32, 50))).astype(np.float32)
+    y = (1.5 * logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    fitted = MatrixScaling().fit(logits, y)
+    assert np.abs(fitted.weight_).max() < 100
+    assert (fitted.predict_proba(logits).argmax(axis=1) == y).mean() > 0.99

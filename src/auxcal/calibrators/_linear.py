@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,7 @@ from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._newton import minimise
 
 _MOST_BLOCKS = 200  # classes beyond which one matrix of curvature for each is too much
+_NOISE = 1e-11  # of the variance of the logits: far above what the rounding of float32 leaves, and below all else
 _FAINT = 2e-2  # of the largest: what a row must add to a class' matrix of curvature to be counted
 
 
@@ -26,21 +27,31 @@ class LinearMap:
 
 @dataclass(frozen=True)
 class Penalty:
-    """ODIR: λ · mean of the squared off-diagonal weights + μ · mean of the squared biases, of [W, b] when `centred`."""
+    """ODIR: λ · mean of the squared off-diagonal weights + μ · mean of the squared biases, of [W, b] when `centred`.
+
+    `ridge` / 2 · the sum of all squared weights is added to it.
+    """
 
     off_diagonal: float = 0.0
     intercept: float = 0.0
+    ridge: float = 0.0
 
     def __call__(self, theta: Floats) -> tuple[float, Floats]:
         """Return the penalty of θ = [W, b] and its gradient."""
-        rest = centred(theta)
+        rest, weight = centred(theta), theta[:, :-1]
         np.fill_diagonal(rest, 0)
-        gradient = self.strength(theta) * rest
-        return float(np.vdot(gradient, rest)) / 2, gradient
+        gradient = self._odir(len(theta)) * rest
+        value = float(np.vdot(gradient, rest) + self.ridge * np.vdot(weight, weight)) / 2
+        gradient[:, :-1] += self.ridge * weight
+        return value, gradient
 
     def strength(self, theta: Floats) -> Floats:
         """Return the curvature of the penalty along an element of each column."""
-        k = len(theta)
+        strength = self._odir(len(theta))
+        strength[:-1] += self.ridge
+        return strength
+
+    def _odir(self, k: int) -> Floats:
         return np.append(np.full(k, 2 * self.off_diagonal / (k * (k - 1))), 2 * self.intercept / k)
 
 
@@ -140,6 +151,9 @@ def fit_full(x: Floats, y: Ints, start: LinearMap, penalty: Penalty) -> LinearMa
     """Fit a full K × K weight and a bias."""
     k = x.shape[1]
     features = np.column_stack([x, np.ones(len(x))])
+    # Logits of more classes than the classifier has features span a part of their space only. Beyond it lies rounding
+    # noise, which can separate any rows, with weights of any size.
+    penalty = replace(penalty, ridge=_NOISE * float(np.mean(x.var(axis=0))))
     theta, loss, problem = minimise(Full(features), y, np.column_stack([start.weight, start.bias]), penalty)
     theta = centred(theta)
     return LinearMap(theta[:, :k], theta[:, k], loss, problem)

@@ -8,7 +8,6 @@ from typing import NamedTuple, Protocol, Self
 import numpy as np
 
 from auxcal._arrays import Floats, Ints
-from auxcal.calibrators._softmax import log_softmax
 
 _MAX_STEPS = 200
 _MAX_INNER_STEPS = 250
@@ -91,9 +90,13 @@ def minimise(design: Design, y: Ints, theta: Floats, penalty: Quadratic) -> tupl
 
 def _evaluate(design: Design, y: Ints, theta: Floats, penalty: Quadratic) -> Point:
     rows = np.arange(len(y))
-    log_p = log_softmax(design.scores(theta))
-    loss = -float(np.mean(log_p[rows, y]))
-    p = np.exp(log_p, out=log_p)
+    scores = design.scores(theta)
+    scores -= scores.max(axis=1, keepdims=True)
+    at_y = scores[rows, y]
+    p = np.exp(scores, out=scores)
+    total = p.sum(axis=1, keepdims=True)
+    p /= total
+    loss = float(np.mean(np.log(total[:, 0]) - at_y))
     p[rows, y] -= 1
     gradient = design.adjoint(p) / len(y)
     p[rows, y] += 1
