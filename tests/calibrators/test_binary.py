@@ -56,6 +56,16 @@ def test_isotonic_is_scikit_learns():
     assert confidence == pytest.approx(oracle.predict(top_log_odds(new)))
 
 
+def test_isotonic_maps_of_tied_scores_are_scikit_learns():
+    logits, y = draw(n=500, n_classes=2)
+    logits = logits.round()
+    scores, prediction = log_odds(logits), logits.argmax(axis=1)
+    confidence = IsotonicCalibration(scheme="per-class").fit(logits, y).predict_confidence(logits)
+    for k in range(2):
+        oracle = IsotonicRegression().fit(scores[:, k], y == k).predict(scores[:, k])
+        assert confidence[prediction == k] == pytest.approx(oracle[prediction == k])
+
+
 @pytest.mark.parametrize("strategy", ["mass", "width"])
 def test_a_histogram_gives_the_accuracy_of_its_bins(strategy):
     logits, y = draw(n=2000)

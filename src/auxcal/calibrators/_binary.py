@@ -1,17 +1,27 @@
 """Calibrators that map one score to a probability: one map for all predictions, or one for each class."""
 
 from abc import abstractmethod
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from auxcal._arrays import Bools, Floats, Ints
+from auxcal._arrays import Floats, Ints
 from auxcal._errors import InvalidInputError
 from auxcal.calibrators._base import Calibrator
-from auxcal.calibrators._softmax import log_odds, top_log_odds
+from auxcal.calibrators._softmax import top_log_odds
 from auxcal.predictions import Predictions
 
 Scheme = Literal["top-label", "per-class"]
+
+_CHUNK = 2**16  # logits that stay in the processor's cache
+
+
+class Sample(NamedTuple):
+    """What a map learns from: the scores of all rows in order, of the hits, and of those whose confidence it gives."""
+
+    ordered: Floats
+    hits: Floats
+    read: Floats
 
 
 class BinaryCalibrator(Calibrator):
@@ -30,20 +40,46 @@ class BinaryCalibrator(Calibrator):
         if self.scheme not in get_args(Scheme):
             raise InvalidInputError(f"scheme must be 'top-label' or 'per-class'; got {self.scheme!r}.")
         if self.scheme == "top-label":
-            scores, hits = top_log_odds(data.logits)[None, :], data.correct[None, :]
-        else:
-            scores = np.ascontiguousarray(log_odds(data.logits.astype(np.float64)).T)
-            hits = data.y == np.arange(data.n_classes)[:, None]
-        return self._fit_maps(scores, hits)
+            scores = _top_scores(data.logits)
+            return self._fit_maps([Sample(np.sort(scores), scores[data.correct], scores)])
+        return self._fit_maps(
+            [
+                Sample(np.sort(scores), scores[data.y == k], scores[data.prediction == k])
+                for k, scores in enumerate(_scores(data.logits))
+            ]
+        )
 
     def _confidence(self, logits: Floats) -> Floats:
         maps = logits.argmax(axis=1) if self.scheme == "per-class" else np.zeros(len(logits), dtype=np.intp)
-        return self._apply_maps(top_log_odds(logits), maps).astype(logits.dtype)
+        return self._apply_maps(_top_scores(logits), maps).astype(logits.dtype)
 
     @abstractmethod
-    def _fit_maps(self, scores: Floats, hits: Bools) -> str | None:
-        """Learn from the scores and hits of each map, both (m, n); return what is wrong with the fit, if anything."""
+    def _fit_maps(self, samples: list[Sample]) -> str | None:
+        """Learn a map from each sample; return what is wrong with the fit, if anything."""
 
     @abstractmethod
     def _apply_maps(self, scores: Floats, maps: Ints) -> Floats:
         """Return the probability for each score under the map of that row."""
+
+
+def _scores(logits: Floats) -> Floats:
+    """Return the log-odds of every class, of shape (K, n)."""
+    n, k = logits.shape
+    scores = np.empty((k, n), dtype=np.float32)
+    chunk = 1 + _CHUNK // k
+    for start in range(0, n, chunk):
+        part = logits[start : start + chunk]
+        top = np.arange(len(part)), part.argmax(axis=1)
+        score = (part - part[top][:, None]).astype(np.float32)
+        e = np.exp(score)
+        others = e.sum(axis=1, keepdims=True) - e  # at least 1, and so exact, but for the prediction
+        others[top] = 1
+        score -= np.log(others)
+        score[top] = _top_scores(part)
+        scores[:, start : start + chunk] = score.T
+    return scores
+
+
+def _top_scores(logits: Floats) -> Floats:
+    """Return the log-odds of the prediction; float32 sorts fast, and rounds the same number to the same in any fit."""
+    return top_log_odds(logits).astype(np.float32)

@@ -1,81 +1,81 @@
-"""Many small logistic regressions of one shape, fitted at once by Newton's method."""
+"""Small logistic regressions of Platt's kind, by Newton's method."""
+
+from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import expit
 
-from auxcal._arrays import Bools, Floats
+from auxcal._arrays import Floats
 
 _MAX_STEPS = 100
-_TOLERANCE = 1e-10
+_MAX_HALVINGS = 30
+_WORTHWHILE = 1e-9  # nats for each row: what Newton's step must promise for another to follow it
 _RIDGE = 1e-9  # decides only what the data leave open, for instance the slope where all scores are equal
+_FEW_ROWS = 1000
 
 
-def fit_logistic(features: Floats, hits: Bools) -> tuple[Floats, Bools]:
-    """Fit m logistic regressions of d features each.
+def fit_logistic(features: Floats, of_hits: Floats) -> tuple[Floats, bool]:
+    """Fit a logistic regression of features that rise with one score.
 
-    Platt's targets, (N₊ + 1) / (N₊ + 2) for hits and 1 / (N₋ + 2) for the rest, keep every optimum finite, also
-    where hits and misses can be separated or one of them is missing.
+    Platt's targets, (N₊ + 1) / (N₊ + 2) for hits and 1 / (N₋ + 2) for the rest, keep the optimum finite, also where
+    hits and misses can be separated or one of them is missing.
 
     Parameters
     ----------
-    features : array of shape (m, n, d)
-    hits : array of shape (m, n)
+    features : array of shape (d, n)
+        Of all rows, in the order of their scores.
+    of_hits : array of shape (d, N₊)
 
     Returns
     -------
-    coefficients : array of shape (m, d + 1), the intercept last
-    converged : array of shape (m,)
+    coefficients : array of shape (d + 1,), the intercept last
+    converged : bool
     """
-    centre = features.mean(axis=1, keepdims=True)
-    scale = features.std(axis=1, keepdims=True)
+    n, positive = features.shape[1], of_hits.shape[1]
+    centre, scale = features.mean(axis=1, keepdims=True), features.std(axis=1, keepdims=True)
     scale[scale == 0] = 1
-    x = np.concatenate([(features - centre) / scale, np.ones((*hits.shape, 1))], axis=2)
-    positive = hits.sum(axis=1, keepdims=True)
-    targets = np.where(hits, (positive + 1) / (positive + 2), 1 / (hits.shape[1] - positive + 2))
-    theta, converged = _newton(x, targets)
-    slopes = theta[:, :-1] / scale[:, 0]
-    intercept = theta[:, -1:] - np.sum(slopes * centre[:, 0], axis=1, keepdims=True)
-    return np.concatenate([slopes, intercept], axis=1), converged
+    x, x_hits = (_with_intercept((part - centre) / scale) for part in (features, of_hits))
+    hit, miss = (positive + 1) / (positive + 2), 1 / (n - positive + 2)
+    wanted = miss * x.mean(axis=1) + (hit - miss) * x_hits.sum(axis=1) / n
+    start = np.zeros(len(x))
+    start[-1] = np.log((positive + 1) / (n - positive + 1))
+    # The hits count in `wanted` only. The rest is a mean over the rows, which a few of them in order give nearly.
+    near, _ = _newton(x[:, :: -(1 + n // _FEW_ROWS)].copy(), wanted, start)
+    theta, converged = _newton(x, wanted, near)
+    slopes = theta[:-1] / scale[:, 0]
+    return np.append(slopes, theta[-1] - slopes @ centre[:, 0]), converged
 
 
-def unconverged(converged: Bools) -> str | None:
+def unconverged(converged: Sequence[bool]) -> str | None:
     """Say how many of the regressions did not reach their optimum, if any."""
-    missed = int((~converged).sum())
+    missed = len(converged) - sum(converged)
     return f"{missed} of {len(converged)} maps did not reach their optimum." if missed else None
 
 
-def _newton(x: Floats, targets: Floats) -> tuple[Floats, Bools]:
-    theta = np.zeros((x.shape[0], x.shape[2]))
-    converged = np.zeros(len(theta), dtype=bool)
-    loss = _loss(x, targets, theta)
+def _with_intercept(x: Floats) -> Floats:
+    return np.concatenate([x, np.ones_like(x[:1])])
+
+
+def _newton(x: Floats, wanted: Floats, theta: Floats) -> tuple[Floats, bool]:
+    """Find the θ at which the mean of σ(θ · x) x is the wanted one: the root of a gradient, so a minimum."""
+    ridge = _RIDGE * np.eye(len(x))
+    p = _sigmoid(theta, x)
+    gradient = x @ p / len(p) - wanted
     for _ in range(_MAX_STEPS):
-        active = np.flatnonzero(~converged)
-        if not len(active):
-            break
-        step = _newton_step(x[active], targets[active], theta[active])
-        step_size = np.ones(len(active))
-        for _ in range(30):  # halve the steps that do not lower the loss
-            tried = theta[active] - step_size[:, None] * step
-            new_loss = _loss(x[active], targets[active], tried)
-            worse = new_loss > loss[active]
-            if not worse.any():
+        curvature = np.vecdot((x * (p * (1 - p)))[:, None], x) / len(p)
+        step = np.linalg.solve(curvature + ridge, gradient + _RIDGE * theta)
+        promised = float(gradient @ step)
+        if promised <= 2 * _WORTHWHILE:
+            return theta - step, True
+        for _ in range(_MAX_HALVINGS):  # a step is too long if it ends on a slope upwards that is as steep
+            p = _sigmoid(theta - step, x)
+            gradient = x @ p / len(p) - wanted
+            if -float(gradient @ step) <= promised / 2:
                 break
-            step_size[worse] /= 2
-        better = ~worse
-        converged[active] = (loss[active] - new_loss <= _TOLERANCE * (1 + np.abs(loss[active]))) | worse
-        theta[active[better]] = tried[better]
-        loss[active[better]] = new_loss[better]
-    return theta, converged
+            step, promised = step / 2, promised / 2
+        theta = theta - step
+    return theta, False
 
 
-def _newton_step(x: Floats, targets: Floats, theta: Floats) -> Floats:
-    p = expit(np.einsum("mnd,md->mn", x, theta))
-    gradient = np.einsum("mnd,mn->md", x, p - targets) / x.shape[1] + _RIDGE * theta
-    curvature = np.matmul((x * (p * (1 - p))[:, :, None]).transpose(0, 2, 1), x) / x.shape[1]
-    curvature += _RIDGE * np.eye(x.shape[2])
-    return np.linalg.solve(curvature, gradient[:, :, None])[:, :, 0]
-
-
-def _loss(x: Floats, targets: Floats, theta: Floats) -> Floats:
-    score = np.einsum("mnd,md->mn", x, theta)
-    return np.asarray((np.logaddexp(0, score) - targets * score).mean(axis=1) + _RIDGE / 2 * (theta**2).sum(axis=1))
+def _sigmoid(theta: Floats, x: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        return np.asarray(1 / (1 + np.exp(-theta.astype(x.dtype) @ x)))

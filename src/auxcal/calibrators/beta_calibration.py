@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.special import expit, logit
 
-from auxcal._arrays import Bools, Floats, Ints
-from auxcal.calibrators._binary import BinaryCalibrator, Scheme
+from auxcal._arrays import Floats, Ints
+from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
 from auxcal.calibrators._logistic import fit_logistic, unconverged
 
 
@@ -38,25 +38,33 @@ class BetaCalibration(BinaryCalibrator):
     def __init__(self, scheme: Scheme = "top-label") -> None:
         self.scheme = scheme
 
-    def _fit_maps(self, scores: Floats, hits: Bools) -> str | None:
-        self.coefficients_, converged = fit_logistic(_features(scores), hits)
-        base_rate = logit((hits.sum(axis=1) + 1) / (hits.shape[1] + 2))
-        # Where a or b would be negative the map would not be monotone: the optimum then has a zero there.
-        for dropped, kept in ((0, 1), (1, 0)):
-            maps = self.coefficients_[:, dropped] < 0
-            if maps.any():
-                refitted, converged[maps] = fit_logistic(_features(scores[maps])[:, :, [kept]], hits[maps])
-                constant = refitted[:, 0] < 0
-                refitted[constant] = np.stack([0 * base_rate, base_rate], axis=1)[maps][constant]
-                self.coefficients_[maps, dropped] = 0
-                self.coefficients_[maps, kept], self.coefficients_[maps, 2] = refitted.T
-        return unconverged(converged)
+    def _fit_maps(self, samples: list[Sample]) -> str | None:
+        fits = [_fit_map(sample) for sample in samples]
+        self.coefficients_ = np.stack([coefficients for coefficients, _ in fits])
+        return unconverged([converged for _, converged in fits])
 
     def _apply_maps(self, scores: Floats, maps: Ints) -> Floats:
         coefficients = self.coefficients_[maps]
-        return np.asarray(expit(np.sum(_features(scores) * coefficients[:, :2], axis=1) + coefficients[:, 2]))
+        return np.asarray(expit(np.sum(_features(scores) * coefficients[:, :2].T, axis=0) + coefficients[:, 2]))
+
+
+def _fit_map(sample: Sample) -> tuple[Floats, bool]:
+    features, of_hits = _features(sample.ordered), _features(sample.hits)
+    coefficients, converged = fit_logistic(features, of_hits)
+    negative = np.flatnonzero(coefficients[:2] < 0)
+    if not len(negative):
+        return coefficients, converged
+    # Where a or b would be negative the map would not be monotone: the optimum then has a zero there.
+    kept = 1 - negative[0]
+    (slope, intercept), converged = fit_logistic(features[[kept]], of_hits[[kept]])
+    if slope < 0:
+        slope, intercept = 0.0, logit((len(sample.hits) + 1) / (len(sample.ordered) + 2))
+    coefficients = np.array([0.0, 0.0, intercept])
+    coefficients[kept] = slope
+    return coefficients, converged
 
 
 def _features(scores: Floats) -> Floats:
-    """Return log p and −log(1 − p) along a new last axis."""
-    return np.stack([-np.logaddexp(0, -scores), np.logaddexp(0, scores)], axis=-1)
+    """Return log p and −log(1 − p), of shape (2, n)."""
+    miss = np.logaddexp(0, scores)
+    return np.stack([scores - miss, miss])

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.special import expit, logit
 
-from auxcal._arrays import Bools, Floats, Ints
-from auxcal.calibrators._binary import BinaryCalibrator, Scheme
+from auxcal._arrays import Floats, Ints
+from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
 from auxcal.metrics._binning import Strategy, check_bins, equal_mass_edges, index_by_edges
 
 
@@ -46,23 +46,33 @@ class HistogramBinning(BinaryCalibrator):
         self.strategy = strategy
         self.scheme = scheme
 
-    def _fit_maps(self, scores: Floats, hits: Bools) -> str | None:
+    def _fit_maps(self, samples: list[Sample]) -> str | None:
         check_bins(self.n_bins, self.strategy)
-        if self.strategy == "mass":
-            self.edges_ = np.stack([equal_mass_edges(score, self.n_bins) for score in scores])
-        else:
-            self.edges_ = np.tile(logit(np.arange(1, self.n_bins) / self.n_bins), (len(scores), 1))
-        self.values_ = np.stack([bin_means(*map_) for map_ in zip(scores, self.edges_, hits, strict=True)])
+        self.edges_ = np.stack([self._edges(sample) for sample in samples])
+        self.values_ = np.stack([_shares(sample, edges) for sample, edges in zip(samples, self.edges_, strict=True)])
         return None
+
+    def _edges(self, sample: Sample) -> Floats:
+        if self.strategy == "mass":
+            return equal_mass_edges(sample.ordered.astype(np.float64), self.n_bins)
+        return np.asarray(logit(np.arange(1, self.n_bins) / self.n_bins))
 
     def _apply_maps(self, scores: Floats, maps: Ints) -> Floats:
         return np.asarray(self.values_[maps, index_by_edges(scores, self.edges_[maps])])
 
 
-def bin_means(scores: Floats, edges: Floats, targets: Floats | Bools) -> Floats:
-    """Return the mean target of each bin; for an empty one the middle of its edges as probabilities."""
-    index = np.searchsorted(edges, scores, side="right")
-    count = np.bincount(index, minlength=len(edges) + 1)
+def _shares(sample: Sample, edges: Floats) -> Floats:
+    """Return the share of hits in each bin."""
+    hits, rows = (np.diff(bin_bounds(scores, edges)) for scores in (np.sort(sample.hits), sample.ordered))
+    return bin_means(hits, rows, edges)
+
+
+def bin_bounds(ordered: Floats, edges: Floats) -> Ints:
+    """Return where among ordered scores each bin begins, and the number of scores."""
+    return np.concatenate([[0], np.searchsorted(ordered, edges), [len(ordered)]])
+
+
+def bin_means(total: Floats | Ints, count: Ints, edges: Floats) -> Floats:
+    """Return the mean of each bin; for an empty one the middle of its edges as probabilities."""
     bounds = np.concatenate([[0.0], expit(edges), [1.0]])
-    total = np.bincount(index, weights=targets, minlength=len(edges) + 1)
     return np.where(count > 0, total / np.maximum(count, 1), (bounds[1:] + bounds[:-1]) / 2)

@@ -1,10 +1,10 @@
 """Isotonic regression: the best monotone map."""
 
 import numpy as np
-from sklearn.isotonic import IsotonicRegression
+from scipy.optimize import isotonic_regression
 
-from auxcal._arrays import Bools, Floats, Ints
-from auxcal.calibrators._binary import BinaryCalibrator, Scheme
+from auxcal._arrays import Floats, Ints
+from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
 
 
 class IsotonicCalibration(BinaryCalibrator):
@@ -34,8 +34,8 @@ class IsotonicCalibration(BinaryCalibrator):
     def __init__(self, scheme: Scheme = "top-label") -> None:
         self.scheme = scheme
 
-    def _fit_maps(self, scores: Floats, hits: Bools) -> str | None:
-        self.knots_ = tuple(_knots(score, hit) for score, hit in zip(scores, hits, strict=True))
+    def _fit_maps(self, samples: list[Sample]) -> str | None:
+        self.knots_ = tuple(_knots(sample) for sample in samples)
         return None
 
     def _apply_maps(self, scores: Floats, maps: Ints) -> Floats:
@@ -46,6 +46,15 @@ class IsotonicCalibration(BinaryCalibrator):
         return out
 
 
-def _knots(scores: Floats, hits: Bools) -> Floats:
-    regression = IsotonicRegression(y_min=0, y_max=1).fit(scores, hits.astype(np.float64))
-    return np.stack([regression.X_thresholds_, regression.y_thresholds_])
+def _knots(sample: Sample) -> Floats:
+    # A level can begin only at a hit, since a miss lowers the mean. So the rows from one hit to the next count as one.
+    ordered = sample.ordered
+    begin, count = np.unique(np.append(0, np.searchsorted(ordered, sample.hits)), return_counts=True)
+    count[0] -= 1
+    end = np.append(begin[1:], len(ordered))
+    levels = isotonic_regression(count / (end - begin), weights=end - begin)
+    first, after = levels.blocks[:-1], levels.blocks[1:]
+    knots = np.stack([ordered[begin[first]], ordered[end[after - 1] - 1]], axis=1).ravel()
+    values = levels.x[first].repeat(2)
+    kept = np.ediff1d(knots, to_begin=1) > 0  # a level of one score has one knot
+    return np.stack([knots[kept], values[kept]])

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.special import expit
 
-from auxcal._arrays import Bools, Floats, Ints
-from auxcal.calibrators._binary import BinaryCalibrator, Scheme
+from auxcal._arrays import Floats, Ints
+from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
 from auxcal.calibrators._logistic import fit_logistic, unconverged
 
 
@@ -37,9 +37,10 @@ class PlattScaling(BinaryCalibrator):
     def __init__(self, scheme: Scheme = "top-label") -> None:
         self.scheme = scheme
 
-    def _fit_maps(self, scores: Floats, hits: Bools) -> str | None:
-        self.coefficients_, converged = fit_logistic(scores[:, :, None], hits)
-        return unconverged(converged)
+    def _fit_maps(self, samples: list[Sample]) -> str | None:
+        fits = [fit_logistic(sample.ordered[None], sample.hits[None]) for sample in samples]
+        self.coefficients_ = np.stack([coefficients for coefficients, _ in fits])
+        return unconverged([converged for _, converged in fits])
 
     def _apply_maps(self, scores: Floats, maps: Ints) -> Floats:
         slope, intercept = self.coefficients_[maps].T

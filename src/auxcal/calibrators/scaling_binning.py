@@ -3,10 +3,10 @@
 import numpy as np
 from scipy.special import expit
 
-from auxcal._arrays import Bools, Floats, Ints
-from auxcal.calibrators._binary import BinaryCalibrator, Scheme
+from auxcal._arrays import Floats, Ints
+from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
 from auxcal.calibrators._logistic import fit_logistic, unconverged
-from auxcal.calibrators.histogram_binning import bin_means
+from auxcal.calibrators.histogram_binning import bin_bounds, bin_means
 from auxcal.metrics._binning import check_bins, equal_mass_edges, index_by_edges
 
 
@@ -49,17 +49,21 @@ class ScalingBinning(BinaryCalibrator):
         self.n_bins = n_bins
         self.scheme = scheme
 
-    def _fit_maps(self, scores: Floats, hits: Bools) -> str | None:
+    def _fit_maps(self, samples: list[Sample]) -> str | None:
         check_bins(self.n_bins, "mass")
-        self.coefficients_, converged = fit_logistic(scores[:, :, None], hits)
-        predicted = scores.argmax(axis=0) == np.arange(len(scores))[:, None]
-        predicted[~predicted.any(axis=1)] = True  # a class that is never predicted is binned over all rows
-        self.edges_ = np.stack(
-            [equal_mass_edges(score[rows], self.n_bins) for score, rows in zip(scores, predicted, strict=True)]
-        )
-        platt = expit(self.coefficients_[:, :1] * scores + self.coefficients_[:, 1:])
-        self.values_ = np.stack([bin_means(*map_) for map_ in zip(scores, self.edges_, platt, strict=True)])
+        coefficients, edges, values, converged = zip(*map(self._fit_map, samples), strict=True)
+        self.coefficients_, self.edges_, self.values_ = np.stack(coefficients), np.stack(edges), np.stack(values)
         return unconverged(converged)
+
+    def _fit_map(self, sample: Sample) -> tuple[Floats, Floats, Floats, bool]:
+        coefficients, converged = fit_logistic(sample.ordered[None], sample.hits[None])
+        binned = sample.read if len(sample.read) else sample.ordered  # all rows for a class that is never predicted
+        edges = equal_mass_edges(binned.astype(np.float64), self.n_bins)
+        bounds = bin_bounds(sample.ordered, edges)
+        slope, intercept = coefficients.astype(np.float32)
+        platt = np.cumsum(expit(slope * sample.ordered + intercept), dtype=np.float64)
+        total = np.append(0, platt)[bounds]
+        return coefficients, edges, bin_means(np.diff(total), np.diff(bounds), edges), converged
 
     def _apply_maps(self, scores: Floats, maps: Ints) -> Floats:
         return np.asarray(self.values_[maps, index_by_edges(scores, self.edges_[maps])])

@@ -9,6 +9,9 @@ from auxcal.predictions import Predictions
 
 _REACH = 1e6  # the temperature is sought within this factor of the spread of the logits
 _MAX_STEPS = 200
+_LAST_STEP = 1e-4  # of β: Newton's error is squared with every step, so the one after it would be some 1e-8
+_FEW_ROWS = 1000
+_CHUNK = 2**16  # numbers
 
 
 class TemperatureScaling(DistributionCalibrator):
@@ -46,46 +49,69 @@ class TemperatureScaling(DistributionCalibrator):
 def fit_temperature(data: Predictions) -> tuple[float, str | None]:
     """Return the temperature of least negative log-likelihood, and what is wrong with it, if anything.
 
-    In β = 1/T the loss is convex, so its slope has one root: Newton's steps find it, and a bracket that shrinks
-    with every step keeps them from running away. The bracket is relative to the spread of the logits, so that
+    In β = 1/T the loss is convex, so its slope has one root. The logits are divided by their spread first, so that
     logits on any scale are fitted alike.
     """
     known = data.with_class()
     if known is None:
         return 1.0, "no row has a class (all are NO_CLASS), so the temperature stays at 1. Label some rows."
-    z = known.logits.astype(np.float64)
-    z -= z.max(axis=1, keepdims=True)
-    at_y = z[np.arange(len(z)), known.y]
-    spread = float(-z.mean())
+    # Differences are taken in the precision of the logits; after that float32 is enough, and three times as fast.
+    z = known.logits - known.logits.max(axis=1, keepdims=True)
+    spread = -float(z.mean(dtype=np.float64))
     if spread == 0:
         return 1.0, "every row has K equal logits, so no temperature changes anything; it stays at 1."
-    low, high, beta = 1 / _REACH / spread, _REACH / spread, 1 / spread
+    z /= spread
+    z = z.astype(np.float32, copy=False)
+    at_y = z[np.arange(len(z)), known.y]
+    beta = 1.0
+    for stride in (1 + len(z) // _FEW_ROWS, 1):  # a few rows show about where the root is, so that all take few steps
+        beta = _root(z[::stride], at_y[::stride], beta)
+    return spread / beta, _problem(at_y, beta)
+
+
+def _root(z: Floats, at_y: Floats, beta: float) -> float:
+    """Return the β at which the slope is 0: Newton's steps, in a bracket that shrinks so that none runs away."""
+    low, high = 1 / _REACH, _REACH
+    target = float(at_y.mean(dtype=np.float64))
     for _ in range(_MAX_STEPS):
-        slope, curvature = _slope_and_curvature(z, at_y, beta)
+        mean, variance = _moments(z, beta)
+        slope = mean - target
         low, high = (beta, high) if slope < 0 else (low, beta)
-        newton = beta - slope / curvature if curvature > 0 else np.inf
+        newton = beta - slope / variance if variance > 0 else np.inf
         # Far out the curvature vanishes and Newton overshoots: halve the bracket on the log scale instead.
-        step = newton if low < newton < high else np.sqrt(low * high)
-        if abs(step - beta) <= 1e-10 * beta:
+        before, beta = beta, newton if low < newton < high else float(np.sqrt(low * high))
+        if abs(beta - before) <= _LAST_STEP * before:
             break
-        beta = step
-    return float(1 / beta), _problem(known, beta * spread)
+    return beta
 
 
-def _slope_and_curvature(z: Floats, at_y: Floats, beta: float) -> tuple[float, float]:
-    p = softmax(beta * z)
-    mean = np.einsum("nk,nk->n", p, z)
-    square = np.einsum("nk,nk,nk->n", p, z, z)
-    return float(np.mean(mean - at_y)), float(np.mean(np.maximum(square - mean**2, 0)))
+def _moments(z: Floats, beta: float) -> tuple[float, float]:
+    """Return the mean and the variance of z under softmax(β z), averaged over the rows, which have their maximum at 0.
+
+    Rows go through in chunks that stay in the processor's cache.
+    """
+    ones = np.ones(z.shape[1], dtype=z.dtype)
+    total = np.zeros(2)
+    chunk = 1 + _CHUNK // z.shape[1]
+    for start in range(0, len(z), chunk):
+        part = z[start : start + chunk]
+        e = part * z.dtype.type(beta)
+        np.exp(e, out=e)
+        size = e @ ones
+        e *= part
+        mean, square = e @ ones / size, np.vecdot(e, part) / size
+        total += np.sum([mean, np.maximum(square - mean**2, 0)], axis=1, dtype=np.float64)
+    mean, variance = total / len(z)
+    return float(mean), float(variance)
 
 
-def _problem(known: Predictions, relative_beta: float) -> str | None:
-    if known.correct.all():
+def _problem(at_y: Floats, beta: float) -> str | None:
+    if (at_y == 0).all():
         return (
             "the temperature sits at its lower bound: every labelled prediction is correct, so the likelihood grows "
             "with every confidence. Fit on rows that hold errors too."
         )
-    if relative_beta < 2 / _REACH:
+    if beta < 2 / _REACH:
         return (
             "the temperature sits at its upper bound: the logits say nothing about y, or the contrary of it. "
             "Check that the columns of logits and the labels y have the same order."
