@@ -14,19 +14,26 @@ from auxcal import (
     PlattScaling,
     ScalingBinning,
 )
-from auxcal.calibrators._softmax import log_odds, top_log_odds
+from auxcal.calibrators._binary import _scores
+from auxcal.calibrators._softmax import top_log_odds
 
 from .conftest import draw
 
 KINDS = [PlattScaling, BetaCalibration, IsotonicCalibration, HistogramBinning, ScalingBinning]
 
 
+def log_odds(logits):
+    p = softmax(logits, axis=1)
+    return np.log(p / (1 - p))
+
+
 def test_log_odds_are_those_of_softmax_and_finite_where_it_saturates():
     logits, _ = draw(n=100)
-    p = softmax(logits, axis=1)
-    assert log_odds(logits) == pytest.approx(np.log(p / (1 - p)), rel=1e-9)
+    assert pytest.approx(log_odds(logits), rel=1e-5, abs=1e-5) == _scores(logits).T
     assert top_log_odds(logits) == pytest.approx(log_odds(logits).max(axis=1))
-    assert top_log_odds(np.array([[1e4, -1e4, 0.0]])) == pytest.approx(1e4)
+    saturated = np.array([[1e4, -1e4, 0.0]])
+    assert top_log_odds(saturated) == pytest.approx(1e4)
+    assert _scores(saturated)[:, 0] == pytest.approx([1e4, -2e4, -1e4])
 
 
 @pytest.mark.parametrize("scale", [0.01, 1, 100])

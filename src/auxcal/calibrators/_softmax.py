@@ -19,16 +19,6 @@ def log_softmax(logits: Floats) -> Floats:
     return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
 
 
-def log_odds(logits: Floats) -> Floats:
-    """Return log(p / (1 − p)) of each softmax probability p: finite, and exact where p rounds to 0 or 1."""
-    log_p = log_softmax(logits)
-    top = logits.argmax(axis=1)
-    with np.errstate(divide="ignore"):
-        out = log_p - np.log1p(-np.exp(log_p))  # fails only where p is near 1, which is at the prediction
-    out[np.arange(len(logits)), top] = top_log_odds(logits)
-    return out
-
-
 def top_log_odds(logits: Floats) -> Floats:
     """Return the log-odds of the largest softmax probability of each row."""
     rows, top = np.arange(len(logits)), logits.argmax(axis=1)
