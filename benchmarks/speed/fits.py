@@ -16,7 +16,7 @@ from benchmarks.speed.libraries import METHODS_OF, OURS, Failure, Library, libra
 from benchmarks.speed.measure import Measured
 
 SIZES = ((30_000, 10), (30_000, 100), (10_000, 1000))
-QUICK_SIZES = ((3_000, 10), (2_000, 50))
+QUICK_SIZES = ((2_000, 10),)
 
 TARGETS = {
     "temperature": (3, 3, 3),
@@ -41,7 +41,7 @@ class Limits:
     one_run: float
 
 
-FULL, QUICK = Limits(5, 15, 120), Limits(3, 3, 6)
+FULL, QUICK = Limits(5, 15, 120), Limits(2, 1, 3)
 
 
 def run(quick: bool = False) -> list[dict[str, Any]]:
@@ -55,7 +55,9 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
             np.savez(data, logits=drawn.logits, y=drawn.y)
             for method, targets in TARGETS.items():
                 results = compete(method, data, found, limits)
-                rows.append({"method": method, "n": n, "k": k, **judged(method, results, None if quick else targets[column])})
+                rows.append(
+                    {"method": method, "n": n, "k": k, **judged(method, results, None if quick else targets[column])}
+                )
                 print(line(rows[-1]), flush=True)
     return rows
 
@@ -70,7 +72,7 @@ def compete(
         for name, library, call in contenders(method, found):
             if isinstance(results.get(name), Failure) or spent.get(name, 0) > limits.enough:
                 continue
-            answer = library.fit(call, data, 10 * limits.one_run if name == OURS else limits.one_run)
+            answer = library.fit(call, data, 3 * limits.one_run if name == OURS else limits.one_run)
             if isinstance(answer, Failure):
                 results[name] = answer
                 continue
@@ -90,14 +92,18 @@ def contenders(method: str, found: dict[str, Library]) -> Iterator[tuple[str, Li
             yield name, found[file], f"{method}, {way}" if way else method
 
 
-def judged(
-    method: str, results: dict[str, tuple[Measured, float] | Failure], target: float | None
-) -> dict[str, Any]:
+def judged(method: str, results: dict[str, tuple[Measured, float] | Failure], target: float | None) -> dict[str, Any]:
     """Return the contenders, the fastest peer that did the work, how many times its time ours is, and the verdict."""
     ours = results[OURS]
     everyone = {name: described(result) for name, result in results.items()}
     if isinstance(ours, Failure):
-        return {"contenders": everyone, "target": target, "peer": None, "ratio": None, "verdict": f"failed: {ours.reason}"}
+        return {
+            "contenders": everyone,
+            "target": target,
+            "peer": None,
+            "ratio": None,
+            "verdict": f"failed: {ours.reason}",
+        }
     taken, loss = ours
     peers = {
         name: result

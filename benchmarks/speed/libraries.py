@@ -8,14 +8,15 @@ import os
 import select
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-THREADS = 2
-"""For everyone, as in a small container; auxcal's own fits use one of them."""
+THREADS = int(os.environ.get("BENCH_THREADS", "2"))
+"""For everyone; auxcal's own fits use one of them. On a busy machine one is fairer: threads that wait cost the peers."""
 
 ENVIRONMENT = {
     name: str(THREADS) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -80,6 +81,9 @@ class Library:
     def fit(self, method: str, data: Path, limit: float) -> dict[str, Any] | Failure:
         """Return what a fit takes and the loss that it reaches, or why there is none."""
         process = self._started()
+        if process.poll() is not None:
+            self.close()
+            return Failure("it can't be imported")
         process.stdin.write(json.dumps({"method": method, "data": str(data)}) + "\n")
         process.stdin.flush()
         ready, _, _ = select.select([process.stdout], [], [], limit)
@@ -115,11 +119,12 @@ class Library:
                 stderr=subprocess.DEVNULL,
                 text=True,
             )
+            self._process.stdout.readline()  # "ready": importing it is no part of a fit
         return self._process
 
 
 @contextlib.contextmanager
-def libraries():
+def libraries() -> Iterator[dict[str, Library]]:
     """Give the libraries that can be had, and end their processes afterwards."""
     found = {file: Library(file) for file in (OURS, *PEERS) if file != "dirichletcal" or DIRICHLETCAL_PYTHON.exists()}
     try:

@@ -1,6 +1,7 @@
 """A process that fits with one library when it is told to, and says what that took.
 
-It reads a task as a line of JSON, {"method": ..., "data": a file with logits and y}, and answers with another.
+It says "ready" when the library is imported. Then it reads a task as a line of JSON, {"method": ..., "data": a file with
+logits and y}, and answers with another, again and again.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ def main(library: str) -> None:
     warnings.simplefilter("ignore")
     peer = importlib.import_module(f"benchmarks.speed.peers.{library}")
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    print("ready", file=answers, flush=True)
     for line in sys.stdin:
         task = json.loads(line)
         try:

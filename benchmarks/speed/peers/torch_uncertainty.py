@@ -6,16 +6,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.speed.answers import ODIR
-from benchmarks.speed.peers import Job, Method
-
-# Importing it imports torchvision, whose build for GPUs does not find its operators beside a torch for CPUs. The
-# calibrators use none of them, so that it is enough to declare the two that the import asks for.
-_declared = torch.library.Library("torchvision", "DEF")
-for _name in ("nms", "qnms"):
-    _declared.define(f"{_name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-
-from torch_uncertainty.post_processing import (  # noqa: E402
+import benchmarks.speed.peers.torchvision_operators  # isort: skip
+from torch_uncertainty.post_processing import (
     DirichletScaler,
     HistogramBinningScaler,
     IsotonicRegressionScaler,
@@ -23,6 +15,9 @@ from torch_uncertainty.post_processing import (  # noqa: E402
     TemperatureScaler,
     VectorScaler,
 )
+
+from benchmarks.speed.answers import ODIR
+from benchmarks.speed.peers import Job, Method
 
 
 def scaled(new: Callable[[int], Any]) -> Method:
