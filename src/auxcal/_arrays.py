@@ -57,9 +57,9 @@ def as_logits(logits: ArrayLike, *, n_classes: int | None = None) -> Floats:
             f"logits must have at least 2 columns, one for each class; got {k} feature(s) (shape={array.shape}) "
             f"while a minimum of 2 is required. A binary classifier with one output z gives [0, z]."
         )
-    _check_finite(array, "logits", "Drop or repair those rows; a log-probability of -inf can be clipped to -1e4.")
-    largest = float(max(array.max(), -array.min()))
-    if largest > _LARGEST_LOGIT:
+    largest = float(np.maximum(array.max(), -array.min()))  # NaN if there is one
+    if not largest <= _LARGEST_LOGIT:
+        _check_finite(array, "logits", "Drop or repair those rows; a log-probability of -inf can be clipped to -1e4.")
         raise InvalidInputError(
             f"logits must be within ±{_LARGEST_LOGIT:.0e}; got {largest:.3g}. These are no scores of a "
             f"classifier: check where they come from, or scale them."
@@ -104,9 +104,9 @@ def as_confidence(confidence: ArrayLike) -> Floats:
             f"confidence must have shape (n,) with n at least 1, one number for each prediction; got shape "
             f"{array.shape}. Use calibrator.predict_confidence(logits), or proba.max(axis=1)."
         )
-    _check_finite(array, "confidence", "Drop those rows, and correct with them.")
-    outside = (array < 0) | (array > 1)
-    if outside.any():
+    if not (array.min() >= 0 and array.max() <= 1):  # NaN is neither
+        _check_finite(array, "confidence", "Drop those rows, and correct with them.")
+        outside = (array < 0) | (array > 1)
         row = int(np.argmax(outside))
         raise InvalidInputError(
             f"confidence must be a probability in [0, 1]; got {array[row]:.6g} in row {row} ({int(outside.sum())} "
@@ -131,6 +131,21 @@ def as_correct(correct: ArrayLike, *, n_rows: int) -> Bools:
             f"{'' if array.dtype.kind in 'OUS' else ' with other values'}. Compute it as logits.argmax(axis=1) == y."
         )
     return array.astype(np.bool_)
+
+
+def as_weight(weight: ArrayLike | None, *, n_rows: int) -> NDArray[Any] | None:
+    """Check `weight`, how often each row counts, and return it as numbers of at least 0 of shape (n,), or None."""
+    if weight is None:
+        return None
+    array = to_numpy(weight, "weight")
+    if array.shape != (n_rows,) or array.dtype.kind not in "iuf":
+        raise InvalidInputError(
+            f"weight must be one number for each of the {n_rows} confidences, shape ({n_rows},); got shape "
+            f"{array.shape} and dtype {array.dtype}. Leave it out where every row counts once."
+        )
+    if not (np.isfinite(array).all() and (array >= 0).all() and array.any()):
+        raise InvalidInputError("weight must be finite, at least 0, and above 0 in some row; got other numbers.")
+    return array
 
 
 def to_numpy(array: Any, name: str) -> NDArray[Any]:

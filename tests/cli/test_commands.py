@@ -109,7 +109,7 @@ def test_evaluate_tells_overconfidence(folder, call, capsys):
     call("score", "mp.safetensors", "new.npz", "-o", "mp.csv")
     assert call("evaluate", "mp.csv", "--resamples", 0) == 0
     assert "is above the noise of" in (text := capsys.readouterr().out)
-    assert "on average the confidence is too confident" in text
+    assert "on average too high" in text
 
 
 def test_evaluate_is_the_library_for_machines(scored, call, capsys):
@@ -168,6 +168,17 @@ def test_the_reader_of_a_pipe_may_leave(scored, folder, command):
         assert program.stdout.readline() == "prediction,confidence\n"
         program.stdout.close()
         assert program.stderr.read() == ""
+
+
+def test_an_interrupted_command_leaves_nothing(scored, folder, call, capsys, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(auxcal.TemperatureScaling, "predict_confidence", interrupted)
+    before = sorted(folder.iterdir())
+    assert call("score", "ts.safetensors", "new.csv", "-o", "again.csv") == 130
+    assert capsys.readouterr().err == ""
+    assert sorted(folder.iterdir()) == before
 
 
 class TestProgress:

@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.numpy import save_file
 
-from auxcal import FileFormatError, InvalidInputError, Predictions
+from auxcal import AuxcalError, FileFormatError, InvalidInputError, Predictions
 from auxcal.formats import FORMATS, _csv, _format, read_predictions
 
 LOGITS = np.array([[2.5, 0.25, -1.0], [0.5, 1.5, 3.0], [-0.125, 4.0, 0.0], [1.0, 0.5, 0.25]], dtype=np.float32)
@@ -175,6 +175,12 @@ def test_a_csv_of_a_spreadsheet_is_read_as_it_was_meant(text, tmp_path):
     check(read_predictions(*write_csv(tmp_path, text)))
 
 
+def test_blank_rows_can_fill_a_batch(tmp_path, monkeypatch):
+    monkeypatch.setattr(_csv, "BATCH_BYTES", 80)
+    text = write_csv(tmp_path)[0].read_text()
+    check(read_predictions(*write_csv(tmp_path, text + ",,,\n" * 50)))
+
+
 def test_labels_of_parquet_can_be_categories_or_text(tmp_path):
     pq.write_table(table(category=pa.array(Y.astype(str)).dictionary_encode()), tmp_path / "a.parquet")
     check(read_predictions(tmp_path / "a.parquet", label="category"))
@@ -304,3 +310,21 @@ def test_a_damaged_file_is_one_sentence(write, share, tmp_path):
     path.write_bytes(contents[: int(len(contents) * share)])
     with pytest.raises(FileFormatError, match="Check it, or save it anew"):
         read_predictions(path, *rest)
+
+
+@pytest.mark.filterwarnings("ignore")  # of the readers, about what they find
+@pytest.mark.parametrize("write", WRITERS)
+def test_changed_bytes_give_predictions_or_one_sentence(write, tmp_path):
+    path, *rest = write(tmp_path)
+    contents, rng = path.read_bytes(), np.random.default_rng(0)
+    for _ in range(30):
+        changed = bytearray(contents)
+        for place in rng.integers(len(contents), size=rng.integers(1, 6)):
+            changed[place] = rng.integers(256)
+        path.write_bytes(changed)
+        answer = ""
+        try:
+            read_predictions(path, *rest)
+        except AuxcalError as error:
+            answer = str(error)
+        assert "\n" not in answer

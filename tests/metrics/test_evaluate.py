@@ -23,9 +23,8 @@ CONFIDENCE, CORRECT = calibrated(400, seed=0)
 def test_every_metric_and_the_noise_floor_are_there():
     scores = evaluate(CONFIDENCE, CORRECT)
     assert list(scores) == [*METRICS, "ece_floor", "ece_floor_p95"]
-    assert {name: scores[name] for name in METRICS} == {
-        name: metric.function(CONFIDENCE, CORRECT) for name, metric in METRICS.items()
-    }
+    alone = {name: metric.function(CONFIDENCE, CORRECT) for name, metric in METRICS.items()}
+    assert {name: scores[name] for name in METRICS} == pytest.approx(alone, rel=1e-12)
     assert (scores["ece_floor"], scores["ece_floor_p95"]) == ece_noise_floor(CONFIDENCE)
 
 
@@ -104,3 +103,9 @@ def test_only_the_named_metrics_are_computed():
     assert scores["brier_low"] == evaluate(CONFIDENCE, CORRECT, bootstrap=2)["brier_low"]
     with pytest.raises(InvalidInputError, match="metrics must be among auroc"):
         evaluate(CONFIDENCE, CORRECT, metrics=["beauty"])
+
+
+def test_progress_is_reported_after_every_resample():
+    shares = []
+    evaluate([0.9, 0.4, 0.7], [True, False, False], bootstrap=4, report=shares.append)
+    assert shares == [0.25, 0.5, 0.75, 1.0]

@@ -165,6 +165,11 @@ class TestTSNE:
         assert display.embedding.shape == (60, 2)
         assert 0 < display.correct.mean() < 1
 
+    def test_probabilities_that_hardly_differ_are_one_point(self):
+        proba = np.column_stack([np.ones(40), np.geomspace(1e-40, 1e-20, 40)])
+        display = TSNEDisplay.from_predictions(proba, proba, np.zeros(40, dtype=int))
+        assert np.ptp(display.embedding, axis=0).max() < 1e-6
+
     def test_the_same_for_the_same_random_state(self):
         (one, _, _), (same, _, _), (other, _, _) = self.draw(), self.draw(), self.draw(random_state=1)
         np.testing.assert_array_equal(one.embedding, same.embedding)

@@ -76,7 +76,7 @@ class TestSafety:
 
     def test_nothing_is_loaded_and_only_the_scripts_of_the_page_may_run(self, page):
         assert not re.search(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=", page)
-        policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page).group(1)
+        policy = re.search(r'Content-Security-Policy"\s+content="([^"]*)"', page).group(1)
         assert policy.startswith("default-src 'none';")
         scripts = re.findall(r"<script>(.*?)</script>", page, flags=re.DOTALL)
         hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,24 +13,14 @@ if TYPE_CHECKING:
     from auxcal.comparison._compare import Report
 
 
-@contextmanager
-def progress(console: Console, names: Sequence[str]) -> Iterator[list[Report]]:
-    """Give a report for the comparison of each data set, and wait for the page; quiet where nobody looks."""
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+def share_of(update: Callable[[float], None], index: int, sets: int) -> Report:
+    """Return what tells the progress of all comparisons about the one with the given index."""
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
-        task = bar.add_task("", total=None)
+    def report(_: str, done: int, total: int) -> None:
+        # The charts of a data set, which come after all comparisons, take about as long as one more method.
+        update((index * total + done) / (sets * (total + 1)))
 
-        def reporter(index: int, name: str) -> Report:
-            def report(label: str, done: int, total: int) -> None:
-                what = f"{name}: {label}" if label else "the report"
-                # The charts of a data set take about as long as one more method.
-                bar.update(task, description=what, completed=index * total + done, total=len(names) * (total + 1))
-
-            return report
-
-        yield [reporter(index, name) for index, name in enumerate(names)]
+    return report
 
 
 def show(console: Console, comparison: Comparison) -> None:

@@ -95,14 +95,14 @@ def progress(what: str) -> Iterator[Callable[[float], None]]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     console = Console(stderr=True)  # standard output is for results
-    left = TextColumn("left"), TimeRemainingColumn()
+    left = TextColumn("{task.fields[left]}"), TimeRemainingColumn()
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), *left)
     shown = Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
-    task = shown.add_task(what, total=None)
+    task = shown.add_task(what, total=None, left="")
     patience = threading.Timer(PATIENCE, shown.start)
     patience.start()
     try:
-        yield lambda done: shown.update(task, completed=done, total=1)
+        yield lambda done: shown.update(task, completed=done, total=1, left="left:")
     finally:
         patience.cancel()
         patience.join()

@@ -2,87 +2,86 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from auxcal.predictions import Predictions
+from auxcal.cli._comparing import explain, open_page, share_of, show
+from auxcal.cli._terminal import ColumnNames, Files, Json, Label, Probabilities, RandomState, as_columns, progress, say
 
 
 def compare(
-    files: Annotated[
-        list[Path], typer.Argument(help="Logits and y: .npz, .csv, .parquet, .safetensors, .pt, or a pair of .npy.")
-    ],
+    files: Files,
     out: Annotated[Path, typer.Option(help="The folder for the report, the numbers and the best calibrator.")] = Path(
         "report"
     ),
-    test: Annotated[Path | None, typer.Option(help="The test part, if it is a file of its own.")] = None,
-    share: Annotated[float, typer.Option(help="The share of the rows that is set aside to test, otherwise.")] = 0.25,
-    methods: Annotated[str | None, typer.Option(help="Only these, with commas between; all by default.")] = None,
-    label: Annotated[str, typer.Option(help="The array or column of the true classes.")] = "y",
-    columns: Annotated[
-        str | None, typer.Option(help="The logits: an array, a prefix of numbered columns, or a list with commas.")
+    test: Annotated[Path | None, typer.Option(show_default=False, help="A file with the test part.")] = None,
+    share: Annotated[
+        float, typer.Option(help="Without --test, the share of the rows that is set aside for it.")
+    ] = 0.25,
+    methods: Annotated[
+        str | None, typer.Option(show_default=False, help="Only these, with commas between. [default: all]")
     ] = None,
-    probabilities: Annotated[bool, typer.Option("--probabilities", help="They are probabilities, no logits.")] = False,
+    label: Label = "y",
+    columns: ColumnNames = None,
+    probabilities: Probabilities = False,
     class_names: Annotated[
-        str | None, typer.Option(help="The names of the classes, with commas between, or a file with one a line.")
+        str | None,
+        typer.Option(
+            show_default=False, help="The names of the classes, with commas between, or a file with one on each line."
+        ),
     ] = None,
-    random_state: Annotated[int, typer.Option(min=0, help="The source of all randomness.")] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print the results as JSON and nothing else.")] = False,
+    random_state: RandomState = 0,
+    json: Json = False,
     open_: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
 ) -> None:
     """Try every method on your own logits: a table, a report to look at, and the best calibrator.
 
-    Each file is a data set of its own; of two .npy files one holds the logits and one the true classes.
+    Each file is a data set of its own; .npy files are taken two by two. The methods are fitted on one part of the rows
+    and measured on the other. Best is the least Brier score, which only a confidence that is honest and tells right
+    from wrong can have.
 
-    \b
+    Examples
+    --------
     auxcal compare logits.npz --out report/
     auxcal compare logits.npy y.npy --class-names cat,dog,bird
-    auxcal compare spring.csv autumn.csv --label true_class --open
-    """  # noqa: D301 - the backspace keeps the lines of the examples
+    auxcal compare spring.csv autumn.csv --label truth --open
+    """
     from rich.console import Console
 
     import auxcal
-    from auxcal.cli._comparing import explain, open_page, progress, show
     from auxcal.formats import read_predictions
     from auxcal.reports.folder import make_folder, to_json, write_folder
 
     sets = _data_sets(files)
     if test is not None and len(sets) > 1:
         raise typer.BadParameter(f"--test belongs to one data set; got {len(sets)}. Compare them one by one.")
-    listed = columns.split(",") if columns is not None and "," in columns else columns
-
-    def read(*paths: Path) -> Predictions:
-        return read_predictions(*paths, label=label, columns=listed, probabilities=probabilities)
-
+    listed = as_columns(columns)
+    read = partial(read_predictions, label=label, columns=listed, probabilities=probabilities)
     data = {name: read(*paths) for name, paths in sets.items()}
-    held_out = share if test is None else read(test)
-    names = _class_names(class_names)
-    chosen = methods.split(",") if methods else None
+    one = partial(
+        auxcal.compare,
+        test=share if test is None else read(test),
+        methods=methods.split(",") if methods else None,
+        class_names=_class_names(class_names, listed),
+        random_state=random_state,
+    )
     make_folder(out)
-    console = Console(quiet=json, highlight=False)
-    with progress(console, list(data)) as reports:
+    with progress("comparing") as update:
         comparisons = [
-            auxcal.compare(
-                part,
-                test=held_out,
-                methods=chosen,
-                random_state=random_state,
-                name=name,
-                class_names=names,
-                report=report,
-            )
-            for (name, part), report in zip(data.items(), reports, strict=True)
+            one(part, name=name, report=share_of(update, index, len(data)))
+            for index, (name, part) in enumerate(data.items())
         ]
         written = write_folder(comparisons, out)
+    console = Console(quiet=json, highlight=False)
     for comparison in comparisons:
         show(console, comparison)
     explain(console)
     console.print("\nWritten:", *(f"  {path}" for path in written), sep="\n", soft_wrap=True)
     if json:
-        typer.echo(to_json(comparisons))
+        say(to_json(comparisons))
     if open_:
         open_page(written[0])
 
@@ -110,10 +109,10 @@ def _data_sets(files: list[Path]) -> dict[str, tuple[Path, ...]]:
     return dict(zip(names, groups, strict=True))
 
 
-def _class_names(text: str | None) -> list[str] | None:
-    """Return the names in a list with commas, or those in a file, one a line."""
+def _class_names(text: str | None, columns: str | list[str] | None) -> list[str] | None:
+    """Return the names in a list with commas, or those in a file, one a line; else those of the columns."""
     if text is None:
-        return None
+        return columns if isinstance(columns, list) else None
     if Path(text).is_file():
         return Path(text).read_text(encoding="utf-8").splitlines()
     return [name.strip() for name in text.split(",")]

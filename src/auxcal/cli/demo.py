@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+from auxcal.cli._comparing import explain, open_page, share_of, show
+from auxcal.cli._terminal import progress
+
 SHIFTS = {
     "OOD": (
         "CIFAR-10 among foreign images",
@@ -28,29 +31,33 @@ def demo(
     """See what calibration brings: every method on real logits that the package carries, in a minute.
 
     A classifier of CIFAR-10 meets images of other classes, and images that are turned, moved and zoomed.
+
+    Examples
+    --------
+    auxcal demo
+    auxcal demo --out demo/ --open
     """
     from rich.console import Console
 
     import auxcal
-    from auxcal.cli._comparing import explain, open_page, progress, show
     from auxcal.experiments.bundles import bundle
     from auxcal.experiments.suites.cifar10 import CIFAR10_RESNET20
     from auxcal.reports import save_report
     from auxcal.reports.folder import PAGE, make_folder
 
     make_folder(out)
-    console = Console(highlight=False)
-    with progress(console, [name for name, _ in SHIFTS.values()]) as reports:
+    with progress("comparing") as update:
         comparisons = [
             auxcal.compare(
                 bundle(CIFAR10_RESNET20, shift, data_dir=out, cache_dir=out),  # packaged: reads neither
                 name=name,
                 class_names=CIFAR10_RESNET20.class_names,
-                report=report,
+                report=share_of(update, index, len(SHIFTS)),
             )
-            for (shift, (name, _)), report in zip(SHIFTS.items(), reports, strict=True)
+            for index, (shift, (name, _)) in enumerate(SHIFTS.items())
         ]
         save_report(comparisons, out / PAGE, about=[about for _, about in SHIFTS.values()])
+    console = Console(highlight=False)
     for comparison in comparisons:
         show(console, comparison)
     explain(console)

@@ -48,8 +48,10 @@ def evaluate(
     from auxcal.metrics import evaluate as evaluate_metrics
 
     scored = read_scored(file, label)
-    with progress("resampling"):
-        scores = evaluate_metrics(scored.confidence, scored.correct, bootstrap=resamples, random_state=random_state)
+    with progress("resampling") as report:
+        scores = evaluate_metrics(
+            scored.confidence, scored.correct, bootstrap=resamples, random_state=random_state, report=report
+        )
     if json:
         averages = {"accuracy": float(scored.correct.mean()), "confidence": float(scored.confidence.mean())}
         say_json({"rows": len(scored.y)} | averages | scores)
@@ -91,5 +93,5 @@ def _reading(scores: dict[str, float], scored: Scored) -> str:
     error, noise = percent(scores["ece"]), percent(scores["ece_floor_p95"])
     if scores["ece"] <= scores["ece_floor_p95"]:
         return f"ECE {error} is within the noise of {noise}: it can't be told from perfect calibration."
-    way = "too confident" if scored.confidence.mean() > scored.correct.mean() else "not confident enough"
-    return f"ECE {error} is above the noise of {noise}: on average the confidence is {way}."
+    way = "high" if scored.confidence.mean() > scored.correct.mean() else "low"
+    return f"ECE {error} is above the noise of {noise}: the confidence is off, and on average too {way}."

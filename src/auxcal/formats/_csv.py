@@ -79,7 +79,9 @@ def _source(file: BinaryIO, size: int | None) -> Source:
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
         for batch in _record_batches(io.BufferedReader(_Rejoined(sample, file)), dialect, numbers, others):
             rows = _without_blank_rows(batch)
-            yield Batch(dict(zip(rows.schema.names, rows.columns, strict=True)), file.tell() / size if size else None)
+            if rows.num_rows:
+                done = file.tell() / size if size else None
+                yield Batch(dict(zip(rows.schema.names, rows.columns, strict=True)), done)
 
     return Source(dialect.names, batches, dialect.names)
 

@@ -76,8 +76,10 @@ def as_classes(column: Any, name: str, class_names: Sequence[str] | None = None)
     values = _as_text_or_numbers(column)
     if values.dtype == object:
         values = _from_text(values, name, class_names)
-    if values.dtype.kind != "f":
+    if values.dtype.kind in "iu":
         return values
+    if values.dtype.kind != "f":
+        raise InvalidInputError(f"{name} must hold class indices, whole numbers from 0; got dtype {values.dtype}.")
     whole = np.isfinite(values) & (values == np.round(values))
     if not whole.all():
         row = int(np.argmin(whole))

@@ -15,7 +15,7 @@ from auxcal.formats._format import Batch, Columns, Source, rows_of_batch
 
 # Without a buffer for each column, and with pre_buffer, whole row groups are read, and one can be the whole file.
 _STREAMED: dict[str, Any] = {"buffer_size": 2**13, "pre_buffer": False}
-_GROUP_ROWS = 2**17
+_GROUP_ROWS = 2**16
 
 
 @contextmanager

@@ -42,7 +42,9 @@ def score_file(
     """Write the prediction and the confidence of every row of a file beside its other columns, all but the logits.
 
     CSV, parquet and `.npy` files are read, and CSV and parquet files written, in batches: memory does not grow with the
-    rows. The file is written whole or not at all.
+    rows. For parquet it grows with the columns, by some 3 MB for each, so that hundreds of classes are better kept in
+    one column of lists, `logits`. The output is written whole or not at all. Columns of the input that are named
+    `prediction` or `confidence` are replaced.
 
     Parameters
     ----------

@@ -13,6 +13,8 @@ from auxcal._errors import InvalidInputError
 
 Strategy = Literal["width", "mass"]
 
+_CHUNK = 1 << 15  # rows that stay in the processor's cache, so that memory does not grow with all of them
+
 
 @dataclass(frozen=True)
 class Bins:
@@ -24,14 +26,17 @@ class Bins:
         The rows of each bin, and the sums of their confidence and of their correctness.
     """
 
-    count: Ints
+    count: NDArray[Any]
     confidence: NDArray[Any]
     correct: NDArray[Any]
+
+    def __add__(self, other: Bins) -> Bins:
+        return Bins(self.count + other.count, self.confidence + other.confidence, self.correct + other.correct)
 
     @property
     def gap(self) -> Floats:
         """Mean confidence minus accuracy of each bin; 0 for an empty one."""
-        return (self.confidence - self.correct) / np.maximum(self.count, 1)
+        return (self.confidence - self.correct) / np.where(self.count > 0, self.count, 1)
 
     @property
     def share(self) -> Floats:
@@ -39,31 +44,51 @@ class Bins:
         return self.count / self.count.sum()
 
 
-def bin_confidence(confidence: Floats, correct: Bools, n_bins: int, strategy: Strategy) -> Bins:
+def bin_confidence(
+    confidence: Floats, correct: Bools, n_bins: int, strategy: Strategy, weight: NDArray[Any] | None = None
+) -> Bins:
     """Sum confidence and correctness over `n_bins` bins of equal width or equal mass."""
     check_bins(n_bins, strategy)
-    index = bin_index(confidence, n_bins, strategy)
-    return Bins(
-        count=np.bincount(index, minlength=n_bins),
-        confidence=np.bincount(index, weights=confidence, minlength=n_bins),
-        correct=np.bincount(index, weights=correct, minlength=n_bins),
-    )
+    if strategy == "mass":
+        return _sums(_mass_index(confidence, n_bins, weight), confidence, correct, n_bins, weight)
+    total = Bins(*np.zeros((3, n_bins), dtype=np.intp))
+    for start in range(0, len(confidence), _CHUNK):
+        rows = slice(start, start + _CHUNK)
+        index = _width_index(confidence[rows], n_bins)
+        total += _sums(index, confidence[rows], correct[rows], n_bins, None if weight is None else weight[rows])
+    return total
 
 
-def bin_index(confidence: Floats, n_bins: int, strategy: Strategy) -> Ints:
-    """Return the bin of every confidence.
+def _sums(index: Ints, confidence: Floats, correct: Bools, n_bins: int, weight: NDArray[Any] | None) -> Bins:
+    """Sum over the bins; wrong and correct rows of a bin are told apart, so that two counts give three sums."""
+    cell = 2 * index + correct
+    count = np.bincount(cell, weight, minlength=2 * n_bins).reshape(n_bins, 2)
+    mass = np.bincount(index, confidence if weight is None else confidence * weight, minlength=n_bins)
+    return Bins(count.sum(axis=1), mass, count[:, 1])
 
-    Bins of equal width are [m/M, (m+1)/M), the last one closed, so that a confidence of 1 is in the last bin and
-    one of 0 in the first. Bins of equal mass hold the same number of rows to within one, except that equal
-    confidences always share a bin.
+
+def _width_index(confidence: Floats, n_bins: int) -> Ints:
+    """Return the bin of every confidence: [m/M, (m+1)/M), the last one closed.
+
+    So a confidence of 1 is in the last bin and one of 0 in the first.
     """
-    if strategy == "width":
-        # In the array's own precision, so that a float32 0.7 lies on the edge 0.7 as a float64 one does.
+    product = confidence * confidence.dtype.type(n_bins)
+    index = product.astype(np.intp)
+    # The product is rounded, so next to an edge it can miss its bin. The edges are in the array's own precision, so
+    # that a float32 0.7 lies on the edge 0.7 as a float64 one does.
+    near = np.abs(product - np.rint(product)) <= 4 * n_bins * np.finfo(confidence.dtype).eps
+    if near.any():
         edges = (np.arange(1, n_bins) / n_bins).astype(confidence.dtype)
-        return np.searchsorted(edges, confidence, side="right")
-    _, inverse, counts = np.unique(confidence, return_inverse=True, return_counts=True)
+        index[near] = np.searchsorted(edges, confidence[near], side="right")
+    return index
+
+
+def _mass_index(confidence: Floats, n_bins: int, weight: NDArray[Any] | None) -> Ints:
+    """Return the bin of every confidence: the same number of rows to within one, equal confidences in one bin."""
+    _, inverse = np.unique(confidence, return_inverse=True)
+    counts = np.bincount(inverse, weight)
     middle = np.cumsum(counts) - counts / 2  # so that a repetition of the whole sample changes no bin
-    return np.asarray((middle * n_bins / len(confidence)).astype(np.intp)[inverse])
+    return np.asarray((middle * n_bins / counts.sum()).astype(np.intp)[inverse])
 
 
 def check_bins(n_bins: int, strategy: Strategy) -> None:

@@ -5,14 +5,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import as_confidence, as_correct, as_rng
+from auxcal._arrays import as_confidence, as_correct, as_rng, as_weight
 from auxcal._errors import InvalidInputError
-from auxcal.metrics._binning import Strategy, bin_confidence, check_bins
+from auxcal.metrics._binning import Bins, Strategy, bin_confidence, check_bins
 
 _FINE = 32  # the cells that each bin is cut into for the noise floor
 
 
-def ece(confidence: ArrayLike, correct: ArrayLike, *, n_bins: int = 20, strategy: Strategy = "width") -> float:
+def ece(
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    *,
+    n_bins: int = 20,
+    strategy: Strategy = "width",
+    weight: ArrayLike | None = None,
+) -> float:
     """Expected calibration error: the mean gap between confidence and accuracy over bins.
 
     ECE = Σ_m |B_m| / N · |Acc(B_m) − Conf(B_m)|, the paper's with M = 20 bins of equal width.
@@ -27,6 +34,8 @@ def ece(confidence: ArrayLike, correct: ArrayLike, *, n_bins: int = 20, strategy
         M, the number of bins.
     strategy : {"width", "mass"}
         Bins of equal width, or bins that hold equally many rows.
+    weight : array of shape (n,), optional
+        How often each row counts; once if it is not given.
 
     Examples
     --------
@@ -34,12 +43,11 @@ def ece(confidence: ArrayLike, correct: ArrayLike, *, n_bins: int = 20, strategy
     >>> round(ece([0.9, 0.9, 0.9, 0.9], [True, True, True, False]), 4)
     0.15
     """
-    confidence = as_confidence(confidence)
-    bins = bin_confidence(confidence, as_correct(correct, n_rows=len(confidence)), n_bins, strategy)
+    bins = _bins(confidence, correct, n_bins, strategy, weight)
     return float(np.sum(bins.share * np.abs(bins.gap)))
 
 
-def ece_mass(confidence: ArrayLike, correct: ArrayLike, *, n_bins: int = 20) -> float:
+def ece_mass(confidence: ArrayLike, correct: ArrayLike, *, n_bins: int = 20, weight: ArrayLike | None = None) -> float:
     """Expected calibration error over bins that hold equally many rows.
 
     Examples
@@ -48,10 +56,17 @@ def ece_mass(confidence: ArrayLike, correct: ArrayLike, *, n_bins: int = 20) -> 
     >>> round(ece_mass([0.9, 0.9, 0.9, 0.9], [True, True, True, False]), 4)
     0.15
     """
-    return ece(confidence, correct, n_bins=n_bins, strategy="mass")
+    return ece(confidence, correct, n_bins=n_bins, strategy="mass", weight=weight)
 
 
-def mce(confidence: ArrayLike, correct: ArrayLike, *, n_bins: int = 20, strategy: Strategy = "width") -> float:
+def mce(
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    *,
+    n_bins: int = 20,
+    strategy: Strategy = "width",
+    weight: ArrayLike | None = None,
+) -> float:
     """Maximum calibration error: the largest gap between confidence and accuracy of any bin.
 
     Examples
@@ -60,9 +75,14 @@ def mce(confidence: ArrayLike, correct: ArrayLike, *, n_bins: int = 20, strategy
     >>> mce([0.25, 0.25, 0.75, 0.75], [False, False, True, False])
     0.25
     """
-    confidence = as_confidence(confidence)
-    bins = bin_confidence(confidence, as_correct(correct, n_rows=len(confidence)), n_bins, strategy)
+    bins = _bins(confidence, correct, n_bins, strategy, weight)
     return float(np.max(np.abs(bins.gap)))
+
+
+def _bins(confidence: ArrayLike, correct: ArrayLike, n_bins: int, strategy: Strategy, weight: ArrayLike | None) -> Bins:
+    confidence = as_confidence(confidence)
+    n = len(confidence)
+    return bin_confidence(confidence, as_correct(correct, n_rows=n), n_bins, strategy, as_weight(weight, n_rows=n))
 
 
 class NoiseFloor(NamedTuple):

@@ -7,19 +7,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Bools, Floats, as_confidence, as_correct, as_rng
+from auxcal._arrays import Bools, Floats, Ints, as_confidence, as_correct, as_rng
 from auxcal._errors import InvalidInputError, UndefinedMetricWarning
 from auxcal.metrics._calibration_error import ece, ece_mass, ece_noise_floor, mce
 from auxcal.metrics._proper import brier, nll
 from auxcal.metrics._ranking import aupr, auroc, fpr_at_tpr, is_share, precision_at_recall
 from auxcal.metrics._risk_coverage import aurc, excess_aurc
 
+_CELLS = 10_000
+_BINS = 20  # of ECE, as in the paper
+
 
 @dataclass(frozen=True)
 class Metric:
-    """A function of (confidence, correct), how to write its name, and which way is better."""
+    """A function of (confidence, correct, weight=None), how to write its name, and which way is better."""
 
-    function: Callable[[Floats, Bools], float]
+    function: Callable[..., float]
     label: str
     higher_is_better: bool
 
@@ -48,6 +51,7 @@ def evaluate(
     bootstrap: int = 0,
     level: float = 0.95,
     random_state: int | None = 0,
+    report: Callable[[float], None] = lambda done: None,
 ) -> dict[str, float]:
     """Return every metric of `METRICS`, or those that are named, and the noise floor of ECE.
 
@@ -67,6 +71,8 @@ def evaluate(
         The share of the resamples that the interval holds.
     random_state : int or None
         The source of the resamples and of the noise floor's draws.
+    report : callable
+        Called after every resample with the share of them that is done.
 
     Returns
     -------
@@ -90,10 +96,14 @@ def evaluate(
             f"and {level!r}. Use bootstrap=1000, level=0.95."
         )
     chosen = _chosen(metrics)
+    order = np.argsort(confidence)
+    confidence, correct = confidence[order], correct[order]  # sorted once; metrics that rank see that it is done
     scores = {name: metric.function(confidence, correct) for name, metric in chosen.items()}
     floor = ece_noise_floor(confidence, random_state=random_state)
     scores |= {"ece_floor": floor.mean, "ece_floor_p95": floor.p95}
-    return scores | _intervals(chosen, confidence, correct, bootstrap, level, random_state) if bootstrap else scores
+    if not bootstrap:
+        return scores
+    return scores | _intervals(chosen, confidence, correct, bootstrap, level, random_state, report)
 
 
 def _chosen(metrics: Sequence[str] | None) -> dict[str, Metric]:
@@ -111,17 +121,21 @@ def _intervals(
     bootstrap: int,
     level: float,
     random_state: int | None,
+    report: Callable[[float], None],
 ) -> dict[str, float]:
     rng = as_rng(random_state)
     draws = np.empty((bootstrap, len(metrics)))
-    order = np.argsort(confidence)  # resamples that are sorted already are sorted again in half the time
-    confidence, correct = confidence[order], correct[order]
+    confidence, correct, count = _cells(confidence, correct)
+    share = count / count.sum()
     with warnings.catch_warnings():
         # A resample without a wrong row has no AUROC; it is left out of the interval.
         warnings.simplefilter("ignore", UndefinedMetricWarning)
-        for draw in draws:
-            rows = np.sort(rng.integers(len(confidence), size=len(confidence)))
-            draw[:] = [metric.function(confidence[rows], correct[rows]) for metric in metrics.values()]
+        for number, draw in enumerate(draws, 1):
+            weight = rng.multinomial(count.sum(), share)
+            drawn = np.flatnonzero(weight)
+            some = confidence[drawn], correct[drawn]
+            draw[:] = [metric.function(*some, weight=weight[drawn]) for metric in metrics.values()]
+            report(number / bootstrap)
     low, high = np.full((2, len(metrics)), np.nan)
     for column, values in enumerate(draws.T):
         defined = values[~np.isnan(values)]
@@ -132,3 +146,20 @@ def _intervals(
         for end, values in (("low", low), ("high", high))
         for name, value in zip(metrics, values, strict=True)
     }
+
+
+def _cells(confidence: Floats, correct: Bools) -> tuple[Floats, Bools, Ints]:
+    """Return a sorted sample with rows that are alike counted together: resampling counts is cheap.
+
+    Beyond `_CELLS` rows, neighbours that share a bin of ECE are taken as alike, with their mean confidence, so that the
+    cost does not grow with the rows.
+    """
+    group = np.arange(len(confidence)) * min(len(confidence), _CELLS) // len(confidence)
+    edges = np.searchsorted(confidence, (np.arange(1, _BINS) / _BINS).astype(confidence.dtype))
+    group += np.cumsum(np.bincount(edges, minlength=len(confidence) + 1)[:-1])
+    _, group, size = np.unique(group, return_inverse=True, return_counts=True)
+    mean = np.bincount(group, confidence) / size
+    right = np.bincount(group, correct).astype(np.intp)
+    count = np.stack([size - right, right], axis=1).ravel()
+    used = np.flatnonzero(count)
+    return np.clip(mean, 0, 1)[used // 2], used % 2 == 1, count[used]

@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import as_confidence, as_correct
+from auxcal._arrays import Floats, as_confidence, as_correct, as_weight
 
 
-def brier(confidence: ArrayLike, correct: ArrayLike) -> float:
+def brier(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None = None) -> float:
     """Brier score: the mean squared difference between confidence and correctness.
 
     Examples
@@ -17,10 +17,10 @@ def brier(confidence: ArrayLike, correct: ArrayLike) -> float:
     """
     confidence = as_confidence(confidence)
     correct = as_correct(correct, n_rows=len(confidence))
-    return float(np.mean(np.square(confidence - correct, dtype=np.float64)))
+    return _mean(np.square(confidence - correct), weight)
 
 
-def nll(confidence: ArrayLike, correct: ArrayLike) -> float:
+def nll(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None = None) -> float:
     """Negative log-likelihood of correctness: the mean of −log c where correct, −log(1 − c) where wrong.
 
     The probability of what happened is taken as at least half a step of the array's precision, so that one saturated
@@ -36,4 +36,11 @@ def nll(confidence: ArrayLike, correct: ArrayLike) -> float:
     correct = as_correct(correct, n_rows=len(confidence))
     step = np.finfo(confidence.dtype).eps / 2
     probability = np.where(correct, confidence, 1 - confidence)
-    return float(-np.mean(np.log(np.maximum(probability, step)), dtype=np.float64))
+    return -_mean(np.log(np.maximum(probability, step)), weight)
+
+
+def _mean(values: Floats, weight: ArrayLike | None) -> float:
+    checked = as_weight(weight, n_rows=len(values))
+    if checked is None:
+        return float(np.mean(values, dtype=np.float64))
+    return float(np.dot(values.astype(np.float64), checked) / checked.sum())

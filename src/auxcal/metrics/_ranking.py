@@ -8,12 +8,14 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from numbers import Real
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from auxcal._arrays import Bools, Floats, Ints, as_confidence, as_correct
+from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError, UndefinedMetricWarning
+from auxcal.metrics._groups import groups
 
 
 @dataclass(frozen=True)
@@ -26,8 +28,8 @@ class Thresholds:
         The misclassified and the correct predictions that each of the m thresholds rejects.
     """
 
-    wrong: Ints
-    right: Ints
+    wrong: NDArray[Any]
+    right: NDArray[Any]
 
     @property
     def precision(self) -> Floats:
@@ -45,7 +47,7 @@ class Thresholds:
         return self.right / self.right[-1]
 
 
-def auroc(confidence: ArrayLike, correct: ArrayLike) -> float:
+def auroc(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None = None) -> float:
     """Area under the ROC curve: the probability that a wrong prediction has the lower confidence of two.
 
     Examples
@@ -54,7 +56,7 @@ def auroc(confidence: ArrayLike, correct: ArrayLike) -> float:
     >>> auroc([0.9, 0.8, 0.3], [True, False, False])
     1.0
     """
-    at = _thresholds(confidence, correct)
+    at = _thresholds(confidence, correct, weight)
     if _undefined(at, "auroc", needs_right=True):
         return float("nan")
     # Counts, not shares, are summed, so that the area is exact up to one division.
@@ -63,7 +65,7 @@ def auroc(confidence: ArrayLike, correct: ArrayLike) -> float:
     return float(doubled / 2 / at.wrong[-1] / at.right[-1])
 
 
-def aupr(confidence: ArrayLike, correct: ArrayLike) -> float:
+def aupr(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None = None) -> float:
     """Area under the precision–recall curve of misclassification, as average precision.
 
     Examples
@@ -72,13 +74,15 @@ def aupr(confidence: ArrayLike, correct: ArrayLike) -> float:
     >>> round(aupr([0.9, 0.3, 0.8], [True, True, False]), 4)
     0.5
     """
-    at = _thresholds(confidence, correct)
+    at = _thresholds(confidence, correct, weight)
     if _undefined(at, "aupr"):
         return float("nan")
     return float(np.sum(np.diff(at.recall, prepend=0) * at.precision))
 
 
-def precision_at_recall(confidence: ArrayLike, correct: ArrayLike, *, recall: float = 0.9) -> float:
+def precision_at_recall(
+    confidence: ArrayLike, correct: ArrayLike, *, recall: float = 0.9, weight: ArrayLike | None = None
+) -> float:
     """Precision of catching wrong predictions at the first threshold that catches the given share of them.
 
     The paper's p.9 is the one at a recall of 0.9.
@@ -90,13 +94,15 @@ def precision_at_recall(confidence: ArrayLike, correct: ArrayLike, *, recall: fl
     0.6667
     """
     _check_share(recall, "recall")
-    at = _thresholds(confidence, correct)
+    at = _thresholds(confidence, correct, weight)
     if _undefined(at, "p90"):
         return float("nan")
     return float(at.precision[np.searchsorted(at.recall, recall)])
 
 
-def fpr_at_tpr(confidence: ArrayLike, correct: ArrayLike, *, tpr: float = 0.95) -> float:
+def fpr_at_tpr(
+    confidence: ArrayLike, correct: ArrayLike, *, tpr: float = 0.95, weight: ArrayLike | None = None
+) -> float:
     """Share of correct predictions that are rejected too, at the first threshold that rejects `tpr` of the wrong.
 
     Examples
@@ -106,21 +112,15 @@ def fpr_at_tpr(confidence: ArrayLike, correct: ArrayLike, *, tpr: float = 0.95) 
     0.5
     """
     _check_share(tpr, "tpr")
-    at = _thresholds(confidence, correct)
+    at = _thresholds(confidence, correct, weight)
     if _undefined(at, "fpr95", needs_right=True):
         return float("nan")
     return float(at.false_alarms[np.searchsorted(at.recall, tpr)])
 
 
-def _thresholds(confidence: ArrayLike, correct: ArrayLike) -> Thresholds:
-    confidence = as_confidence(confidence)
-    correct = as_correct(correct, n_rows=len(confidence))
-    order = np.argsort(confidence)
-    ordered: Floats = confidence[order]
-    wrong: Bools = ~correct[order]
-    last_of_value = np.append(np.flatnonzero(np.diff(ordered)), len(ordered) - 1)
-    wrong_so_far = np.cumsum(wrong)[last_of_value]
-    return Thresholds(wrong=wrong_so_far, right=last_of_value + 1 - wrong_so_far)
+def _thresholds(confidence: ArrayLike, correct: ArrayLike, weight: ArrayLike | None) -> Thresholds:
+    found = groups(confidence, correct, weight)
+    return Thresholds(wrong=np.cumsum(found.wrong), right=np.cumsum(found.right))
 
 
 def is_share(value: float) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from auxcal._arrays import Floats, Ints, as_confidence, as_correct
+from auxcal._arrays import Floats
+from auxcal.metrics._groups import groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,8 +27,8 @@ class RiskCoverage:
     """
 
     threshold: Floats
-    accepted: Ints
-    errors: Ints
+    accepted: NDArray[Any]
+    errors: NDArray[Any]
 
     @property
     def coverage(self) -> Floats:
@@ -38,7 +41,7 @@ class RiskCoverage:
         return self.errors / self.accepted
 
 
-def risk_coverage(confidence: ArrayLike, correct: ArrayLike) -> RiskCoverage:
+def risk_coverage(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None = None) -> RiskCoverage:
     """Return the risk and the coverage of every threshold that makes a difference.
 
     Examples
@@ -48,16 +51,12 @@ def risk_coverage(confidence: ArrayLike, correct: ArrayLike) -> RiskCoverage:
     >>> curve.threshold.tolist(), curve.coverage.tolist(), curve.risk.round(2).tolist()
     ([0.9, 0.8, 0.2], [0.25, 0.75, 1.0], [0.0, 0.33, 0.5])
     """
-    confidence = as_confidence(confidence)
-    correct = as_correct(correct, n_rows=len(confidence))
-    order = np.argsort(-confidence)
-    ordered: Floats = confidence[order]
-    last_of_value = np.append(np.flatnonzero(np.diff(ordered)), len(ordered) - 1)
-    errors = np.cumsum(~correct[order])
-    return RiskCoverage(ordered[last_of_value], last_of_value + 1, errors[last_of_value])
+    found = groups(confidence, correct, weight)
+    wrong, right = np.cumsum(found.wrong[::-1]), np.cumsum(found.right[::-1])
+    return RiskCoverage(found.confidence[::-1], wrong + right, wrong)
 
 
-def aurc(confidence: ArrayLike, correct: ArrayLike) -> float:
+def aurc(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None = None) -> float:
     """Area under the risk–coverage curve: the error rate of the accepted, averaged over all coverages.
 
     The errors among equal confidences are taken as spread evenly, so that neither the order of ties nor a
@@ -70,7 +69,7 @@ def aurc(confidence: ArrayLike, correct: ArrayLike) -> float:
     >>> round(aurc([0.9, 0.8, 0.3, 0.2], [True, True, True, False]), 4)
     0.0342
     """
-    curve = risk_coverage(confidence, correct)
+    curve = risk_coverage(confidence, correct, weight=weight)
     # Coverage and errors before and after each group of equal confidences.
     errors = np.diff(curve.errors, prepend=0)
     end = curve.coverage
@@ -83,7 +82,7 @@ def aurc(confidence: ArrayLike, correct: ArrayLike) -> float:
     return float(np.sum(rest * logs + slope * (end - start)))
 
 
-def excess_aurc(confidence: ArrayLike, correct: ArrayLike) -> float:
+def excess_aurc(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None = None) -> float:
     """Area under the risk–coverage curve beyond that of a perfect ranking at the same accuracy.
 
     Examples
@@ -92,6 +91,7 @@ def excess_aurc(confidence: ArrayLike, correct: ArrayLike) -> float:
     >>> abs(round(excess_aurc([0.9, 0.8, 0.3, 0.2], [True, True, True, False]), 4))
     0.0
     """
-    confidence = as_confidence(confidence)
-    correct = as_correct(correct, n_rows=len(confidence))
-    return aurc(confidence, correct) - aurc(correct.astype(np.float64), correct)
+    error = float(risk_coverage(confidence, correct, weight=weight).risk[-1])
+    # A perfect ranking errs from a coverage of 1 − error on: the integral of (c − 1 + error) / c from there to 1.
+    perfect = error + (1 - error) * math.log1p(-error) if error < 1 else 1.0
+    return aurc(confidence, correct, weight=weight) - perfect

@@ -7,7 +7,7 @@ from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from auxcal._errors import InvalidInputError
 from auxcal.metrics._risk_coverage import risk_coverage
@@ -86,7 +86,7 @@ def threshold_at_risk(confidence: ArrayLike, correct: ArrayLike, risk: float, *,
         threshold=float(curve.threshold[last]),
         coverage=float(curve.coverage[last]),
         risk=errors / accepted,
-        risk_upper=1.0 if errors == accepted else float(beta.ppf(level, errors + 1, accepted - errors)),
+        risk_upper=1.0 if errors == accepted else float(betaincinv(errors + 1, accepted - errors, level)),
         accepted=accepted,
         errors=errors,
     )

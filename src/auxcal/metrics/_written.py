@@ -1,8 +1,8 @@
-"""How a metric's value is written: ECE as a percentage, all else with three decimals."""
+"""How a metric's value is written: calibration errors as percentages, all else with three decimals."""
 
 import math
 
-PERCENT = ("ece", "ece_floor_p95")
+PERCENT = ("ece", "ece_floor_p95", "ece_mass", "mce")
 
 
 def write_score(metric: str, value: float) -> str:

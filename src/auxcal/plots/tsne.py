@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _FEWEST = 4  # rows below which there are no neighbourhoods to keep
+_ALIKE = 1e-6  # a spread of the probabilities below which there is nothing to map
 _MOST_NAMES = 20  # classes beyond which a map has no room for names
 _LONG_NAME = 12  # letters beyond which a name is written in the legend, and the class's index on the map
 
@@ -177,7 +178,7 @@ class TSNEDisplay(Display):
 
 
 def _embed(proba: Floats, perplexity: float, random_state: int | None) -> Floats:
-    if len(proba) < _FEWEST or np.ptp(proba, axis=0).max() == 0:
+    if len(proba) < _FEWEST or np.ptp(proba, axis=0).max() < _ALIKE:
         return proba[:, :2]
     from sklearn.manifold import TSNE
 

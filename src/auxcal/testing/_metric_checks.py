@@ -25,6 +25,15 @@ def order_and_repetition_do_not_matter(metric: Metric) -> None:
     )
 
 
+def weight_is_repetition(metric: Metric) -> None:
+    """A row of weight 2 counts like two rows, and one of weight 0 like none."""
+    confidence, correct = _scored()
+    weight = np.random.default_rng(2).integers(4, size=len(confidence))
+    repeated = metric.function(np.repeat(confidence, weight), np.repeat(correct, weight))
+    weighted = metric.function(confidence, correct, weight=weight)
+    demand(np.isclose(weighted, repeated), "a weight is not what a repetition is")
+
+
 def precision_does_not_matter(metric: Metric) -> None:
     """A million rows in float32 give the value that they give in float64."""
     rng = np.random.default_rng(0)
@@ -57,6 +66,7 @@ def malformed_confidence_is_refused(metric: Metric) -> None:
 
 METRIC_CHECKS: tuple[Callable[[Metric], None], ...] = (
     order_and_repetition_do_not_matter,
+    weight_is_repetition,
     precision_does_not_matter,
     perfection_is_best,
     malformed_confidence_is_refused,

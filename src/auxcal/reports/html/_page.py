@@ -25,7 +25,7 @@ from auxcal.metrics._written import write_score
 from auxcal.plots._style import CLASSES, CORRECT, FAINT, INK, MUTED, WRONG
 from auxcal.reports.html._encoding import LEVELS, to_json
 from auxcal.reports.html._payload import payload
-from auxcal.reports.html._words import MEANINGS
+from auxcal.reports.html._words import KEYS, MEANINGS, QUESTIONS
 
 VENDOR = ("d3.min.js", "plot.umd.min.js")
 SCRIPTS = ("data.js", "charts.js", "methods.js", "details.js", "picker.js", "mistakes.js", "page.js")
@@ -90,6 +90,8 @@ def _render(sets: Sequence[tuple[Comparison, str, str]], title: str) -> str:
             sets=sets,
             metrics={name: (METRICS[name].label, MEANINGS[name]) for name in SHOWN},
             higher_is_better={name: METRICS[name].higher_is_better for name in SHOWN},
+            questions=QUESTIONS,
+            lines=KEYS,
             colours={"ink": INK, "muted": MUTED, "faint": FAINT, "correct": CORRECT, "wrong": WRONG},
             style=Markup(_read("static", "report.css")),
             scripts=[Markup(script) for script in scripts],

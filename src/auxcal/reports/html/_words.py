@@ -1,4 +1,4 @@
-"""What each metric means, in plain language."""
+"""What the metrics and the charts mean, in plain language."""
 
 MEANINGS = {
     "auroc": "Ranking: how often a right prediction has the higher confidence, of a right and a wrong one. "
@@ -13,3 +13,41 @@ MEANINGS = {
     "method is the one with the least.",
 }
 """A sentence or two for every metric of the table."""
+
+QUESTIONS = {
+    "reliability": (
+        "Is it right as often as it says?",
+        "Each bar is the share of right predictions among those with that confidence. On the dashed line both agree, "
+        "and the gap is shaded. Below, how many predictions each bar stands for, on a log scale.",
+    ),
+    "histogram": (
+        "How sure is it when it is wrong?",
+        "Wrong predictions should lie on the left. Those on the right are confidently wrong. The counts are on a "
+        "square-root scale, which lets small ones be seen.",
+    ),
+    "curve": (
+        "What does accepting only the sure ones bring?",
+        "The error among the accepted predictions, against the share that is accepted, the most confident first. Lower "
+        "is better; no confidence can be below the dotted line.",
+    ),
+    "heatmap": (
+        "What do the probabilities look like?",
+        "One line for each sample, one column for each class, dark for 0 and bright for 1: above, correct predictions "
+        "of one class; below, wrong ones, sorted by the predicted class. A bright staircase below is a classifier that "
+        "is sure and wrong. CCAC moves it into its auxiliary column.",
+    ),
+    "map": (
+        "Do wrong predictions look different?",
+        "t-SNE of the probabilities: near points have similar ones. The colour is the predicted class; a cross is a "
+        "wrong prediction. Crosses on their own can be told from right predictions.",
+    ),
+}
+"""What each chart answers, and how to read it."""
+
+KEYS = {
+    "reliability": (("area correct", "right"), ("area wrong", "gap"), ("dashed", "perfect")),
+    "histogram": (("correct", "right"), ("wrong", "wrong")),
+    "curve": (("wrong dashed", "before"), ("correct", "after"), ("dotted", "perfect ranking")),
+    "picker": (("correct", "accepted"), ("wrong", "error among them"), ("dashed", "before"), ("solid", "after")),
+}
+"""What the colours and lines of a chart stand for."""

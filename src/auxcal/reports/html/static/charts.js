@@ -11,7 +11,11 @@ const NARROWEST = 240; // what is not laid out yet has no width
 
 function drawn(width, options) {
   return Plot.plot({
-    width: Math.max(width, NARROWEST), marginLeft: 46, marginRight: 12, style: { background: "none", fontSize: "12px", overflow: "visible" }, ...options,
+    width: Math.max(width, NARROWEST),
+    marginLeft: 46,
+    marginRight: 12,
+    style: { background: "none", fontSize: "12px", overflow: "visible" },
+    ...options,
   });
 }
 
@@ -29,62 +33,124 @@ const between = (bin) => `confidence ${bin.x1.toFixed(2)} to ${bin.x2.toFixed(2)
 
 function reliability({ count: rows, confidence, accuracy, low, high }, width, name) {
   const all = bins(rows.length, (i) => ({
-    rows: rows[i], confidence: confidence[i], accuracy: accuracy[i], low: low[i], high: high[i],
+    rows: rows[i],
+    confidence: confidence[i],
+    accuracy: accuracy[i],
+    low: low[i],
+    high: high[i],
   }));
   const used = all.filter((bin) => bin.rows);
   const n = d3.sum(rows);
-  const told = (bin) => `${between(bin)}\n${count(bin.rows)} predictions\nsays ${PERCENT(bin.confidence)}`
-    + `\nright ${PERCENT(bin.accuracy)} (${PERCENT(bin.low)} to ${PERCENT(bin.high)})`;
+  const told = (bin) =>
+    `${between(bin)}\n${count(bin.rows)} predictions\nsays ${PERCENT(bin.confidence)}` +
+    `\nright ${PERCENT(bin.accuracy)} (${PERCENT(bin.low)} to ${PERCENT(bin.high)})`;
   const bars = drawn(width, {
-    height: tall(width, 340), marginBottom: 8, x: { ...SHARE, ticks: [] },
+    height: tall(width, 340),
+    marginBottom: 8,
+    x: { ...SHARE, ticks: [] },
     y: { ...SHARE, label: null, grid: true, tickFormat: PERCENT },
     ariaLabel: `Reliability diagram, ${name}: the share of right predictions in each bin of confidence`,
     marks: [
-      Plot.rectY(used, { x1: "x1", x2: "x2", y: (bin) => Math.min(bin.accuracy, bin.confidence), fill: CORRECT, fillOpacity: 0.28 }),
+      Plot.rectY(used, {
+        x1: "x1",
+        x2: "x2",
+        y: (bin) => Math.min(bin.accuracy, bin.confidence),
+        fill: CORRECT,
+        fillOpacity: 0.28,
+      }),
       Plot.rectY(used, { x1: "x1", x2: "x2", y1: "accuracy", y2: "confidence", fill: WRONG, fillOpacity: 0.35 }),
       Plot.ruleY(used, { x1: "x1", x2: "x2", y: "accuracy", stroke: CORRECT, strokeWidth: 2.5 }),
-      Plot.ruleX(used, { x: (bin) => (bin.x1 + bin.x2) / 2, y1: "low", y2: "high", stroke: "var(--ink)", strokeOpacity: 0.55 }),
-      Plot.line([[0, 0], [1, 1]], { stroke: MUTED, strokeDasharray: "4 3" }),
+      Plot.ruleX(used, {
+        x: (bin) => (bin.x1 + bin.x2) / 2,
+        y1: "low",
+        y2: "high",
+        stroke: "var(--ink)",
+        strokeOpacity: 0.55,
+      }),
+      Plot.line(
+        [
+          [0, 0],
+          [1, 1],
+        ],
+        { stroke: MUTED, strokeDasharray: "4 3" },
+      ),
       Plot.tip(used, Plot.pointerX({ x1: "x1", x2: "x2", y: "accuracy", title: told, anchor: "bottom" })),
     ],
   });
   const strip = drawn(width, {
-    height: 84, marginTop: 6, marginBottom: 36, x: { ...SHARE, label: "confidence", labelAnchor: "center", labelArrow: "none" },
-    y: { type: "log", domain: [0.7, Math.max(n, 10)], label: null, ticks: [1, 100, 10000, 1000000].filter((tick) => tick <= n), tickFormat: "~s" },
+    height: 84,
+    marginTop: 6,
+    marginBottom: 36,
+    x: { ...SHARE, label: "confidence", labelAnchor: "center", labelArrow: "none" },
+    y: {
+      type: "log",
+      domain: [0.7, Math.max(n, 10)],
+      label: null,
+      ticks: [1, 100, 10000, 1000000].filter((tick) => tick <= n),
+      tickFormat: "~s",
+    },
     ariaLabel: `How many predictions each bin has, ${name}`,
-    marks: [Plot.rectY(used, { x1: "x1", x2: "x2", y1: 0.7, y2: "rows", fill: MUTED, fillOpacity: 0.6, insetLeft: 0.5, insetRight: 0.5 })],
+    marks: [
+      Plot.rectY(used, {
+        x1: "x1",
+        x2: "x2",
+        y1: 0.7,
+        y2: "rows",
+        fill: MUTED,
+        fillOpacity: 0.6,
+        insetLeft: 0.5,
+        insetRight: 0.5,
+      }),
+    ],
   });
   return stacked(bars, strip);
 }
 
 function histogram({ correct, wrong }, width, name, most) {
-  const layers = [[correct, CORRECT], [wrong, WRONG]].flatMap(([values, colour]) => {
+  const layers = [
+    [correct, CORRECT],
+    [wrong, WRONG],
+  ].flatMap(([values, colour]) => {
     const data = bins(values.length, (i) => ({ rows: values[i] }));
-    const outline = data.flatMap((bin) => [[bin.x1, bin.rows], [bin.x2, bin.rows]]);
+    const outline = data.flatMap((bin) => [
+      [bin.x1, bin.rows],
+      [bin.x2, bin.rows],
+    ]);
     return [
       Plot.rectY(data, { x1: "x1", x2: "x2", y: "rows", fill: colour, fillOpacity: 0.22 }),
       Plot.line([[0, 0], ...outline, [1, 0]], { stroke: colour, strokeWidth: 1.6 }),
     ];
   });
-  const told = bins(correct.length, (i) => ({ correct: correct[i], wrong: wrong[i], top: Math.max(correct[i], wrong[i]) }));
+  const told = bins(correct.length, (i) => ({
+    correct: correct[i],
+    wrong: wrong[i],
+    top: Math.max(correct[i], wrong[i]),
+  }));
   const words = (bin) => `${between(bin)}\nright ${count(bin.correct)}\nwrong ${count(bin.wrong)}`;
   return drawn(width, {
-    height: tall(0.72 * width, 260), marginBottom: 36,
+    height: tall(0.72 * width, 260),
+    marginBottom: 36,
     x: { ...SHARE, label: "confidence", labelAnchor: "center", labelArrow: "none" },
     y: { type: "sqrt", domain: [0, most], label: "predictions", grid: true, ticks: 5, tickFormat: "~s" },
     ariaLabel: `Histogram of the confidence of right and of wrong predictions, ${name}`,
-    marks: [...layers, Plot.ruleY([0], { stroke: MUTED }),
-      Plot.tip(told, Plot.pointerX({ x1: "x1", x2: "x2", y: "top", title: words, anchor: "bottom" }))],
+    marks: [
+      ...layers,
+      Plot.ruleY([0], { stroke: MUTED }),
+      Plot.tip(told, Plot.pointerX({ x1: "x1", x2: "x2", y: "top", title: words, anchor: "bottom" })),
+    ],
   });
 }
 
 function riskCoverage(before, after, width) {
-  const points = (method) => d3.zip(method.curve.coverage, method.curve.risk, method.curve.best)
-    .map(([coverage, risk, best]) => ({ coverage, risk, best, name: method.label }));
+  const points = (method) =>
+    d3
+      .zip(method.curve.coverage, method.curve.risk, method.curve.best)
+      .map(([coverage, risk, best]) => ({ coverage, risk, best, name: method.label }));
   const [was, is] = [points(before), points(after)];
   const words = (point) => `${point.name}\n${PERCENT(point.coverage)} accepted\n${PERCENT(point.risk)} of them wrong`;
   return drawn(width, {
-    height: tall(0.6 * width, 320), marginBottom: 36,
+    height: tall(0.6 * width, 320),
+    marginBottom: 36,
     x: { ...SHARE, label: "accepted", labelAnchor: "center", labelArrow: "none", tickFormat: PERCENT },
     y: { label: "error of the accepted", grid: true, zero: true, ticks: 5, tickFormat: PERCENT },
     ariaLabel: `Error of the accepted predictions against their share, ${before.label} and ${after.label}`,
@@ -107,15 +173,35 @@ function heatmap({ ofClass, columns, correct, wrong }, width, classes, name) {
     if (!rows) return "";
     const below = last ? 14 + Math.min(6.2 * Math.max(longest, columns > classes.length ? 9 : 0), 110) : 4;
     return drawn(width, {
-      height: 150 + below, marginTop: 18, marginBottom: below, marginLeft: 12,
-      x: { domain: [0, columns], axis: last ? "bottom" : null, label: null, tickSize: 0, tickRotate: -90,
-        ticks: d3.range(columns).filter((i) => named || i === columns - 1 || i % Math.ceil(columns / 6) === 0).map((i) => i + 0.5),
-        tickFormat: (x) => columnName(Math.floor(x)) },
+      height: 150 + below,
+      marginTop: 18,
+      marginBottom: below,
+      marginLeft: 12,
+      x: {
+        domain: [0, columns],
+        axis: last ? "bottom" : null,
+        label: null,
+        tickSize: 0,
+        tickRotate: -90,
+        ticks: d3
+          .range(columns)
+          .filter((i) => named || i === columns - 1 || i % Math.ceil(columns / 6) === 0)
+          .map((i) => i + 0.5),
+        tickFormat: (x) => columnName(Math.floor(x)),
+      },
       y: { domain: [rows, 0], axis: null },
       color: { type: "linear", domain: [0, 255], scheme: "cividis" },
       ariaLabel: `Probabilities of ${words}, ${name}`,
       marks: [
-        Plot.raster(values, { width: columns, height: rows, x1: 0, x2: columns, y1: 0, y2: rows, imageRendering: "pixelated" }),
+        Plot.raster(values, {
+          width: columns,
+          height: rows,
+          x1: 0,
+          x2: columns,
+          y1: 0,
+          y2: rows,
+          imageRendering: "pixelated",
+        }),
         columns > classes.length ? Plot.ruleX([classes.length], { stroke: "var(--paper)", strokeWidth: 3 }) : null,
         Plot.text([words], { frameAnchor: "top-left", dy: -16, fill: MUTED }),
       ],
@@ -131,44 +217,76 @@ function heatmap({ ofClass, columns, correct, wrong }, width, classes, name) {
 function map({ x, y, prediction, correct }, width, classes, name) {
   const points = x.map((value, i) => ({ x: value, y: y[i], prediction: prediction[i], correct: correct[i] }));
   const shown = [...new Set(prediction)].sort(d3.ascending);
-  const colours = shown.map((_, i) => (shown.length <= page.colours.length ? page.colours[i] : d3.interpolateTurbo((i + 0.5) / shown.length)));
+  const colours = shown.map((_, i) =>
+    shown.length <= page.colours.length ? page.colours[i] : d3.interpolateTurbo((i + 0.5) / shown.length),
+  );
   const words = (point) => `predicted ${classes[point.prediction]}, ${point.correct ? "right" : "wrong"}`;
   const dot = { x: "x", y: "y", stroke: "prediction", title: words };
   const chart = drawn(width, {
-    height: tall(width, 400), margin: 8, marginLeft: 12, axis: null, inset: 6,
+    height: tall(width, 400),
+    margin: 8,
+    marginLeft: 12,
+    axis: null,
+    inset: 6,
     color: { type: "categorical", domain: shown, range: colours },
     ariaLabel: `Map of the probabilities, coloured by the predicted class, wrong predictions as crosses, ${name}`,
     marks: [
       Plot.frame({ stroke: "var(--faint)" }),
-      Plot.dot(points.filter((point) => point.correct), { ...dot, fill: "prediction", r: 2.6, fillOpacity: 0.75, strokeOpacity: 0 }),
-      Plot.dot(points.filter((point) => !point.correct), { ...dot, stroke: "var(--ink)", symbol: "times", r: 2.6, strokeWidth: 1.2 }),
+      Plot.dot(
+        points.filter((point) => point.correct),
+        { ...dot, fill: "prediction", r: 2.6, fillOpacity: 0.75, strokeOpacity: 0 },
+      ),
+      Plot.dot(
+        points.filter((point) => !point.correct),
+        { ...dot, stroke: "var(--ink)", symbol: "times", r: 2.6, strokeWidth: 1.2 },
+      ),
       Plot.tip(points, Plot.pointer({ x: "x", y: "y", title: words })),
     ],
   });
-  const legend = shown.length > page.colours.length ? "" : Plot.legend({
-    color: { type: "categorical", domain: shown.map((i) => classes[i]), range: colours }, swatchSize: 10, style: { background: "none" },
-  });
+  const legend =
+    shown.length > page.colours.length
+      ? ""
+      : Plot.legend({
+          color: { type: "categorical", domain: shown.map((i) => classes[i]), range: colours },
+          swatchSize: 10,
+          style: { background: "none" },
+        });
   return stacked(chart, legend);
 }
 
 function tradeOff(before, after, threshold, width) {
   const grid = d3.range(0, 1.0001, 0.005);
-  const line = (method, field, colour, dashed) => Plot.line(grid.map((t) => method.acceptance.at(t)), {
-    x: "threshold", y: field, stroke: colour, strokeWidth: 2, strokeDasharray: dashed ? "6 3" : null,
-    strokeOpacity: dashed ? 0.6 : 1, clip: true,
-  });
+  const line = (method, field, colour, dashed) =>
+    Plot.line(
+      grid.map((t) => method.acceptance.at(t)),
+      {
+        x: "threshold",
+        y: field,
+        stroke: colour,
+        strokeWidth: 2,
+        strokeDasharray: dashed ? "6 3" : null,
+        strokeOpacity: dashed ? 0.6 : 1,
+        clip: true,
+      },
+    );
   const here = [after.acceptance.at(threshold)];
   return drawn(width, {
-    height: tall(0.6 * width, 300), marginBottom: 36,
+    height: tall(0.6 * width, 300),
+    marginBottom: 36,
     x: { ...SHARE, label: "threshold", labelAnchor: "center", labelArrow: "none" },
     y: { ...SHARE, label: null, grid: true, tickFormat: PERCENT },
     ariaLabel: `Accepted share and error against the threshold, ${before.label} and ${after.label}`,
     marks: [
-      line(before, "coverage", CORRECT, true), line(before, "risk", WRONG, true),
-      line(after, "coverage", CORRECT), line(after, "risk", WRONG),
+      line(before, "coverage", CORRECT, true),
+      line(before, "risk", WRONG, true),
+      line(after, "coverage", CORRECT),
+      line(after, "risk", WRONG),
       Plot.ruleX([threshold], { stroke: "var(--ink)", strokeWidth: 1.5 }),
       Plot.dot(here, { x: threshold, y: "coverage", fill: CORRECT, r: 5 }),
-      Plot.dot(here.filter((point) => point.risk !== null), { x: threshold, y: "risk", fill: WRONG, r: 5 }),
+      Plot.dot(
+        here.filter((point) => point.risk !== null),
+        { x: threshold, y: "risk", fill: WRONG, r: 5 },
+      ),
     ],
   });
 }

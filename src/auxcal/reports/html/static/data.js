@@ -2,7 +2,12 @@
 
 const page = JSON.parse(document.getElementById("data").textContent);
 const TYPES = {
-  uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, int8: Int8Array, int16: Int16Array, int32: Int32Array,
+  uint8: Uint8Array,
+  uint16: Uint16Array,
+  uint32: Uint32Array,
+  int8: Int8Array,
+  int16: Int16Array,
+  int32: Int32Array,
 };
 
 function unpacked({ type, data }) {
@@ -46,10 +51,12 @@ function unpackedSet(set) {
   const y = unpacked(set.y);
   const prediction = unpacked(set.prediction);
   const wrong = prediction.map((value, i) => (value === y[i] ? 0 : 1));
-  const methods = Object.fromEntries(Object.entries(set.methods).map(([name, method]) => {
-    const confidence = unpacked(method.confidence);
-    return [name, { ...method, name, confidence, acceptance: acceptance(confidence, wrong) }];
-  }));
+  const methods = Object.fromEntries(
+    Object.entries(set.methods).map(([name, method]) => {
+      const confidence = unpacked(method.confidence);
+      return [name, { ...method, name, confidence, acceptance: acceptance(confidence, wrong) }];
+    }),
+  );
   return { ...set, rows: unpacked(set.rows), y, prediction, wrong, methods };
 }
 

@@ -1,8 +1,14 @@
 // The charts of the chosen method, beside those of the classifier itself.
 
 const WHY_NOT = {
-  heatmap: (set) => (set.classes.length > 100 ? "Not drawn for so many classes." : "This method gives a confidence, and no probabilities of the classes."),
-  map: (set, method) => (method.heatmap ? "Each map takes seconds to make, so only those of the classifier, the best method and CCAC are here." : WHY_NOT.heatmap(set)),
+  heatmap: (set) =>
+    set.classes.length > 100
+      ? "Not drawn for so many classes."
+      : "This method gives a confidence, and no probabilities of the classes.",
+  map: (set, method) =>
+    method.heatmap
+      ? "Each map takes seconds to make, so only those of the classifier, the best method and CCAC are here."
+      : WHY_NOT.heatmap(set),
 };
 
 function sided(side, heading, sub, draw) {
@@ -39,9 +45,13 @@ function drawDetails(section, set, after) {
   };
   for (const figure of section.querySelectorAll("figure.pair")) {
     const kind = figure.dataset.chart;
-    for (const [side, method, heading] of [["before", before, `Before: ${before.label}`], ["after", after, `After: ${after.label}`]]) {
-      sided(figure.querySelector(`.${side}`), heading, sub[kind](method), (width) => (
-        method[kind] ? draw[kind](method, width) : missing(WHY_NOT[kind](set, method))));
+    for (const [side, method, heading] of [
+      ["before", before, `Before: ${before.label}`],
+      ["after", after, `After: ${after.label}`],
+    ]) {
+      sided(figure.querySelector(`.${side}`), heading, sub[kind](method), (width) =>
+        method[kind] ? draw[kind](method, width) : missing(WHY_NOT[kind](set, method)),
+      );
     }
   }
   sided(section.querySelector(".both"), "", "", (width) => riskCoverage(before, after, width));

@@ -4,16 +4,20 @@ const MOST_CLASSES = 12;
 const MOST_SAMPLES = 15;
 
 function filled(body, lines) {
-  body.replaceChildren(...lines.map((cells) => {
-    const row = document.createElement("tr");
-    row.append(...cells.map((text, i) => {
-      const cell = document.createElement(i ? "td" : "th");
-      if (!i) cell.scope = "row";
-      cell.textContent = text;
-      return cell;
-    }));
-    return row;
-  }));
+  body.replaceChildren(
+    ...lines.map((cells) => {
+      const row = document.createElement("tr");
+      row.append(
+        ...cells.map((text, i) => {
+          const cell = document.createElement(i ? "td" : "th");
+          if (!i) cell.scope = "row";
+          cell.textContent = text;
+          return cell;
+        }),
+      );
+      return row;
+    }),
+  );
 }
 
 function drawClasses(table, set, after, threshold) {
@@ -28,8 +32,14 @@ function drawClasses(table, set, after, threshold) {
     of.was += before.confidence[i] >= step;
     of.is += after.confidence[i] >= step;
   });
-  const worst = counts.filter((of) => of.all).sort((a, b) => b.was - a.was || b.wrong - a.wrong).slice(0, MOST_CLASSES);
-  filled(table.tBodies[0], worst.map((of) => [of.name, count(of.all), count(of.wrong), count(of.was), count(of.is)]));
+  const worst = counts
+    .filter((of) => of.all)
+    .sort((a, b) => b.was - a.was || b.wrong - a.wrong)
+    .slice(0, MOST_CLASSES);
+  filled(
+    table.tBodies[0],
+    worst.map((of) => [of.name, count(of.all), count(of.wrong), count(of.was), count(of.is)]),
+  );
 }
 
 function drawSamples(table, set, after, order) {
@@ -39,7 +49,8 @@ function drawSamples(table, set, after, order) {
   const first = wrong.sort((a, b) => key[b] - key[a] || a - b).slice(0, MOST_SAMPLES);
   const name = (index) => (index < 0 ? "none" : set.classes[index]);
   const written = (method, i) => percent(method.confidence[i] / page.levels);
-  filled(table.tBodies[0], first.map((i) => [
-    set.rows[i], name(set.prediction[i]), name(set.y[i]), written(before, i), written(after, i),
-  ]));
+  filled(
+    table.tBodies[0],
+    first.map((i) => [set.rows[i], name(set.prediction[i]), name(set.y[i]), written(before, i), written(after, i)]),
+  );
 }

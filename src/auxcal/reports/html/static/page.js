@@ -65,7 +65,9 @@ let shown = 0;
 
 function show(index) {
   shown = index;
-  articles.forEach((article, i) => { article.hidden = i !== index; });
+  articles.forEach((article, i) => {
+    article.hidden = i !== index;
+  });
   draws[index]();
 }
 

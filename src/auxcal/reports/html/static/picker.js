@@ -2,12 +2,19 @@
 
 function drawPicker(section, set, after, threshold) {
   const before = set.methods[set.before];
-  section.querySelector(".chart").replaceChildren(tradeOff(before, after, threshold, section.querySelector(".chart").clientWidth));
+  section
+    .querySelector(".chart")
+    .replaceChildren(tradeOff(before, after, threshold, section.querySelector(".chart").clientWidth));
   section.querySelector(".threshold").value = threshold;
   section.querySelector(".value").textContent = threshold.toFixed(3);
-  for (const [side, method] of [["before", before], ["after", after]]) {
+  for (const [side, method] of [
+    ["before", before],
+    ["after", after],
+  ]) {
     const at = method.acceptance.at(threshold);
-    const write = (row, text) => { section.querySelector(`[data-row=${row}] .${side}`).textContent = text; };
+    const write = (row, text) => {
+      section.querySelector(`[data-row=${row}] .${side}`).textContent = text;
+    };
     write("coverage", percent(at.coverage));
     write("risk", percent(at.risk));
     write("wrong", `${count(at.wrong)} of ${count(at.accepted)}`);
@@ -18,7 +25,8 @@ function drawPicker(section, set, after, threshold) {
 function reached(set, after, risk) {
   const words = (method, stride) => {
     const found = method.acceptance.keeping(risk, stride);
-    return found ? `${percent(found.coverage)} can be accepted with ${method.label}, from ${fine(found.threshold)} up`
+    return found
+      ? `${percent(found.coverage)} can be accepted with ${method.label}, from ${fine(found.threshold)} up`
       : `with ${method.label} no threshold does it`;
   };
   return `For an error of at most ${percent(risk, 0)}: ${words(set.methods[set.before], 1)}; ${words(after, 1)}.`;
@@ -40,6 +48,9 @@ function pickable(section, pick, keep) {
     const at = scale.invert(((event.clientX - left) / width) * svg.viewBox.baseVal.width);
     pick(Math.round(1000 * Math.min(1, Math.max(0, at))) / 1000);
   };
-  chart.addEventListener("pointerdown", (event) => { chart.setPointerCapture(event.pointerId); drag(event); });
+  chart.addEventListener("pointerdown", (event) => {
+    chart.setPointerCapture(event.pointerId);
+    drag(event);
+  });
   chart.addEventListener("pointermove", drag);
 }
