@@ -9,7 +9,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-
 from benchmarks.speed.answers import found_the_optimum, same_answer
 from benchmarks.speed.data import predictions
 from benchmarks.speed.libraries import METHODS_OF, OURS, Failure, Library, libraries

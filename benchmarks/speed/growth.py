@@ -6,12 +6,12 @@ import warnings
 from typing import Any
 
 import numpy as np
+from benchmarks.speed.data import drawn, packaged
+from benchmarks.speed.measure import measured
 from matplotlib.figure import Figure
 
 import auxcal
 from auxcal.plots._style import LINES, dress, family_look, figure_legend, new_figure, rule
-from benchmarks.speed.data import drawn, packaged
-from benchmarks.speed.measure import measured
 
 ROWS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
 CLASSES = (10, 30, 100, 300, 1000)

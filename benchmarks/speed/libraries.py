@@ -16,7 +16,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 THREADS = int(os.environ.get("BENCH_THREADS", "2"))
-"""For everyone; auxcal's own fits use one of them. On a busy machine one is fairer: threads that wait cost the peers."""
+"""For everyone; auxcal's own fits use one of them. On a busy machine one is fairer: waiting threads cost the peers."""
 
 ENVIRONMENT = {
     name: str(THREADS) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")

@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import benchmarks.speed.peers.torchvision_operators  # isort: skip
+import benchmarks.speed.peers.torchvision_operators  # noqa: F401
 import netcal.metrics
 import numpy as np
 import relplot
 import torch
+from benchmarks.speed.measure import in_turns
 from sklearn.metrics import precision_recall_curve, roc_auc_score
 from torchmetrics.functional.classification import (
     binary_auroc,
@@ -21,7 +22,6 @@ from torchmetrics.functional.classification import (
 
 from auxcal import evaluate
 from auxcal.metrics import auroc, brier, ece, precision_at_recall
-from benchmarks.speed.measure import in_turns
 
 N_BINS = 20
 TOLERANCE = 1e-6
@@ -40,7 +40,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
 
 
 def drawn(n_rows: int, random_state: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Draw confidences, most of them high, and whether each prediction is correct: a little less often than they say."""
+    """Draw confidences, most of them high, and whether each prediction is right: a little less often than they say."""
     rng = np.random.default_rng(random_state)
     confidence = rng.beta(4, 1, n_rows).astype(np.float32)
     return confidence, rng.random(n_rows) < 0.95 * confidence

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import torch
+from benchmarks.speed.data import packaged
+from benchmarks.speed.measure import Measured, in_turns, measured
 
 import auxcal
 from auxcal.training.losses import auxiliary_class_loss
-from benchmarks.speed.data import packaged
-from benchmarks.speed.measure import Measured, in_turns, measured
 
 LEAST_TIMES, MOST_SECONDS = 100, 1.0
 KINDS = {"ccac": auxcal.CCAC, "ccac-s": auxcal.SimplifiedCCAC}
@@ -62,7 +62,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
 def plain_epochs(
     data: auxcal.Predictions, hidden_sizes: tuple[int, ...], learning_rate: float, simplified: bool, epochs: int
 ) -> Measured:
-    """Return what some epochs take for one network and one setting, as a user of torch would write the paper's recipe."""
+    """Return what some epochs of the paper's recipe take for one network, as a user of torch would write it."""
     k = data.n_classes
     sizes = (k, *hidden_sizes, 1 if simplified else k + 1)
     layers: list[torch.nn.Module] = []

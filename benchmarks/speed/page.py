@@ -59,8 +59,8 @@ def circumstances(load: float, taken: float) -> dict[str, Any]:
 INTRODUCTION = """\
 # Performance
 
-How long auxcal takes, beside other libraries on the same arrays and beside what the machine needs at least. All of it is
-measured and written by `make bench`; the numbers are in
+How long auxcal takes, beside other libraries on the same arrays and beside what the machine needs at least. All of it
+is measured and written by `make bench`; the numbers are in
 [`performance.json`](figures/performance.json). The ratios matter, the seconds are those of one machine.
 
 Every comparison first checks that both give the same answer: our loss on the rows of the fit is the peer's, or lower,
@@ -109,15 +109,15 @@ def fits(rows: Rows) -> str:
         )
     return "\n\n".join(
         [
-            "## Fits\n\nReal logits for 10 classes (a ResNet-20 on CIFAR-10 D1), drawn ones for 100 and 1000, whose true"
-            " classes follow a distorted softmax of them. Histogram, isotonic, beta and scaling-binning have one map for"
-            " each class, as the peers have. Dirichlet has one setting of its penalties. The ratio is the peer's time by"
-            " the clock over ours. A peer is given up after 120 s, and one that is far from the optimum does not count.",
+            "## Fits\n\nReal logits for 10 classes (a ResNet-20 on CIFAR-10 D1), drawn ones for 100 and 1000, whose"
+            " true classes follow a distorted softmax of them. Histogram, isotonic, beta and scaling-binning have one map"
+            " for each class, as the peers have. Dirichlet has one setting of its penalties. The ratio is the peer's time"
+            " by the clock over ours. A peer is given up after 120 s, one that is far from the optimum does not count.",
             table(head, short),
             '??? note "Every library"\n\n'
             + indented(table(("method", "n × K", "library", "time", "CPU time", "memory", "loss"), contenders(rows)))
-            + "\n\n    *memory*: the highest during the fit, beyond what was held before. *loss*: on the rows of the fit;"
-            " for maps of one score the Brier score of the confidence.",
+            + "\n\n    *memory*: the highest during the fit, beyond what was held before. *loss*: on the rows of the"
+            " fit; for maps of one score the Brier score of the confidence.",
         ]
     )
 
@@ -163,8 +163,8 @@ def networks(rows: Rows) -> str:
         )
     epochs = rows[0]["epochs"]
     return (
-        "## CCAC, CCAC-S and CCAC-T\n\nThe whole grid of λ with its selection, on CIFAR-10 D1. The paper's recipe is one"
-        " network for each setting, its epochs of Adam in batches of 32: a plain torch loop was measured for"
+        "## CCAC, CCAC-S and CCAC-T\n\nThe whole grid of λ with its selection, on CIFAR-10 D1. The paper's recipe is"
+        " one network for each setting, its epochs of Adam in batches of 32: a plain torch loop was measured for"
         f" {epochs} epochs and scaled up.\n\n" + table(head, lines)
     )
 
@@ -179,8 +179,8 @@ def quality(rows: Rows) -> str:
         numbers += [f"{recipe['ece']:.1%}".replace("%", " %") for recipe in (fast, paper)]
         lines.append((f"{row['suite']} {row['shift']}", f"{row['n']:,}", row["method"], *numbers, mark(row["verdict"])))
     return (
-        "### As good as the paper's recipe\n\nOn the test part, at λ1 = 0 and λ2 = 1; the paper's recipe runs all of its"
-        " epochs. Of the CIFAR-10 logits a tenth of the paper's rows is fitted, which keeps that affordable.\n\n"
+        "### As good as the paper's recipe\n\nOn the test part, at λ1 = 0 and λ2 = 1; the paper's recipe runs all"
+        " of its epochs. Of the CIFAR-10 logits a tenth of the paper's rows is fitted, which keeps that affordable.\n\n"
         + table(head, lines)
     )
 
@@ -201,8 +201,8 @@ def scoring(rows: Rows) -> str:
         for row in rows
     ]
     return (
-        "## Scoring\n\n`predict_confidence` of float32 logits beside the bare matrix products with the fitted weights and"
-        " one softmax in NumPy; the target is at most 2× and 100 MB.\n\n" + table(head, lines)
+        "## Scoring\n\n`predict_confidence` of float32 logits beside the bare matrix products with the fitted weights"
+        " and one softmax in NumPy; the target is at most 2× and 100 MB.\n\n" + table(head, lines)
     )
 
 
@@ -250,9 +250,10 @@ def growth(rows: Rows) -> str:
         grid = cells["settings"]
         lines.append((name, *powers, f"{cost_of_a_setting(grid):.0%}".replace("%", " %") if grid else ""))
     return (
-        "## Growth\n\n![Seconds of CPU time against rows, classes and settings](figures/growth.png)\n\nThe power with which"
-        " the time of a fit grows, over the upper half of each line (1 is linear), and what one more setting of λ costs of"
-        " what one network costs by itself.\n\n" + table(("method", "with n", "with K", "one more setting"), lines)
+        "## Growth\n\n![Seconds of CPU time against rows, classes and settings](figures/growth.png)\n\nThe power with"
+        " which the time of a fit grows, over the upper half of each line (1 is linear), and what one more setting of λ"
+        " costs of what one network costs by itself.\n\n"
+        + table(("method", "with n", "with K", "one more setting"), lines)
     )
 
 
@@ -292,7 +293,7 @@ def environment(results: dict[str, Any]) -> str:
     used = ", ".join(f"{name} {version}" for name, version in latest["versions"].items())
     out = "\n".join(f"- {name}: {reason}." for name, reason in latest["left_out"].items())
     return (
-        "## The machine\n\nEveryone has the same number of threads; auxcal's fits use one. A load above 0 is other work on"
-        f" the same cores: it slows libraries with several threads more than others.\n\n{runs}\n\nPython"
+        "## The machine\n\nEveryone has the same number of threads; auxcal's fits use one. A load above 0 is other work"
+        f" on the same cores: it slows libraries with several threads more than others.\n\n{runs}\n\nPython"
         f" {latest['python']}, {used}.\n\nLeft out:\n\n{out}"
     )

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import auxcal
 from benchmarks.speed.data import packaged
 from benchmarks.speed.measure import measured
 from benchmarks.speed.networks import KINDS
+
+import auxcal
 
 SUITES = {"r8-dan": (3_000, 1_500), "ng18-dan": (6_000, 3_000), "cifar10-resnet20": (3_000, 8_000)}
 """The rows to fit on and to test on."""

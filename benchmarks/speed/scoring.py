@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-
-import auxcal
 from benchmarks.speed.data import drawn
 from benchmarks.speed.measure import in_turns
+
+import auxcal
 
 SIZES = ((1_000_000, 10), (100_000, 1000))
 QUICK_SIZES = ((100_000, 10), (5_000, 1000))
@@ -90,8 +90,9 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
                     "verdict": "met" if met else "missed",
                 }
             )
+            share = ours.wall / floor.wall
             print(
-                f"{name:>12} {n:>9,} × {k:<4}: {ours.wall:.3f} s, {rows[-1]['ratio']:.2f} of bare, {beyond or 0:,} bytes",
+                f"{name:>12} {n:>9,} × {k:<4}: {ours.wall:.3f} s, {share:.2f} of bare, {beyond or 0:,} bytes",
                 flush=True,
             )
     return rows

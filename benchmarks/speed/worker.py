@@ -1,7 +1,7 @@
 """A process that fits with one library when it is told to, and says what that took.
 
-It says "ready" when the library is imported. Then it reads a task as a line of JSON, {"method": ..., "data": a file with
-logits and y}, and answers with another, again and again.
+It says "ready" when the library is imported. Then it reads a task as a line of JSON, {"method": ..., "data": a file
+with logits and y}, and answers with another, again and again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from dataclasses import asdict
 from functools import lru_cache
 
 import numpy as np
-
 from benchmarks.speed.answers import LOSSES
 from benchmarks.speed.measure import measured
 from benchmarks.speed.peers import Job

@@ -1,7 +1,7 @@
 """One file for each library, with one short function for each method: what it is given, how it fits, what it answers.
 
-Each file has `METHODS`, functions of (logits, y) that return a `Job`. What a library is given, probabilities or tensors,
-is made before the clock starts; and each is called in the way that is fastest for it.
+Each file has `METHODS`, functions of (logits, y) that return a `Job`. What a library is given, probabilities or
+tensors, is made before the clock starts; and each is called in the way that is fastest for it.
 """
 
 from collections.abc import Callable

@@ -1,10 +1,9 @@
 """dirichletcal, the reference of Dirichlet calibration, in an environment of its own with Python 3.12."""
 
 import numpy as np
-from dirichletcal.calib.fulldirichlet import FullDirichletCalibrator
-
 from benchmarks.speed.answers import ODIR, softmax
 from benchmarks.speed.peers import Job
+from dirichletcal.calib.fulldirichlet import FullDirichletCalibrator
 
 
 def dirichlet(logits: np.ndarray, y: np.ndarray) -> Job:

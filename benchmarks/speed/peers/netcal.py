@@ -4,11 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from netcal.binning import HistogramBinning, IsotonicRegression
-from netcal.scaling import BetaCalibration, TemperatureScaling
-
 from benchmarks.speed.answers import softmax
 from benchmarks.speed.peers import Job, Method
+from netcal.binning import HistogramBinning, IsotonicRegression
+from netcal.scaling import BetaCalibration, TemperatureScaling
 
 N_BINS = 20  # as many as ours
 

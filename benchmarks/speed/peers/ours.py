@@ -1,10 +1,10 @@
 """auxcal itself."""
 
 import numpy as np
-
-import auxcal
 from benchmarks.speed.answers import ODIR
 from benchmarks.speed.peers import Job, Method
+
+import auxcal
 
 
 def distribution(kind: type[auxcal.DistributionCalibrator]) -> Method:

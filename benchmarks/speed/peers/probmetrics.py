@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from benchmarks.speed.answers import softmax
+from benchmarks.speed.peers import Job, Method
 from probmetrics.calibrators import (
     ETSCalibrator,
     MatrixScalingCalibrator,
@@ -13,9 +15,6 @@ from probmetrics.calibrators import (
     get_calibrator,
 )
 from probmetrics.distributions import CategoricalLogits
-
-from benchmarks.speed.answers import softmax
-from benchmarks.speed.peers import Job, Method
 
 
 def fitted_on_logits(new: Callable[[], Any]) -> Method:

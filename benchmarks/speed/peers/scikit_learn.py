@@ -1,11 +1,10 @@
 """scikit-learn: a frozen estimator that hands the logits on, and CalibratedClassifierCV around it."""
 
 import numpy as np
+from benchmarks.speed.peers import Job, Method
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
-
-from benchmarks.speed.peers import Job, Method
 
 
 class Given(ClassifierMixin, BaseEstimator):

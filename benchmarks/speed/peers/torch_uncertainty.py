@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+import benchmarks.speed.peers.torchvision_operators  # noqa: F401
 import numpy as np
 import torch
-
-import benchmarks.speed.peers.torchvision_operators  # isort: skip
+from benchmarks.speed.answers import ODIR
+from benchmarks.speed.peers import Job, Method
 from torch_uncertainty.post_processing import (
     DirichletScaler,
     HistogramBinningScaler,
@@ -15,9 +16,6 @@ from torch_uncertainty.post_processing import (
     TemperatureScaler,
     VectorScaler,
 )
-
-from benchmarks.speed.answers import ODIR
-from benchmarks.speed.peers import Job, Method
 
 
 def scaled(new: Callable[[int], Any]) -> Method:

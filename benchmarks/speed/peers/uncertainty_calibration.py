@@ -1,10 +1,9 @@
 """uncertainty-calibration takes probabilities: one map for each class is its marginal calibrator."""
 
 import numpy as np
-from calibration.calibrators import HistogramMarginalCalibrator, PlattBinnerMarginalCalibrator
-
 from benchmarks.speed.answers import softmax
 from benchmarks.speed.peers import Job, Method
+from calibration.calibrators import HistogramMarginalCalibrator, PlattBinnerMarginalCalibrator
 
 N_BINS = 20  # as many as ours
 
