@@ -3,8 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+BENCH := .venv-bench
+DIRICHLETCAL := .venv-bench-dirichletcal
+PYTHON312 ?= python3.12
 
-.PHONY: demo test lint format docs vendor clean
+.PHONY: demo test lint format docs bench bench-quick vendor clean
 
 demo: $(READY)  ## a classifier meets data it was not trained on: every method in a table, and report.html
 	$(BIN)/auxcal demo
@@ -24,6 +27,12 @@ format: $(READY)
 docs: $(READY)  ## the documentation, to be read from site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
+bench: $(BENCH)/.ready  ## time and memory beside the peers, into docs/performance.md; takes about an hour
+	$(BENCH)/bin/python -m benchmarks.speed
+
+bench-quick: $(BENCH)/.ready  ## the same with fewer rows, printed alone; under three minutes
+	$(BENCH)/bin/python -m benchmarks.speed --quick
+
 # The report's chart library, in the versions that its README.md names.
 CHARTS := src/auxcal/reports/html/vendor
 vendor:
@@ -35,7 +44,7 @@ vendor:
 	cd $(CHARTS) && sha256sum *.js > SHA256SUMS
 
 clean:
-	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) $(BENCH) $(DIRICHLETCAL) site .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
 
 # torch first, by its exact version, so that nothing pulls a build with gigabytes of other packages.
 $(READY): pyproject.toml constraints.txt
@@ -44,3 +53,19 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --build-constraint constraints.txt \
 		--editable ".[dev,docs,experiments]"
 	touch $(READY)
+
+# The peers of the benchmarks. What would pull another torch, with gigabytes of other packages, comes without its needs.
+# dirichletcal wants Python 3.12: where that is missing, the benchmarks say so and go on.
+PEERS := netcal probmetrics numba uncertainty-calibration scikit-learn torchmetrics relplot lightning einops huggingface_hub
+$(BENCH)/.ready: pyproject.toml benchmarks/constraints.txt benchmarks/constraints-dirichletcal.txt
+	$(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip install --quiet --constraint benchmarks/constraints.txt pip torch
+	$(BENCH)/bin/python -m pip install --quiet --constraint benchmarks/constraints.txt \
+		--build-constraint constraints.txt --editable . $(PEERS)
+	$(BENCH)/bin/python -m pip install --quiet --constraint benchmarks/constraints.txt --no-deps \
+		torch-uncertainty torchvision timm
+	if $(PYTHON312) -c "" 2>/dev/null; then \
+		$(PYTHON312) -m venv $(DIRICHLETCAL) && $(DIRICHLETCAL)/bin/python -m pip install --quiet \
+			--constraint benchmarks/constraints-dirichletcal.txt dirichletcal; \
+	fi
+	touch $(BENCH)/.ready

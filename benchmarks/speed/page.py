@@ -1,0 +1,300 @@
+"""docs/performance.md: every number of the benchmarks, from docs/figures/performance.json."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import sys
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from benchmarks.speed.libraries import OURS, PEERS, ROOT, THREADS, left_out, versions
+from benchmarks.speed.tables import mark, megabytes, seconds, table, times
+
+PAGE, DATA = ROOT / "docs" / "performance.md", ROOT / "docs" / "figures" / "performance.json"
+FIGURE = ROOT / "docs" / "figures" / "growth.png"
+
+Rows = list[dict[str, Any]]
+
+
+def read() -> dict[str, Any]:
+    """Return the results that are there."""
+    return json.loads(DATA.read_text()) if DATA.exists() else {}
+
+
+def write(results: dict[str, Any]) -> None:
+    """Write the results, the figure and the page."""
+    DATA.write_text(json.dumps(results, indent=1) + "\n")
+    if "growth" in results:
+        from benchmarks.speed.growth import draw
+
+        draw(results["growth"]["rows"]).savefig(FIGURE)
+    parts = [
+        INTRODUCTION,
+        *(section(results[topic]["rows"]) for topic, section in SECTIONS.items() if topic in results),
+    ]
+    PAGE.write_text("\n\n".join([*parts, environment(results)]) + "\n")
+
+
+def circumstances(load: float, taken: float) -> dict[str, Any]:
+    """Return where and when something was measured."""
+    model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text()) if sys.platform == "linux" else None
+    return {
+        "date": date.today().isoformat(),
+        "cpu": model[1] if model else platform.processor(),
+        "cores": os.cpu_count(),
+        "threads": THREADS,
+        "load": round(load, 1),
+        "minutes": round(taken / 60, 1),
+        "python": platform.python_version(),
+        "versions": versions(),
+        "left_out": left_out(),
+    }
+
+
+INTRODUCTION = """\
+# Performance
+
+How long auxcal takes, beside other libraries on the same arrays and beside what the machine needs at least. All of it
+is measured and written by `make bench`; the numbers are in
+[`performance.json`](figures/performance.json). The ratios matter, the seconds are those of one machine.
+
+Every comparison first checks that both give the same answer: our loss on the rows of the fit is the peer's, or lower,
+and metrics are the same number. Times are the best of several runs that take turns."""
+
+
+def verdicts(results: dict[str, Any]) -> str:
+    """Return how many targets are met, and those that are missed."""
+    judged = [(topic, row) for topic, part in results.items() for row in part["rows"] if row.get("verdict")]
+    bad = [(topic, row) for topic, row in judged if row["verdict"] not in ("met", "no worse")]
+    lines = [f"{len(judged) - len(bad)} of {len(judged)} targets are met."]
+    for topic, row in bad:
+        what = ", ".join(
+            str(row[key]) for key in ("suite", "shift", "method", "metric", "command", "n", "k") if key in row
+        )
+        ratio = f" ({times(row['ratio'])})" if row.get("ratio") else ""
+        lines.append(f"  {topic}: {what}{ratio}: {row['verdict']}")
+    return "\n".join(lines)
+
+
+def name_of(contender: str) -> str:
+    """Return the name of a library."""
+    file, _, way = contender.partition(", ")
+    name = "auxcal" if file == OURS else PEERS[file]
+    return f"{name}, {way}" if way else name
+
+
+def fits(rows: Rows) -> str:
+    """Write how long fits take, and below it every contender."""
+    head = ("method", "n × K", "auxcal", "fastest peer", "its time", "ratio", "of CPU time", "target", "")
+    short = []
+    for row in rows:
+        peer = row["peer"]
+        short.append(
+            (
+                row["method"],
+                f"{row['n']:,} × {row['k']}",
+                seconds(row["contenders"][OURS].get("wall")),
+                "none" if peer is None else name_of(peer),
+                seconds(None if peer is None else row["contenders"][peer]["wall"]),
+                times(row["ratio"]),
+                times(row.get("cpu_ratio")),
+                times(row["target"]),
+                mark(row["verdict"]),
+            )
+        )
+    return "\n\n".join(
+        [
+            "## Fits\n\nReal logits for 10 classes (a ResNet-20 on CIFAR-10 D1), drawn ones for 100 and 1000, whose"
+            " true classes follow a distorted softmax of them. Histogram, isotonic, beta and scaling-binning have"
+            " one map for each class, as the peers have. Dirichlet has one setting of its penalties. The ratio is"
+            " the peer's time by the clock over ours. A peer is given up after 120 s, and one far from the optimum"
+            " does not count.",
+            table(head, short),
+            '??? note "Every library"\n\n'
+            + indented(table(("method", "n × K", "library", "time", "CPU time", "memory", "loss"), contenders(rows)))
+            + "\n\n    *memory*: the highest during the fit, beyond what was held before. *loss*: on the rows of the"
+            " fit; for maps of one score the Brier score of the confidence.",
+        ]
+    )
+
+
+def contenders(rows: Rows) -> Iterator[tuple[str, ...]]:
+    """Give a line for every library."""
+    for row in rows:
+        for name, result in row["contenders"].items():
+            where = row["method"], f"{row['n']:,} × {row['k']}", name_of(name)
+            if "failure" in result:
+                yield *where, result["failure"].replace("|", "/"), "", "", ""
+            else:
+                yield (
+                    *where,
+                    *(seconds(result[key]) for key in ("wall", "cpu")),
+                    megabytes(result["memory"]),
+                    f"{result['loss']:.4f}",
+                )
+
+
+def indented(text: str) -> str:
+    """Indent a text as what belongs to a note."""
+    return "\n".join("    " + line for line in text.splitlines())
+
+
+def networks(rows: Rows) -> str:
+    """Write what training takes beside the paper's recipe."""
+    head = ("method", "rows", "settings", "auxcal, CPU time", "the paper's recipe", "ratio", "target", "")
+    lines = []
+    for row in rows:
+        paper = row.get("paper_cpu")
+        lines.append(
+            (
+                row["method"],
+                f"{row['n']:,}",
+                row["settings"],
+                seconds(row["ours"]["cpu"]),
+                seconds(paper),
+                times(row.get("ratio")),
+                "100×" if paper else "1 s",
+                mark(row["verdict"]),
+            )
+        )
+    epochs = rows[0]["epochs"]
+    return (
+        "## CCAC, CCAC-S and CCAC-T\n\nThe whole grid of λ with its selection, on CIFAR-10 D1. The paper's recipe is"
+        " one network for each setting, its epochs of Adam in batches of 32: a plain torch loop was measured for"
+        f" {epochs} epochs and scaled up.\n\n" + table(head, lines)
+    )
+
+
+def quality(rows: Rows) -> str:
+    """Write the metrics of both recipes."""
+    head = ("bundle", "rows", "method", "Brier", "paper's", "AUROC", "paper's", "ECE", "paper's", "")
+    lines = []
+    for row in rows:
+        fast, paper = row["fast"], row["paper"]
+        numbers = [f"{recipe[key]:.4f}" for key in ("brier", "auroc") for recipe in (fast, paper)]
+        numbers += [f"{recipe['ece']:.1%}".replace("%", " %") for recipe in (fast, paper)]
+        lines.append((f"{row['suite']} {row['shift']}", f"{row['n']:,}", row["method"], *numbers, mark(row["verdict"])))
+    return (
+        "### As good as the paper's recipe\n\nOn the test part, at λ1 = 0 and λ2 = 1; the paper's recipe runs all"
+        " of its epochs. Of the CIFAR-10 logits a tenth of the paper's rows is fitted, which keeps that affordable.\n\n"
+        + table(head, lines)
+    )
+
+
+def scoring(rows: Rows) -> str:
+    """Write what scoring takes beside the bare products."""
+    head = ("method", "n × K", "auxcal", "bare", "ratio", "memory beyond input and output", "")
+    lines = [
+        (
+            row["method"],
+            f"{row['n']:,} × {row['k']}",
+            seconds(row["ours"]["wall"]),
+            seconds(row["bare"]["wall"]),
+            times(row["ratio"]),
+            megabytes(row["memory"]),
+            mark(row["verdict"]),
+        )
+        for row in rows
+    ]
+    return (
+        "## Scoring\n\n`predict_confidence` of float32 logits beside the bare matrix products with the fitted weights"
+        " and one softmax in NumPy; the target is at most 2× and 100 MB.\n\n" + table(head, lines)
+    )
+
+
+def metrics(rows: Rows) -> str:
+    """Write what the metrics take."""
+    head = ("metric", "rows", "auxcal", "compared with", "its time", "ratio", "target", "memory", "")
+    lines = [
+        (
+            row["metric"],
+            f"{row['n']:,}",
+            seconds(row["ours"]["wall"]),
+            row["other"],
+            seconds(row["others"][row["other"]]["wall"] if row["others"] else None),
+            times(row["ratio"]),
+            row["target"] or "",
+            megabytes(row["ours"]["memory"]),
+            mark(row["verdict"]),
+        )
+        for row in rows
+    ]
+    peers = [
+        (row["metric"], peer, seconds(taken["wall"]), f"{taken['value']:.6f}")
+        for row in rows
+        for peer, taken in row["others"].items()
+        if "value" in taken
+    ]
+    return "\n\n".join(
+        [
+            "## Metrics\n\nFrom confidences in float32. Here a ratio is our time over the other's: less is better.",
+            table(head, lines),
+            '??? note "Every library, and the number it gives"\n\n'
+            + indented(table(("metric", "library", "time", "value"), peers)),
+        ]
+    )
+
+
+def growth(rows: Rows) -> str:
+    """Write how times grow."""
+    from benchmarks.speed.growth import cost_of_a_setting, exponent
+
+    lines = []
+    for name in dict.fromkeys(row["method"] for row in rows):
+        cells = {what: [row for row in rows if row["method"] == name and row["what"] == what] for what in LABELS}
+        powers = [f"{exponent(cells[what]):.2f}" if len(cells[what]) > 2 else "" for what in ("rows", "classes")]
+        grid = cells["settings"]
+        lines.append((name, *powers, f"{cost_of_a_setting(grid):.0%}".replace("%", " %") if grid else ""))
+    return (
+        "## Growth\n\n![Seconds of CPU time against rows, classes and settings](figures/growth.png)\n\nThe power with"
+        " which the time of a fit grows, over the upper half of each line (1 is linear), and what one more setting of λ"
+        " costs of what one network costs by itself.\n\n"
+        + table(("method", "with n", "with K", "one more setting"), lines)
+    )
+
+
+LABELS = ("rows", "classes", "settings")
+
+
+def startup(rows: Rows) -> str:
+    """Write how long starting takes."""
+    lines = [
+        (f"`{row['command']}`", seconds(row["seconds"]), seconds(row["target"]), mark(row["verdict"])) for row in rows
+    ]
+    return "## Start\n\n" + table(("command", "time", "target", ""), lines)
+
+
+SECTIONS: dict[str, Callable[[Rows], str]] = {
+    "fits": fits,
+    "networks": networks,
+    "quality": quality,
+    "scoring": scoring,
+    "metrics": metrics,
+    "growth": growth,
+    "startup": startup,
+}
+
+
+def environment(results: dict[str, Any]) -> str:
+    """Write where the numbers come from."""
+    parts = {topic: results[topic]["circumstances"] for topic in SECTIONS if topic in results}
+    latest = max(parts.values(), key=lambda part: part["date"])
+    runs = table(
+        ("topic", "date", "processor", "cores", "threads", "load at the start", "minutes"),
+        [
+            (topic, *(part[key] for key in ("date", "cpu", "cores", "threads", "load", "minutes")))
+            for topic, part in parts.items()
+        ],
+    )
+    used = ", ".join(f"{name} {version}" for name, version in latest["versions"].items())
+    out = "\n".join(f"- {name}: {reason}." for name, reason in latest["left_out"].items())
+    return (
+        "## The machine\n\nEveryone has the same number of threads; auxcal's fits use one. A load above 0 is other work"
+        f" on the same cores: it slows libraries with several threads more than others.\n\n{runs}\n\nPython"
+        f" {latest['python']}, {used}.\n\nLeft out:\n\n{out}"
+    )

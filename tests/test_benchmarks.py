@@ -1,0 +1,98 @@
+"""What the benchmarks decide by: who is faster, and whether both give the same answer. No time is taken here."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parent.parent
+sys.path.append(str(ROOT))  # the benchmarks are run from the root, and are no part of the package
+
+from benchmarks.speed import answers, fits, tables  # noqa: E402
+from benchmarks.speed.libraries import METHODS_OF, OURS, PEERS, Failure  # noqa: E402
+from benchmarks.speed.measure import Measured, in_turns  # noqa: E402
+from benchmarks.speed.quality import verdict  # noqa: E402
+
+
+def taken(wall, loss):
+    return Measured(wall, 2 * wall, 0), loss
+
+
+def judge(ours, target=3.0, method="temperature", **peers):
+    return fits.judged(method, {OURS: ours, **peers}, target)
+
+
+def test_a_faster_wrong_answer_is_a_failure():
+    row = judge(taken(0.1, 0.90), netcal=taken(1.0, 0.80))
+    assert row["verdict"] == "wrong answer: a higher loss than netcal"
+
+
+@pytest.mark.parametrize("loss", [0.80, 0.8005, 0.5])
+def test_the_same_or_a_lower_loss_is_the_same_answer(loss):
+    assert judge(taken(0.1, loss), netcal=taken(1.0, 0.80))["verdict"] in ("met", "no peer finishes")
+    assert answers.same_answer(loss, 0.80)
+
+
+def test_the_ratio_is_that_to_the_fastest_peer():
+    row = judge(
+        taken(0.5, 0.8), netcal=taken(2.0, 0.8), probmetrics=taken(1.0, 0.8), scikit_learn=Failure("over 120 s")
+    )
+    assert (row["peer"], row["ratio"], row["verdict"]) == ("probmetrics", 2.0, "missed")
+    assert judge(taken(0.5, 0.8), 2.0, probmetrics=taken(1.0, 0.8))["verdict"] == "met"
+
+
+def test_a_peer_that_is_far_from_the_optimum_does_not_count():
+    row = judge(taken(0.5, 0.8), netcal=taken(0.01, 2.0), probmetrics=taken(1.0, 0.8))
+    assert row["peer"] == "probmetrics"
+    assert judge(taken(0.5, 0.8), netcal=taken(0.01, 2.0))["verdict"] == "no peer finishes"
+
+
+def test_our_own_failure_is_told():
+    assert judge(Failure("over 360 s"), netcal=taken(1.0, 0.8))["verdict"] == "failed: over 360 s"
+
+
+def test_the_losses_are_those_of_their_definitions():
+    logits, y = np.log([[0.7, 0.3], [0.4, 0.6]]), np.array([0, 0])
+    proba = np.array([[0.7, 0.3], [0.4, 0.6]])
+    assert answers.nll(proba, logits, y) == pytest.approx(-(np.log(0.7) + np.log(0.4)) / 2)
+    assert answers.brier(proba, logits, y) == pytest.approx((0.3**2 + 0.6**2) / 2)
+    assert answers.brier(np.array([0.7, 0.6]), logits, y) == answers.brier(proba, logits, y)
+    # What is added to a whole column of W, or to all of b, changes neither the probabilities nor the penalty.
+    weight, bias = np.eye(2), np.array([0.1, -0.1])
+    expected = answers.nll(answers.softmax(logits + bias), logits, y) + answers.ODIR * 0.01
+    assert answers.odir((weight, bias), logits, y) == pytest.approx(expected)
+    assert answers.odir((weight + np.array([3.0, -2.0]), bias + 5), logits, y) == pytest.approx(expected)
+
+
+def test_calls_take_turns_until_they_have_taken_enough():
+    order = []
+    found = in_turns({"a": lambda: order.append("a"), "b": lambda: order.append("b")}, most_runs=3, seconds=60)
+    assert order == ["a", "b"] * 3
+    assert found["a"].runs == 3
+    assert Measured(2, 1, 7).best(Measured(1, 3, 5)) == Measured(1, 1, 7, 2)
+
+
+def test_every_method_has_targets_a_loss_and_peers_that_exist():
+    assert set(fits.TARGETS) == set(answers.LOSSES) == set(METHODS_OF)
+    assert {name.partition(",")[0] for names in METHODS_OF.values() for name in names} <= set(PEERS)
+    assert all((ROOT / "benchmarks/speed/peers" / f"{file}.py").exists() for file in (OURS, *PEERS))
+
+
+def test_a_worse_recipe_is_told():
+    paper = {"brier": 0.15, "auroc": 0.85, "ece": 0.02, "ece_floor_p95": 0.01}
+    assert verdict(paper, paper) == "no worse"
+    assert verdict({**paper, "brier": 0.16, "auroc": 0.80, "ece": 0.04}, paper) == "worse: Brier, AUROC, ECE"
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(0.00123, "1.2 ms"), (0.0503, "50 ms"), (0.25, "250 ms"), (4.26, "4.3 s"), (1234.5, "1,234 s")],
+)
+def test_times_are_written_with_two_digits(value, written):
+    assert tables.seconds(value) == written
+
+
+def test_a_miss_is_seen_in_a_table():
+    assert tables.table(("a", "b"), [("x", tables.mark("missed"))]).splitlines()[-1] == "| x | **missed** |"
+    assert tables.times(0.585) == "0.58×"
