@@ -34,6 +34,11 @@ def test_the_same_or_a_lower_loss_is_the_same_answer(loss):
     assert answers.same_answer(loss, 0.80)
 
 
+def test_a_peer_with_a_richer_model_may_have_a_lower_loss():
+    row = judge(taken(0.1, 0.14), method="beta", **{"netcal, jointly": taken(9.0, 0.13)})
+    assert row["verdict"] == "met"
+
+
 def test_the_ratio_is_that_to_the_fastest_peer():
     row = judge(
         taken(0.5, 0.8), netcal=taken(2.0, 0.8), probmetrics=taken(1.0, 0.8), scikit_learn=Failure("over 120 s")

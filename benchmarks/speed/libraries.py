@@ -44,7 +44,7 @@ METHODS_OF = {
     "histogram": ("netcal", "torch_uncertainty", "uncertainty_calibration"),
     "isotonic": ("scikit_learn", "netcal", "probmetrics", "torch_uncertainty"),
     "ensemble-temperature": ("probmetrics",),
-    "beta": ("netcal", "netcal, class by class"),
+    "beta": ("netcal, class by class", "netcal, jointly"),
 }
 """Which peers have each method; what follows a comma names another way to call the same library."""
 

@@ -112,8 +112,8 @@ def fits(rows: Rows) -> str:
             "## Fits\n\nReal logits for 10 classes (a ResNet-20 on CIFAR-10 D1), drawn ones for 100 and 1000, whose"
             " true classes follow a distorted softmax of them. Histogram, isotonic, beta and scaling-binning have"
             " one map for each class, as the peers have. Dirichlet has one setting of its penalties. The ratio is"
-            " the peer's time by the clock over ours. A peer is given up after 120 s, and one far from the optimum"
-            " does not count.",
+            " the peer's time by the clock over ours. A peer that takes too long is given up, and one far from the"
+            " optimum does not count.",
             table(head, short),
             '??? note "Every library"\n\n'
             + indented(table(("method", "n × K", "library", "time", "CPU time", "memory", "loss"), contenders(rows)))

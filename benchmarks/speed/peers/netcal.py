@@ -44,6 +44,6 @@ METHODS = {
     "temperature": fitted_on_probabilities(TemperatureScaling),
     "histogram": fitted_on_probabilities(lambda: HistogramBinning(bins=N_BINS, independent_probabilities=True)),
     "isotonic": fitted_on_probabilities(lambda: IsotonicRegression(independent_probabilities=True)),
-    "beta": fitted_on_probabilities(BetaCalibration),
     "beta, class by class": beta_per_class,
+    "beta, jointly": fitted_on_probabilities(BetaCalibration),
 }
