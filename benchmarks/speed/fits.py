@@ -115,7 +115,7 @@ def judged(method: str, results: dict[str, tuple[Measured, float] | Failure], ta
     wrong = [name for name, (_, theirs) in peers.items() if name not in OTHER_MODELS and not same_answer(loss, theirs)]
     verdict: dict[str, Any] = {"contenders": everyone, "target": target, "peer": None, "ratio": None}
     if not peers:
-        return {**verdict, "verdict": "no peer finishes"}
+        return {**verdict, "verdict": "no peer finishes near the optimum"}
     fastest = min(peers, key=lambda name: peers[name][0].wall)
     ratio = peers[fastest][0].wall / taken.wall
     verdict |= {"peer": fastest, "ratio": ratio, "cpu_ratio": peers[fastest][0].cpu / taken.cpu}

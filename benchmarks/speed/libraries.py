@@ -93,7 +93,7 @@ class Library:
         line = process.stdout.readline()
         if not line:
             self.close()
-            return Failure("the process died, for want of memory")
+            return Failure("the process died")
         answer = json.loads(line)
         if "failure" in answer:
             wants_memory = any(word in answer["failure"] for word in ("Memory", "memory", "RESOURCE_EXHAUSTED"))
