@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from auxcal._errors import ConvergenceWarning as ConvergenceWarning
     from auxcal._errors import FileFormatError as FileFormatError
     from auxcal._errors import InvalidInputError as InvalidInputError
+    from auxcal._errors import MissingDataError as MissingDataError
+    from auxcal._errors import MissingExtraError as MissingExtraError
     from auxcal._errors import NotFittedError as NotFittedError
     from auxcal._errors import UndefinedMetricWarning as UndefinedMetricWarning
     from auxcal.calibrators import CALIBRATORS as CALIBRATORS
@@ -68,6 +70,8 @@ _HOMES = {
     "IsotonicCalibration": "auxcal.calibrators",
     "METRICS": "auxcal.metrics",
     "MatrixScaling": "auxcal.calibrators",
+    "MissingDataError": "auxcal._errors",
+    "MissingExtraError": "auxcal._errors",
     "NO_CLASS": "auxcal._arrays",
     "NotFittedError": "auxcal._errors",
     "PlattScaling": "auxcal.calibrators",

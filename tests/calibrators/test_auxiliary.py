@@ -10,6 +10,7 @@ from auxcal.training.auxiliary_class import Problem, train_networks
 from auxcal.training.loop import train
 from auxcal.training.losses import auxiliary_class_loss
 from auxcal.training.networks import GridNetwork
+from auxcal.training.progress import reported_to
 from auxcal.training.recipes import Recipe
 
 QUICK = {"hidden_sizes": (8,), "lambda1": 0, "lambda2": 1, "random_state": 0}
@@ -258,3 +259,11 @@ def test_a_network_scores_in_float32_whatever_comes_in():
 
 def test_settings_are_the_product_of_both_lambdas():
     assert CCAC(lambda1=(0, 1), lambda2=2)._settings() == [Setting(0, 2), Setting(1, 2)]
+
+
+def test_a_training_tells_how_far_it_has_got_to_whoever_asks(calibrated, quick_training):
+    shares = []
+    with reported_to(shares.append):
+        CCAC(**QUICK).fit(calibrated.logits, calibrated.y)
+    assert shares == sorted(shares)
+    assert 0 < shares[0] < shares[-1] == 1

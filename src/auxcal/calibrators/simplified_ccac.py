@@ -40,7 +40,7 @@ class SimplifiedCCAC(AuxiliaryClassCalibrator):
         select part, a number is fixed.
     lambda2 : float or sequence of float
         λ2 ≥ 0 of equation 2, the weight of the misclassified samples; likewise.
-    mean : {"wrong", "right"} or a sequence of them
+    mean : "wrong", "right" or a sequence of them
         Which geometric mean of equation 3 gives the confidence: "wrong" is 1 − √((1 − μ_ŷ) μ_{K+1}), "right" is
         √(μ_ŷ (1 − μ_{K+1})). A sequence is searched.
     select_by : {"ece", "brier", "nll"}

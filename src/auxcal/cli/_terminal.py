@@ -50,11 +50,6 @@ def as_columns(text: str | None) -> str | list[str] | None:
     return [name.strip() for name in text.split(",")] if text and "," in text else text
 
 
-def percent(share: float) -> str:
-    """Return a share as the paper writes one."""
-    return f"{100 * share:.1f} %"
-
-
 def say(text: str) -> None:
     """Print a line as it is."""
     typer.echo(text)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from auxcal.cli._terminal import Json, Label, RandomState, percent, progress, say, say_json
+from auxcal.cli._terminal import Json, Label, RandomState, progress, say, say_json
 
 if TYPE_CHECKING:
     from auxcal.formats import Scored
@@ -67,6 +67,8 @@ def evaluate(
 
 
 def _rows(scored: Scored) -> str:
+    from auxcal.metrics._written import percent
+
     return (
         f"{len(scored.y):,} rows: the classifier has {percent(scored.correct.mean())} right, the confidence says "
         f"{percent(scored.confidence.mean())}."
@@ -90,6 +92,8 @@ def _table(scores: dict[str, float]) -> list[str]:
 
 
 def _reading(scores: dict[str, float], scored: Scored) -> str:
+    from auxcal.metrics._written import percent
+
     error, noise = percent(scores["ece"]), percent(scores["ece_floor_p95"])
     if scores["ece"] <= scores["ece_floor_p95"]:
         return f"ECE {error} is within the noise of {noise}: it can't be told from perfect calibration."

@@ -19,7 +19,6 @@ from auxcal.cli._terminal import (
     about,
     as_columns,
     calibrator_file,
-    percent,
     progress,
     say,
     say_json,
@@ -59,13 +58,15 @@ def fit(
     auxcal fit fit.csv --select select.csv --columns cat,dog,fish --label truth -o ccac.safetensors
     """
     from auxcal.formats import read_predictions
+    from auxcal.training.progress import reported_to
 
     calibrator = _calibrator(method, random_state)
     read = partial(read_predictions, label=label, columns=as_columns(columns), probabilities=probabilities)
     with calibrator_file(out) as temporary:
         data = read(*files)
         part = None if select is None else read(select)
-        with progress(f"fitting {calibrator.abbreviation}"), about(*files if select is None else (*files, select)):
+        about_data = about(*files if select is None else (*files, select))
+        with about_data, progress(f"fitting {calibrator.abbreviation}") as report, reported_to(report):
             calibrator.fit(data.logits, data.y, select=None if part is None else (part.logits, part.y))
         calibrator.save(temporary)
     say_fitted(calibrator, data, out, json=json)
@@ -73,6 +74,8 @@ def fit(
 
 def say_fitted(calibrator: Calibrator, data: Predictions, out: Path, *, json: bool) -> None:
     """Print what a calibrator learned, from which rows, and where it is."""
+    from auxcal.metrics._written import percent
+
     learned = _learned(calibrator)
     if json:
         say_json(
@@ -102,13 +105,11 @@ def say_fitted(calibrator: Calibrator, data: Predictions, out: Path, *, json: bo
 
 def _calibrator(method: str, random_state: int) -> Calibrator:
     from auxcal.calibrators import CALIBRATORS
+    from auxcal.calibrators._seeded import seeded
 
     if method not in CALIBRATORS:
         raise typer.BadParameter(f"--method must be one of {', '.join(CALIBRATORS)}; got {method}.")
-    calibrator = CALIBRATORS[method]()
-    if "random_state" in calibrator.get_params():
-        calibrator.set_params(random_state=random_state)
-    return calibrator
+    return seeded(CALIBRATORS[method], random_state)
 
 
 def _learned(calibrator: Calibrator) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from auxcal.cli._terminal import Json, Label, about, percent, say, say_json
+from auxcal.cli._terminal import Json, Label, about, say, say_json
 from auxcal.cli.evaluate import ScoredFile
 
 
@@ -31,6 +31,7 @@ def threshold(
     """
     from auxcal.formats import read_scored
     from auxcal.metrics import threshold_at_risk
+    from auxcal.metrics._written import percent
 
     scored = read_scored(file, label)
     with about(file):

@@ -54,6 +54,7 @@ def transfer(
     from auxcal.calibrators import SimplifiedCCAC
     from auxcal.formats import read_predictions
     from auxcal.persistence import load
+    from auxcal.training.progress import reported_to
 
     source = load(calibrator)
     if not isinstance(source, SimplifiedCCAC):
@@ -65,7 +66,8 @@ def transfer(
     with calibrator_file(out) as temporary:
         data = read(*files)
         part = None if select is None else read(select)
-        with progress("carrying CCAC-S over"), about(*files if select is None else (*files, select)):
+        about_data = about(*files if select is None else (*files, select))
+        with about_data, progress("carrying CCAC-S over") as report, reported_to(report):
             here = source.transfer(data.logits, data.y, select=None if part is None else (part.logits, part.y))
         here.save(temporary)
     say_fitted(here, data, out, json=json)

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from auxcal._arrays import Ints
 from auxcal._errors import ConvergenceWarning, InvalidInputError, UndefinedMetricWarning
 from auxcal.calibrators import CALIBRATORS, Calibrator
+from auxcal.calibrators._seeded import seeded
 from auxcal.comparison._comparison import SHOWN, UNCALIBRATED, Comparison, Entry
 from auxcal.metrics import evaluate
 from auxcal.predictions import Predictions
@@ -103,12 +104,9 @@ def _calibrators(methods: Iterable[str] | Mapping[str, Calibrator] | None, rando
             f"methods must be among {', '.join(CALIBRATORS)}; got {', '.join(map(repr, unknown))}. "
             f"Give a calibrator of your own as {{name: calibrator}}."
         )
-    found = {UNCALIBRATED: CALIBRATORS[UNCALIBRATED]()}
-    for name in names:
-        found[name] = CALIBRATORS[name]() if chosen is None else clone(chosen[name])
-        if "random_state" in found[name].get_params() and chosen is None:
-            found[name].set_params(random_state=random_state)
-    return found
+    own = {} if chosen is None else {name: clone(calibrator) for name, calibrator in chosen.items()}
+    listed = {name: seeded(CALIBRATORS[name], random_state) for name in (UNCALIBRATED, *names) if name not in own}
+    return {name: (own | listed)[name] for name in dict.fromkeys((UNCALIBRATED, *names))}
 
 
 def _checked_names(class_names: Sequence[str] | None, n_classes: int) -> tuple[str, ...] | None:

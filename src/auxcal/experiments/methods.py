@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from auxcal.calibrators import CALIBRATORS, Calibrator, SimplifiedCCAC
+from auxcal.calibrators._seeded import seeded
 
 SOURCE_SHIFT = "D1"
 """The shift that CCAC-T is fitted on before it is carried over to another one."""
@@ -47,10 +48,7 @@ class Method:
         >>> METHODS["ccac-t"].make(random_state=3)
         SimplifiedCCAC(random_state=3)
         """
-        calibrator = self.calibrator()
-        if "random_state" in calibrator.get_params():
-            calibrator.set_params(random_state=random_state)
-        return calibrator
+        return seeded(self.calibrator, random_state)
 
 
 def _methods() -> dict[str, Method]:

@@ -5,6 +5,18 @@ import math
 PERCENT = ("ece", "ece_floor_p95", "ece_mass", "mce")
 
 
+def percent(share: float) -> str:
+    """Return a share as a percentage with one decimal.
+
+    Examples
+    --------
+    >>> from auxcal.metrics._written import percent
+    >>> percent(0.0169)
+    '1.7 %'
+    """
+    return f"{100 * share:.1f} %"
+
+
 def write_score(metric: str, value: float) -> str:
     """Return a metric's value as the paper writes it.
 
@@ -16,4 +28,4 @@ def write_score(metric: str, value: float) -> str:
     """
     if math.isnan(value):
         return "–"
-    return f"{100 * value:.1f} %" if metric in PERCENT else f"{value:.3f}"
+    return percent(value) if metric in PERCENT else f"{value:.3f}"

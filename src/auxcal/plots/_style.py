@@ -142,11 +142,6 @@ def figure_legend(figure: Figure, axes: Axes) -> None:
     figure.legend(handles, names, loc="outside lower center", ncols=ncols)
 
 
-def percent(share: float) -> str:
-    """Write a share as a percentage with one decimal."""
-    return f"{100 * share:.1f} %"
-
-
 def class_colours(n_classes: int) -> list[Any]:
     """Return one colour for each class; beyond ten classes neighbours are only a shade apart."""
     if n_classes <= len(CLASSES):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from numpy.typing import ArrayLike
 
 from auxcal._errors import InvalidInputError
-from auxcal.plots._style import DASHES, LINES, colour_scale, family_look, figure_legend, new_figure, percent, text_width
+from auxcal.metrics._written import percent
+from auxcal.plots._style import DASHES, LINES, colour_scale, family_look, figure_legend, new_figure, text_width
 from auxcal.plots.confidence_histogram import ConfidenceHistogramDisplay
 from auxcal.plots.heatmap import HeatmapDisplay
 from auxcal.plots.reliability import ReliabilityDisplay

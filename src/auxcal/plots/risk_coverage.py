@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from auxcal._arrays import Floats, as_confidence, as_correct
 from auxcal.metrics import aurc, risk_coverage
+from auxcal.metrics._written import percent
 from auxcal.plots._display import Display, canvas
-from auxcal.plots._style import CORRECT, MUTED, REFERENCE, header, percent, rule, share_axis
+from auxcal.plots._style import CORRECT, MUTED, REFERENCE, header, rule, share_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

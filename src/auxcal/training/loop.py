@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from auxcal.training.progress import tell
 from auxcal.training.recipes import Recipe
 
 
@@ -51,6 +52,7 @@ def train(
                 loss(rows).sum().backward()
                 optimiser.step()
                 step += 1
+            tell(step / (epochs * per_epoch))
 
 
 def _one_cycle(done: float, warm_up: float = 0.2) -> float:
