@@ -20,8 +20,9 @@ PUBLIC = sorted(
     AuxcalError AuxcalWarning BetaCalibration CALIBRATORS CCAC Calibrator Comparison ConformanceError
     ConvergenceWarning Dirichlet DistributionCalibrator EnsembleTemperatureScaling FileFormatError
     HistogramBinning InvalidInputError IsotonicCalibration METRICS MatrixScaling MissingDataError
-    MissingExtraError NO_CLASS NotFittedError PlattScaling Predictions ProbaCalibrator ScalingBinning SimplifiedCCAC TemperatureScaling Uncalibrated
-    UndefinedMetricWarning VectorScaling compare evaluate load save
+    MissingExtraError NO_CLASS NotFittedError PlattScaling Predictions ProbaCalibrator
+    ScalingBinning SimplifiedCCAC TemperatureScaling Uncalibrated UndefinedMetricWarning
+    VectorScaling compare evaluate load save
     """.split()  # noqa: SIM905
 )
 
