@@ -78,17 +78,18 @@ class Full:
         """Return the squared length of φ_n."""
         return np.einsum("nj,nj->n", self.features, self.features)
 
-    def take(self, rows: Ints) -> Full:
+    def take(self, rows: Ints | slice) -> Full:
         """Return the design of some rows."""
         return Full(self.features[rows])
 
     def scores(self, theta: Floats) -> Floats:
         """Return W x + b for every row."""
-        return self.features @ theta.T
+        return self.features @ theta.T.astype(np.float32)
 
     def adjoint(self, residual: Floats) -> Floats:
-        """Return Σ_n residual_nk φ_n."""
-        return residual.T @ self.features
+        """Return Σ_n residual_nk φ_n, for residuals that add up to nought over the classes."""
+        image = (residual.T @ self.features).astype(np.float64)
+        return image - image.mean(axis=0)  # nought, but for rounding in a direction that nothing holds back
 
     def curvature(self, weight: Floats) -> Floats:
         """Return Σ_n weight_nk φ_n φ_nᵀ; a class' faint rows are left out."""
@@ -100,7 +101,7 @@ class Full:
         curved = weight * self.sizes
         rows = np.flatnonzero(curved > _FAINT * curved.max(initial=0.0))
         part = self.features[rows]
-        return (part * weight[rows, None]).T @ part
+        return ((part * weight[rows, None]).T @ part).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -114,32 +115,34 @@ class Diagonal:
         """Return the mean squared length of φ_nk over the classes."""
         return np.einsum("nk,nk->n", self.x, self.x) / self.x.shape[1] + 1
 
-    def take(self, rows: Ints) -> Diagonal:
+    def take(self, rows: Ints | slice) -> Diagonal:
         """Return the design of some rows."""
         return Diagonal(self.x[rows])
 
     def scores(self, theta: Floats) -> Floats:
         """Return v ∘ x + b for every row."""
-        scores = self.x * theta[:, 0]
-        scores += theta[:, 1]
+        slopes, offsets = theta.T.astype(np.float32)
+        scores = self.x * slopes
+        scores += offsets
         return scores
 
     def adjoint(self, residual: Floats) -> Floats:
         """Return Σ_n residual_nk φ_nk."""
-        return np.stack([np.einsum("nk,nk->k", residual, self.x), residual.sum(axis=0)], axis=1)
+        return np.stack([np.einsum("nk,nk->k", residual, self.x), residual.sum(axis=0)], axis=1, dtype=np.float64)
 
     def curvature(self, weight: Floats) -> Floats:
         """Return Σ_n weight_nk φ_nk φ_nkᵀ."""
         by_x = weight * self.x
         entries = np.einsum("nk,nk->k", by_x, self.x), by_x.sum(axis=0), weight.sum(axis=0)
         square, cross, total = (np.broadcast_to(entry, self.x.shape[1]) for entry in entries)
-        return np.stack([square, cross, cross, total], axis=1).reshape(-1, 2, 2)
+        return np.stack([square, cross, cross, total], axis=1, dtype=np.float64).reshape(-1, 2, 2)
 
 
 def fit_full(x: Floats, y: Ints, start: LinearMap, penalty: Penalty) -> LinearMap:
     """Fit a full K × K weight and a bias."""
     k = x.shape[1]
-    features = np.column_stack([x, np.ones(len(x))])
+    features = np.ones((len(x), k + 1), dtype=np.float32)
+    features[:, :k] = x
     theta, loss, problem = minimise(Full(features), y, np.column_stack([start.weight, start.bias]), penalty)
     theta = centred(theta)
     return LinearMap(theta[:, :k], theta[:, k], loss, problem)
@@ -147,5 +150,6 @@ def fit_full(x: Floats, y: Ints, start: LinearMap, penalty: Penalty) -> LinearMa
 
 def fit_diagonal(x: Floats, y: Ints, start: LinearMap) -> LinearMap:
     """Fit a weight for each class and a bias; `weight` is the diagonal."""
-    theta, loss, problem = minimise(Diagonal(x), y, np.column_stack([start.weight, start.bias]), NoPenalty())
+    design = Diagonal(x.astype(np.float32, copy=False))
+    theta, loss, problem = minimise(design, y, np.column_stack([start.weight, start.bias]), NoPenalty())
     return LinearMap(theta[:, 0], theta[:, 1] - theta[:, 1].mean(), loss, problem)
