@@ -76,8 +76,9 @@ def minimise(design: Design, y: Ints, theta: Floats, penalty: Quadratic) -> tupl
     """
     point = _evaluate(design, y, theta, penalty)
     gram = design.curvature(np.full((len(y), 1), 1 / len(y), dtype=np.float32))
-    damping = _DAMPING
-    worthwhile = _WORTHWHILE * min(theta.size / len(y), 1)
+    freedom = theta.size / len(y)
+    damping = _DAMPING * max(freedom, 1)
+    worthwhile = _WORTHWHILE * min(freedom, 1)
     for _ in range(_MAX_STEPS):
         if point.loss <= _PERFECT:
             return point.theta, point.loss, None
