@@ -90,3 +90,16 @@ def test_rows_of_no_class_do_not_count(kind):
     with_strangers = np.where(np.arange(len(y)) < 500, NO_CLASS, y)
     everything, known = kind().fit(logits, with_strangers), kind().fit(logits[500:], y[500:])
     assert np.array_equal(everything.weight_, known.weight_)
+
+
+def test_rows_are_not_told_apart_by_the_rounding_of_their_logits():
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(30, 8))  # so the logits have rank 8, and beyond it float32 rounding only
+    points = centres[rng.integers(30, size=600)] + 0.8 * rng.normal(size=(600, 8))
+    logits = (points @ centres.T).astype(np.float32)
+    y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    fitted = MatrixScaling().fit(logits, y)
+    single, double = (fitted.predict_proba(logits.astype(dtype)) for dtype in (np.float32, np.float64))
+    assert single == pytest.approx(double, abs=0.02)
+    at_y = np.arange(len(y)), y
+    assert np.log(single[at_y]).mean() > log_softmax(logits)[at_y].mean() + 0.1

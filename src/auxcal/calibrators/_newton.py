@@ -13,7 +13,7 @@ _MAX_STEPS = 200
 _CHUNK = 2**19  # numbers that stay in the processor's cache
 _MAX_INNER_STEPS = 250
 _WORTHWHILE = 1e-4  # nats over all rows for each number of θ; a sample's noise alone brings half a nat
-_PERFECT = 1e-4  # nats for each row; only rows that can be separated come so far, and their optimum is at infinity
+_MOST_WORTHWHILE = 1e-3  # nats for each row, however many numbers there are
 _NEGLIGIBLE = 1e-2  # of the mean curvature of a row
 _DAMPING = 1e-5
 _LEAST_DAMPING = 1e-13  # decides only what the data leave open
@@ -78,21 +78,21 @@ def minimise(design: Design, y: Ints, theta: Floats, penalty: Quadratic) -> tupl
     gram = design.curvature(np.full((len(y), 1), 1 / len(y), dtype=np.float32))
     freedom = theta.size / len(y)
     damping = _DAMPING * max(freedom, 1)
-    worthwhile = _WORTHWHILE * min(freedom, 1)
+    worthwhile = min(_WORTHWHILE * freedom, _MOST_WORTHWHILE)
     for _ in range(_MAX_STEPS):
-        if point.loss <= _PERFECT:
-            return point.theta, point.loss, None
         step = _newton_step(design, point, penalty, damping * gram)
-        if step.gain <= worthwhile:
-            return point.theta + step.change, point.loss - step.gain, None
         found = _evaluate(design, y, point.theta + step.change, penalty)
-        kept = (point.loss - found.loss) / step.gain
-        if kept < 0.25:
+        gained = point.loss - found.loss
+        if gained < 0.25 * step.gain:
             damping *= 8
-        elif kept > 0.75:
-            damping = max(damping / 8, _LEAST_DAMPING)
-        if kept > 0:
+        elif gained > 0.75 * step.gain:
+            damping = max(damping / 4, _LEAST_DAMPING)
+        if gained <= 0:  # a part of the step is cheaper to try than another one is to find
+            found = _evaluate(design, y, point.theta + step.change / 4, penalty)
+        if found.loss < point.loss:
             point = found
+        if max(step.gain, gained) <= worthwhile:
+            return point.theta, point.loss, None
     return point.theta, point.loss, "the fit stopped short of its optimum."
 
 
