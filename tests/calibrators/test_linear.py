@@ -92,11 +92,25 @@ def test_rows_of_no_class_do_not_count(kind):
     assert np.array_equal(everything.weight_, known.weight_)
 
 
-def test_rounding_noise_separates_no_rows():
+@pytest.mark.parametrize("kind", [MatrixScaling, lambda: Dirichlet(0.001, 0.001)])
+def test_rounding_noise_separates_no_rows(kind):
     rng = np.random.default_rng(0)
     # 50 logits of 32 features: the other 18 dimensions hold what float32 rounds away, and nothing else.
     logits = (rng.normal(size=(2000, 32)) @ rng.normal(size=(32, 50))).astype(np.float32)
     y = (1.5 * logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
-    fitted = MatrixScaling().fit(logits, y)
+    fitted = kind().fit(logits, y)
     assert np.abs(fitted.weight_).max() < 100
     assert (fitted.predict_proba(logits).argmax(axis=1) == y).mean() > 0.99
+
+
+def test_rows_are_not_told_apart_by_the_rounding_of_their_logits():
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(30, 8))  # so the logits have rank 8, and beyond it float32 rounding only
+    points = centres[rng.integers(30, size=600)] + 0.8 * rng.normal(size=(600, 8))
+    logits = (points @ centres.T).astype(np.float32)
+    y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    fitted = MatrixScaling().fit(logits, y)
+    single, double = (fitted.predict_proba(logits.astype(dtype)) for dtype in (np.float32, np.float64))
+    assert single == pytest.approx(double, abs=0.02)
+    at_y = np.arange(len(y)), y
+    assert np.log(single[at_y]).mean() > log_softmax(logits)[at_y].mean() + 0.1

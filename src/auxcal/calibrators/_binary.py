@@ -8,7 +8,6 @@ import numpy as np
 from auxcal._arrays import Floats, Ints
 from auxcal._errors import InvalidInputError
 from auxcal.calibrators._base import Calibrator
-from auxcal.calibrators._softmax import top_log_odds
 from auxcal.predictions import Predictions
 
 Scheme = Literal["top-label", "per-class"]
@@ -81,5 +80,13 @@ def _scores(logits: Floats) -> Floats:
 
 
 def _top_scores(logits: Floats) -> Floats:
-    """Return the log-odds of the prediction; float32 sorts fast, and rounds the same number to the same in any fit."""
-    return top_log_odds(logits).astype(np.float32)
+    """Return the log-odds of the prediction.
+
+    Bins end at scores of the fit part, so a score must not depend on the precision of the logits: it is float32.
+    """
+    top = np.arange(len(logits)), logits.argmax(axis=1)
+    z = (logits - logits[top][:, None]).astype(np.float32)
+    z[top] = -np.inf
+    second = z.max(axis=1)
+    z -= second[:, None]
+    return np.asarray(-second - np.log(np.exp(z, out=z).sum(axis=1)))

@@ -89,29 +89,33 @@ class Full:
         """Return the squared length of φ_n."""
         return np.einsum("nj,nj->n", self.features, self.features)
 
-    def take(self, rows: Ints) -> Full:
+    def take(self, rows: Ints | slice) -> Full:
         """Return the design of some rows."""
         return Full(self.features[rows])
 
     def scores(self, theta: Floats) -> Floats:
         """Return W x + b for every row."""
-        return self.features @ theta.T
+        return self.features @ theta.T.astype(np.float32)
 
     def adjoint(self, residual: Floats) -> Floats:
-        """Return Σ_n residual_nk φ_n."""
-        return residual.T @ self.features
+        """Return Σ_n residual_nk φ_n, for residuals that add up to nought over the classes."""
+        image = (residual.T @ self.features).astype(np.float64)
+        return image - image.mean(axis=0)  # nought, but for rounding in a direction that nothing holds back
 
     def curvature(self, weight: Floats) -> Floats:
         """Return Σ_n weight_nk φ_n φ_nᵀ; a class' faint rows are left out."""
         if weight.shape[1] > _MOST_BLOCKS:
             weight = weight.mean(axis=1, keepdims=True)
-        return np.stack([self._block(column) for column in weight.T])
+        blocks = np.stack([self._block(column) for column in weight.T])
+        # Rounding may have made them indefinite: add as much as it can have taken away.
+        traces = np.trace(blocks, axis1=1, axis2=2)
+        return blocks + np.finfo(np.float32).eps * traces[:, None, None] * np.eye(blocks.shape[1])
 
     def _block(self, weight: Floats) -> Floats:
         curved = weight * self.sizes
         rows = np.flatnonzero(curved > _FAINT * curved.max(initial=0.0))
         part = self.features[rows]
-        return (part * weight[rows, None]).T @ part
+        return ((part * weight[rows, None]).T @ part).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -125,32 +129,34 @@ class Diagonal:
         """Return the mean squared length of φ_nk over the classes."""
         return np.einsum("nk,nk->n", self.x, self.x) / self.x.shape[1] + 1
 
-    def take(self, rows: Ints) -> Diagonal:
+    def take(self, rows: Ints | slice) -> Diagonal:
         """Return the design of some rows."""
         return Diagonal(self.x[rows])
 
     def scores(self, theta: Floats) -> Floats:
         """Return v ∘ x + b for every row."""
-        scores = self.x * theta[:, 0]
-        scores += theta[:, 1]
+        slopes, offsets = theta.T.astype(np.float32)
+        scores = self.x * slopes
+        scores += offsets
         return scores
 
     def adjoint(self, residual: Floats) -> Floats:
         """Return Σ_n residual_nk φ_nk."""
-        return np.stack([np.einsum("nk,nk->k", residual, self.x), residual.sum(axis=0)], axis=1)
+        return np.stack([np.einsum("nk,nk->k", residual, self.x), residual.sum(axis=0)], axis=1, dtype=np.float64)
 
     def curvature(self, weight: Floats) -> Floats:
         """Return Σ_n weight_nk φ_nk φ_nkᵀ."""
         by_x = weight * self.x
         entries = np.einsum("nk,nk->k", by_x, self.x), by_x.sum(axis=0), weight.sum(axis=0)
         square, cross, total = (np.broadcast_to(entry, self.x.shape[1]) for entry in entries)
-        return np.stack([square, cross, cross, total], axis=1).reshape(-1, 2, 2)
+        return np.stack([square, cross, cross, total], axis=1, dtype=np.float64).reshape(-1, 2, 2)
 
 
 def fit_full(x: Floats, y: Ints, start: LinearMap, penalty: Penalty) -> LinearMap:
     """Fit a full K × K weight and a bias."""
     k = x.shape[1]
-    features = np.column_stack([x, np.ones(len(x))])
+    features = np.ones((len(x), k + 1), dtype=np.float32)
+    features[:, :k] = x
     # Logits of more classes than the classifier has features span a part of their space only. Beyond it lies rounding
     # noise, which can separate any rows, with weights of any size.
     penalty = replace(penalty, ridge=_NOISE * float(np.mean(x.var(axis=0))))
@@ -161,5 +167,6 @@ def fit_full(x: Floats, y: Ints, start: LinearMap, penalty: Penalty) -> LinearMa
 
 def fit_diagonal(x: Floats, y: Ints, start: LinearMap) -> LinearMap:
     """Fit a weight for each class and a bias; `weight` is the diagonal."""
-    theta, loss, problem = minimise(Diagonal(x), y, np.column_stack([start.weight, start.bias]), NoPenalty())
+    design = Diagonal(x.astype(np.float32, copy=False))
+    theta, loss, problem = minimise(design, y, np.column_stack([start.weight, start.bias]), NoPenalty())
     return LinearMap(theta[:, 0], theta[:, 1] - theta[:, 1].mean(), loss, problem)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol, Self
 
 import numpy as np
@@ -10,8 +10,10 @@ import numpy as np
 from auxcal._arrays import Floats, Ints
 
 _MAX_STEPS = 200
+_CHUNK = 2**19  # numbers that stay in the processor's cache
 _MAX_INNER_STEPS = 250
-_WORTHWHILE = 1e-3  # nats over all rows; what is left to gain under it is far below the noise of any sample
+_WORTHWHILE = 1e-5  # nats over all rows for each number of θ; a sample's noise alone brings half a nat
+_MOST_WORTHWHILE = 1e-3  # nats for each row, however many numbers there are
 _NEGLIGIBLE = 1e-2  # of the mean curvature of a row
 _DAMPING = 1e-5
 _LEAST_DAMPING = 1e-13  # decides only what the data leave open
@@ -24,7 +26,7 @@ class Design(Protocol):
     def sizes(self) -> Floats:
         """Return the squared length of the φ of each row."""
 
-    def take(self, rows: Ints) -> Self:
+    def take(self, rows: Ints | slice) -> Self:
         """Return the design of some rows."""
 
     def scores(self, theta: Floats) -> Floats:
@@ -66,59 +68,79 @@ class Step(NamedTuple):
 def minimise(design: Design, y: Ints, theta: Floats, penalty: Quadratic) -> tuple[Floats, float, str | None]:
     """Return the θ of least mean −log p_y + penalty, the loss there, and what is wrong with it, if anything.
 
+    What is as long as the data is float32: rounding blurs the gradient, and of the loss only the square of that.
+
     Every step solves Newton's equation by conjugate gradients, which need the curvature along a direction only, never
     the matrix of all pairs of parameters. Rows that can be separated have their optimum at infinity, so a step is
     damped by the mean square of the scores' changes, as much as experience asks for (Levenberg and Marquardt).
     """
     point = _evaluate(design, y, theta, penalty)
-    gram = design.curvature(np.full((len(y), 1), 1 / len(y)))
-    damping = _DAMPING
+    gram = design.curvature(np.full((len(y), 1), 1 / len(y), dtype=np.float32))
+    freedom = theta.size / len(y)
+    damping = _DAMPING * max(freedom, 1)
+    worthwhile = min(_WORTHWHILE * freedom, _MOST_WORTHWHILE)
     for _ in range(_MAX_STEPS):
         step = _newton_step(design, point, penalty, damping * gram)
-        if step.gain <= _WORTHWHILE / len(y):
-            return point.theta, point.loss, None
         found = _evaluate(design, y, point.theta + step.change, penalty)
-        kept = (point.loss - found.loss) / step.gain
-        if kept < 0.25:
+        gained = point.loss - found.loss
+        if gained < 0.25 * step.gain:
             damping *= 8
-        elif kept > 0.75:
-            damping = max(damping / 8, _LEAST_DAMPING)
-        if kept > 0:
+        elif gained > 0.75 * step.gain:
+            damping = max(damping / 4, _LEAST_DAMPING)
+        if gained <= 0:  # a part of the step is cheaper to try than another one is to find
+            found = _evaluate(design, y, point.theta + step.change / 4, penalty)
+        if found.loss < point.loss:
             point = found
+        if max(step.gain, gained) <= worthwhile:
+            return point.theta, point.loss, None
     return point.theta, point.loss, "the fit stopped short of its optimum."
 
 
 def _evaluate(design: Design, y: Ints, theta: Floats, penalty: Quadratic) -> Point:
-    rows = np.arange(len(y))
-    scores = design.scores(theta)
-    scores -= scores.max(axis=1, keepdims=True)
-    at_y = scores[rows, y]
-    p = np.exp(scores, out=scores)
-    total = p.sum(axis=1, keepdims=True)
-    p /= total
-    loss = float(np.mean(np.log(total[:, 0]) - at_y))
-    p[rows, y] -= 1
-    gradient = design.adjoint(p) / len(y)
-    p[rows, y] += 1
-    extra, by_theta = penalty(theta)
-    return Point(theta, loss + extra, gradient + by_theta, p)
+    n = len(y)
+    loss, gradient = penalty(theta)
+    p = np.empty((n, len(theta)), dtype=np.float32)
+    for rows in _chunks(*p.shape):
+        part, here = design.take(rows), p[rows]
+        scores = part.scores(theta)
+        np.subtract(scores, scores.max(axis=1, keepdims=True), out=here)
+        at_y = np.arange(len(here)), y[rows]
+        score_y = here[at_y]
+        np.exp(here, out=here)
+        total = here.sum(axis=1, keepdims=True)
+        here /= total
+        loss += float(np.sum(np.log(total[:, 0]) - score_y, dtype=np.float64)) / n
+        here[at_y] -= 1
+        gradient += part.adjoint(here) / n
+        here[at_y] += 1
+    return Point(theta, loss, gradient, p)
+
+
+def _chunks(n: int, k: int) -> Iterator[slice]:
+    """Give n rows of k numbers in chunks."""
+    size = 1 + _CHUNK // k
+    return (slice(start, start + size) for start in range(0, n, size))
 
 
 def _newton_step(design: Design, point: Point, penalty: Quadratic, damping: Floats) -> Step:
     n = len(point.p)
-    # A row that the map is sure of has no curvature. Near an optimum that is most of them, so leave them out.
-    curved = (1 - np.einsum("nk,nk->n", point.p, point.p)) * design.sizes
+    # A row that the map is sure of has no curvature. Near an optimum that can be most of them: then leave them out.
+    curved = (1 - np.vecdot(point.p, point.p)) * design.sizes
     rows = np.flatnonzero(curved > _NEGLIGIBLE * curved.mean())
-    p, part = point.p[rows], design.take(rows)
+    p, part = (point.p[rows], design.take(rows)) if len(rows) < n / 2 else (point.p, design)
 
     def curvature_along(direction: Floats) -> Floats:
-        change = part.scores(direction)
-        change *= p
-        change -= p * change.sum(axis=1, keepdims=True)
-        return part.adjoint(change) / n + penalty(direction)[1] + _for_each_class(damping, direction)
+        image = penalty(direction)[1] + _for_each_class(damping, direction)
+        for chunk in _chunks(*p.shape):
+            here = part.take(chunk)
+            change = here.scores(direction)
+            change -= np.vecdot(change, p[chunk])[:, None]
+            change *= p[chunk]
+            image += here.adjoint(change) / n
+        return image
 
-    blocks = part.curvature(p * (1 - p)) / n + damping
-    blocks += np.diag(penalty.strength(point.theta) + np.finfo(np.float64).eps * blocks.max())
+    blocks = sum(part.take(chunk).curvature(p[chunk] * (1 - p[chunk])) for chunk in _chunks(*p.shape)) / n + damping
+    blocks += np.diag(penalty.strength(point.theta))
     return _conjugate_gradients(curvature_along, -point.gradient, np.linalg.inv(blocks))
 
 

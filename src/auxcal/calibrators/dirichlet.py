@@ -86,11 +86,11 @@ class Dirichlet(DistributionCalibrator):
         temperature, problem = fit_temperature(data)
         k = data.n_classes
         found = LinearMap(np.eye(k) / temperature, np.zeros(k), np.nan, problem)
-        fits = []
-        for penalty in grid:
-            if known is not None:
-                found = fit_full(log_softmax(known.logits.astype(np.float64)), known.y, found, penalty)
-            fits.append(found)
+        fits = [found] * len(grid)
+        if known is not None:
+            x = log_softmax(known.logits)
+            for index, penalty in enumerate(grid):
+                fits[index] = found = fit_full(x, known.y, found, penalty)
         scores = np.array([np.nan if select is None else self._score(fit, select) for fit in fits])
         best = 0 if select is None else int(scores.argmin())
         self.weight_, self.bias_ = fits[best].weight, fits[best].bias

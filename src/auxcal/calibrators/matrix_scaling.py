@@ -56,7 +56,7 @@ class MatrixScaling(DistributionCalibrator):
         found = LinearMap(np.eye(data.n_classes) / temperature, np.zeros(data.n_classes), np.nan, problem)
         known = data.with_class()
         if known is not None:
-            found = fit_full(known.logits.astype(np.float64), known.y, found, penalty)
+            found = fit_full(known.logits, known.y, found, penalty)
         self.weight_, self.bias_ = found.weight, found.bias
         return found.problem
 

@@ -40,7 +40,7 @@ class VectorScaling(DistributionCalibrator):
         found = LinearMap(np.full(k, 1 / temperature), np.zeros(k), np.nan, problem)
         known = data.with_class()
         if known is not None:
-            found = fit_diagonal(known.logits.astype(np.float64), known.y, found)
+            found = fit_diagonal(known.logits, known.y, found)
         self.weight_, self.bias_ = found.weight, found.bias
         return found.problem
 
