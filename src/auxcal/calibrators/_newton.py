@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol, Self
 import numpy as np
 
 from auxcal._arrays import Floats, Ints
+from auxcal.calibrators._targets import add_targets, expected
 
 _MAX_STEPS = 200
 _CHUNK = 2**19  # numbers that stay in the processor's cache
@@ -68,6 +69,8 @@ class Step(NamedTuple):
 def minimise(design: Design, y: Ints, theta: Floats, penalty: Quadratic) -> tuple[Floats, float, str | None]:
     """Return the θ of least mean −log p_y + penalty, the loss there, and what is wrong with it, if anything.
 
+    Where y is `NO_CLASS` the mean of −log p over all classes takes the place of −log p_y.
+
     What is as long as the data is float32: rounding blurs the gradient, and of the loss only the square of that.
 
     Every step solves Newton's equation by conjugate gradients, which need the curvature along a direction only, never
@@ -104,15 +107,14 @@ def _evaluate(design: Design, y: Ints, theta: Floats, penalty: Quadratic) -> Poi
         part, here = design.take(rows), p[rows]
         scores = part.scores(theta)
         np.subtract(scores, scores.max(axis=1, keepdims=True), out=here)
-        at_y = np.arange(len(here)), y[rows]
-        score_y = here[at_y]
+        score_y = expected(here, y[rows])
         np.exp(here, out=here)
         total = here.sum(axis=1, keepdims=True)
         here /= total
         loss += float(np.sum(np.log(total[:, 0]) - score_y, dtype=np.float64)) / n
-        here[at_y] -= 1
+        add_targets(here, y[rows], -1)
         gradient += part.adjoint(here) / n
-        here[at_y] += 1
+        add_targets(here, y[rows], 1)
     return Point(theta, loss, gradient, p)
 
 

@@ -10,6 +10,7 @@ from auxcal.calibrators._base import DistributionCalibrator, at_prediction
 from auxcal.calibrators._linear import LinearMap, Penalty, fit_full
 from auxcal.calibrators._selection import SelectBy, as_candidates, check_select_by, select_score
 from auxcal.calibrators._softmax import log_softmax, softmax
+from auxcal.calibrators._targets import NoClass, rows_to_learn
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
 
@@ -18,7 +19,7 @@ class Dirichlet(DistributionCalibrator):
     """Dirichlet calibration: softmax(W log p + b) with ODIR regularisation.
 
     The loss is the negative log-likelihood + λ · mean of the squared off-diagonal weights + μ · mean of the squared
-    biases. Rows with `NO_CLASS` are left out of the fit; in the select part they count as wrong.
+    biases.
 
     Parameters
     ----------
@@ -30,6 +31,9 @@ class Dirichlet(DistributionCalibrator):
         The score that the search makes least.
     random_state : int or None
         How the select part is drawn where none is given.
+    no_class : {"leave-out", "uniform"}
+        What the fit does with rows of `NO_CLASS`: it leaves them out, or wants the same probability for every class.
+        In the select part they count as wrong either way.
 
     Attributes
     ----------
@@ -63,11 +67,13 @@ class Dirichlet(DistributionCalibrator):
         intercept: float | Sequence[float] = (1e-3, 1e-1, 1e1),
         select_by: SelectBy = "ece",
         random_state: int | None = None,
+        no_class: NoClass = "leave-out",
     ) -> None:
         self.off_diagonal = off_diagonal
         self.intercept = intercept
         self.select_by = select_by
         self.random_state = random_state
+        self.no_class = no_class
 
     def _grid(self) -> list[Penalty]:
         strengths = (
@@ -82,15 +88,15 @@ class Dirichlet(DistributionCalibrator):
         return len(self._grid()) > 1
 
     def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
-        grid, known = self._grid(), data.with_class()
-        temperature, problem = fit_temperature(data)
+        grid, learned = self._grid(), rows_to_learn(data, self.no_class)
+        temperature, problem = fit_temperature(learned)
         k = data.n_classes
         found = LinearMap(np.eye(k) / temperature, np.zeros(k), np.nan, problem)
         fits = [found] * len(grid)
-        if known is not None:
-            x = log_softmax(known.logits)
+        if learned is not None:
+            x = log_softmax(learned.logits)
             for index, penalty in enumerate(grid):
-                fits[index] = found = fit_full(x, known.y, found, penalty)
+                fits[index] = found = fit_full(x, learned.y, found, penalty)
         scores = np.array([np.nan if select is None else self._score(fit, select) for fit in fits])
         best = 0 if select is None else int(scores.argmin())
         self.weight_, self.bias_ = fits[best].weight, fits[best].bias

@@ -6,6 +6,7 @@ from scipy.optimize import minimize
 from auxcal._arrays import Floats
 from auxcal.calibrators._base import DistributionCalibrator
 from auxcal.calibrators._softmax import softmax
+from auxcal.calibrators._targets import NoClass, entries, rows_to_learn
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
 
@@ -14,7 +15,12 @@ class EnsembleTemperatureScaling(DistributionCalibrator):
     """Ensemble temperature scaling (ETS): w₁ softmax(z / T) + w₂ softmax(z) + w₃ / K.
 
     T is that of temperature scaling; the weights, which are at least 0 and add up to 1, are those of least negative
-    log-likelihood. Rows with `NO_CLASS` are left out of the fit.
+    log-likelihood.
+
+    Parameters
+    ----------
+    no_class : {"leave-out", "uniform"}
+        What the fit does with rows of `NO_CLASS`: it leaves them out, or wants the same probability for every class.
 
     Attributes
     ----------
@@ -38,13 +44,17 @@ class EnsembleTemperatureScaling(DistributionCalibrator):
     abbreviation = "ETS"
     reference = "Zhang et al., ICML 2020"
 
+    def __init__(self, no_class: NoClass = "leave-out") -> None:
+        self.no_class = no_class
+
     def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
-        self.temperature_, problem = fit_temperature(data)
+        learned = rows_to_learn(data, self.no_class)
+        self.temperature_, problem = fit_temperature(learned)
         self.weights_ = np.array([1.0, 0.0, 0.0])
-        known = data.with_class()
-        if known is not None:
-            parts = np.stack([part[np.arange(len(known)), known.y] for part in self._components(known.logits)], axis=1)
-            found = _fit_weights(parts.astype(np.float64))
+        if learned is not None:
+            rows, classes, shares = entries(learned.y, learned.n_classes)
+            parts = np.stack([part[rows, classes] for part in self._components(learned.logits)], axis=1)
+            found = _fit_weights(parts.astype(np.float64), shares)
             problem = problem if found.success else f"the weights were not found: {found.message}"
             self.weights_ = np.clip(found.x, 0, 1) / np.clip(found.x, 0, 1).sum()
         return problem
@@ -59,13 +69,14 @@ class EnsembleTemperatureScaling(DistributionCalibrator):
         return np.asarray(weights[0] * calibrated + weights[1] * raw + weights[2] * uniform)
 
 
-def _fit_weights(parts: Floats):  # type: ignore[no-untyped-def]
+def _fit_weights(parts: Floats, shares: Floats):  # type: ignore[no-untyped-def]
     """Minimise the mean of −log(parts · w) over the simplex: convex, with three numbers."""
     tiny = np.finfo(np.float64).tiny
 
     def loss(w: Floats) -> tuple[float, Floats]:
         mixed = np.maximum(parts @ w, tiny)
-        return float(-np.mean(np.log(mixed))), -np.mean(parts / mixed[:, None], axis=0)
+        slope = -np.average(parts / mixed[:, None], axis=0, weights=shares)
+        return float(-np.average(np.log(mixed), weights=shares)), slope
 
     return minimize(
         loss,

@@ -7,6 +7,7 @@ from auxcal.calibrators._base import DistributionCalibrator
 from auxcal.calibrators._linear import LinearMap, Penalty, fit_full
 from auxcal.calibrators._selection import as_strength
 from auxcal.calibrators._softmax import softmax
+from auxcal.calibrators._targets import NoClass, rows_to_learn
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
 
@@ -14,8 +15,7 @@ from auxcal.predictions import Predictions
 class MatrixScaling(DistributionCalibrator):
     """Matrix scaling (MS): softmax(W z + b) of least negative log-likelihood.
 
-    With K (K + 1) numbers it needs many labels: with a penalty it needs fewer. Rows with `NO_CLASS` are left out of
-    the fit.
+    With K (K + 1) numbers it needs many labels: with a penalty it needs fewer.
 
     Parameters
     ----------
@@ -23,6 +23,8 @@ class MatrixScaling(DistributionCalibrator):
         λ, the strength of the penalty on the mean squared off-diagonal weight.
     intercept : float
         μ, the strength of the penalty on the mean squared bias.
+    no_class : {"leave-out", "uniform"}
+        What the fit does with rows of `NO_CLASS`: it leaves them out, or wants the same probability for every class.
 
     Attributes
     ----------
@@ -46,17 +48,18 @@ class MatrixScaling(DistributionCalibrator):
     abbreviation = "MS"
     reference = "Guo et al., ICML 2017"
 
-    def __init__(self, off_diagonal: float = 0.0, intercept: float = 0.0) -> None:
+    def __init__(self, off_diagonal: float = 0.0, intercept: float = 0.0, no_class: NoClass = "leave-out") -> None:
         self.off_diagonal = off_diagonal
         self.intercept = intercept
+        self.no_class = no_class
 
     def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
         penalty = Penalty(as_strength(self.off_diagonal, "off_diagonal"), as_strength(self.intercept, "intercept"))
-        temperature, problem = fit_temperature(data)
+        learned = rows_to_learn(data, self.no_class)
+        temperature, problem = fit_temperature(learned)
         found = LinearMap(np.eye(data.n_classes) / temperature, np.zeros(data.n_classes), np.nan, problem)
-        known = data.with_class()
-        if known is not None:
-            found = fit_full(known.logits, known.y, found, penalty)
+        if learned is not None:
+            found = fit_full(learned.logits, learned.y, found, penalty)
         self.weight_, self.bias_ = found.weight, found.bias
         return found.problem
 

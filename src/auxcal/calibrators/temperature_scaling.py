@@ -5,6 +5,7 @@ import numpy as np
 from auxcal._arrays import Floats
 from auxcal.calibrators._base import DistributionCalibrator
 from auxcal.calibrators._softmax import softmax
+from auxcal.calibrators._targets import NoClass, expected, rows_to_learn
 from auxcal.predictions import Predictions
 
 _REACH = 1e6  # the temperature is sought within this factor of the spread of the logits
@@ -17,7 +18,10 @@ _CHUNK = 2**16  # numbers
 class TemperatureScaling(DistributionCalibrator):
     """Temperature scaling (TS): softmax(z / T) with the T of least negative log-likelihood.
 
-    Rows with `NO_CLASS` have no class to be likely, and are left out of the fit.
+    Parameters
+    ----------
+    no_class : {"leave-out", "uniform"}
+        What the fit does with rows of `NO_CLASS`: it leaves them out, or wants the same probability for every class.
 
     Attributes
     ----------
@@ -38,31 +42,35 @@ class TemperatureScaling(DistributionCalibrator):
     abbreviation = "TS"
     reference = "Guo et al., ICML 2017"
 
+    def __init__(self, no_class: NoClass = "leave-out") -> None:
+        self.no_class = no_class
+
     def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
-        self.temperature_, problem = fit_temperature(data)
+        self.temperature_, problem = fit_temperature(rows_to_learn(data, self.no_class))
         return problem
 
     def _proba(self, logits: Floats) -> Floats:
         return softmax(logits / logits.dtype.type(self.temperature_))
 
 
-def fit_temperature(data: Predictions) -> tuple[float, str | None]:
+def fit_temperature(data: Predictions | None) -> tuple[float, str | None]:
     """Return the temperature of least negative log-likelihood, and what is wrong with it, if anything.
+
+    Rows of `NO_CLASS`, where the data have them, want the same probability for every class.
 
     In β = 1/T the loss is convex, so its slope has one root. The logits are divided by their spread first, so that
     logits on any scale are fitted alike.
     """
-    known = data.with_class()
-    if known is None:
+    if data is None:
         return 1.0, "no row has a class (all are NO_CLASS), so the temperature stays at 1. Label some rows."
     # Differences are taken in the precision of the logits; after that float32 is enough, and three times as fast.
-    z = known.logits - known.logits.max(axis=1, keepdims=True)
+    z = data.logits - data.logits.max(axis=1, keepdims=True)
     spread = -float(z.mean(dtype=np.float64))
     if spread == 0:
         return 1.0, "every row has K equal logits, so no temperature changes anything; it stays at 1."
     z /= spread
     z = z.astype(np.float32, copy=False)
-    at_y = z[np.arange(len(z)), known.y]
+    at_y = expected(z, data.y)
     beta = 1.0
     for stride in (1 + len(z) // _FEW_ROWS, 1):  # a few rows show about where the root is, so that all take few steps
         beta = _root(z[::stride], at_y[::stride], beta)
@@ -114,6 +122,6 @@ def _problem(at_y: Floats, beta: float) -> str | None:
     if beta < 2 / _REACH:
         return (
             "the temperature sits at its upper bound: the logits say nothing about y, or the contrary of it. "
-            "Check that the columns of logits and the labels y have the same order."
+            "Check that some rows have a class, and that the columns of logits and the labels y have the same order."
         )
     return None

@@ -6,6 +6,7 @@ from auxcal._arrays import Floats
 from auxcal.calibrators._base import DistributionCalibrator
 from auxcal.calibrators._linear import LinearMap, fit_diagonal
 from auxcal.calibrators._softmax import softmax
+from auxcal.calibrators._targets import NoClass, rows_to_learn
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
 
@@ -13,7 +14,12 @@ from auxcal.predictions import Predictions
 class VectorScaling(DistributionCalibrator):
     """Vector scaling (VS): softmax(v ∘ z + b) of least negative log-likelihood.
 
-    It starts from the optimal temperature. Rows with `NO_CLASS` are left out of the fit.
+    It starts from the optimal temperature.
+
+    Parameters
+    ----------
+    no_class : {"leave-out", "uniform"}
+        What the fit does with rows of `NO_CLASS`: it leaves them out, or wants the same probability for every class.
 
     Attributes
     ----------
@@ -34,13 +40,16 @@ class VectorScaling(DistributionCalibrator):
     abbreviation = "VS"
     reference = "Guo et al., ICML 2017"
 
+    def __init__(self, no_class: NoClass = "leave-out") -> None:
+        self.no_class = no_class
+
     def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
-        temperature, problem = fit_temperature(data)
+        learned = rows_to_learn(data, self.no_class)
+        temperature, problem = fit_temperature(learned)
         k = data.n_classes
         found = LinearMap(np.full(k, 1 / temperature), np.zeros(k), np.nan, problem)
-        known = data.with_class()
-        if known is not None:
-            found = fit_diagonal(known.logits, known.y, found)
+        if learned is not None:
+            found = fit_diagonal(learned.logits, learned.y, found)
         self.weight_, self.bias_ = found.weight, found.bias
         return found.problem
 
