@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from auxcal.calibrators import ProbaCalibrator as ProbaCalibrator
     from auxcal.calibrators import ScalingBinning as ScalingBinning
     from auxcal.calibrators import SimplifiedCCAC as SimplifiedCCAC
+    from auxcal.calibrators import StructuredMatrixScaling as StructuredMatrixScaling
+    from auxcal.calibrators import StructuredVectorScaling as StructuredVectorScaling
     from auxcal.calibrators import TemperatureScaling as TemperatureScaling
     from auxcal.calibrators import Uncalibrated as Uncalibrated
     from auxcal.calibrators import VectorScaling as VectorScaling
@@ -79,6 +81,8 @@ _HOMES = {
     "ProbaCalibrator": "auxcal.calibrators",
     "ScalingBinning": "auxcal.calibrators",
     "SimplifiedCCAC": "auxcal.calibrators",
+    "StructuredMatrixScaling": "auxcal.calibrators",
+    "StructuredVectorScaling": "auxcal.calibrators",
     "TemperatureScaling": "auxcal.calibrators",
     "Uncalibrated": "auxcal.calibrators",
     "UndefinedMetricWarning": "auxcal._errors",

@@ -1,15 +1,26 @@
-"""Vector, matrix and Dirichlet calibration reach the optimum of their convex losses."""
+"""Vector, matrix, Dirichlet and structured calibration reach the optimum of their convex losses."""
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
-from auxcal import NO_CLASS, Dirichlet, MatrixScaling, TemperatureScaling, VectorScaling
+from auxcal import (
+    NO_CLASS,
+    Dirichlet,
+    MatrixScaling,
+    StructuredMatrixScaling,
+    StructuredVectorScaling,
+    TemperatureScaling,
+    VectorScaling,
+)
 from auxcal.calibrators._linear import Penalty, centred
 from auxcal.calibrators._softmax import log_softmax
 
 from .conftest import draw
+
+STRUCTURED = [StructuredVectorScaling, StructuredMatrixScaling]
 
 
 def loss_of(fitted, logits, y):
@@ -84,7 +95,7 @@ def test_the_search_keeps_every_candidate_and_takes_the_best():
     assert fitted.intercept_ == fitted.candidates_["intercept"][best]
 
 
-@pytest.mark.parametrize("kind", [VectorScaling, MatrixScaling, lambda: Dirichlet(0.1, 0.1)])
+@pytest.mark.parametrize("kind", [VectorScaling, MatrixScaling, lambda: Dirichlet(0.1, 0.1), *STRUCTURED])
 def test_rows_of_no_class_do_not_count(kind):
     logits, y = draw(n=1500)
     with_strangers = np.where(np.arange(len(y)) < 500, NO_CLASS, y)
@@ -114,3 +125,70 @@ def test_rows_are_not_told_apart_by_the_rounding_of_their_logits():
     assert single == pytest.approx(double, abs=0.02)
     at_y = np.arange(len(y)), y
     assert np.log(single[at_y]).mean() > log_softmax(logits)[at_y].mean() + 0.1
+
+
+def structured_loss(theta, x, y, *, matrix):
+    """The objective of arXiv 2511.03685, version 2, with its gradient, written for v, b and the rest apart."""
+    n, k = x.shape
+    v, b, rest = theta[:k], theta[k : 2 * k], np.zeros((k, k))
+    rest[~np.eye(k, dtype=bool)] = theta[2 * k :] if matrix else 0
+    log_p = log_softmax(x + v * x + x @ rest.T + b)
+    penalty = k / n * (v @ v + b @ b) + k * (k - 1) / n * (rest**2).sum()
+    residual = (np.exp(log_p) - np.eye(k)[y]) / n
+    by_rest = (residual.T @ x + 2 * k * (k - 1) / n * rest)[~np.eye(k, dtype=bool)]
+    by_v, by_b = np.sum(residual * x, axis=0) + 2 * k / n * v, residual.sum(axis=0) + 2 * k / n * b
+    slope = np.concatenate([by_v, by_b, by_rest if matrix else []])
+    return penalty - log_p[np.arange(n), y].mean(), slope
+
+
+@pytest.mark.parametrize("n", [60, 2000])
+@pytest.mark.parametrize("kind", STRUCTURED)
+def test_structured_scaling_is_the_optimum_of_the_papers_loss(kind, n):
+    logits, y = draw(n=n)
+    logits = 2 * logits * [1, 1, 2, 1] + [0, 1, 0, 0]
+    temperature = TemperatureScaling().fit(logits, y).temperature_
+    x, matrix = log_softmax(logits / temperature), kind is StructuredMatrixScaling
+    oracle = minimize(
+        lambda theta: structured_loss(theta, x, y, matrix=matrix),
+        np.zeros(20 if matrix else 8),
+        jac=True,
+        options={"gtol": 1e-8},
+    )
+    fitted = kind().fit(logits, y)
+    diagonal = np.diagonal(fitted.weight_) if matrix else fitted.weight_
+    assert fitted.temperature_ == temperature
+    assert diagonal - 1 == pytest.approx(oracle.x[:4], abs=2e-3)
+    assert fitted.bias_ == pytest.approx(oracle.x[4:8], abs=2e-3)
+    if matrix:
+        assert fitted.weight_[~np.eye(4, dtype=bool)] == pytest.approx(oracle.x[8:], abs=2e-3)
+
+
+@pytest.mark.parametrize("kind", STRUCTURED)
+def test_structured_scaling_lies_between_the_temperature_and_the_map(kind):
+    logits, y = draw(n=500)
+    logits = logits * [1, 2, 3, 4]
+    stiff, free = (kind(strength=strength).fit(logits, y) for strength in (1e9, 0))
+    temperature = TemperatureScaling().fit(logits, y)
+    x = log_softmax(logits / temperature.temperature_)
+    bare = (VectorScaling if kind is StructuredVectorScaling else MatrixScaling)().fit(x, y)
+    assert stiff.predict_proba(logits) == pytest.approx(temperature.predict_proba(logits), abs=1e-4)
+    assert free.predict_proba(logits) == pytest.approx(bare.predict_proba(x), abs=2e-3)
+
+
+@pytest.mark.parametrize("kind", STRUCTURED)
+def test_a_shift_of_all_logits_of_a_row_changes_nothing(kind):
+    logits, y = draw(n=500)
+    shifted = logits + np.linspace(-50, 50, len(y))[:, None]
+    expected = kind().fit(logits, y).predict_proba(logits)
+    assert kind().fit(shifted, y).predict_proba(shifted) == pytest.approx(expected, abs=1e-3)
+
+
+def test_with_few_labels_structure_beats_the_bare_matrix():
+    logits, y = draw(n=3000, n_classes=10)
+    few, many = slice(0, 150), slice(150, None)
+    bare, structured, temperature = (
+        loss_of(kind().fit(3 * logits[few], y[few]), 3 * logits[many], y[many])
+        for kind in (MatrixScaling, StructuredMatrixScaling, TemperatureScaling)
+    )
+    assert structured < bare - 0.5
+    assert structured < temperature + 0.05

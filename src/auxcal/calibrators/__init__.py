@@ -11,6 +11,7 @@ from auxcal.calibrators.matrix_scaling import MatrixScaling
 from auxcal.calibrators.platt_scaling import PlattScaling
 from auxcal.calibrators.scaling_binning import ScalingBinning
 from auxcal.calibrators.simplified_ccac import SimplifiedCCAC
+from auxcal.calibrators.structured_scaling import StructuredMatrixScaling, StructuredVectorScaling
 from auxcal.calibrators.temperature_scaling import TemperatureScaling
 from auxcal.calibrators.uncalibrated import Uncalibrated
 from auxcal.calibrators.vector_scaling import VectorScaling
@@ -25,6 +26,8 @@ CALIBRATORS: dict[str, type[Calibrator]] = {
     "ensemble-temperature": EnsembleTemperatureScaling,
     "vector": VectorScaling,
     "matrix": MatrixScaling,
+    "structured-vector": StructuredVectorScaling,
+    "structured-matrix": StructuredMatrixScaling,
     "platt": PlattScaling,
     "beta": BetaCalibration,
     "histogram": HistogramBinning,
@@ -47,6 +50,8 @@ __all__ = [
     "ProbaCalibrator",
     "ScalingBinning",
     "SimplifiedCCAC",
+    "StructuredMatrixScaling",
+    "StructuredVectorScaling",
     "TemperatureScaling",
     "Uncalibrated",
     "VectorScaling",

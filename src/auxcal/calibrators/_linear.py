@@ -45,6 +45,10 @@ class Penalty:
         gradient[:, :-1] += self.ridge * weight
         return value, gradient
 
+    def along(self, direction: Floats) -> Floats:
+        """Return the change of the gradient along a direction."""
+        return self(direction)[1]  # the centre is 0, so the gradient is linear
+
     def strength(self, theta: Floats) -> Floats:
         """Return the curvature of the penalty along an element of each column."""
         strength = self._odir(len(theta))
@@ -61,6 +65,10 @@ class NoPenalty:
     def __call__(self, theta: Floats) -> tuple[float, Floats]:
         """Return nought and its gradient."""
         return 0.0, np.zeros_like(theta)
+
+    def along(self, direction: Floats) -> Floats:
+        """Return noughts."""
+        return np.zeros_like(direction)
 
     def strength(self, theta: Floats) -> Floats:
         """Return noughts."""

@@ -41,10 +41,13 @@ class Design(Protocol):
 
 
 class Quadratic(Protocol):
-    """A penalty that is a quadratic form: its gradient is linear, so it gives the curvature along any direction too."""
+    """A penalty that is a quadratic form around some centre."""
 
     def __call__(self, theta: Floats) -> tuple[float, Floats]:
         """Return the penalty and its gradient."""
+
+    def along(self, direction: Floats) -> Floats:
+        """Return the change of the gradient along a direction, which is the same everywhere."""
 
     def strength(self, theta: Floats) -> Floats:
         """Return about how strongly each column of θ is curved."""
@@ -132,7 +135,7 @@ def _newton_step(design: Design, point: Point, penalty: Quadratic, damping: Floa
     p, part = (point.p[rows], design.take(rows)) if len(rows) < n / 2 else (point.p, design)
 
     def curvature_along(direction: Floats) -> Floats:
-        image = penalty(direction)[1] + _for_each_class(damping, direction)
+        image = penalty.along(direction) + _for_each_class(damping, direction)
         for chunk in _chunks(*p.shape):
             here = part.take(chunk)
             change = here.scores(direction)

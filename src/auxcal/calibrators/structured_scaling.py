@@ -1,0 +1,179 @@
+"""Structured vector and matrix scaling (SVS, SMS): a temperature, and what penalties let every class add to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from auxcal._arrays import Floats
+from auxcal.calibrators._base import DistributionCalibrator
+from auxcal.calibrators._linear import Diagonal, Full
+from auxcal.calibrators._newton import Design, minimise
+from auxcal.calibrators._selection import as_strength
+from auxcal.calibrators._softmax import log_softmax, softmax
+from auxcal.calibrators._targets import NoClass, rows_to_learn
+from auxcal.calibrators.temperature_scaling import fit_temperature
+from auxcal.predictions import Predictions
+
+
+class StructuredVectorScaling(DistributionCalibrator):
+    """Structured vector scaling (SVS): softmax(x + v ∘ x + b) of x = log softmax(z / T).
+
+    T is that of temperature scaling. Then v and b have the least negative log-likelihood + K/n · (Σ v² + Σ b²): with
+    few labels for each class little is added to the temperature, with many it is vector scaling.
+
+    Parameters
+    ----------
+    strength : float
+        What the penalties are multiplied by.
+    no_class : {"leave-out", "uniform"}
+        What the fit does with rows of `NO_CLASS`: it leaves them out, or wants the same probability for every class.
+
+    Attributes
+    ----------
+    temperature_ : float
+        T.
+    weight_, bias_ : arrays of shape (K,)
+        1 + v and b.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal import StructuredVectorScaling
+    >>> rng = np.random.default_rng(0)
+    >>> logits = rng.normal(size=(5000, 2))
+    >>> y = (logits + [0, 1] + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    >>> many, few = (StructuredVectorScaling().fit(logits[:n], y[:n]) for n in (5000, 20))
+    >>> np.diff(many.bias_).round(1), np.diff(few.bias_).round(1)
+    (array([1.]), array([0.6]))
+    """
+
+    abbreviation = "SVS"
+    reference = "Berta et al., arXiv 2511.03685"
+
+    def __init__(self, strength: float = 1.0, no_class: NoClass = "leave-out") -> None:
+        self.strength = strength
+        self.no_class = no_class
+
+    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+        k = data.n_classes
+        identity = np.column_stack([np.ones(k), np.zeros(k)])
+        ridge = Ridge(identity, as_strength(self.strength, "strength") * np.full((k, 2), k))
+        found = _fit(rows_to_learn(data, self.no_class), Diagonal, ridge)
+        self.temperature_, (self.weight_, self.bias_) = found.temperature, found.theta.T
+        return found.problem
+
+    def _proba(self, logits: Floats) -> Floats:
+        x = _scaled(logits, self.temperature_)
+        return softmax(x * self.weight_.astype(x.dtype) + self.bias_.astype(x.dtype))
+
+
+class StructuredMatrixScaling(DistributionCalibrator):
+    """Structured matrix scaling (SMS): softmax(x + v ∘ x + M x + b) of x = log softmax(z / T).
+
+    T is that of temperature scaling. Then v, b and M, which has a zero diagonal, have the least negative log-likelihood
+    + K/n · (Σ v² + Σ b²) + K (K − 1)/n · Σ M². With few labels for each class little is added to the temperature, with
+    many it is matrix scaling.
+
+    Parameters
+    ----------
+    strength : float
+        What the penalties are multiplied by.
+    no_class : {"leave-out", "uniform"}
+        What the fit does with rows of `NO_CLASS`: it leaves them out, or wants the same probability for every class.
+
+    Attributes
+    ----------
+    temperature_ : float
+        T.
+    weight_ : array of shape (K, K)
+        I + diag v + M.
+    bias_ : array of shape (K,)
+        b.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal import StructuredMatrixScaling
+    >>> rng = np.random.default_rng(0)
+    >>> logits = rng.normal(size=(5000, 3))
+    >>> neighbours = logits[:, [1, 2, 0]]  # speak for the class before them too
+    >>> y = (logits + neighbours / 2 + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    >>> StructuredMatrixScaling().fit(logits, y).weight_ > 0
+    array([[ True,  True, False],
+           [False,  True,  True],
+           [ True, False,  True]])
+    """
+
+    abbreviation = "SMS"
+    reference = "Berta et al., arXiv 2511.03685"
+
+    def __init__(self, strength: float = 1.0, no_class: NoClass = "leave-out") -> None:
+        self.strength = strength
+        self.no_class = no_class
+
+    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+        k = data.n_classes
+        counts = np.full((k, k + 1), k * (k - 1))
+        np.fill_diagonal(counts, k)
+        counts[:, k] = k
+        ridge = Ridge(np.eye(k, k + 1), as_strength(self.strength, "strength") * counts)
+        found = _fit(rows_to_learn(data, self.no_class), _full, ridge)
+        self.temperature_, self.weight_, self.bias_ = found.temperature, found.theta[:, :k], found.theta[:, k]
+        return found.problem
+
+    def _proba(self, logits: Floats) -> Floats:
+        x = _scaled(logits, self.temperature_)
+        return softmax(x @ self.weight_.T.astype(x.dtype) + self.bias_.astype(x.dtype))
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """Σ strengths · (θ − centre)², with a strength for each element."""
+
+    centre: Floats
+    strengths: Floats
+
+    def __call__(self, theta: Floats) -> tuple[float, Floats]:
+        """Return the penalty of θ and its gradient."""
+        gradient = self.along(theta - self.centre)
+        return float(np.vdot(gradient, theta - self.centre)) / 2, gradient
+
+    def along(self, direction: Floats) -> Floats:
+        """Return the change of the gradient along a direction."""
+        return 2 * self.strengths * direction
+
+    def strength(self, theta: Floats) -> Floats:
+        """Return the mean curvature of each column."""
+        return np.asarray(2 * self.strengths.mean(axis=0))
+
+
+class Found(NamedTuple):
+    """T and θ = [W, b], and what is wrong with them, if anything."""
+
+    temperature: float
+    theta: Floats
+    problem: str | None
+
+
+def _fit(data: Predictions | None, design: Callable[[Floats], Design], penalty: Ridge) -> Found:
+    """Fit the temperature, then what is added to it; the penalty is of all rows, and so divided among them."""
+    temperature, problem = fit_temperature(data)
+    if data is None:
+        return Found(temperature, penalty.centre, problem)
+    ridge = Ridge(penalty.centre, penalty.strengths / len(data))
+    x = _scaled(data.logits, temperature).astype(np.float32, copy=False)
+    theta, _, unsolved = minimise(design(x), data.y, penalty.centre, ridge)
+    return Found(temperature, theta, problem or unsolved)
+
+
+def _full(x: Floats) -> Full:
+    return Full(np.column_stack([x, np.ones_like(x[:, 0])]))
+
+
+def _scaled(logits: Floats, temperature: float) -> Floats:
+    """Return log softmax(z / T), which does not see what is added to all logits of a row, as the penalties would."""
+    return log_softmax(logits / logits.dtype.type(temperature))
