@@ -21,8 +21,8 @@ PUBLIC = sorted(
     ConvergenceWarning Dirichlet DistributionCalibrator EnsembleTemperatureScaling FileFormatError
     HistogramBinning InvalidInputError IsotonicCalibration METRICS MatrixScaling MissingDataError
     MissingExtraError NO_CLASS NotFittedError PlattScaling Predictions ProbaCalibrator
-    ScalingBinning SimplifiedCCAC StructuredMatrixScaling StructuredVectorScaling TemperatureScaling
-    Uncalibrated UndefinedMetricWarning VectorScaling compare evaluate load save
+    ScalingBinning SimplifiedCCAC SplineCalibration StructuredMatrixScaling StructuredVectorScaling
+    TemperatureScaling Uncalibrated UndefinedMetricWarning VectorScaling compare evaluate load save
     """.split()  # noqa: SIM905
 )
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from auxcal.calibrators import ProbaCalibrator as ProbaCalibrator
     from auxcal.calibrators import ScalingBinning as ScalingBinning
     from auxcal.calibrators import SimplifiedCCAC as SimplifiedCCAC
+    from auxcal.calibrators import SplineCalibration as SplineCalibration
     from auxcal.calibrators import StructuredMatrixScaling as StructuredMatrixScaling
     from auxcal.calibrators import StructuredVectorScaling as StructuredVectorScaling
     from auxcal.calibrators import TemperatureScaling as TemperatureScaling
@@ -81,6 +82,7 @@ _HOMES = {
     "ProbaCalibrator": "auxcal.calibrators",
     "ScalingBinning": "auxcal.calibrators",
     "SimplifiedCCAC": "auxcal.calibrators",
+    "SplineCalibration": "auxcal.calibrators",
     "StructuredMatrixScaling": "auxcal.calibrators",
     "StructuredVectorScaling": "auxcal.calibrators",
     "TemperatureScaling": "auxcal.calibrators",

@@ -1,7 +1,9 @@
-"""Platt, beta, isotonic, histogram and scaling-binning: maps of one score."""
+"""Platt, beta, isotonic, spline, histogram and scaling-binning: maps of one score."""
 
 import numpy as np
 import pytest
+from scipy.interpolate import BSpline
+from scipy.linalg import null_space
 from scipy.special import expit, logsumexp, softmax
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
@@ -10,15 +12,17 @@ from auxcal import (
     NO_CLASS,
     BetaCalibration,
     HistogramBinning,
+    InvalidInputError,
     IsotonicCalibration,
     PlattScaling,
     ScalingBinning,
+    SplineCalibration,
 )
 from auxcal.calibrators._binary import _scores, _top_scores
 
 from .conftest import draw
 
-KINDS = [PlattScaling, BetaCalibration, IsotonicCalibration, HistogramBinning, ScalingBinning]
+KINDS = [PlattScaling, BetaCalibration, IsotonicCalibration, SplineCalibration, HistogramBinning, ScalingBinning]
 
 
 def log_odds(logits):
@@ -75,6 +79,44 @@ def test_isotonic_maps_of_tied_scores_are_scikit_learns():
     for k in range(2):
         oracle = IsotonicRegression().fit(scores[:, k], y == k).predict(scores[:, k])
         assert confidence[prediction == k] == pytest.approx(oracle[prediction == k])
+
+
+@pytest.mark.parametrize("n_knots", [3, 6, 12])
+def test_a_spline_is_the_one_of_least_squares(n_knots):
+    logits, y = draw(n=900)
+    logits = 2 * logits
+    order = np.argsort(top_log_odds(logits))
+    p, correct = softmax(logits, axis=1).max(axis=1)[order], (logits.argmax(axis=1) == y)[order]
+    # Natural splines as those B-splines that are straight at both ends; h(0) = 0 takes the first away.
+    breaks = np.linspace(0, 1, n_knots)
+    bases = BSpline(np.r_[[0] * 3, breaks, [1] * 3], np.eye(n_knots + 2), 3)
+    natural = null_space(np.stack([bases(0, 2), bases(1, 2), bases(0)]))
+    t = np.arange(1, len(y) + 1) / len(y)
+    heights = np.linalg.lstsq(bases(t) @ natural, np.cumsum(correct - p) / len(y), rcond=None)[0]
+    expected = np.clip(p + bases(t - 0.5 / len(y), 1) @ natural @ heights, 0, 1)
+    confidence = SplineCalibration(n_knots).fit(logits, y).predict_confidence(logits)
+    assert confidence[order] == pytest.approx(expected, abs=1e-3)
+
+
+def test_a_spline_of_few_scores_gives_the_accuracy_of_each():
+    scores = np.repeat([0.5, 1.5, 3.0], [10, 20, 30])
+    logits = np.stack([np.zeros(60), scores], axis=1)
+    y = np.concatenate([[1] * 4 + [0] * 6, [1] * 15 + [0] * 5, [1] * 27 + [0] * 3])
+    backwards = SplineCalibration().fit(logits[::-1], y[::-1])
+    new = [[0.0, 0.5], [0.0, 1.5], [0.0, 3.0]]
+    for fitted in (SplineCalibration().fit(logits, y), backwards):
+        assert fitted.predict_confidence(new) == pytest.approx([0.4, 0.75, 0.9], abs=1e-6)
+
+
+def test_a_spline_with_many_rows_keeps_a_thousand_points():
+    logits, y = draw(n=5000)
+    assert SplineCalibration().fit(logits, y).knots_[0].shape == (2, 1000)
+
+
+@pytest.mark.parametrize("n_knots", [1, 6.0, "six"])
+def test_knots_that_are_no_number_of_knots_are_refused(n_knots):
+    with pytest.raises(InvalidInputError, match="n_knots must be a whole number"):
+        SplineCalibration(n_knots).fit(*draw(n=50))
 
 
 @pytest.mark.parametrize("strategy", ["mass", "width"])

@@ -11,6 +11,7 @@ from auxcal.calibrators.matrix_scaling import MatrixScaling
 from auxcal.calibrators.platt_scaling import PlattScaling
 from auxcal.calibrators.scaling_binning import ScalingBinning
 from auxcal.calibrators.simplified_ccac import SimplifiedCCAC
+from auxcal.calibrators.spline_calibration import SplineCalibration
 from auxcal.calibrators.structured_scaling import StructuredMatrixScaling, StructuredVectorScaling
 from auxcal.calibrators.temperature_scaling import TemperatureScaling
 from auxcal.calibrators.uncalibrated import Uncalibrated
@@ -32,6 +33,7 @@ CALIBRATORS: dict[str, type[Calibrator]] = {
     "beta": BetaCalibration,
     "histogram": HistogramBinning,
     "isotonic": IsotonicCalibration,
+    "spline": SplineCalibration,
 }
 """The one list of calibrators; the first six are those of the paper's tables."""
 
@@ -50,6 +52,7 @@ __all__ = [
     "ProbaCalibrator",
     "ScalingBinning",
     "SimplifiedCCAC",
+    "SplineCalibration",
     "StructuredMatrixScaling",
     "StructuredVectorScaling",
     "TemperatureScaling",

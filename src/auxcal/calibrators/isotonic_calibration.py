@@ -39,11 +39,16 @@ class IsotonicCalibration(BinaryCalibrator):
         return None
 
     def _apply_maps(self, scores: Floats, maps: Ints) -> Floats:
-        out = np.empty_like(scores)
-        for index in np.unique(maps):
-            rows = maps == index
-            out[rows] = np.interp(scores[rows], *self.knots_[index])
-        return out
+        return between_knots(scores, maps, self.knots_)
+
+
+def between_knots(scores: Floats, maps: Ints, knots: tuple[Floats, ...]) -> Floats:
+    """Return the value at each score of a map that is linear between its knots."""
+    out = np.empty_like(scores)
+    for index in np.unique(maps):
+        rows = maps == index
+        out[rows] = np.interp(scores[rows], *knots[index])
+    return out
 
 
 def _knots(sample: Sample) -> Floats:

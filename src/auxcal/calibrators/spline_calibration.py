@@ -1,0 +1,75 @@
+"""Spline calibration: the slope of a smooth curve through the sum of the hits that the scores did not expect."""
+
+import numpy as np
+from scipy.special import expit
+
+from auxcal._arrays import Floats, Ints
+from auxcal._errors import InvalidInputError
+from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
+from auxcal.calibrators.isotonic_calibration import between_knots
+
+_POINTS = 1000  # at which a map is kept; between them it is linear
+
+
+class SplineCalibration(BinaryCalibrator):
+    """Spline calibration: p + h′(t) of the predicted class's probability p, whose quantile is t.
+
+    With the rows in the order of p, H(t) is the number of hits less the sum of p over the first share t of the rows,
+    divided by n. h is the natural cubic spline with h(0) = 0 that is nearest to H in least squares. As h is free to
+    bend, the map may fall in places, and so change the order of the rows.
+
+    Parameters
+    ----------
+    n_knots : int
+        The number of knots of h, at equal distances in [0, 1].
+    scheme : {"top-label", "per-class"}
+        One map for all predictions, or one for each class.
+
+    Attributes
+    ----------
+    knots_ : tuple of arrays of shape (2, m)
+        Scores, as log-odds, and what is added to their probability; in between it is linear.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal import SplineCalibration
+    >>> rng = np.random.default_rng(0)
+    >>> logits = rng.normal(size=(20000, 2), scale=2)
+    >>> y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    >>> SplineCalibration().fit(3 * logits, y).predict_confidence([[0.0, 6.0]]).round(1)  # p = 1.0, in truth 0.9
+    array([0.9])
+    """
+
+    abbreviation = "Spline"
+    reference = "Gupta et al., ICLR 2021"
+
+    def __init__(self, n_knots: int = 6, scheme: Scheme = "top-label") -> None:
+        self.n_knots = n_knots
+        self.scheme = scheme
+
+    def _fit_maps(self, samples: list[Sample]) -> str | None:
+        if not isinstance(self.n_knots, int | np.integer) or self.n_knots < 2:
+            raise InvalidInputError(f"n_knots must be a whole number of at least 2; got {self.n_knots!r}. Use 6.")
+        self.knots_ = tuple(_corrections(sample, self.n_knots) for sample in samples)
+        return None
+
+    def _apply_maps(self, scores: Floats, maps: Ints) -> Floats:
+        return np.clip(expit(scores) + between_knots(scores, maps, self.knots_), 0, 1)
+
+
+def _corrections(sample: Sample, n_knots: int) -> Floats:
+    """Return scores and what is added to their probability: the mean of h′ over the rows with that score."""
+    from scipy.interpolate import CubicSpline
+
+    scores, counts = np.unique(sample.ordered, return_counts=True)
+    ends = np.cumsum(counts)
+    hits = np.searchsorted(np.sort(sample.hits), scores, side="right")
+    unexpected = (hits - np.cumsum(counts * expit(scores.astype(np.float64)))) / ends[-1]
+    # One spline for each knot, which is 1 there and 0 at the others: h is their sum, times its heights at the knots.
+    basis = CubicSpline(np.linspace(0, 1, n_knots), np.eye(n_knots), bc_type="natural")
+    columns, weight = basis(ends / ends[-1])[:, 1:], np.sqrt(counts)
+    heights = np.linalg.lstsq(columns * weight[:, None], unexpected * weight)[0]
+    corrections = np.diff(columns @ heights, prepend=0) * ends[-1] / counts
+    kept = np.unique(np.linspace(0, len(scores) - 1, _POINTS).astype(int))
+    return np.stack([scores[kept], corrections[kept]])
