@@ -114,7 +114,7 @@ def _calibrator(method: str, random_state: int) -> Calibrator:
 
 def _learned(calibrator: Calibrator) -> dict[str, Any]:
     """Return the fitted attributes that are one number or word; the networks and tables stay in the file."""
-    said = {"n_features_in_", "converged_"}
+    said = {"n_features_in_", "n_further_features_", "converged_"}
     fitted = {
         name.removesuffix("_"): value
         for name, value in vars(calibrator).items()
