@@ -41,7 +41,7 @@ def _inputs(logits, features):
     return score if features is None else np.concatenate([score, features.T])
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def featured_platt():
     return FeaturedPlatt
 
