@@ -241,6 +241,11 @@ def at_prediction(values: Floats, logits: Floats) -> Floats:
     return np.take_along_axis(values, logits.argmax(axis=1)[:, None], axis=1)[:, 0]
 
 
+def features_for(calibrator: Calibrator, data: Predictions) -> Floats | None:
+    """Return the features of the data if the calibrator uses such."""
+    return data.features if calibrator.uses_features else None
+
+
 def _as_select(select: SelectPart, data: Predictions) -> Predictions:
     if not isinstance(select, tuple | list) or len(select) not in (2, 3):
         raise InvalidInputError(
