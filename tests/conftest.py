@@ -4,9 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
-from auxcal import NO_CLASS, Predictions
+from auxcal import NO_CLASS, Calibrator, Predictions
 from auxcal.calibrators import _auxiliary
+from auxcal.calibrators._logistic import fit_logistic
+from auxcal.calibrators._softmax import top_log_odds
 from auxcal.experiments.suites import Suite
 
 
@@ -14,6 +17,45 @@ from auxcal.experiments.suites import Suite
 def quick_training(monkeypatch):
     """Train networks for a tenth of the steps, where a test asks for a contract and not for quality."""
     monkeypatch.setattr(_auxiliary, "FAST", replace(_auxiliary.FAST, epochs=1, least_steps=150))
+
+
+class FeaturedPlatt(Calibrator):
+    """Platt scaling of the log-odds and the features: the least that uses them."""
+
+    abbreviation = "FP"
+    reference = "these tests"
+    uses_features = True
+
+    def _fit(self, data, select):
+        x = _inputs(data.logits, data.features)
+        self.coefficients_, converged = fit_logistic(x, x[:, data.correct])
+        return None if converged else "the regression did not reach its optimum."
+
+    def _confidence(self, logits, features=None):
+        *slopes, intercept = self.coefficients_
+        return expit(np.array(slopes) @ _inputs(logits, features) + intercept).astype(logits.dtype)
+
+
+def _inputs(logits, features):
+    score = top_log_odds(logits).astype(np.float64)[None]
+    return score if features is None else np.concatenate([score, features.T])
+
+
+@pytest.fixture(scope="session")
+def featured_platt():
+    return FeaturedPlatt
+
+
+@pytest.fixture(scope="session")
+def featured():
+    """Give samples of three classes with two features, of which the first knows where the classifier is wrong."""
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(600, 3), scale=4).astype(np.float32)
+    y = (logits / 2 + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    y[::20] = NO_CLASS
+    features = rng.normal(size=(600, 2)).astype(np.float32)
+    features[:, 0] += 2 * (logits.argmax(axis=1) == y)
+    return Predictions(logits, y, features)
 
 
 def build_toy(shift, data_dir, report):

@@ -7,22 +7,24 @@ import numpy as np
 import pytest
 
 from auxcal import TemperatureScaling
-from auxcal._arrays import as_confidence, as_correct, as_logits, as_y, to_numpy
+from auxcal._arrays import as_confidence, as_correct, as_features, as_logits, as_y, to_numpy
 
 # Multiples of 1/8 are exact in every float type, half and bfloat16 too.
 LOGITS = np.random.default_rng(0).integers(-40, 40, size=(12, 3)) / 8
 Y = np.random.default_rng(1).integers(-1, 3, size=12)
 CONFIDENCE = np.arange(12) / 16
 CORRECT = np.arange(12) % 3 > 0
+FEATURES = np.random.default_rng(2).integers(-40, 40, size=(12, 1)) / 8
 
 CHECKS = {
     "logits": (as_logits, LOGITS),
     "y": (lambda y: as_y(y, n_rows=12, n_classes=3), Y),
     "confidence": (as_confidence, CONFIDENCE),
+    "features": (lambda features: as_features(features, n_rows=12), FEATURES),
     "correct": (lambda correct: as_correct(correct, n_rows=12), CORRECT),
 }
 of_every_argument = pytest.mark.parametrize(("check", "values"), CHECKS.values(), ids=CHECKS.keys())
-of_floats = pytest.mark.parametrize(("check", "values"), [CHECKS["logits"], CHECKS["confidence"]])
+of_floats = pytest.mark.parametrize(("check", "values"), [CHECKS["logits"], CHECKS["confidence"], CHECKS["features"]])
 
 
 @of_every_argument

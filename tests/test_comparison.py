@@ -253,3 +253,23 @@ def test_what_can_not_be_used_is_refused(change, words):
 
 def test_the_public_names_are_those_of_the_package():
     assert auxcal.Comparison is Comparison
+
+
+class TestFeatures:
+    def test_they_go_to_those_that_use_them(self, featured, featured_platt):
+        methods = {"featured": featured_platt(), "temperature": TemperatureScaling()}
+        comparison = compare(featured, methods=methods, bootstrap=0)
+        assert not any(entry.failed for entry in comparison.entries)
+        assert {entry.method: entry.calibrator.n_further_features_ for entry in comparison.entries} == {
+            "uncalibrated": 0,
+            "featured": 2,
+            "temperature": 0,
+        }
+        assert comparison.best.method == "featured"
+
+    @pytest.mark.parametrize("columns", [None, slice(1)], ids=["none", "fewer"])
+    def test_the_test_part_has_those_of_the_data(self, featured, columns):
+        features = None if columns is None else featured.features[:, columns]
+        test = Predictions(featured.logits, featured.y, features)
+        with pytest.raises(InvalidInputError, match="the test part must have the 2 features of each sample"):
+            compare(featured, test=test, methods=["temperature"], bootstrap=0)

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from auxcal import CALIBRATORS, METRICS, ConformanceError, TemperatureScaling
+from auxcal import CALIBRATORS, METRICS, ConformanceError, Predictions, TemperatureScaling
 from auxcal.metrics import Metric, ece
 from auxcal.testing import CALIBRATOR_CHECKS, METRIC_CHECKS, check_calibrator, check_metric
+from auxcal.testing._calibrator_checks import features_are_used_or_refused
 
 pytestmark = pytest.mark.usefixtures("quick_training")
 
@@ -58,6 +59,22 @@ class IdleScaling(TemperatureScaling):
 
     def _fit(self, data, select):
         self.temperature_ = 0.1
+
+
+def test_one_that_uses_features_keeps_every_promise(featured_platt):
+    check_calibrator(featured_platt())
+
+
+def test_the_suite_finds_features_that_change_nothing(featured_platt):
+    class Deaf(featured_platt):
+        def _fit(self, data, select):
+            return super()._fit(Predictions(data.logits, data.y), select)
+
+        def _confidence(self, logits, features=None):
+            return super()._confidence(logits)
+
+    with pytest.raises(ConformanceError, match="other features change nothing"):
+        features_are_used_or_refused(Deaf())
 
 
 @pytest.mark.parametrize("broken", [RememberingScaling, GuessingScaling, RandomScaling, IdleScaling])

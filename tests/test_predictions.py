@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 
-from auxcal import NO_CLASS, Predictions
+from auxcal import NO_CLASS, InvalidInputError, Predictions
 
 
 def random_predictions(n=200, k=4, seed=0, dtype=np.float64):
@@ -76,6 +76,52 @@ def test_with_class_leaves_the_rows_of_no_class_out():
 
 def test_with_class_is_none_where_there_is_no_class():
     assert Predictions(np.eye(2), [NO_CLASS, NO_CLASS]).with_class() is None
+
+
+# Features -------------------------------------------------------------------------------------------------------------
+
+
+def test_without_features_there_are_none():
+    assert WHOLE.features is None
+    assert WHOLE.n_features == 0
+    assert WHOLE.take(slice(3)).features is None
+
+
+def test_features_are_counted_shown_and_not_copied(featured):
+    assert featured.n_features == 2
+    assert repr(featured).endswith(", features=2)")
+    assert Predictions(featured.logits, featured.y, featured.features).features is featured.features
+
+
+@pytest.mark.parametrize(
+    "parts_of",
+    [
+        lambda whole: [whole.take(np.array([5, 2, 2])), whole.take(whole.y == 1), whole.with_class()],
+        lambda whole: whole.split(100, 30, random_state=0),
+        lambda whole: whole.split_stratified(0.2, random_state=0),
+    ],
+    ids=["take", "split", "split_stratified"],
+)
+def test_features_stay_with_their_rows(featured, parts_of):
+    of_row = {z.tobytes(): x.tobytes() for z, x in zip(featured.logits, featured.features, strict=True)}
+    for part in parts_of(featured):
+        assert [of_row[row.tobytes()] for row in part.logits] == [row.tobytes() for row in part.features]
+
+
+@pytest.mark.parametrize("half", [False, True])
+def test_a_bundle_has_its_features(featured, half, tmp_path):
+    featured.save(tmp_path / "bundle.npz", half=half)
+    loaded = Predictions.load(tmp_path / "bundle.npz")
+    assert loaded.features.dtype == np.float32
+    assert np.array_equal(loaded.features, featured.features.astype(np.float16) if half else featured.features)
+    with np.load(tmp_path / "bundle.npz") as arrays:
+        assert arrays["features"].dtype == (np.float16 if half else np.float32)
+
+
+def test_features_beyond_half_are_not_saved_as_half(tmp_path):
+    with pytest.raises(InvalidInputError, match="these features do not fit into float16"):
+        Predictions(np.eye(2), [0, 1], [[1.0], [1e6]]).save(tmp_path / "bundle.npz", half=True)
+    assert not list(tmp_path.iterdir())
 
 
 # Parts ----------------------------------------------------------------------------------------------------------------

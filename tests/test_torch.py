@@ -1,5 +1,7 @@
 """`collect` gives the logits of a module and leaves it as it was."""
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 import torch
@@ -89,3 +91,51 @@ def test_what_is_no_logits_is_refused(module):
 def test_an_empty_loader_is_refused():
     with pytest.raises(InvalidInputError, match="at least one batch"):
         collect(nn.Linear(5, 3), [])
+
+
+# Features -------------------------------------------------------------------------------------------------------------
+
+
+def deep():
+    return nn.Sequential(nn.Unflatten(1, (5, 1, 1)), nn.Conv2d(5, 2, 1), nn.Flatten(), nn.Linear(2, 3))
+
+
+def test_features_are_the_flat_outputs_of_a_part():
+    module = deep()
+    predictions = collect(module, batches(), features="1")
+    expected = torch.cat([module[:2](x) for x, _ in batches()]).detach().numpy().reshape(12, 2)
+    np.testing.assert_allclose(predictions.features, expected, rtol=1e-6)
+    np.testing.assert_array_equal(predictions.logits, collect(module, batches()).logits)
+    assert collect(module, batches()).features is None
+
+
+@pytest.mark.parametrize("loader", [batches(), [(torch.zeros(2, 4), torch.tensor([0, 1]))]], ids=["well", "failing"])
+def test_no_hook_stays(loader):
+    module = deep()
+    with suppress(RuntimeError):
+        collect(module, loader, features="1")
+    assert not module[1]._forward_hooks
+
+
+def test_features_of_an_unknown_part_name_the_parts():
+    with pytest.raises(InvalidInputError, match=r"one of '0', '1', '2', '3'; got 'avgpool'"):
+        collect(deep(), batches(), features="avgpool")
+
+
+class Odd(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.act, self.idle, self.pair, self.head = nn.ReLU(), nn.ReLU(), nn.LSTM(5, 5), nn.Linear(5, 3)
+
+    def forward(self, x):
+        return self.head(self.act(self.act(self.pair(x)[0])))
+
+
+@pytest.mark.parametrize(
+    ("name", "got"),
+    [("act", r"gave \(4, 5\), \(4, 5\)"), ("idle", "gave nothing"), ("pair", "gave tuple")],
+    ids=["twice", "never", "a tuple"],
+)
+def test_features_come_from_a_part_that_gives_one_tensor(name, got):
+    with pytest.raises(InvalidInputError, match=got):
+        collect(Odd(), batches(), features=name)

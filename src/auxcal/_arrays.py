@@ -19,7 +19,7 @@ Floats: TypeAlias = NDArray[np.floating[Any]]
 Ints: TypeAlias = NDArray[np.integer[Any]]
 Bools: TypeAlias = NDArray[np.bool_]
 
-_LARGEST_LOGIT = 1e15  # beyond it, squares and differences leave what float32 can hold
+_LARGEST = 1e15  # beyond it, squares and differences leave what float32 can hold
 
 
 def as_rng(random_state: int | None) -> np.random.Generator:
@@ -57,13 +57,37 @@ def as_logits(logits: ArrayLike, *, n_classes: int | None = None) -> Floats:
             f"logits must have at least 2 columns, one for each class; got {k} feature(s) (shape={array.shape}) "
             f"while a minimum of 2 is required. A binary classifier with one output z gives [0, z]."
         )
-    largest = float(np.maximum(array.max(), -array.min()))  # NaN if there is one
-    if not largest <= _LARGEST_LOGIT:
-        _check_finite(array, "logits", "Drop or repair those rows; a log-probability of -inf can be clipped to -1e4.")
+    _check_size(
+        array,
+        "logits",
+        repair="Drop or repair those rows; a log-probability of -inf can be clipped to -1e4.",
+        shrink="These are no scores of a classifier: check where they come from, or scale them.",
+    )
+    return array
+
+
+def as_features(features: ArrayLike, *, n_rows: int, n_columns: int | None = None) -> Floats:
+    """Check `features`, further inputs of each sample, and return them as floats of shape (n, d), d at least 1."""
+    array = _as_floats(features, "features")
+    if array.ndim != 2:
         raise InvalidInputError(
-            f"logits must be within ±{_LARGEST_LOGIT:.0e}; got {largest:.3g}. These are no scores of a "
-            f"classifier: check where they come from, or scale them."
+            f"features must have shape (n, d), a row of d numbers for each sample; got shape {array.shape}. "
+            f"features.reshape(len(features), -1) makes a row of what belongs to a sample."
         )
+    n, d = array.shape
+    if n != n_rows:
+        raise InvalidInputError(
+            f"features must have one row for each of the {n_rows} rows of logits; got {n}. "
+            f"Check that both come from the same samples."
+        )
+    if d == 0:
+        raise InvalidInputError("features must have at least 1 column; got 0. Leave them out where there are none.")
+    if n_columns is not None and d != n_columns:
+        raise InvalidInputError(
+            f"features must have the {n_columns} columns that the calibrator was fitted with; got {d}. Use the same "
+            f"features of the same target classifier, or fit a calibrator with these."
+        )
+    _check_size(array, "features", repair="Drop or repair those rows.", shrink="Scale them, or leave the column out.")
     return array
 
 
@@ -203,6 +227,13 @@ def _as_floats(values: ArrayLike, name: str) -> Floats:
         raise InvalidInputError(
             f"{name} must be numbers; got dtype {array.dtype}: {error}. Convert every entry to a number first."
         ) from error
+
+
+def _check_size(array: Floats, name: str, *, repair: str, shrink: str) -> None:
+    largest = float(np.maximum(array.max(), -array.min()))  # NaN if there is one
+    if not largest <= _LARGEST:
+        _check_finite(array, name, repair)
+        raise InvalidInputError(f"{name} must be within ±{_LARGEST:.0e}; got {largest:.3g}. {shrink}")
 
 
 def _check_finite(array: Floats, name: str, advice: str) -> None:

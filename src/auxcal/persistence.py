@@ -91,13 +91,19 @@ def load(path: str | os.PathLike[str]) -> Calibrator:
         calibrator = kind(**_from_json(header["params"], tensors))
         for name, value in header["state"].items():
             setattr(calibrator, name, _from_json(value, tensors))
-        calibrator.predict_confidence(np.zeros((1, calibrator.n_features_in_), dtype=np.float32))
+        _score_zeros(calibrator)
     except Exception as error:  # a state that does not fit its class can fail in as many ways as there are classes
         raise FileFormatError(
             f"{path}: the fitted state does not fit a {header['class']}: {type(error).__name__}: {error}. "
             f"Save the calibrator again."
         ) from error
     return calibrator
+
+
+def _score_zeros(calibrator: Calibrator) -> None:
+    d = calibrator.n_further_features_
+    features = np.zeros((1, d), dtype=np.float32) if d else None
+    calibrator.predict_confidence(np.zeros((1, calibrator.n_features_in_), dtype=np.float32), features)
 
 
 def _state(calibrator: Calibrator) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The output of a target classifier on labelled samples: logits and true classes."""
+"""The output of a target classifier on labelled samples: logits, true classes, and features if there are any."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import NO_CLASS, Bools, Floats, Ints, as_logits, as_rng, as_y
+from auxcal._arrays import NO_CLASS, Bools, Floats, Ints, as_features, as_logits, as_rng, as_y
 from auxcal._errors import AuxcalError, FileFormatError, InvalidInputError
 from auxcal._files import as_path, written_whole
 
@@ -25,6 +25,9 @@ class Predictions:
         The raw scores of the classifier. Log-probabilities are fine, probabilities are not.
     y : array of shape (n,)
         The true class, 0..K-1, or `NO_CLASS` = -1 where none of the classes is right.
+    features : array of shape (n, d), optional
+        Further inputs of each sample, for instance what the classifier's last hidden layer gives. Only a calibrator
+        with `uses_features` reads them.
 
     Examples
     --------
@@ -38,16 +41,24 @@ class Predictions:
 
     logits: Floats
     y: Ints
+    features: Floats | None = None
 
-    def __init__(self, logits: ArrayLike, y: ArrayLike) -> None:
+    def __init__(self, logits: ArrayLike, y: ArrayLike, features: ArrayLike | None = None) -> None:
         checked = as_logits(logits)
+        n, k = checked.shape
         object.__setattr__(self, "logits", checked)
-        object.__setattr__(self, "y", as_y(y, n_rows=checked.shape[0], n_classes=checked.shape[1]))
+        object.__setattr__(self, "y", as_y(y, n_rows=n, n_classes=k))
+        object.__setattr__(self, "features", None if features is None else as_features(features, n_rows=n))
 
     @property
     def n_classes(self) -> int:
         """K, the number of the target classifier's classes."""
         return int(self.logits.shape[1])
+
+    @property
+    def n_features(self) -> int:
+        """d, the number of features of each sample; 0 where there are none."""
+        return 0 if self.features is None else int(self.features.shape[1])
 
     @cached_property
     def prediction(self) -> Ints:
@@ -69,13 +80,15 @@ class Predictions:
 
     def __repr__(self) -> str:
         no_class = int((self.y == NO_CLASS).sum())
+        features = f", features={self.n_features}" if self.n_features else ""
         return (
-            f"Predictions(n={len(self)}, K={self.n_classes}, accuracy={self.correct.mean():.3f}, no_class={no_class})"
+            f"Predictions(n={len(self)}, K={self.n_classes}, accuracy={self.correct.mean():.3f}, "
+            f"no_class={no_class}{features})"
         )
 
     def take(self, rows: Ints | Bools | slice) -> Predictions:
         """Return the given rows as new `Predictions`."""
-        return Predictions(self.logits[rows], self.y[rows])
+        return Predictions(self.logits[rows], self.y[rows], None if self.features is None else self.features[rows])
 
     def with_class(self) -> Predictions | None:
         """Return the rows whose true class is one of the K classes, or None where there are none."""
@@ -134,23 +147,23 @@ class Predictions:
         return np.sort(order[~aside]), np.sort(order[aside])
 
     def save(self, path: str | os.PathLike[str], *, half: bool = False) -> None:
-        """Write a bundle, an `.npz` file with `logits` and `y`; `half` stores the logits as float16."""
+        """Write a bundle, an `.npz` file with `logits`, `y` and `features`; `half` stores the floats as float16."""
         path = as_path(path)
         if path.suffix != ".npz":
             raise InvalidInputError(f"a bundle is an .npz file; got {path.name!r}. Save it as {path.stem}.npz.")
-        if half and np.abs(self.logits).max() > np.finfo(np.float16).max:
-            raise InvalidInputError("these logits do not fit into float16 (beyond 65504). Save them with half=False.")
-        logits = self.logits.astype(np.float16) if half else self.logits
+        floats = {"logits": self.logits} | ({} if self.features is None else {"features": self.features})
+        if half:
+            floats = {name: _halved(array, name) for name, array in floats.items()}
         with written_whole(path) as temporary, temporary.open("wb") as file:
-            np.savez_compressed(file, logits=logits, y=self.y.astype(np.int32))
+            np.savez_compressed(file, y=self.y.astype(np.int32), **floats)  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Predictions:
-        """Read a bundle that `save` or `numpy.savez(path, logits=..., y=...)` wrote."""
+        """Read a bundle that `save` or `numpy.savez(path, logits=..., y=...)` wrote, with `features` if it has them."""
         path = as_path(path)
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                return cls(arrays["logits"], arrays["y"])
+                return cls(arrays["logits"], arrays["y"], arrays.get("features"))
         except FileNotFoundError:
             raise
         except AuxcalError as error:
@@ -160,3 +173,9 @@ class Predictions:
                 f"{path}: expected a bundle, an .npz file with the arrays 'logits' and 'y'; reading it failed with "
                 f"{type(error).__name__}: {error}. Write one with numpy.savez(path, logits=logits, y=y)."
             ) from error
+
+
+def _halved(array: Floats, name: str) -> Floats:
+    if np.abs(array).max() > np.finfo(np.float16).max:
+        raise InvalidInputError(f"these {name} do not fit into float16 (beyond 65504). Save them with half=False.")
+    return array.astype(np.float16)

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
 from auxcal.predictions import Predictions
 
@@ -18,9 +19,10 @@ def collect(
     module: nn.Module,
     loader: Iterable[tuple[Any, Any]],
     *,
+    features: str | None = None,
     report: Callable[[int, int | None], None] | None = None,
 ) -> Predictions:
-    """Run a target classifier over labelled batches and keep its logits.
+    """Run a target classifier over labelled batches and keep its logits, and features if they are asked for.
 
     The module runs in evaluation mode, without gradients and on the device of its parameters; afterwards
     every part of it is in the mode in which it was. Threads and random states stay as they are.
@@ -32,6 +34,9 @@ def collect(
     loader : iterable of (inputs, y)
         For instance a DataLoader. y holds class indices, or `NO_CLASS` = -1. Inputs may be a tensor or a
         tuple, list or dict of tensors, which become the arguments of the module.
+    features : str, optional
+        The name of a part of the module, as in `module.named_modules()`, whose output becomes the features of each
+        sample, for instance "avgpool" in torchvision's ResNets.
     report : callable, optional
         Is told after each batch how many of how many batches are done, ``report(done, total)``; the total is
         None where the loader has no length.
@@ -39,7 +44,8 @@ def collect(
     Returns
     -------
     Predictions
-        Logits in float32 (float64 where the module gives it) and y, in the order of the loader.
+        Logits in float32 (float64 where the module gives it), y, and features of shape (n, d), in the order of the
+        loader.
 
     Examples
     --------
@@ -48,19 +54,24 @@ def collect(
     >>> module = torch.nn.Linear(2, 3)
     >>> collect(module, [(torch.zeros(4, 2), torch.tensor([0, 1, 2, -1]))]).logits.shape
     (4, 3)
+    >>> deep = torch.nn.Sequential(torch.nn.Linear(2, 5), torch.nn.ReLU(), torch.nn.Linear(5, 3))
+    >>> collect(deep, [(torch.zeros(4, 2), torch.tensor([0, 1, 2, -1]))], features="1").features.shape
+    (4, 5)
     """
     total = len(loader) if isinstance(loader, Sized) else None
     device = _device(module)
-    logits, y = [], []
-    with _evaluating(module), torch.no_grad():
+    logits, y, further = [], [], []
+    with _evaluating(module), torch.no_grad(), _outputs_of(module, features) as outputs:
         for done, (inputs, labels) in enumerate(loader, start=1):
-            logits.append(_numpy(_call(module, inputs, device)))
+            logits.append(_logits(_call(module, inputs, device)))
+            if features is not None:
+                further.append(_flat(outputs, features, len(logits[-1])))
             y.append(np.asarray(torch.as_tensor(labels).cpu()))
             if report is not None:
                 report(done, total)
     if not logits:
         raise InvalidInputError("loader must give at least one batch (inputs, y); it gave none. Is its data set empty?")
-    return Predictions(np.concatenate(logits), np.concatenate(y))
+    return Predictions(np.concatenate(logits), np.concatenate(y), np.concatenate(further) if further else None)
 
 
 @contextmanager
@@ -72,6 +83,35 @@ def _evaluating(module: nn.Module) -> Iterator[None]:
     finally:
         for part, training in modes:
             part.training = training
+
+
+@contextmanager
+def _outputs_of(module: nn.Module, name: str | None) -> Iterator[list[Any]]:
+    """Give a list to which the named part adds what it puts out; without a name it stays empty."""
+    outputs: list[Any] = []
+    if name is None:
+        yield outputs
+        return
+    parts = dict(module.named_modules())
+    if name not in parts:
+        shown = ", ".join(repr(part) for part in parts if part)
+        raise InvalidInputError(f"features must name a part of the module, one of {shown or 'none'}; got {name!r}.")
+    hook = parts[name].register_forward_hook(lambda part, inputs, output: outputs.append(output))
+    try:
+        yield outputs
+    finally:
+        hook.remove()
+
+
+def _flat(outputs: list[Any], name: str, n_rows: int) -> Floats:
+    """Take what the part put out for a batch, a row for each sample."""
+    seen = [tuple(output.shape) if isinstance(output, Tensor) else type(output).__name__ for output in outputs]
+    if len(seen) != 1 or not isinstance(seen[0], tuple) or seen[0][:1] != (n_rows,):
+        raise InvalidInputError(
+            f"features must name a part of the module that gives one tensor of shape ({n_rows}, …) for a batch of "
+            f"{n_rows}; {name!r} gave {', '.join(map(str, seen)) or 'nothing'}. Name a part that runs once in a pass."
+        )
+    return _numpy(outputs.pop().reshape(n_rows, -1))
 
 
 def _call(module: nn.Module, inputs: Any, device: torch.device | None) -> Any:
@@ -91,13 +131,17 @@ def _device(module: nn.Module) -> torch.device | None:
     return None if first is None else first.device
 
 
-def _numpy(output: Any) -> np.ndarray[Any, np.dtype[np.floating[Any]]]:
+def _logits(output: Any) -> Floats:
     if not isinstance(output, Tensor) or output.ndim != 2:
         got = f"shape {tuple(output.shape)}" if isinstance(output, Tensor) else type(output).__name__
         raise InvalidInputError(
             f"module must give logits, a tensor of shape (batch, K); got {got}. Wrap it in a module that "
             f"returns the logits alone, for instance its output.logits."
         )
+    return _numpy(output)
+
+
+def _numpy(output: Tensor) -> Floats:
     output = output if output.dtype == torch.float64 else output.float()
-    array: np.ndarray[Any, np.dtype[np.floating[Any]]] = output.cpu().numpy()
+    array: Floats = output.cpu().numpy()
     return array

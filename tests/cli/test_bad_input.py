@@ -17,10 +17,11 @@ from safetensors.numpy import save_file
 import auxcal
 
 HEADER = "logit_0,logit_1,logit_2,y\n"
+FEATURED = "age,size,logit_0,logit_1,logit_2,y\n"
 
 
 @pytest.fixture(scope="module")
-def good(rows, tmp_path_factory):
+def good(rows, featured, featured_platt, tmp_path_factory):
     """Give a folder with files that nothing is wrong with."""
     logits, y = rows
     folder = tmp_path_factory.mktemp("good")
@@ -31,6 +32,9 @@ def good(rows, tmp_path_factory):
     (folder / "good.csv").write_text(f"{HEADER}1,2,3,0\n3,2,1,0\n2,3,1,1\n1,1,4,-1\n")
     pq.write_table(pa.table({f"logit_{k}": logits[:, k] for k in range(3)} | {"y": y}), folder / "good.parquet")
     auxcal.TemperatureScaling().fit(logits, y).save(folder / "ts.safetensors")
+    (folder / "featured.csv").write_text(f"{FEATURED}20,1,1,2,3,0\n30,,3,2,1,0\n40,2,2,3,1,1\n")
+    with_features = featured_platt().fit(featured.logits, featured.y, features=featured.features)
+    with_features.save(folder / "fp.safetensors")
     (folder / "scored.csv").write_text("prediction,confidence,y\n" + "0,0.9,0\n1,0.8,1\n2,0.7,0\n" * 10)
     return folder
 
@@ -93,6 +97,10 @@ def fit(*arguments):
 
 def score(*arguments, out="out.parquet"):
     return ["score", "ts.safetensors", *arguments, "-o", out]
+
+
+def score_featured(*arguments):
+    return ["score", "fp.safetensors", *arguments, "-o", "out.parquet"]
 
 
 # What it is: the file that is written first and how, the command, words of the sentence.
@@ -171,7 +179,8 @@ BAD = {
     "text for numbers": (
         ("bad.csv", text(f"{HEADER}1,x,3,0\n")),
         fit("bad.csv"),
-        "bad.csv: expected the 4 columns of the first line in every row, and numbers for logits; got column 'logit_1'",
+        "bad.csv: expected the 4 columns of the first line in every row, and numbers for logits and features; got "
+        "column 'logit_1'",
     ),
     "other letters": (
         ("bad.csv", lambda path: path.write_bytes(f"id,{HEADER}é,1,2,3,0\n".encode("latin-1"))),
@@ -211,6 +220,48 @@ BAD = {
         ("bad.csv", text("prob_0,prob_1,y\n0.5,0.5,0\n0.5,0.6,0\n")),
         fit("bad.csv", "--probabilities"),
         "row 1 has 0.5 to 0.6 with the sum 1.1",
+    ),
+    # features
+    "features of a method that uses none": (
+        None,
+        fit("featured.csv", "--features", "age"),
+        "featured.csv: TemperatureScaling reads logits alone; got features too. Leave features out",
+    ),
+    "features of a calibrator that uses none": (
+        None,
+        score("featured.csv", "--features", "age"),
+        "featured.csv: TemperatureScaling reads logits alone",
+    ),
+    "no features to score": (None, score_featured("featured.csv"), "featured.csv: FP was fitted with 2 features"),
+    "fewer features to score": (
+        None,
+        score_featured("featured.csv", "--features", "age"),
+        "featured.csv: features must have the 2 columns that the calibrator was fitted with; got 1",
+    ),
+    "wrong feature column": (
+        None,
+        score_featured("featured.csv", "--features", "age,hue"),
+        "featured.csv: there is no column 'hue'; there is 'age'",
+    ),
+    "true classes as features": (
+        None,
+        score_featured("featured.csv", "--features", "age,y"),
+        "featured.csv: the columns of the features must each be named once, and hold neither logits nor true classes",
+    ),
+    "missing feature": (
+        None,
+        score_featured("featured.csv", "--features", "age,size"),
+        "featured.csv: features must be finite; got nan (NaN or inf) at [1, 1]",
+    ),
+    "text for features": (
+        ("bad.csv", text(f"{FEATURED}old,1,1,2,3,0\n")),
+        score_featured("bad.csv", "--features", "age,size"),
+        "got column 'age'",
+    ),
+    "other features to compare": (
+        None,
+        ["compare", "featured.csv", "--features", "age", "--test", "good.npz"],
+        "good.npz: there is no column 'age'",
     ),
     # what does not belong together
     "other number of classes": (None, score("four.npz"), "four.npz: logits must have the 3 columns"),

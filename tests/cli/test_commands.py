@@ -4,6 +4,7 @@ import json
 import sys
 import time
 from io import StringIO
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -206,3 +207,54 @@ class TestProgress:
         with _terminal.progress("scoring") as report:
             report(0.5)
         assert "scoring" not in text.getvalue()
+
+
+# Features -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def featured_folder(featured, featured_platt, tmp_path, monkeypatch):
+    """Go to a folder with samples that have features, where a method that uses them is on the list."""
+    monkeypatch.setitem(CALIBRATORS, "featured", featured_platt)
+    monkeypatch.chdir(tmp_path)
+    fit, select = featured.split(400, 200, random_state=0)
+    for name, part in (("fit", fit), ("select", select)):
+        part.save(f"{name}.npz")
+        columns = np.column_stack([part.logits, part.features, part.y]).tolist()
+        rows = [",".join([*map(repr, row[:-1]), str(int(row[-1]))]) for row in columns]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["logit_0,logit_1,logit_2,age,size,y", *rows]))
+    return fit, select
+
+
+@pytest.mark.parametrize(("ending", "options"), [("npz", []), ("csv", ["--features", "age,size"])])
+def test_features_are_fitted_and_scored(ending, options, featured_folder, featured_platt, call, capsys):
+    fit, new = featured_folder
+    chosen = ["--method", "featured", "--select", f"select.{ending}"]
+    assert call("fit", f"fit.{ending}", *chosen, "-o", "fp.safetensors", *options) == 0
+    assert "FP fitted on 400 rows of 3 classes and 2 features" in capsys.readouterr().out
+    assert call("score", "fp.safetensors", f"select.{ending}", "-o", "scored.npz", *options) == 0
+    expected = featured_platt().fit(fit.logits, fit.y, features=fit.features)
+    np.testing.assert_allclose(
+        read_scored("scored.npz").confidence, expected.predict_confidence(new.logits, new.features), rtol=1e-5
+    )
+
+
+def test_features_in_a_file_are_left_to_the_methods_that_use_them(featured_folder, call, capsys, quick_training):
+    assert call("fit", "fit.npz", "--method", "ccac-s", "-o", "s.safetensors", "--json") == 0
+    assert answer(capsys)["features"] == 0
+    assert call("transfer", "s.safetensors", "select.npz", "-o", "here.safetensors") == 0
+    assert call("score", "here.safetensors", "select.npz", "-o", "scored.csv") == 0
+
+
+def test_a_table_without_named_features_is_fitted_on_logits(featured_folder, call, capsys):
+    assert call("fit", "fit.csv", "--method", "featured", "-o", "fp.safetensors", "--json") == 0
+    assert answer(capsys)["features"] == 0
+
+
+@pytest.mark.parametrize(("ending", "options"), [("npz", []), ("csv", ["--features", "age,size"])])
+def test_a_comparison_gives_features_to_those_that_use_them(ending, options, featured_folder, call, capsys):
+    methods = ["--methods", "temperature,featured", "--test", f"select.{ending}"]
+    assert call("compare", f"fit.{ending}", *methods, "--json", *options) == 0
+    assert answer(capsys)[0]["best"] == "featured"
+    assert auxcal.load(next(Path("report").glob("*.safetensors"))).n_further_features_ == 2
+    assert "predict_confidence(logits, features)" in Path("report/report.html").read_text()

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
+from pyarrow import csv
 from safetensors.numpy import save_file
 
 from auxcal import AuxcalError, FileFormatError, InvalidInputError, Predictions
@@ -227,6 +228,92 @@ class TestProbabilities:
 
     def test_rounded_ones_are_taken(self, tmp_path):
         read_predictions(self.write(tmp_path, np.array([[0.333, 0.333, 0.333], [0.2, 0.3, 0.5]])), probabilities=True)
+
+
+class TestFeatures:
+    FEATURES = np.array([[20, 0.5], [31, 1.5], [42, 0.25], [53, 0.75]], dtype=np.float32)
+    COLUMNS = {"age": FEATURES[:, 0], "size": FEATURES[:, 1]}  # noqa: RUF012
+
+    def arrays(self):
+        return {"logits": LOGITS, "y": Y, "features": self.FEATURES}
+
+    def write_table(self, folder, ending, columns):
+        named = table(**columns)
+        if ending == ".parquet":
+            pq.write_table(named, folder / "a.parquet")
+        else:
+            csv.write_csv(named, folder / "a.csv")
+        return folder / f"a{ending}"
+
+    @pytest.mark.parametrize("ending", [".npz", ".safetensors", ".pt"])
+    def test_an_array_of_that_name_is_taken_up(self, ending, tmp_path):
+        path = tmp_path / f"a{ending}"
+        if ending == ".npz":
+            np.savez(path, **self.arrays())
+        elif ending == ".safetensors":
+            save_file(self.arrays(), path)
+        else:
+            torch.save({name: torch.tensor(array) for name, array in self.arrays().items()}, path)
+        part = read_predictions(path)
+        check(part)
+        assert np.array_equal(part.features, self.FEATURES)
+        assert read_predictions(path, features=()).features is None
+
+    @pytest.mark.parametrize("ending", [".csv", ".parquet"])
+    @pytest.mark.parametrize("batch", [40, 2**22])
+    def test_columns_are_named(self, ending, batch, tmp_path, monkeypatch):
+        monkeypatch.setattr(_format, "BATCH_BYTES", batch)
+        monkeypatch.setattr(_csv, "BATCH_BYTES", 4 * batch)
+        path = self.write_table(tmp_path, ending, self.COLUMNS)
+        part = read_predictions(path, features=["size", "age"])
+        check(part)
+        assert np.array_equal(part.features, self.FEATURES[:, ::-1])
+        assert np.array_equal(read_predictions(path, features="age").features, self.FEATURES[:, :1])
+
+    @pytest.mark.parametrize("ending", [".csv", ".parquet"])
+    def test_a_column_of_that_name_is_not_taken_up(self, ending, tmp_path):
+        path = self.write_table(tmp_path, ending, {"features": ["large", "red", "old", ""]})
+        assert read_predictions(path).features is None
+
+    def test_columns_are_numbered_after_a_prefix(self, tmp_path):
+        path = self.write_table(tmp_path, ".csv", {"f1": self.COLUMNS["size"], "f0": self.COLUMNS["age"]})
+        assert np.array_equal(read_predictions(path, features="f").features, self.FEATURES)
+
+    def test_a_column_of_lists_and_others_beside_it(self, tmp_path):
+        lists = pa.array(self.FEATURES.tolist(), pa.list_(pa.float32()))
+        path = self.write_table(tmp_path, ".parquet", self.COLUMNS | {"layer": lists})
+        assert np.array_equal(read_predictions(path, features="layer").features, self.FEATURES)
+        both = read_predictions(path, features=["layer", "age"]).features
+        assert np.array_equal(both, np.column_stack([self.FEATURES, self.FEATURES[:, 0]]))
+
+    @pytest.mark.parametrize(
+        ("features", "sentence"),
+        [
+            (["age", "hue"], r"there is no column 'hue'; .*\(--features\)"),
+            ("layer_", r"there is no column 'layer_'; .*\(--features\)"),
+            (["age", "y"], "neither logits nor true classes; got 'y'"),
+            ("logit_", "neither logits nor true classes; got 'logit_0'"),
+            (["age", "age"], "each be named once.*got 'age'"),
+            (["word"], "invalid value 'red'"),
+            (["hole"], r"features must be finite; got nan \(NaN or inf\) at \[2, 0\]"),
+            ("part", "the columns part0 to part2 must all be there; part1 is not"),
+        ],
+    )
+    def test_what_is_wrong_with_features_is_said(self, features, sentence, tmp_path):
+        others = {"word": ["red"] * 4, "hole": [1, 2, None, 4], "part0": Y, "part2": Y}
+        path = self.write_table(tmp_path, ".csv", self.COLUMNS | others)
+        with pytest.raises((InvalidInputError, FileFormatError), match=sentence) as caught:
+            read_predictions(path, features=features)
+        assert str(caught.value).startswith(f"{path}: ")
+
+    @pytest.mark.parametrize(
+        ("features", "sentence"),
+        [(np.ones((4, 2, 2)), r"got shape \(4, 2, 2\).*reshape"), (np.ones((3, 2)), "'features' 3")],
+    )
+    def test_an_array_of_another_shape_is_refused(self, features, sentence, tmp_path):
+        np.savez(tmp_path / "a.npz", **self.arrays() | {"features": features})
+        with pytest.raises(InvalidInputError, match=sentence):
+            read_predictions(tmp_path / "a.npz")
 
 
 @pytest.mark.parametrize(

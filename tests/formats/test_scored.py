@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
 from safetensors.numpy import load_file, save_file
 
 from auxcal import InvalidInputError, TemperatureScaling
@@ -121,7 +122,9 @@ def test_no_more_than_one_batch_is_held(name, ending, tmp_path, monkeypatch):
     events, sizes = [], []
 
     class Watched:
-        def predict_confidence(self, logits):
+        n_further_features_ = 0
+
+        def predict_confidence(self, logits, features):
             events.append("scored")
             sizes.append(len(logits))
             return CALIBRATOR.predict_confidence(logits)
@@ -192,3 +195,58 @@ def test_what_is_wrong_with_a_scored_file_is_said(text, label, sentence, tmp_pat
     (tmp_path / "scored.csv").write_text(text)
     with pytest.raises(InvalidInputError, match=f"scored.csv: .*{sentence}"):
         read_scored(tmp_path / "scored.csv", label)
+
+
+# Features -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def featured_file(featured, tmp_path):
+    """Write the samples as a table and as arrays, and give the function that names one of the files."""
+    columns = {f"logit_{k}": featured.logits[:, k] for k in range(3)}
+    columns |= {"age": featured.features[:, 0], "size": featured.features[:, 1], "y": featured.y}
+    pq.write_table(pa.table(columns), tmp_path / "new.parquet")
+    csv.write_csv(pa.table(columns), tmp_path / "new.csv")
+    featured.save(tmp_path / "new.npz")
+    return lambda ending: tmp_path / f"new{ending}"
+
+
+@pytest.fixture
+def with_features(featured_platt, featured):
+    return featured_platt().fit(featured.logits, featured.y, features=featured.features)
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".npz"])
+@pytest.mark.parametrize("batch", [2**12, 2**22])
+def test_features_are_read_with_their_rows(
+    ending, batch, featured, featured_file, with_features, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(_format, "BATCH_BYTES", batch)
+    monkeypatch.setattr(_csv, "BATCH_BYTES", batch)
+    out, names = tmp_path / "scored.parquet", None if ending == ".npz" else ["age", "size"]
+    score_file(with_features, featured_file(ending), out=out, features=names)
+    expected = with_features.predict_confidence(featured.logits, featured.features)
+    np.testing.assert_allclose(read_scored(out).confidence, expected, rtol=1e-5)
+    assert pq.read_schema(out).names == ["y", "prediction", "confidence"]
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".npz"])
+def test_features_are_passed_over_where_none_are_used(ending, featured, featured_file, tmp_path):
+    plain = TemperatureScaling().fit(featured.logits, featured.y)
+    score_file(plain, featured_file(ending), out=tmp_path / "scored.parquet")
+    passed = [] if ending == ".npz" else ["age", "size"]
+    assert pq.read_schema(tmp_path / "scored.parquet").names == [*passed, "y", "prediction", "confidence"]
+
+
+def test_features_that_are_not_found_are_asked_for(featured_file, with_features, tmp_path):
+    with pytest.raises(InvalidInputError, match=r"FP was fitted with 2 features of each sample.*\(--features\)"):
+        score_file(with_features, featured_file(".csv"), out=tmp_path / "scored.csv")
+
+
+def test_a_row_with_bad_features_is_counted_from_its_batch(with_features, featured, tmp_path, monkeypatch):
+    monkeypatch.setattr(_format, "BATCH_BYTES", 2**10)
+    features = featured.features.copy()
+    features[-1, 1] = np.nan
+    np.savez(tmp_path / "new.npz", logits=featured.logits, features=features)
+    with pytest.raises(InvalidInputError, match=r"features must be finite.*Rows are counted from row \d+ of the file"):
+        score_file(with_features, tmp_path / "new.npz", out=tmp_path / "scored.csv")

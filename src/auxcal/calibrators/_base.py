@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import warnings
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from threadpoolctl import threadpool_limits
 
-from auxcal._arrays import Floats, as_logits
+from auxcal._arrays import Floats, as_features, as_logits
 from auxcal._errors import ConvergenceWarning, InvalidInputError, NotFittedError
 from auxcal.calibrators._notebook import to_html
 from auxcal.predictions import Predictions
@@ -20,14 +20,20 @@ from auxcal.predictions import Predictions
 SELECT_SHARE = 0.2
 """The share of the rows that is set aside for choosing hyper-parameters where no select part is given."""
 
-_CHUNK_BYTES = 2**23  # rows are scored in chunks of logits of this size, so that memory does not grow with n
+CHUNK_BYTES = 2**23
+"""Rows are scored in chunks of logits and features of this size, so that memory does not grow with n."""
+
+SelectPart: TypeAlias = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike | None]
+"""(logits, y), or (logits, y, features)."""
 
 
 class Calibrator(ABC, BaseEstimator):
     """Turns a target classifier's logits into a confidence in its prediction.
 
     A method supplies `_fit`, which sets the fitted attributes (NumPy arrays, numbers, strings, and tuples or dicts of
-    them) and returns what is wrong with the fit, if anything; and `_confidence`, which reads nothing else.
+    them) and returns what is wrong with the fit, if anything; and `_confidence`, which reads nothing else. One that
+    `uses_features` finds them in the data of `_fit`; if there were any, its `_confidence` (and `_proba`) is given those
+    of the rows after their logits.
 
     Attributes
     ----------
@@ -35,14 +41,26 @@ class Calibrator(ABC, BaseEstimator):
         Whether the fit reached its optimum; where it did not, a `ConvergenceWarning` said why.
     n_features_in_ : int
         K, the number of the target classifier's classes.
+    n_further_features_ : int
+        d, the number of features of each sample; 0 where it was fitted without.
     """
 
     abbreviation: ClassVar[str]
     """What tables and the paper call the method."""
     reference: ClassVar[str]
     """Where the method comes from."""
+    uses_features: ClassVar[bool] = False
+    """Whether the method can learn from further inputs of each sample."""
 
-    def fit(self, logits: ArrayLike, y: ArrayLike, select: tuple[ArrayLike, ArrayLike] | None = None) -> Self:
+    n_further_features_: int = 0  # what holds for a file from before there were any
+
+    def fit(
+        self,
+        logits: ArrayLike,
+        y: ArrayLike,
+        select: SelectPart | None = None,
+        features: ArrayLike | None = None,
+    ) -> Self:
         """Learn from labelled samples of the data that the classifier really meets.
 
         Parameters
@@ -51,9 +69,12 @@ class Calibrator(ABC, BaseEstimator):
             The raw scores of the target classifier. Log-probabilities are fine, probabilities are not.
         y : array of shape (n,)
             The true class, 0..K-1, or `NO_CLASS` = -1 where none of the classes is right.
-        select : tuple of (logits, y), optional
+        select : tuple of (logits, y) or (logits, y, features), optional
             The part on which hyper-parameters are chosen. Where it is not given, a fifth of the rows is set aside
             for it, stratified. A method that has nothing to choose fits on all of `logits` and leaves it unread.
+        features : array of shape (n, d), optional
+            Further inputs of each sample, for a method that `uses_features`; then the select part and all that is
+            scored later must have them too.
 
         Returns
         -------
@@ -61,29 +82,31 @@ class Calibrator(ABC, BaseEstimator):
         """
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
-        data, part = self._parts(logits, y, select, share=SELECT_SHARE)
+        data, part = self._parts(logits, y, select, features, share=SELECT_SHARE)
         # The problems are small: on a busy machine threads that wait for each other cost many times what they bring.
         with threadpool_limits(1):
             problem = self._fit(data, part)
         self.converged_ = problem is None
         if problem is not None:
             warnings.warn(f"{type(self).__name__}: {problem}", ConvergenceWarning, stacklevel=2)
-        self.n_features_in_ = data.n_classes
+        self.n_features_in_, self.n_further_features_ = data.n_classes, data.n_features
         return self
 
-    def predict_confidence(self, logits: ArrayLike) -> Floats:
+    def predict_confidence(self, logits: ArrayLike, features: ArrayLike | None = None) -> Floats:
         """Return the probability that the prediction of each row, argmax of its logits, is correct.
 
         Parameters
         ----------
         logits : array of shape (n, K)
             The raw scores of the same target classifier.
+        features : array of shape (n, d), optional
+            The further inputs of each sample, where the calibrator was fitted with such.
 
         Returns
         -------
         array of shape (n,)
         """
-        return self._in_chunks(self._confidence, logits)
+        return self._in_chunks(self._confidence, logits, features)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted calibrator to one file that `auxcal.load` reads; see `auxcal.persistence`."""
@@ -105,14 +128,17 @@ class Calibrator(ABC, BaseEstimator):
         self,
         logits: ArrayLike,
         y: ArrayLike,
-        select: tuple[ArrayLike, ArrayLike] | None,
+        select: SelectPart | None,
+        features: ArrayLike | None = None,
         *,
         share: float,
         n_classes: int | None = None,
     ) -> tuple[Predictions, Predictions | None]:
         """Check the data and return the fit part, and the select part if the method has use for one."""
-        data = Predictions(as_logits(logits, n_classes=n_classes), y)
-        part = None if select is None else _as_select(select, data.n_classes)
+        if features is not None:
+            self._check_uses_features()
+        data = Predictions(as_logits(logits, n_classes=n_classes), y, features)
+        part = None if select is None else _as_select(select, data)
         if not self._searches(data.n_classes):
             return data, None
         if part is not None:
@@ -131,11 +157,42 @@ class Calibrator(ABC, BaseEstimator):
                 f"Call fit(logits, y) first, or auxcal.load(path)."
             )
 
-    def _in_chunks(self, score: Any, logits: ArrayLike) -> Floats:
+    def _check_uses_features(self) -> None:
+        if not self.uses_features:
+            from auxcal.calibrators import CALIBRATORS
+
+            others = [f"{kind.__name__} ({name})" for name, kind in CALIBRATORS.items() if kind.uses_features]
+            raise InvalidInputError(
+                f"{type(self).__name__} reads logits alone; got features too. Leave features out, or use a method that "
+                f"uses them: {', '.join(others)}."
+            )
+
+    def _as_features(self, features: ArrayLike | None, n_rows: int) -> Floats | None:
+        """Check the features of rows to score: as many as in the fit, none where it had none."""
+        d = self.n_further_features_
+        if features is None and d == 0:
+            return None
+        self._check_uses_features()
+        if features is None:
+            raise InvalidInputError(
+                f"features must have the {d} columns that this {type(self).__name__} was fitted with; got none. Give "
+                f"the same features of these samples, or fit a calibrator without."
+            )
+        if d == 0:
+            raise InvalidInputError(
+                f"this {type(self).__name__} was fitted without features; got features of shape {np.shape(features)}. "
+                f"Leave features out, or fit a calibrator with them."
+            )
+        return as_features(features, n_rows=n_rows, n_columns=d)
+
+    def _in_chunks(self, score: Any, logits: ArrayLike, features: ArrayLike | None) -> Floats:
         self._check_fitted()
         array = as_logits(logits, n_classes=self.n_features_in_)
-        rows = max(1, _CHUNK_BYTES // (array.itemsize * array.shape[1]))
-        chunks = [score(array[start : start + rows]) for start in range(0, len(array), rows)]
+        further = self._as_features(features, len(array))
+        inputs = (array,) if further is None else (array, further)
+        rows = max(1, CHUNK_BYTES // sum(each.itemsize * each.shape[1] for each in inputs))
+        starts = range(0, len(array), rows)
+        chunks = [score(*(each[start : start + rows] for each in inputs)) for start in starts]
         return np.clip(chunks[0] if len(chunks) == 1 else np.concatenate(chunks), 0, 1)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -152,19 +209,21 @@ class Calibrator(ABC, BaseEstimator):
 class ProbaCalibrator(Calibrator):
     """One that also gives a distribution; a method supplies `_proba` as well."""
 
-    def predict_proba(self, logits: ArrayLike) -> Floats:
+    def predict_proba(self, logits: ArrayLike, features: ArrayLike | None = None) -> Floats:
         """Return the calibrated distribution, one row for each sample.
 
         Parameters
         ----------
         logits : array of shape (n, K)
             The raw scores of the same target classifier.
+        features : array of shape (n, d), optional
+            The further inputs of each sample, where the calibrator was fitted with such.
 
         Returns
         -------
         array of shape (n, K), or (n, K + 1) where the method has an auxiliary class, which is last
         """
-        return self._in_chunks(self._proba, logits)
+        return self._in_chunks(self._proba, logits, features)
 
     @abstractmethod
     def _proba(self, logits: Floats) -> Floats: ...
@@ -182,18 +241,29 @@ def at_prediction(values: Floats, logits: Floats) -> Floats:
     return np.take_along_axis(values, logits.argmax(axis=1)[:, None], axis=1)[:, 0]
 
 
-def _as_select(select: tuple[ArrayLike, ArrayLike], n_classes: int) -> Predictions:
-    if not isinstance(select, tuple | list) or len(select) != 2:
+def features_for(calibrator: Calibrator, data: Predictions) -> Floats | None:
+    """Return the features of the data if the calibrator uses such."""
+    return data.features if calibrator.uses_features else None
+
+
+def _as_select(select: SelectPart, data: Predictions) -> Predictions:
+    if not isinstance(select, tuple | list) or len(select) not in (2, 3):
         raise InvalidInputError(
-            f"select must be a pair (logits, y); got {type(select).__name__}. Give select=(select_logits, select_y)."
+            f"select must be a pair (logits, y), with features a triple (logits, y, features); got "
+            f"{type(select).__name__}. Give select=(select_logits, select_y)."
         )
     try:
         part = Predictions(*select)
     except InvalidInputError as error:
         raise InvalidInputError(f"select: {error}") from None
-    if part.n_classes != n_classes:
+    if part.n_classes != data.n_classes:
         raise InvalidInputError(
-            f"select: the logits of the select part must have {n_classes} columns as those of the fit part; got "
+            f"select: the logits of the select part must have {data.n_classes} columns as those of the fit part; got "
             f"{part.n_classes}. Use the same target classifier for both."
+        )
+    if part.n_features != data.n_features:
+        raise InvalidInputError(
+            f"select: the select part must have {data.n_features} features of each sample as the fit part; got "
+            f"{part.n_features}. Give features=features and select=(logits, y, features), or neither."
         )
     return part

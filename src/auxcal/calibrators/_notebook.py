@@ -12,7 +12,7 @@ from auxcal._notebook import card, grid, note
 if TYPE_CHECKING:
     from auxcal.calibrators._base import Calibrator
 
-_SAID = ("converged_", "n_features_in_")  # in words, above the table
+_SAID = ("converged_", "n_features_in_", "n_further_features_")  # in words, above the table
 
 
 def to_html(calibrator: Calibrator) -> str:
@@ -24,11 +24,13 @@ def to_html(calibrator: Calibrator) -> str:
     learned = {name: value for name, value in sorted(vars(calibrator).items()) if name.endswith("_")}
     numbers = [(name, _written(value)) for name, value in learned.items() if _is_scalar(value) and name not in _SAID]
     others = [_described(name, value) for name, value in learned.items() if not _is_scalar(value)]
+    d = calibrator.n_further_features_
+    inputs = f"K = {calibrator.n_features_in_} classes" + (f" and {d} features of each sample" if d else "")
     state = "converged" if calibrator.converged_ else "did not converge"
     return card(
         repr(calibrator),
         about,
-        note(f"Fitted for K = {calibrator.n_features_in_} classes; {state}."),
+        note(f"Fitted for {inputs}; {state}."),
         *([grid(numbers)] if numbers else []),
         *([note("; ".join(others))] if others else []),
     )

@@ -40,6 +40,15 @@ Probabilities = Annotated[
     bool,
     typer.Option("--probabilities", help="The file has probabilities (proba, or prob_0, prob_1, …) and no logits."),
 ]
+FeatureNames = Annotated[
+    str | None,
+    typer.Option(
+        "--features",
+        show_default=False,
+        help="Further inputs of each sample, for a method that uses them: columns with commas between, or the prefix "
+        "of columns that are numbered from 0, or the name of one array. [default: the array features, if there is one]",
+    ),
+]
 RandomState = Annotated[int, typer.Option(min=0, help="The only source of randomness.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 CalibratorOut = Annotated[Path, typer.Option("--out", "-o", help="Where to save the calibrator, a .safetensors file.")]

@@ -9,7 +9,18 @@ from typing import Annotated
 import typer
 
 from auxcal.cli._comparing import explain, open_page, share_of, show
-from auxcal.cli._terminal import ColumnNames, Files, Json, Label, Probabilities, RandomState, as_columns, progress, say
+from auxcal.cli._terminal import (
+    ColumnNames,
+    FeatureNames,
+    Files,
+    Json,
+    Label,
+    Probabilities,
+    RandomState,
+    as_columns,
+    progress,
+    say,
+)
 
 
 def compare(
@@ -27,6 +38,7 @@ def compare(
     label: Label = "y",
     columns: ColumnNames = None,
     probabilities: Probabilities = False,
+    features: FeatureNames = None,
     class_names: Annotated[
         str | None,
         typer.Option(
@@ -59,7 +71,9 @@ def compare(
     if test is not None and len(sets) > 1:
         raise typer.BadParameter(f"--test belongs to one data set; got {len(sets)}. Compare them one by one.")
     listed = as_columns(columns)
-    read = partial(read_predictions, label=label, columns=listed, probabilities=probabilities)
+    read = partial(
+        read_predictions, label=label, columns=listed, probabilities=probabilities, features=as_columns(features)
+    )
     data = {name: read(*paths) for name, paths in sets.items()}
     one = partial(
         auxcal.compare,

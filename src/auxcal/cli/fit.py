@@ -11,6 +11,7 @@ import typer
 from auxcal.cli._terminal import (
     CalibratorOut,
     ColumnNames,
+    FeatureNames,
     Files,
     Json,
     Label,
@@ -43,6 +44,7 @@ def fit(
     label: Label = "y",
     columns: ColumnNames = None,
     probabilities: Probabilities = False,
+    features: FeatureNames = None,
     random_state: RandomState = 0,
     json: Json = False,
 ) -> None:
@@ -61,13 +63,20 @@ def fit(
     from auxcal.training.progress import reported_to
 
     calibrator = _calibrator(method, random_state)
-    read = partial(read_predictions, label=label, columns=as_columns(columns), probabilities=probabilities)
+    read = partial(
+        read_predictions,
+        label=label,
+        columns=as_columns(columns),
+        probabilities=probabilities,
+        features=as_columns(features) or (None if calibrator.uses_features else ()),
+    )
     with calibrator_file(out) as temporary:
         data = read(*files)
         part = None if select is None else read(select)
         about_data = about(*files if select is None else (*files, select))
         with about_data, progress(f"fitting {calibrator.abbreviation}") as report, reported_to(report):
-            calibrator.fit(data.logits, data.y, select=None if part is None else (part.logits, part.y))
+            given = None if part is None else (part.logits, part.y, part.features)
+            calibrator.fit(data.logits, data.y, select=given, features=data.features)
         calibrator.save(temporary)
     say_fitted(calibrator, data, out, json=json)
 
@@ -83,6 +92,7 @@ def say_fitted(calibrator: Calibrator, data: Predictions, out: Path, *, json: bo
                 "method": calibrator.abbreviation,
                 "rows": len(data),
                 "classes": data.n_classes,
+                "features": calibrator.n_further_features_,
                 "accuracy": float(data.correct.mean()),
                 "converged": calibrator.converged_,
                 "learned": learned,
@@ -90,9 +100,10 @@ def say_fitted(calibrator: Calibrator, data: Predictions, out: Path, *, json: bo
             }
         )
         return
+    d = calibrator.n_further_features_
     say(
-        f"{calibrator.abbreviation} fitted on {len(data):,} rows of {data.n_classes} classes, of which the classifier "
-        f"has {percent(data.correct.mean())} right."
+        f"{calibrator.abbreviation} fitted on {len(data):,} rows of {data.n_classes} classes"
+        f"{f' and {d} features' if d else ''}, of which the classifier has {percent(data.correct.mean())} right."
     )
     if learned:
         numbers = (
@@ -114,7 +125,7 @@ def _calibrator(method: str, random_state: int) -> Calibrator:
 
 def _learned(calibrator: Calibrator) -> dict[str, Any]:
     """Return the fitted attributes that are one number or word; the networks and tables stay in the file."""
-    said = {"n_features_in_", "converged_"}
+    said = {"n_features_in_", "n_further_features_", "converged_"}
     fitted = {
         name.removesuffix("_"): value
         for name, value in vars(calibrator).items()

@@ -9,6 +9,7 @@ import typer
 
 from auxcal.cli._terminal import (
     ColumnNames,
+    FeatureNames,
     Files,
     Json,
     Label,
@@ -32,13 +33,14 @@ def score(
     label: Label = "y",
     columns: ColumnNames = None,
     probabilities: Probabilities = False,
+    features: FeatureNames = None,
     json: Json = False,
 ) -> None:
     """Write the prediction and the confidence of every row beside its other columns.
 
-    The logits are left out of what is written; ids, y and all else are passed on. CSV and parquet are read and written
-    in batches, so that memory does not grow with the file. For hundreds of classes, parquet with one column of lists,
-    logits, takes far less memory than a column for each class.
+    Logits and features are left out of what is written; ids, y and all else are passed on. CSV and parquet are read and
+    written in batches, so that memory does not grow with the file. For hundreds of classes, parquet with one column of
+    lists, logits, takes far less memory than a column for each class.
 
     Examples
     --------
@@ -61,6 +63,7 @@ def score(
             label=label,
             columns=as_columns(columns),
             probabilities=probabilities,
+            features=as_columns(features),
             report=report,
         )
     if json:

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from auxcal._arrays import Ints
 from auxcal._errors import ConvergenceWarning, InvalidInputError, UndefinedMetricWarning
 from auxcal.calibrators import CALIBRATORS, Calibrator
+from auxcal.calibrators._base import features_for
 from auxcal.calibrators._seeded import seeded
 from auxcal.comparison._comparison import SHOWN, UNCALIBRATED, Comparison, Entry
 from auxcal.metrics import evaluate
@@ -33,7 +34,8 @@ def compare(
 ) -> Comparison:
     """Fit every method on a part of the data, measure it on the rest, and say which is best.
 
-    A method that fails does not end the comparison: its entry says why.
+    A method that fails does not end the comparison: its entry says why. Features, if the data have such, are given to
+    the methods that use them.
 
     Parameters
     ----------
@@ -129,6 +131,11 @@ def _parts(data: Predictions, test: Predictions | float, random_state: int) -> t
             f"the test part must have the {data.n_classes} columns of logits that the data have; got "
             f"{test.n_classes}. Use the same target classifier for both."
         )
+    if test.n_features != data.n_features:
+        raise InvalidInputError(
+            f"the test part must have the {data.n_features} features of each sample that the data have; got "
+            f"{test.n_features}. Give both the same features, or none."
+        )
     return data, test, np.arange(len(test))
 
 
@@ -145,9 +152,9 @@ def _entry(
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ConvergenceWarning)
-            calibrator.fit(fit.logits, fit.y)
+            calibrator.fit(fit.logits, fit.y, features=features_for(calibrator, fit))
         seconds = time.process_time() - start
-        confidence = calibrator.predict_confidence(test.logits)
+        confidence = calibrator.predict_confidence(test.logits, features_for(calibrator, test))
     except Exception as error:  # of a method of the user's own anything can come, and the others still count
         return Entry(method, label, time.process_time() - start, problem=f"{type(error).__name__}: {error}")
     problems = [str(entry.message) for entry in caught if issubclass(entry.category, ConvergenceWarning)]

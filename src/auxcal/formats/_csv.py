@@ -106,8 +106,8 @@ def _record_batches(
     except pa.ArrowInvalid as error:
         reason = re.sub(r"In CSV column #(\d+)", lambda match: f"column {dialect.names[int(match[1])]!r}", str(error))
         raise FileFormatError(
-            f"expected the {len(dialect.names)} columns of the first line in every row, and numbers for logits; got "
-            f"{shortened(reason)}. Repair that row; if it has other letters, save it as 'CSV UTF-8'."
+            f"expected the {len(dialect.names)} columns of the first line in every row, and numbers for logits and "
+            f"features; got {shortened(reason)}. Repair that row; if it has other letters, save it as 'CSV UTF-8'."
         ) from error
 
 

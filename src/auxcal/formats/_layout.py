@@ -11,13 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from auxcal._arrays import NO_CLASS, Floats, Ints, as_logits
+from auxcal._arrays import NO_CLASS, Floats, Ints, as_features, as_logits
 from auxcal._errors import InvalidInputError
-from auxcal.formats._format import Columns
+from auxcal.formats._format import Columns, Source
 
 LEAST_PROBABILITY = 1e-12
 """What a smaller probability is taken as, since the logarithm of 0 is no logit."""
 
+_FEATURES = "features"
 _SUM_TOLERANCE = 1e-3
 _MOST_SHOWN = 8
 
@@ -32,18 +33,30 @@ def find_logits(names: Sequence[str], columns: str | Sequence[str] | None, *, pr
         matrix, prefix = columns, columns
     else:
         matrix, prefix = ("proba", "prob_") if probabilities else ("logits", "logit_")
-    if matrix in names:
-        return (matrix,)
-    numbered = _numbered(names, prefix)
-    if not numbered:
+    found = _matrix_or_numbered(
+        names, matrix, prefix, "name the columns of the classes in order with columns (--columns)"
+    )
+    if not found:
         raise InvalidInputError(_not_found(names, matrix, prefix, columns, probabilities=probabilities))
-    gap = next((place for place, number in enumerate(sorted(numbered)) if place != number), None)
-    if gap is not None:
-        raise InvalidInputError(
-            f"the columns {prefix}0 to {prefix}{max(numbered)} must all be there; {prefix}{gap} is not. Add it, or "
-            f"name the columns of the classes in order with columns (--columns)."
-        )
-    return tuple(numbered[place] for place in sorted(numbered))
+    return found
+
+
+def find_features(source: Source, features: str | Sequence[str] | None, taken: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns of the features, or the name of the one matrix; nothing where there are none."""
+    if features is None:  # a vector of that name, such as a column of a table, can be anything
+        return (_FEATURES,) if _FEATURES in source.names and _FEATURES not in source.passable else ()
+    found = tuple(features)
+    if isinstance(features, str):
+        advice = "name the columns of the features with features (--features)"
+        found = _matrix_or_numbered(source.names, features, features, advice) or (features,)
+    for name in found:
+        check_column(source.names, name, "Name the columns of the features with features (--features).")
+        if name in taken or found.count(name) > 1:
+            raise InvalidInputError(
+                f"the columns of the features must each be named once, and hold neither logits nor true classes; got "
+                f"{name!r}. Leave it out of features (--features)."
+            )
+    return found
 
 
 def check_column(names: Sequence[str], name: str, advice: str) -> None:
@@ -59,6 +72,15 @@ def logits_of(columns: Columns, names: Sequence[str], *, probabilities: bool) ->
     return _log(matrix) if probabilities else as_logits(matrix)
 
 
+def features_of(columns: Columns, names: Sequence[str], *, n_rows: int) -> Floats | None:
+    """Return the columns of the features as one checked matrix, or None where there are none."""
+    if not names:
+        return None
+    parts = [as_numbers(columns[name], name) for name in names]
+    one = len(parts) == 1 and parts[0].ndim > 1
+    return as_features(parts[0] if one else np.column_stack(parts), n_rows=n_rows)
+
+
 def as_numbers(column: Any, name: str) -> NDArray[Any]:
     """Return a column as a vector, or a column of lists as a matrix."""
     if isinstance(column, np.ndarray):
@@ -66,7 +88,7 @@ def as_numbers(column: Any, name: str) -> NDArray[Any]:
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type) or pa.types.is_fixed_size_list(column.type):
         lengths = pc.unique(pc.list_value_length(column))
         if len(lengths) != 1 or column.null_count:
-            raise InvalidInputError(f"the lists of {name!r} must have one length, a number for each class.")
+            raise InvalidInputError(f"the lists of {name!r} must have one length in all rows. Repair the others.")
         return np.asarray(column.flatten().to_numpy(zero_copy_only=False)).reshape(len(column), lengths[0].as_py())
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
@@ -89,6 +111,20 @@ def as_classes(column: Any, name: str, class_names: Sequence[str] | None = None)
             f"Label those rows, or leave them out."
         )
     return values.astype(np.int64)
+
+
+def _matrix_or_numbered(names: Sequence[str], matrix: str, prefix: str, advice: str) -> tuple[str, ...]:
+    """Return the one matrix if it is there, else the columns with the prefix in the order of their numbers."""
+    if matrix in names:
+        return (matrix,)
+    numbered = _numbered(names, prefix)
+    gap = next((place for place, number in enumerate(sorted(numbered)) if place != number), None)
+    if gap is not None:
+        raise InvalidInputError(
+            f"the columns {prefix}0 to {prefix}{max(numbered)} must all be there; {prefix}{gap} is not. Add it, or "
+            f"{advice}."
+        )
+    return tuple(numbered[place] for place in sorted(numbered))
 
 
 def _numbered(names: Sequence[str], prefix: str) -> dict[int, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from auxcal.formats._layout import as_classes, check_column, find_logits, logits_of
+from auxcal.formats._layout import as_classes, check_column, features_of, find_features, find_logits, logits_of
 from auxcal.formats._sources import open_source
 from auxcal.predictions import Predictions
 
@@ -15,8 +15,9 @@ def read_predictions(
     label: str = "y",
     columns: str | Sequence[str] | None = None,
     probabilities: bool = False,
+    features: str | Sequence[str] | None = None,
 ) -> Predictions:
-    r"""Read logits and true classes from a file.
+    r"""Read logits and true classes from a file, and features if there are any.
 
     Parameters
     ----------
@@ -34,6 +35,9 @@ def read_predictions(
         The file holds probabilities and no logits; by default the array `proba`, else the columns `prob_0` to
         `prob_{K-1}`. Every row must add up to 1 within 0.001. Their logarithms are taken as logits; a probability
         below 1e-12 as 1e-12.
+    features : str or sequence of str, optional
+        Where the features of each sample are, in the ways of `columns`, a single column too; `()` for none. By default
+        the array `features` of shape (n, d), if the file has one; in a table the columns must be named.
 
     Returns
     -------
@@ -53,8 +57,9 @@ def read_predictions(
     with open_source(*paths) as source:
         names = find_logits(source.names, columns, probabilities=probabilities)
         check_column(source.names, label, "Name the column of the true classes with label (--label).")
-        rows = source.read(names, (label,))
+        further = find_features(source, features, taken=(*names, label))
+        rows = source.read((*names, *further), (label,))
         class_names = None if columns is None or isinstance(columns, str) else names
-        return Predictions(
-            logits_of(rows, names, probabilities=probabilities), as_classes(rows[label], label, class_names)
-        )
+        logits = logits_of(rows, names, probabilities=probabilities)
+        y = as_classes(rows[label], label, class_names)
+        return Predictions(logits, y, features_of(rows, further, n_rows=len(logits)))

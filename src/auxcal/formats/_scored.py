@@ -14,8 +14,16 @@ from auxcal._arrays import NO_CLASS, Bools, Floats, Ints, as_confidence
 from auxcal._errors import InvalidInputError
 from auxcal._files import as_path, written_whole
 from auxcal.calibrators import Calibrator
-from auxcal.formats._format import Columns
-from auxcal.formats._layout import as_classes, as_numbers, check_column, find_logits, logits_of
+from auxcal.formats._format import Columns, Source
+from auxcal.formats._layout import (
+    as_classes,
+    as_numbers,
+    check_column,
+    features_of,
+    find_features,
+    find_logits,
+    logits_of,
+)
 from auxcal.formats._sources import FORMATS, STANDARD, format_of, open_source
 
 PREDICTION, CONFIDENCE = "prediction", "confidence"
@@ -37,9 +45,10 @@ def score_file(
     label: str = "y",
     columns: str | Sequence[str] | None = None,
     probabilities: bool = False,
+    features: str | Sequence[str] | None = None,
     report: Callable[[float], None] = lambda done: None,
 ) -> int:
-    """Write the prediction and the confidence of every row of a file beside its other columns, all but the logits.
+    """Write the prediction and the confidence of every row of a file beside its other columns, all but the inputs.
 
     CSV, parquet and `.npy` files are read, and CSV and parquet files written, in batches: memory does not grow with the
     rows. For parquet it grows with the columns, by some 3 MB for each, so that hundreds of classes are better kept in
@@ -56,8 +65,8 @@ def score_file(
         What to write, by its ending; `-` for CSV to standard output.
     label : str
         The column of the true classes, if there is one; whole numbers in the text of a CSV file become numbers.
-    columns, probabilities
-        As in `read_predictions`.
+    columns, probabilities, features
+        As in `read_predictions`; features are only looked for if the calibrator was fitted with such.
     report : callable
         Called after every batch with the share of the file that is done, where it is known.
 
@@ -90,7 +99,7 @@ def score_file(
 
     def counted() -> Iterator[Columns]:
         nonlocal n_rows
-        for batch in _scored(calibrator, paths, label, columns, report, probabilities=probabilities):
+        for batch in _scored(calibrator, paths, label, columns, features, report, probabilities=probabilities):
             n_rows += len(batch[CONFIDENCE])
             yield batch
 
@@ -134,27 +143,48 @@ def _scored(
     paths: Sequence[str | os.PathLike[str]],
     label: str,
     columns: str | Sequence[str] | None,
+    features: str | Sequence[str] | None,
     report: Callable[[float], None],
     *,
     probabilities: bool,
 ) -> Iterator[Columns]:
     with open_source(*paths) as source:
         names = find_logits(source.names, columns, probabilities=probabilities)
-        others = [name for name in source.passable if name not in names]
+        further = _features_for(calibrator, source, features, taken=(*names, label))
+        inputs = (*names, *further)
+        others = [name for name in source.passable if name not in inputs]
         start, as_label = 0, _label_reader(None)
-        for batch in source.batches(names, others):
+        for batch in source.batches(inputs, others):
             with _counting_from(start):
                 logits = logits_of(batch.columns, names, probabilities=probabilities)
+                of_rows = features_of(batch.columns, further, n_rows=len(logits))
+                confidence = calibrator.predict_confidence(logits, of_rows)
             passed = {name: batch.columns[name] for name in others}
             if label in passed:
                 as_label = _label_reader(passed[label]) if start == 0 else as_label
                 passed[label] = as_label(passed[label])
-            yield passed | {PREDICTION: logits.argmax(axis=1), CONFIDENCE: calibrator.predict_confidence(logits)}
+            yield passed | {PREDICTION: logits.argmax(axis=1), CONFIDENCE: confidence}
             start += len(logits)
             if batch.done is not None:
                 report(batch.done)
         if start == 0:
             raise InvalidInputError("there are no rows to score. Check where the file comes from.")
+
+
+def _features_for(
+    calibrator: Calibrator, source: Source, features: str | Sequence[str] | None, taken: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the columns of the features that the calibrator was fitted with."""
+    d = calibrator.n_further_features_
+    if d == 0 and not features:
+        return ()
+    found = find_features(source, features, taken)
+    if not found:
+        raise InvalidInputError(
+            f"{calibrator.abbreviation} was fitted with {d} features of each sample, and there is no array 'features'. "
+            f"Name their columns with features (--features)."
+        )
+    return found
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_info
 from auxcal._arrays import NO_CLASS, Floats
 from auxcal._errors import ConvergenceWarning, InvalidInputError, NotFittedError
 from auxcal.calibrators import Calibrator, ProbaCalibrator, Uncalibrated
+from auxcal.calibrators._base import CHUNK_BYTES
 from auxcal.metrics import brier
 from auxcal.persistence import load
 from auxcal.predictions import Predictions
@@ -210,6 +211,23 @@ def a_saved_one_is_the_same(calibrator: Calibrator) -> None:
             demand(np.array_equal(np.load(scored), expected), "a fresh process gives other bits")
 
 
+def features_are_used_or_refused(calibrator: Calibrator) -> None:
+    """Features count for a method that uses them, in fit, scoring and files; another refuses them and says why."""
+    data = _sample()
+    features = _features_of(data)
+    if calibrator.uses_features:
+        _demand_use(calibrator, data, features)
+        _demand_the_same_number(calibrator, data, features)
+        return
+    fitted = _fit(calibrator, data)
+    for attempt in (
+        lambda: clone(calibrator).fit(data.logits, data.y, features=features),
+        lambda: fitted.predict_confidence(data.logits, features),
+    ):
+        message = demand_error(InvalidInputError, attempt, "features were taken by a method that does not use them")
+        demand("Leave features out" in message, f"the error for features must say what to do: {message!r}")
+
+
 CALIBRATOR_CHECKS: tuple[Callable[[Calibrator], None], ...] = (
     parameters_survive_a_clone,
     an_unfitted_one_refuses,
@@ -224,6 +242,7 @@ CALIBRATOR_CHECKS: tuple[Callable[[Calibrator], None], ...] = (
     nothing_else_changes,
     arrays_of_every_kind_agree,
     a_saved_one_is_the_same,
+    features_are_used_or_refused,
 )
 """What every calibrator promises; each is a bug that some library of the field has."""
 
@@ -247,7 +266,45 @@ def _fit(calibrator: Calibrator, data: Predictions) -> Calibrator:
 def _refit(calibrator: Calibrator, data: Predictions) -> Calibrator:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return calibrator.fit(data.logits, data.y)
+        return calibrator.fit(data.logits, data.y, features=data.features)
+
+
+def _features_of(data: Predictions, d: int = 50) -> Floats:
+    """Draw features, of which the first knows more of what is correct than the logits do."""
+    features = np.random.default_rng(0).normal(size=(len(data), d)).astype(np.float32)
+    features[:, 0] += 2 * data.correct
+    return features
+
+
+def _demand_use(calibrator: Calibrator, data: Predictions, features: Floats) -> None:
+    fitted = _fit(calibrator, Predictions(data.logits, data.y, features))
+    confidence = fitted.predict_confidence(data.logits, features)
+    _demand_confidence(confidence, len(data), "with features")
+    others = fitted.predict_confidence(data.logits, features[::-1])
+    demand(not np.array_equal(others, confidence), "uses_features is True, and other features change nothing")
+    times = 1 + CHUNK_BYTES // (data.logits.nbytes + features.nbytes)
+    many = fitted.predict_confidence(np.tile(data.logits, (times, 1)), np.tile(features, (times, 1)))
+    demand(np.allclose(many, np.tile(confidence, times), atol=1e-6), "many rows with features give other confidences")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "c.safetensors"
+        fitted.save(path)
+        loaded = load(path).predict_confidence(data.logits, features)
+        demand(np.array_equal(loaded, confidence), "with features, load gives other bits than save")
+
+
+def _demand_the_same_number(calibrator: Calibrator, data: Predictions, features: Floats) -> None:
+    z, y = data.logits, data.y
+    fitted, plain = _fit(calibrator, Predictions(z, y, features)), _fit(calibrator, data)
+    attempts: dict[str, Callable[[], Any]] = {
+        "fewer features than in the fit": lambda: fitted.predict_confidence(z, features[:, 1:]),
+        "no features after a fit with them": lambda: fitted.predict_confidence(z),
+        "features after a fit without": lambda: plain.predict_confidence(z, features),
+        "fewer rows of features than of logits": lambda: fitted.predict_confidence(z, features[1:]),
+        "a select part without features": lambda: clone(calibrator).fit(z, y, select=(z, y), features=features),
+    }
+    for what, attempt in attempts.items():
+        message = demand_error(InvalidInputError, attempt, f"{what} must be refused")
+        demand("got" in message, f"the error for {what} must say what came: {message!r}")
 
 
 def _world(data: Predictions) -> dict[str, Any]:

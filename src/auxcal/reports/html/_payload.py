@@ -8,6 +8,7 @@ import numpy as np
 
 from auxcal._arrays import Floats
 from auxcal.calibrators import ProbaCalibrator
+from auxcal.calibrators._base import features_for
 from auxcal.comparison import Comparison, Entry
 from auxcal.plots import (
     ConfidenceHistogramDisplay,
@@ -51,7 +52,8 @@ def _method(comparison: Comparison, entry: Entry) -> dict[str, Any]:
     }
     if isinstance(calibrator, ProbaCalibrator):
         mapped = entry in (comparison.before, comparison.best) or entry.method == ALWAYS_MAPPED
-        found |= _of_proba(calibrator.predict_proba(comparison.test.logits), comparison, mapped=mapped)
+        proba = calibrator.predict_proba(comparison.test.logits, features_for(calibrator, comparison.test))
+        found |= _of_proba(proba, comparison, mapped=mapped)
     return found
 
 

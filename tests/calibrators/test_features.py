@@ -1,0 +1,141 @@
+"""Features: given to those that use them, in the same chunks as the logits, and refused with a reason elsewhere."""
+
+import json
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+
+import auxcal
+from auxcal import CALIBRATORS, InvalidInputError, PlattScaling, Predictions, TemperatureScaling
+from auxcal.calibrators import _base
+from auxcal.metrics import brier
+
+
+@pytest.fixture
+def fitted(featured_platt, featured):
+    return featured_platt().fit(featured.logits, featured.y, features=featured.features)
+
+
+def test_features_bring_something(fitted, featured):
+    with_them = fitted.predict_confidence(featured.logits, featured.features)
+    without = PlattScaling().fit(featured.logits, featured.y).predict_confidence(featured.logits)
+    assert brier(with_them, featured.correct) < 0.8 * brier(without, featured.correct)
+
+
+def test_their_number_is_remembered_and_forgotten(fitted, featured):
+    assert fitted.n_further_features_ == 2
+    assert fitted.fit(featured.logits, featured.y).n_further_features_ == 0
+    assert TemperatureScaling().fit(featured.logits, featured.y).n_further_features_ == 0
+
+
+def test_without_features_one_that_could_use_them_reads_the_logits(featured_platt, featured):
+    platt = PlattScaling().fit(featured.logits, featured.y)
+    plain = featured_platt().fit(featured.logits, featured.y)
+    np.testing.assert_allclose(
+        plain.predict_confidence(featured.logits), platt.predict_confidence(featured.logits), atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("chunk_bytes", [1, 200, 7777])
+def test_features_are_cut_into_the_chunks_of_the_logits(fitted, featured, chunk_bytes, monkeypatch):
+    whole = fitted.predict_confidence(featured.logits, featured.features)
+    monkeypatch.setattr(_base, "CHUNK_BYTES", chunk_bytes)
+    np.testing.assert_allclose(fitted.predict_confidence(featured.logits, featured.features), whole, rtol=1e-6)
+
+
+def test_a_fit_part_that_is_split_keeps_its_features(featured_platt, featured):
+    class Searching(featured_platt):
+        def _searches(self, n_classes):
+            return True
+
+        def _fit(self, data, select):
+            self.seen_ = np.concatenate([data.features, select.features])
+            return super()._fit(data, select)
+
+    fit, select = featured.split(400, 200, random_state=0)
+    aside = Searching().fit(featured.logits, featured.y, features=featured.features).seen_
+    given = Searching().fit(fit.logits, fit.y, (select.logits, select.y, select.features), fit.features).seen_
+    assert sorted(map(tuple, aside)) == sorted(map(tuple, featured.features))
+    assert np.array_equal(given, np.concatenate([fit.features, select.features]))
+
+
+# Refusals -------------------------------------------------------------------------------------------------------------
+
+
+def test_one_that_uses_none_names_those_that_do(featured, featured_platt, monkeypatch):
+    monkeypatch.setitem(CALIBRATORS, "featured", featured_platt)
+    temperature = TemperatureScaling()
+    with pytest.raises(InvalidInputError, match=r"TemperatureScaling reads logits alone.*FeaturedPlatt \(featured\)"):
+        temperature.fit(featured.logits, featured.y, features=featured.features)
+    temperature.fit(featured.logits, featured.y)
+    for score in (temperature.predict_confidence, temperature.predict_proba):
+        with pytest.raises(InvalidInputError, match="Leave features out"):
+            score(featured.logits, featured.features)
+
+
+SCORED = {
+    "none": (lambda x: None, "the 2 columns that this FeaturedPlatt was fitted with; got none"),
+    "other columns": (lambda x: x[:, :1], "the 2 columns that the calibrator was fitted with; got 1"),
+    "fewer rows": (lambda x: x[1:], "one row for each of the 600 rows of logits; got 599"),
+    "a vector": (lambda x: x[:, 0], r"shape \(n, d\).*got shape \(600,\)"),
+    "three axes": (lambda x: x[:, None], r"got shape \(600, 1, 2\).*reshape"),
+    "NaN": (lambda x: np.where(np.arange(600)[:, None] == 7, np.nan, x), r"finite; got nan.*\[7, 0\]"),
+    "too large": (lambda x: 1e20 * x, "within ±1e"),
+    "text": (lambda x: x.astype(str), "features must be numbers; got strings"),
+}
+
+
+@pytest.mark.parametrize(("changed", "message"), SCORED.values(), ids=SCORED)
+def test_features_that_do_not_fit_are_refused(fitted, featured, changed, message):
+    with pytest.raises(InvalidInputError, match=message):
+        fitted.predict_confidence(featured.logits, changed(featured.features))
+
+
+def test_features_after_a_fit_without_are_refused(featured_platt, featured):
+    plain = featured_platt().fit(featured.logits, featured.y)
+    with pytest.raises(InvalidInputError, match=r"fitted without features; got features of shape \(600, 2\)"):
+        plain.predict_confidence(featured.logits, featured.features)
+
+
+def test_predictions_refuse_features_without_columns():
+    with pytest.raises(InvalidInputError, match="at least 1 column; got 0"):
+        Predictions(np.eye(2), [0, 1], np.ones((2, 0)))
+
+
+@pytest.mark.parametrize("columns", [None, slice(1)], ids=["none", "other columns"])
+def test_a_select_part_has_the_features_of_the_fit_part(featured_platt, featured, columns):
+    part = featured.logits, featured.y, None if columns is None else featured.features[:, columns]
+    with pytest.raises(InvalidInputError, match=r"select: the select part must have 2 features.*got"):
+        featured_platt().fit(featured.logits, featured.y, select=part, features=featured.features)
+
+
+# Files ----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_saved_one_reads_features(fitted, featured, tmp_path):
+    fitted.save(tmp_path / "featured.safetensors")
+    loaded = auxcal.load(tmp_path / "featured.safetensors")
+    inputs = featured.logits, featured.features
+    assert loaded.n_further_features_ == 2
+    assert np.array_equal(loaded.predict_confidence(*inputs), fitted.predict_confidence(*inputs))
+
+
+def test_a_file_from_before_there_were_features_is_read(featured, tmp_path):
+    path = tmp_path / "old.safetensors"
+    fitted = TemperatureScaling().fit(featured.logits, featured.y)
+    del fitted.n_further_features_
+    fitted.save(path)
+    assert "n_further_features_" not in _header(path)["state"]
+    loaded = auxcal.load(path)
+    assert loaded.n_further_features_ == 0
+    assert np.array_equal(loaded.predict_confidence(featured.logits), fitted.predict_confidence(featured.logits))
+
+
+def test_a_notebook_says_how_many(fitted):
+    assert "K = 3 classes and 2 features of each sample" in fitted._repr_html_()
+
+
+def _header(path):
+    with safe_open(path, framework="numpy") as file:
+        return json.loads(file.metadata()["auxcal"])
