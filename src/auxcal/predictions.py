@@ -151,11 +151,12 @@ class Predictions:
         path = as_path(path)
         if path.suffix != ".npz":
             raise InvalidInputError(f"a bundle is an .npz file; got {path.name!r}. Save it as {path.stem}.npz.")
-        floats = {"logits": self.logits} | ({} if self.features is None else {"features": self.features})
-        if half:
-            floats = {name: _halved(array, name) for name, array in floats.items()}
+        stored = _halved if half else lambda array, name: array
+        arrays = {"logits": stored(self.logits, "logits"), "y": self.y.astype(np.int32)}
+        if self.features is not None:
+            arrays["features"] = stored(self.features, "features")
         with written_whole(path) as temporary, temporary.open("wb") as file:
-            np.savez_compressed(file, y=self.y.astype(np.int32), **floats)  # type: ignore[arg-type]
+            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Predictions:
