@@ -34,14 +34,19 @@ class Groups:
 class Counts(NamedTuple):
     """How many rows there are up to the end of some neighbouring groups, and before the first of them.
 
+    The arrays may be used again for the groups that follow: copy what is to be kept.
+
     Parameters
     ----------
+    start : int
+        A row from which on `last` is counted.
     last : array of shape (m,)
         The last row of each group, in rising order of confidence.
     right, wrong : arrays of shape (m + 1,)
         The correct and the wrong predictions up to there, by weight; at first, those before all m groups.
     """
 
+    start: int
     last: NDArray[Any]
     right: NDArray[Any]
     wrong: NDArray[Any]
@@ -72,26 +77,9 @@ class Ranked:
             last = np.append(np.flatnonzero(_differ(self.key)), len(self.key) - 1)
             every = np.append(0, np.cumsum(self.weight)[last])
             right = np.append(0, np.cumsum(self.weight * (self.key & 1).astype(self.weight.dtype))[last])
-            yield Counts(last, right, every - right)
+            yield Counts(0, last, right, every - right)
             return
-        passed = 0
-        before = np.zeros(2, dtype=np.intp)
-        running = np.empty(_BLOCK, dtype=np.intp)
-        for start in range(0, len(self.key), _BLOCK):
-            block = self.key[start : start + _BLOCK]
-            last = np.flatnonzero(_differ(self.key[start : start + _BLOCK + 1]))
-            if start + _BLOCK >= len(self.key):
-                last = np.append(last, len(block) - 1)
-            np.cumsum(block & 1, out=running[: len(block)])
-            right, wrong = np.empty((2, len(last) + 1), dtype=np.intp)
-            right[0], wrong[0] = before
-            np.add(running[last], passed, out=right[1:])
-            last += start
-            np.subtract(last, right[1:], out=wrong[1:])
-            wrong[1:] += 1
-            yield Counts(last, right, wrong)
-            before = right[-1], wrong[-1]
-            passed += running[len(block) - 1]
+        yield from _count_each_once(self.key)
 
 
 def ranked(confidence: ArrayLike, correct: ArrayLike, weight: ArrayLike | None = None) -> Ranked:
@@ -105,7 +93,7 @@ def ranked(confidence: ArrayLike, correct: ArrayLike, weight: ArrayLike | None =
     key = _key(confidence, correct)
     if not _in_order(confidence):
         if checked is None:
-            key.sort()
+            key.view(confidence.dtype).sort()  # as floats they have the same order, and NumPy sorts them faster
         else:
             order = np.argsort(key)
             key, checked = key[order], checked[order]
@@ -115,8 +103,31 @@ def ranked(confidence: ArrayLike, correct: ArrayLike, weight: ArrayLike | None =
 def groups(confidence: ArrayLike, correct: ArrayLike, weight: ArrayLike | None = None) -> Groups:
     """Group rows by their confidence."""
     rows = ranked(confidence, correct, weight)
-    found = [(rows.confidence(last), np.diff(right), np.diff(wrong)) for last, right, wrong in rows.counts()]
+    found = [(rows.confidence(at.start + at.last), np.diff(at.right), np.diff(at.wrong)) for at in rows.counts()]
     return Groups(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+
+def _count_each_once(key: NDArray[Any]) -> Iterator[Counts]:
+    """Give the counts of all groups, in arrays that are made once: to get new ones takes longer than to fill them."""
+    bits, ends, position = np.empty(_BLOCK, key.dtype), np.ones(_BLOCK, np.bool_), np.arange(_BLOCK)
+    running, right, wrong = np.zeros((3, _BLOCK + 1), dtype=np.intp)
+    passed = 0
+    for start in range(0, len(key), _BLOCK):
+        block, following = key[start : start + _BLOCK], key[start + 1 : start + _BLOCK + 1]
+        n, n_followed = len(block), len(following)
+        ends[n - 1] = True  # and so it stays for the last row of all, which no row follows
+        np.greater(np.bitwise_xor(block[:n_followed], following, out=bits[:n_followed]), 1, out=ends[:n_followed])
+        np.cumsum(np.bitwise_and(block, 1, out=bits[:n]), dtype=np.intp, out=running[:n])
+        # Where no two confidences are equal, every row is a group, and none has to be looked for.
+        last = position[:n] if ends[:n].all() else np.flatnonzero(ends[:n])
+        m = len(last)
+        np.take(running, last, out=right[1 : m + 1], mode="clip")
+        right[1 : m + 1] += passed
+        np.subtract(last, right[1 : m + 1], out=wrong[1 : m + 1])
+        wrong[1 : m + 1] += start + 1
+        yield Counts(start, last, right[: m + 1], wrong[: m + 1])
+        right[0], wrong[0] = right[m], wrong[m]
+        passed += running[n - 1]
 
 
 def _key(confidence: Floats, correct: Bools) -> NDArray[Any]:
@@ -127,7 +138,7 @@ def _key(confidence: Floats, correct: Bools) -> NDArray[Any]:
     """
     key: NDArray[Any] = np.left_shift(confidence.view(f"u{confidence.itemsize}"), 1)
     key |= correct
-    return key
+    return key.view(f"i{confidence.itemsize}")  # NumPy adds up signed numbers faster
 
 
 def _in_order(values: Floats) -> bool:

@@ -58,7 +58,7 @@ def auroc(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None
     """
     # Counts, not shares, are summed, so that the area is exact up to one division.
     doubled = 0
-    for _, right, wrong in ranked(confidence, correct, weight).counts():
+    for *_, right, wrong in ranked(confidence, correct, weight).counts():
         doubled += np.dot(np.diff(right), wrong[1:] + wrong[:-1])
     if _undefined(wrong[-1], right[-1], "auroc", needs_right=True):
         return float("nan")
@@ -119,7 +119,7 @@ def fpr_at_tpr(
 
 
 def _thresholds(confidence: ArrayLike, correct: ArrayLike, weight: ArrayLike | None) -> Thresholds:
-    found = [(wrong[1:], right[1:]) for _, right, wrong in ranked(confidence, correct, weight).counts()]
+    found = [(wrong[1:].copy(), right[1:].copy()) for *_, right, wrong in ranked(confidence, correct, weight).counts()]
     return Thresholds(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
 
