@@ -20,7 +20,7 @@ from auxcal.predictions import Predictions
 SELECT_SHARE = 0.2
 """The share of the rows that is set aside for choosing hyper-parameters where no select part is given."""
 
-_CHUNK_BYTES = 2**23  # rows are scored in chunks of logits of this size, so that memory does not grow with n
+_CHUNK_BYTES = 2**20  # of logits that are scored at a time: they stay in the cache, and memory does not grow with n
 
 
 class Calibrator(ABC, BaseEstimator):
