@@ -93,7 +93,7 @@ def ranked(confidence: ArrayLike, correct: ArrayLike, weight: ArrayLike | None =
     key = _key(confidence, correct)
     if not _in_order(confidence):
         if checked is None:
-            key.view(confidence.dtype).sort()  # as floats they have the same order, and NumPy sorts them faster
+            key.view(confidence.dtype).sort()  # in the same order; NumPy sorts float64 faster than int64
         else:
             order = np.argsort(key)
             key, checked = key[order], checked[order]
@@ -108,7 +108,7 @@ def groups(confidence: ArrayLike, correct: ArrayLike, weight: ArrayLike | None =
 
 
 def _count_each_once(key: NDArray[Any]) -> Iterator[Counts]:
-    """Give the counts of all groups, in arrays that are made once: to get new ones takes longer than to fill them."""
+    """Give the counts of all groups, in arrays that are made once and used for all blocks."""
     bits, ends, position = np.empty(_BLOCK, key.dtype), np.ones(_BLOCK, np.bool_), np.arange(_BLOCK)
     running, right, wrong = np.zeros((3, _BLOCK + 1), dtype=np.intp)
     passed = 0
@@ -138,7 +138,7 @@ def _key(confidence: Floats, correct: Bools) -> NDArray[Any]:
     """
     key: NDArray[Any] = np.left_shift(confidence.view(f"u{confidence.itemsize}"), 1)
     key |= correct
-    return key.view(f"i{confidence.itemsize}")  # NumPy adds up signed numbers faster
+    return key.view(f"i{confidence.itemsize}")  # as signed as the counts, which saves a cast
 
 
 def _in_order(values: Floats) -> bool:
