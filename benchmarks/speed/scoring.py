@@ -56,8 +56,9 @@ def shapes(calibrator: auxcal.Calibrator) -> str:
 def bare(weights: list[np.ndarray], logits: np.ndarray) -> None:
     """Multiply all logits with the matrices, and take one softmax, as fast as NumPy can.
 
-    Both in chunks of rows that stay in the processor's cache and in arrays that are made once: the softmax of
-    whole arrays at K = 1000 took up to twice as long. The softmax is that of the logits: the products alone, without offsets and ReLU, are so far apart that exp would be slow.
+    Both in chunks of rows that stay in the processor's cache and in arrays that are made once: the softmax of whole
+    arrays at K = 1000 took up to twice as long. The softmax is that of the logits: the products alone, without offsets
+    and ReLU, are so far apart that exp would be slow.
     """
     rows = max(1, CHUNK_BYTES // logits[0].nbytes)
     products = [np.empty((rows, weight.shape[1]), dtype=np.float32) for weight in weights]
