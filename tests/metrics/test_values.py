@@ -8,7 +8,8 @@ import pytest
 from scipy.integrate import quad
 from sklearn import metrics as sklearn_metrics
 
-from auxcal.metrics import METRICS, ece, fpr_at_tpr, mce, nll, precision_at_recall
+from auxcal.metrics import METRICS, auroc, ece, fpr_at_tpr, mce, nll, precision_at_recall
+from auxcal.metrics._groups import groups
 
 
 def sample(confidence, seed=0):
@@ -232,3 +233,20 @@ def test_ece_and_mce_equal_those_of_netcal(n_bins):
     expected = [metric(n_bins).measure(confidence, correct.astype(int)) for metric in (netcal.ECE, netcal.MCE)]
     got = [metric(confidence, correct, n_bins=n_bins) for metric in (ece, mce)]
     assert got == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("steps", [1, 5, 1000])
+@pytest.mark.parametrize("block", [1, 2, 7])
+def test_groups_that_cross_blocks_are_counted_whole(monkeypatch, dtype, steps, block):
+    rng = np.random.default_rng(block)
+    confidence = (rng.integers(0, steps + 1, 40) / steps).astype(dtype)
+    confidence[confidence == 0] = -0.0
+    correct = rng.random(40) < 0.6
+    monkeypatch.setattr("auxcal.metrics._groups._BLOCK", block)
+    found = groups(confidence, correct)
+    assert found.confidence.tolist() == np.unique(confidence).tolist()
+    assert found.right.tolist() == [correct[confidence == c].sum() for c in found.confidence]
+    assert found.wrong.tolist() == [(~correct)[confidence == c].sum() for c in found.confidence]
+    above = confidence[correct][:, None] - confidence[~correct]
+    assert auroc(confidence, correct) == pytest.approx(((above > 0) + (above == 0) / 2).mean(), abs=1e-12)

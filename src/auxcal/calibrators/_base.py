@@ -20,8 +20,8 @@ from auxcal.predictions import Predictions
 SELECT_SHARE = 0.2
 """The share of the rows that is set aside for choosing hyper-parameters where no select part is given."""
 
-CHUNK_BYTES = 2**23
-"""Rows are scored in chunks of logits and features of this size, so that memory does not grow with n."""
+CHUNK_BYTES = 2**20
+"""How much of logits and features is scored at a time: it stays in the cache, and memory does not grow with n."""
 
 SelectPart: TypeAlias = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike | None]
 """(logits, y), or (logits, y, features)."""

@@ -13,7 +13,7 @@ from auxcal._errors import InvalidInputError
 
 Strategy = Literal["width", "mass"]
 
-_CHUNK = 1 << 15  # rows that stay in the processor's cache, so that memory does not grow with all of them
+_CHUNK = 1 << 16  # rows that stay in the processor's cache, so that memory does not grow with all of them
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,6 @@ class Bins:
     count: NDArray[Any]
     confidence: NDArray[Any]
     correct: NDArray[Any]
-
-    def __add__(self, other: Bins) -> Bins:
-        return Bins(self.count + other.count, self.confidence + other.confidence, self.correct + other.correct)
 
     @property
     def gap(self) -> Floats:
@@ -49,34 +46,31 @@ def bin_confidence(
 ) -> Bins:
     """Sum confidence and correctness over `n_bins` bins of equal width or equal mass."""
     check_bins(n_bins, strategy)
-    if strategy == "mass":
-        return _sums(_mass_index(confidence, n_bins, weight), confidence, correct, n_bins, weight)
-    total = Bins(*np.zeros((3, n_bins), dtype=np.intp))
+    count, mass = np.zeros(2 * n_bins, dtype=np.intp if weight is None else np.float64), np.zeros(2 * n_bins)
+    index = _mass_index(confidence, n_bins, weight) if strategy == "mass" else None
     for start in range(0, len(confidence), _CHUNK):
         rows = slice(start, start + _CHUNK)
-        index = _width_index(confidence[rows], n_bins)
-        total += _sums(index, confidence[rows], correct[rows], n_bins, None if weight is None else weight[rows])
-    return total
+        bins = _width_index(confidence[rows], n_bins) if index is None else index[rows]
+        # The wrong and the correct rows of a bin are told apart, so that two counts give three sums.
+        cell = (2 * bins | correct[rows].view(np.int8)).astype(np.intp, copy=False)
+        times = None if weight is None else weight[rows]
+        count += np.bincount(cell, times, minlength=len(count))
+        mass += np.bincount(cell, confidence[rows] if times is None else confidence[rows] * times, minlength=len(mass))
+    wrong, right = count.reshape(n_bins, 2).T
+    return Bins(wrong + right, mass.reshape(n_bins, 2).sum(axis=1), right)
 
 
-def _sums(index: Ints, confidence: Floats, correct: Bools, n_bins: int, weight: NDArray[Any] | None) -> Bins:
-    """Sum over the bins; wrong and correct rows of a bin are told apart, so that two counts give three sums."""
-    cell = 2 * index + correct
-    count = np.bincount(cell, weight, minlength=2 * n_bins).reshape(n_bins, 2)
-    mass = np.bincount(index, confidence if weight is None else confidence * weight, minlength=n_bins)
-    return Bins(count.sum(axis=1), mass, count[:, 1])
-
-
-def _width_index(confidence: Floats, n_bins: int) -> Ints:
+def _width_index(confidence: Floats, n_bins: int) -> NDArray[np.int32]:
     """Return the bin of every confidence: [m/M, (m+1)/M), the last one closed.
 
     So a confidence of 1 is in the last bin and one of 0 in the first.
     """
     product = confidence * confidence.dtype.type(n_bins)
-    index = product.astype(np.intp)
+    index = product.astype(np.int32)
     # The product is rounded, so next to an edge it can miss its bin. The edges are in the array's own precision, so
     # that a float32 0.7 lies on the edge 0.7 as a float64 one does.
-    near = np.abs(product - np.rint(product)) <= 4 * n_bins * np.finfo(confidence.dtype).eps
+    product -= np.rint(product)
+    near = np.abs(product, out=product) <= 4 * n_bins * np.finfo(confidence.dtype).eps
     if near.any():
         edges = (np.arange(1, n_bins) / n_bins).astype(confidence.dtype)
         index[near] = np.searchsorted(edges, confidence[near], side="right")

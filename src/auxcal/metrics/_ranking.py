@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError, UndefinedMetricWarning
-from auxcal.metrics._groups import groups
+from auxcal.metrics._groups import ranked
 
 
 @dataclass(frozen=True)
@@ -56,13 +56,13 @@ def auroc(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None
     >>> auroc([0.9, 0.8, 0.3], [True, False, False])
     1.0
     """
-    at = _thresholds(confidence, correct, weight)
-    if _undefined(at, "auroc", needs_right=True):
-        return float("nan")
     # Counts, not shares, are summed, so that the area is exact up to one division.
-    wrong, right = np.append(0, at.wrong), np.append(0, at.right)
-    doubled = np.sum(np.diff(right) * (wrong[1:] + wrong[:-1]), dtype=np.float64)
-    return float(doubled / 2 / at.wrong[-1] / at.right[-1])
+    doubled = 0
+    for *_, right, wrong in ranked(confidence, correct, weight).counts():
+        doubled += np.dot(np.diff(right), wrong[1:] + wrong[:-1])
+    if _undefined(wrong[-1], right[-1], "auroc", needs_right=True):
+        return float("nan")
+    return float(doubled / 2 / wrong[-1] / right[-1])
 
 
 def aupr(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None = None) -> float:
@@ -75,7 +75,7 @@ def aupr(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None 
     0.5
     """
     at = _thresholds(confidence, correct, weight)
-    if _undefined(at, "aupr"):
+    if _undefined(at.wrong[-1], at.right[-1], "aupr"):
         return float("nan")
     return float(np.sum(np.diff(at.recall, prepend=0) * at.precision))
 
@@ -95,7 +95,7 @@ def precision_at_recall(
     """
     _check_share(recall, "recall")
     at = _thresholds(confidence, correct, weight)
-    if _undefined(at, "p90"):
+    if _undefined(at.wrong[-1], at.right[-1], "p90"):
         return float("nan")
     return float(at.precision[np.searchsorted(at.recall, recall)])
 
@@ -113,14 +113,14 @@ def fpr_at_tpr(
     """
     _check_share(tpr, "tpr")
     at = _thresholds(confidence, correct, weight)
-    if _undefined(at, "fpr95", needs_right=True):
+    if _undefined(at.wrong[-1], at.right[-1], "fpr95", needs_right=True):
         return float("nan")
     return float(at.false_alarms[np.searchsorted(at.recall, tpr)])
 
 
 def _thresholds(confidence: ArrayLike, correct: ArrayLike, weight: ArrayLike | None) -> Thresholds:
-    found = groups(confidence, correct, weight)
-    return Thresholds(wrong=np.cumsum(found.wrong), right=np.cumsum(found.right))
+    found = [(wrong[1:].copy(), right[1:].copy()) for *_, right, wrong in ranked(confidence, correct, weight).counts()]
+    return Thresholds(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
 
 def is_share(value: float) -> bool:
@@ -133,12 +133,12 @@ def _check_share(value: float, name: str) -> None:
         raise InvalidInputError(f"{name} must be a share in (0, 1]; got {value!r}. Use {name}=0.9.")
 
 
-def _undefined(at: Thresholds, name: str, *, needs_right: bool = False) -> bool:
-    missing = "wrong" if at.wrong[-1] == 0 else "correct" if needs_right and at.right[-1] == 0 else None
+def _undefined(wrong: float, right: float, name: str, *, needs_right: bool = False) -> bool:
+    missing = "wrong" if wrong == 0 else "correct" if needs_right and right == 0 else None
     if missing is None:
         return False
     warnings.warn(
-        f"{name} is undefined (NaN): none of the {at.wrong[-1] + at.right[-1]} predictions is {missing}, and it "
+        f"{name} is undefined (NaN): none of the {wrong + right} predictions is {missing}, and it "
         f"compares wrong predictions with correct ones. Evaluate on more rows.",
         UndefinedMetricWarning,
         stacklevel=3,
