@@ -98,14 +98,14 @@ def _fit_weights(parts: Floats, shares: Floats) -> tuple[Floats, bool]:
             return found / found.sum(), True
         # At 0 the logarithm can be steep beyond any return: no weight loses more than nine tenths at once.
         step = (found - w) * 0.9 / max(0.9, np.max(1 - found / w))
-        before = _loss(w, parts, shares)
+        before = _loss(mixed, w, shares)
         for _ in range(_MAX_HALVINGS):
-            if _loss(w + step, parts, shares) <= before:
+            if _loss((w + step) @ parts, w + step, shares) <= before:
                 break
             step /= 2
         w = w + step
     return w / w.sum(), False
 
 
-def _loss(w: Floats, parts: Floats, shares: Floats) -> float:
-    return float(w.sum() - shares @ np.log(np.maximum(w @ parts, np.finfo(np.float64).tiny)))
+def _loss(mixed: Floats, w: Floats, shares: Floats) -> float:
+    return float(w.sum() - shares @ np.log(np.maximum(mixed, np.finfo(np.float64).tiny)))
