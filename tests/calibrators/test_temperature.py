@@ -75,9 +75,12 @@ def test_the_ensemble_is_never_less_likely_than_the_temperature():
     assert ensemble.weights_.sum() == pytest.approx(1)
 
 
-def test_the_ensemble_weights_are_the_optimum_of_a_mixture():
+@pytest.mark.parametrize(("scale", "strangers"), [(1, 800), (5, 5)])
+def test_the_ensemble_weights_are_the_optimum_of_a_mixture(scale, strangers):
     logits, y = draw()
-    y[:800] = np.random.default_rng(0).integers(4, size=800)
+    logits *= scale
+    y = logits.argmax(axis=1) if scale > 1 else y  # so that all of the loss is that of the few strangers
+    y[:strangers] = np.random.default_rng(0).integers(4, size=strangers)
     fitted = EnsembleTemperatureScaling().fit(logits, y)
     rows = np.arange(len(y))
     parts = np.stack([part[rows, y] for part in fitted._components(logits)])

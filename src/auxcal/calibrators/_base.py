@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from threadpoolctl import threadpool_limits
 
 from auxcal._arrays import Floats, as_features, as_logits
 from auxcal._errors import ConvergenceWarning, InvalidInputError, NotFittedError
 from auxcal.calibrators._notebook import to_html
+from auxcal.calibrators._threads import one_thread
 from auxcal.predictions import Predictions
 
 SELECT_SHARE = 0.2
@@ -84,7 +84,7 @@ class Calibrator(ABC, BaseEstimator):
             delattr(self, name)
         data, part = self._parts(logits, y, select, features, share=SELECT_SHARE)
         # The problems are small: on a busy machine threads that wait for each other cost many times what they bring.
-        with threadpool_limits(1):
+        with one_thread():
             problem = self._fit(data, part)
         self.converged_ = problem is None
         if problem is not None:

@@ -13,6 +13,7 @@ from auxcal.predictions import Predictions
 Scheme = Literal["top-label", "per-class"]
 
 _CHUNK = 2**16  # logits that stay in the processor's cache
+_FAINT = 1e-30  # a sum of exponentials below which float32 loses digits
 
 
 class Sample(NamedTuple):
@@ -67,26 +68,37 @@ def _scores(logits: Floats) -> Floats:
     scores = np.empty((k, n), dtype=np.float32)
     chunk = 1 + _CHUNK // k
     for start in range(0, n, chunk):
-        part = logits[start : start + chunk]
-        top = np.arange(len(part)), part.argmax(axis=1)
-        score = (part - part[top][:, None]).astype(np.float32)
-        e = np.exp(score)
-        others = e.sum(axis=1, keepdims=True) - e  # at least 1, and so exact, but for the prediction
-        others[top] = 1
-        score -= np.log(others)
-        score[top] = _top_scores(part)
+        top, z, e, others = _exponentials(logits[start : start + chunk])
+        score = z - np.log(1 + others[:, None] - e)
+        score[top] = _top_score(z, top, others)
         scores[:, start : start + chunk] = score.T
     return scores
 
 
 def _top_scores(logits: Floats) -> Floats:
-    """Return the log-odds of the prediction.
+    """Return the log-odds of the prediction, the same number as in `_scores`: bins end at scores of the fit part."""
+    top, z, _, others = _exponentials(logits)
+    return _top_score(z, top, others)
 
-    Bins end at scores of the fit part, so a score must not depend on the precision of the logits: it is float32.
-    """
+
+def _exponentials(logits: Floats) -> tuple[tuple[Ints, Ints], Floats, Floats, Floats]:
+    """Return where the prediction is, z less its maximum, e^z but 0 at the prediction, and the sum of that."""
     top = np.arange(len(logits)), logits.argmax(axis=1)
-    z = (logits - logits[top][:, None]).astype(np.float32)
-    z[top] = -np.inf
-    second = z.max(axis=1)
-    z -= second[:, None]
-    return np.asarray(-second - np.log(np.exp(z, out=z).sum(axis=1)))
+    # A score must not depend on the precision of the logits: it is float32.
+    z = (logits - logits[top][:, None]).astype(np.float32, copy=False)
+    e = np.exp(z)
+    e[top] = 0
+    return top, z, e, e.sum(axis=1)
+
+
+def _top_score(z: Floats, top: tuple[Ints, Ints], others: Floats) -> Floats:
+    faint = others < _FAINT
+    if not faint.any():
+        return -np.log(others)
+    rest = z[faint]
+    rest[np.arange(len(rest)), top[1][faint]] = -np.inf
+    second = rest.max(axis=1)
+    score = np.empty_like(others)
+    score[~faint] = -np.log(others[~faint])
+    score[faint] = -second - np.log(np.exp(rest - second[:, None]).sum(axis=1))
+    return score

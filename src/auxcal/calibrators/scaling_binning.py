@@ -1,7 +1,6 @@
 """Scaling-binning (SB): a Platt map whose output is averaged over bins."""
 
 import numpy as np
-from scipy.special import expit
 
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
@@ -61,9 +60,10 @@ class ScalingBinning(BinaryCalibrator):
         edges = equal_mass_edges(binned.astype(np.float64), self.n_bins)
         bounds = bin_bounds(sample.ordered, edges)
         slope, intercept = coefficients.astype(np.float32)
-        platt = np.cumsum(expit(slope * sample.ordered + intercept), dtype=np.float64)
-        total = np.append(0, platt)[bounds]
-        return coefficients, edges, bin_means(np.diff(total), np.diff(bounds), edges), converged
+        with np.errstate(over="ignore"):  # two times as fast as expit, and 0 where that is
+            platt = 1 / (1 + np.exp(-slope * sample.ordered - intercept))
+        total = np.add.reduceat(np.append(platt, np.float32(0)), bounds[:-1], dtype=np.float64)  # the last may be empty
+        return coefficients, edges, bin_means(total, np.diff(bounds), edges), converged
 
     def _apply_maps(self, scores: Floats, maps: Ints) -> Floats:
         return np.asarray(self.values_[maps, index_by_edges(scores, self.edges_[maps])])

@@ -59,7 +59,11 @@ class SplineCalibration(BinaryCalibrator):
 
 
 def _corrections(sample: Sample, n_knots: int) -> Floats:
-    """Return scores and what is added to their probability: the mean of h′ over the rows with that score."""
+    """Return scores and what is added to their probability: the mean of h′ over the rows with that score.
+
+    The authors' code leaves h(0) free and takes h′ at each row, so tied rows depend on their order. Here they do not,
+    and where there are fewer scores than knots each gets its accuracy.
+    """
     from scipy.interpolate import CubicSpline
 
     scores, counts = np.unique(sample.ordered, return_counts=True)

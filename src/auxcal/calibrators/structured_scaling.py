@@ -62,7 +62,7 @@ class StructuredVectorScaling(DistributionCalibrator):
         k = data.n_classes
         identity = np.column_stack([np.ones(k), np.zeros(k)])
         ridge = Ridge(identity, as_strength(self.strength, "strength") * np.full((k, 2), k))
-        found = _fit(rows_to_learn(data, self.no_class), Diagonal, ridge)
+        found = _fit_structured(rows_to_learn(data, self.no_class), Diagonal, ridge)
         self.temperature_, (self.weight_, self.bias_) = found.temperature, found.theta.T
         return found.problem
 
@@ -121,7 +121,7 @@ class StructuredMatrixScaling(DistributionCalibrator):
         np.fill_diagonal(counts, k)
         counts[:, k] = k
         ridge = Ridge(np.eye(k, k + 1), as_strength(self.strength, "strength") * counts)
-        found = _fit(rows_to_learn(data, self.no_class), _full, ridge)
+        found = _fit_structured(rows_to_learn(data, self.no_class), _full, ridge)
         self.temperature_, self.weight_, self.bias_ = found.temperature, found.theta[:, :k], found.theta[:, k]
         return found.problem
 
@@ -159,8 +159,12 @@ class Found(NamedTuple):
     problem: str | None
 
 
-def _fit(data: Predictions | None, design: Callable[[Floats], Design], penalty: Ridge) -> Found:
-    """Fit the temperature, then what is added to it; the penalty is of all rows, and so divided among them."""
+def _fit_structured(data: Predictions | None, design: Callable[[Floats], Design], penalty: Ridge) -> Found:
+    """Fit the temperature, then what is added to it; the penalty is of all rows, and so divided among them.
+
+    The order and the strengths are those of the paper's second version and of its authors' package, probmetrics 1.1.
+    There the scaled probabilities are also mixed with a little of the uniform distribution, here not.
+    """
     temperature, problem = fit_temperature(data)
     if data is None:
         return Found(temperature, penalty.centre, problem)

@@ -95,7 +95,9 @@ def check_bins(n_bins: int, strategy: Strategy) -> None:
 
 def equal_mass_edges(values: Floats, n_bins: int) -> Floats:
     """Return the n_bins − 1 inner edges that cut the values into bins of equal mass."""
-    return np.quantile(values, np.arange(1, n_bins) / n_bins)
+    last = len(values) - 1
+    # As np.quantile, which takes many times as long for few values.
+    return np.interp(last * np.arange(1, n_bins) / n_bins, np.arange(last + 1), np.sort(values))
 
 
 def index_by_edges(values: Floats, edges: Floats) -> Ints:

@@ -30,7 +30,7 @@ difference over the random states, and does not hold where it loses by more."""
 
 _ABBREVIATIONS = """\
 MP is the largest probability, un-calibrated; TS temperature scaling; SB scaling-binning; ETS ensemble temperature
-scaling; VS and MS vector and matrix scaling."""
+scaling; VS and MS vector and matrix scaling, SVS and SMS their structured forms."""
 
 
 def write_pages(suites: Sequence[Suite], results: Results, out: Path) -> list[Path]:
