@@ -90,6 +90,31 @@ class Predictions:
         """Return the given rows as new `Predictions`."""
         return Predictions(self.logits[rows], self.y[rows], None if self.features is None else self.features[rows])
 
+    def joined(self, other: Predictions) -> Predictions:
+        """Return the rows of both; they must come from the same target classifier, both with features or without."""
+        features = None
+        if self.features is not None and other.features is not None:
+            features = np.concatenate([self.features, other.features])
+        return Predictions(
+            np.concatenate([self.logits, other.logits]), np.concatenate([self.y, other.y]), features=features
+        )
+
+    def folds(self, n_folds: int, random_state: int | None = None) -> Ints:
+        """Return a fold for each row, 0..n_folds-1, in each of which every class, and the misclassified, has its share.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from auxcal import Predictions
+        >>> Predictions(np.eye(2).repeat(3, axis=0), [0, 0, 0, 1, 1, 1]).folds(3, random_state=0)
+        array([0, 1, 2, 2, 0, 1])
+        """
+        order = as_rng(random_state).permutation(len(self))
+        order = order[np.argsort(self.w[order], kind="stable")]
+        folds = np.empty(len(self), dtype=np.intp)
+        folds[order] = np.arange(len(self)) % n_folds
+        return folds
+
     def with_class(self) -> Predictions | None:
         """Return the rows whose true class is one of the K classes, or None where there are none."""
         known = self.y != NO_CLASS

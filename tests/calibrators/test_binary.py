@@ -18,7 +18,7 @@ from auxcal import (
     ScalingBinning,
     SplineCalibration,
 )
-from auxcal.calibrators._binary import _scores, _top_scores
+from auxcal.calibrators._binary import _scores, top_scores
 
 from .conftest import draw
 
@@ -38,9 +38,9 @@ def top_log_odds(logits):
 def test_log_odds_are_those_of_softmax_and_finite_where_it_saturates():
     logits, _ = draw(n=100)
     assert pytest.approx(log_odds(logits), rel=1e-5, abs=1e-5) == _scores(logits).T
-    assert _top_scores(logits) == pytest.approx(log_odds(logits).max(axis=1), rel=1e-5, abs=1e-6)
+    assert top_scores(logits) == pytest.approx(log_odds(logits).max(axis=1), rel=1e-5, abs=1e-6)
     saturated = np.array([[1e4, -1e4, 0.0]])
-    assert _top_scores(saturated) == pytest.approx(1e4)
+    assert top_scores(saturated) == pytest.approx(1e4)
     assert _scores(saturated)[:, 0] == pytest.approx([1e4, -2e4, -1e4])
 
 

@@ -3,6 +3,7 @@
 from auxcal.calibrators._base import Calibrator, DistributionCalibrator, ProbaCalibrator
 from auxcal.calibrators.beta_calibration import BetaCalibration
 from auxcal.calibrators.ccac import CCAC
+from auxcal.calibrators.cross_fitted_ccac import CrossFittedCCAC
 from auxcal.calibrators.dirichlet import Dirichlet
 from auxcal.calibrators.ensemble_temperature_scaling import EnsembleTemperatureScaling
 from auxcal.calibrators.histogram_binning import HistogramBinning
@@ -24,6 +25,7 @@ CALIBRATORS: dict[str, type[Calibrator]] = {
     "dirichlet": Dirichlet,
     "ccac": CCAC,
     "ccac-s": SimplifiedCCAC,
+    "ccac-x": CrossFittedCCAC,
     "ensemble-temperature": EnsembleTemperatureScaling,
     "vector": VectorScaling,
     "matrix": MatrixScaling,
@@ -42,6 +44,7 @@ __all__ = [
     "CCAC",
     "BetaCalibration",
     "Calibrator",
+    "CrossFittedCCAC",
     "Dirichlet",
     "DistributionCalibrator",
     "EnsembleTemperatureScaling",

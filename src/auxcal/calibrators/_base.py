@@ -86,11 +86,7 @@ class Calibrator(ABC, BaseEstimator):
         # The problems are small: on a busy machine threads that wait for each other cost many times what they bring.
         with one_thread():
             problem = self._fit(data, part)
-        self.converged_ = problem is None
-        if problem is not None:
-            warnings.warn(f"{type(self).__name__}: {problem}", ConvergenceWarning, stacklevel=2)
-        self.n_features_in_, self.n_further_features_ = data.n_classes, data.n_features
-        return self
+        return self._fitted(data, problem)
 
     def predict_confidence(self, logits: ArrayLike, features: ArrayLike | None = None) -> Floats:
         """Return the probability that the prediction of each row, argmax of its logits, is correct.
@@ -138,7 +134,7 @@ class Calibrator(ABC, BaseEstimator):
         if features is not None:
             self._check_uses_features()
         data = Predictions(as_logits(logits, n_classes=n_classes), y, features)
-        part = None if select is None else _as_select(select, data)
+        part = None if select is None else as_select(select, data)
         if not self._searches(data.n_classes):
             return data, None
         if part is not None:
@@ -149,6 +145,14 @@ class Calibrator(ABC, BaseEstimator):
                 f"2 rows; got {len(data)} (n_samples=1). Give more rows, or fix the hyper-parameters."
             )
         return data.split_stratified(max(share, 1 / len(data)), getattr(self, "random_state", None))
+
+    def _fitted(self, data: Predictions, problem: str | None) -> Self:
+        """Say what is wrong with the fit, if anything, and call it done."""
+        self.converged_ = problem is None
+        if problem is not None:
+            warnings.warn(f"{type(self).__name__}: {problem}", ConvergenceWarning, stacklevel=3)
+        self.n_features_in_, self.n_further_features_ = data.n_classes, data.n_features
+        return self
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
@@ -246,7 +250,8 @@ def features_for(calibrator: Calibrator, data: Predictions) -> Floats | None:
     return data.features if calibrator.uses_features else None
 
 
-def _as_select(select: SelectPart, data: Predictions) -> Predictions:
+def as_select(select: SelectPart, data: Predictions) -> Predictions:
+    """Check the select part, which must be of the same target classifier as the fit part."""
     if not isinstance(select, tuple | list) or len(select) not in (2, 3):
         raise InvalidInputError(
             f"select must be a pair (logits, y), with features a triple (logits, y, features); got "

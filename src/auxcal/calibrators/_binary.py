@@ -40,7 +40,7 @@ class BinaryCalibrator(Calibrator):
         if self.scheme not in get_args(Scheme):
             raise InvalidInputError(f"scheme must be 'top-label' or 'per-class'; got {self.scheme!r}.")
         if self.scheme == "top-label":
-            scores = _top_scores(data.logits)
+            scores = top_scores(data.logits)
             return self._fit_maps([Sample(np.sort(scores), scores[data.correct], scores)])
         return self._fit_maps(
             [
@@ -51,7 +51,7 @@ class BinaryCalibrator(Calibrator):
 
     def _confidence(self, logits: Floats) -> Floats:
         maps = logits.argmax(axis=1) if self.scheme == "per-class" else np.zeros(len(logits), dtype=np.intp)
-        return self._apply_maps(_top_scores(logits), maps).astype(logits.dtype)
+        return self._apply_maps(top_scores(logits), maps).astype(logits.dtype)
 
     @abstractmethod
     def _fit_maps(self, samples: list[Sample]) -> str | None:
@@ -75,7 +75,7 @@ def _scores(logits: Floats) -> Floats:
     return scores
 
 
-def _top_scores(logits: Floats) -> Floats:
+def top_scores(logits: Floats) -> Floats:
     """Return the log-odds of the prediction, the same number as in `_scores`: bins end at scores of the fit part."""
     top, z, _, others = _exponentials(logits)
     return _top_score(z, top, others)

@@ -10,7 +10,7 @@ import numpy as np
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._newton import minimise
 
-_MOST_BLOCKS = 200  # classes beyond which one matrix of curvature for each is too much
+MOST_BLOCKS = 200  # classes beyond which one matrix of curvature for each is too much
 _NOISE = 1e-11  # of the variance of the logits: far above what the rounding of float32 leaves, and below all else
 _FAINT = 2e-2  # of the largest: what a row must add to a class' matrix of curvature to be counted
 
@@ -59,6 +59,27 @@ class Penalty:
         return np.append(np.full(k, 2 * self.off_diagonal / (k * (k - 1))), 2 * self.intercept / k)
 
 
+@dataclass(frozen=True)
+class Ridge:
+    """Σ strengths · (θ − centre)², with a strength for each element."""
+
+    centre: Floats
+    strengths: Floats
+
+    def __call__(self, theta: Floats) -> tuple[float, Floats]:
+        """Return the penalty of θ and its gradient."""
+        gradient = self.along(theta - self.centre)
+        return float(np.vdot(gradient, theta - self.centre)) / 2, gradient
+
+    def along(self, direction: Floats) -> Floats:
+        """Return the change of the gradient along a direction."""
+        return 2 * self.strengths * direction
+
+    def strength(self, theta: Floats) -> Floats:
+        """Return the mean curvature of each column."""
+        return np.asarray(2 * self.strengths.mean(axis=0))
+
+
 class NoPenalty:
     """Nothing is added to the loss."""
 
@@ -84,6 +105,20 @@ def centred(theta: Floats) -> Floats:
     k = len(theta)
     means = np.append((theta[:, :k].sum(axis=0) - np.diagonal(theta)) / (k - 1), theta[:, k].mean())
     return np.asarray(theta - means)
+
+
+def weighted_gram(features: Floats, weight: Floats, sizes: Floats) -> Floats:
+    """Return Σ_n weight_n φ_n φ_nᵀ; rows that add little to it are left out."""
+    curved = weight * sizes
+    rows = np.flatnonzero(curved > _FAINT * curved.max(initial=0.0))
+    part = features[rows]
+    return ((part * weight[rows, None]).T @ part).astype(np.float64)
+
+
+def definite(blocks: Floats) -> Floats:
+    """Add to matrices of curvature as much as rounding can have taken away, which may have made them indefinite."""
+    traces = np.trace(blocks, axis1=1, axis2=2)
+    return np.asarray(blocks + np.finfo(np.float32).eps * traces[:, None, None] * np.eye(blocks.shape[1]))
 
 
 @dataclass(frozen=True)
@@ -112,18 +147,9 @@ class Full:
 
     def curvature(self, weight: Floats) -> Floats:
         """Return Σ_n weight_nk φ_n φ_nᵀ; a class' faint rows are left out."""
-        if weight.shape[1] > _MOST_BLOCKS:
+        if weight.shape[1] > MOST_BLOCKS:
             weight = weight.mean(axis=1, keepdims=True)
-        blocks = np.stack([self._block(column) for column in weight.T])
-        # Rounding may have made them indefinite: add as much as it can have taken away.
-        traces = np.trace(blocks, axis1=1, axis2=2)
-        return blocks + np.finfo(np.float32).eps * traces[:, None, None] * np.eye(blocks.shape[1])
-
-    def _block(self, weight: Floats) -> Floats:
-        curved = weight * self.sizes
-        rows = np.flatnonzero(curved > _FAINT * curved.max(initial=0.0))
-        part = self.features[rows]
-        return ((part * weight[rows, None]).T @ part).astype(np.float64)
+        return definite(np.stack([weighted_gram(self.features, column, self.sizes) for column in weight.T]))
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from auxcal._arrays import Floats
 from auxcal.calibrators._base import DistributionCalibrator
-from auxcal.calibrators._linear import Diagonal, Full
+from auxcal.calibrators._linear import Diagonal, Full, Ridge
 from auxcal.calibrators._newton import Design, minimise
 from auxcal.calibrators._selection import as_strength
 from auxcal.calibrators._softmax import log_softmax, softmax
@@ -128,27 +127,6 @@ class StructuredMatrixScaling(DistributionCalibrator):
     def _proba(self, logits: Floats) -> Floats:
         x = _scaled(logits, self.temperature_)
         return softmax(x @ self.weight_.T.astype(x.dtype) + self.bias_.astype(x.dtype))
-
-
-@dataclass(frozen=True)
-class Ridge:
-    """Σ strengths · (θ − centre)², with a strength for each element."""
-
-    centre: Floats
-    strengths: Floats
-
-    def __call__(self, theta: Floats) -> tuple[float, Floats]:
-        """Return the penalty of θ and its gradient."""
-        gradient = self.along(theta - self.centre)
-        return float(np.vdot(gradient, theta - self.centre)) / 2, gradient
-
-    def along(self, direction: Floats) -> Floats:
-        """Return the change of the gradient along a direction."""
-        return 2 * self.strengths * direction
-
-    def strength(self, theta: Floats) -> Floats:
-        """Return the mean curvature of each column."""
-        return np.asarray(2 * self.strengths.mean(axis=0))
 
 
 class Found(NamedTuple):

@@ -39,9 +39,9 @@ def train(
     epochs = max(recipe.epochs, math.ceil(recipe.least_steps / per_epoch))
     weights_per_row = sum(parameter[0].numel() for parameter in parameters) / n_rows
     with _one_thread():
-        optimiser = torch.optim.AdamW(
-            parameters, lr=recipe.learning_rate, weight_decay=recipe.weight_decay * weights_per_row, fused=True
-        )
+        # A step can take away all of a weight, not more.
+        weight_decay = min(recipe.weight_decay * weights_per_row, 1 / recipe.learning_rate)
+        optimiser = torch.optim.AdamW(parameters, lr=recipe.learning_rate, weight_decay=weight_decay, fused=True)
         step = 0
         for _ in range(epochs):
             for rows in torch.from_numpy(rng.permutation(n_rows)).split(batch):

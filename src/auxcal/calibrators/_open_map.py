@@ -1,0 +1,200 @@
+"""The open map: a linear map of the logits onto the K classes and one more, for samples of none of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from auxcal._arrays import NO_CLASS, Floats, Ints
+from auxcal.calibrators._linear import MOST_BLOCKS, Ridge, definite, weighted_gram
+from auxcal.calibrators._newton import minimise
+from auxcal.predictions import Predictions
+
+WIDTHS = (0.03, 0.1, 0.3, 1.0, 3.0)
+"""How far a weight may go from its centre: the deviations of the prior that are tried, from strict to lenient."""
+
+_OWN_WIDTH, _BIAS_WIDTH, _NONE_WIDTH = 1.0, 3.0, 0.3
+_MOST_COORDINATES = 100  # of logits, or of features: beyond, the leading principal ones
+_FEWER_COORDINATES = 64
+_ROWS_FOR_COMPONENTS = 4000
+
+
+class Coordinates(NamedTuple):
+    """Logits and features as a few numbers of about unit size: (x − centre) basis."""
+
+    centre: Floats
+    basis: Floats
+
+    def __call__(self, logits: Floats, features: Floats | None) -> Floats:
+        """Return the coordinates of each row, in float32."""
+        x = logits if features is None else np.concatenate([logits, features.astype(logits.dtype)], axis=1)
+        return (x - self.centre.astype(x.dtype)).astype(np.float32, copy=False) @ self.basis
+
+
+class OpenMap(NamedTuple):
+    """θ, a row [own, shared .., bias] for each of K + 1 scores: own_k z_k / T + shared_k · coordinates + bias_k."""
+
+    theta: Floats
+    temperature: float
+    coordinates: Coordinates
+
+    def scores(self, logits: Floats, features: Floats | None) -> Floats:
+        """Return the K + 1 scores of each row, whose softmax is μ, in float32."""
+        return self.design(logits, features).scores(self.theta)
+
+    def design(self, logits: Floats, features: Floats | None) -> OpenDesign:
+        """Return what the scores depend on."""
+        own = (logits - logits.max(axis=1, keepdims=True)) / logits.dtype.type(self.temperature)
+        x = self.coordinates(logits, features)
+        return OpenDesign(own.astype(np.float32, copy=False), np.column_stack([x, np.ones_like(x[:, 0])]))
+
+
+@dataclass(frozen=True)
+class OpenDesign:
+    """Every class sees its own logit, all see the coordinates: φ_nk = [z_nk / T, x_n, 1]; "none" has no own logit."""
+
+    own: Floats
+    shared: Floats
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """Return the squared length of the φ of each row, with the mean own logit."""
+        return np.vecdot(self.shared, self.shared) + np.vecdot(self.own, self.own) / self.own.shape[1]
+
+    def take(self, rows: Ints | slice) -> OpenDesign:
+        """Return the design of some rows."""
+        return OpenDesign(self.own[rows], self.shared[rows])
+
+    def scores(self, theta: Floats) -> Floats:
+        """Return the K + 1 scores of each row."""
+        theta = theta.astype(np.float32)
+        scores = self.shared @ theta[:, 1:].T
+        scores[:, :-1] += self.own * theta[:-1, 0]
+        return scores
+
+    def adjoint(self, residual: Floats) -> Floats:
+        """Return Σ_n residual_nk φ_nk, for residuals that add up to nought over the classes."""
+        image = (residual.T @ self.shared).astype(np.float64)
+        own = np.append(np.einsum("nk,nk->k", residual[:, :-1], self.own), 0)
+        return np.column_stack([own, image - image.mean(axis=0)])
+
+    def curvature(self, weight: Floats) -> Floats:
+        """Return Σ_n weight_nk φ_nk φ_nkᵀ, where classes are many with the mean weight for what they share."""
+        k = self.own.shape[1]
+        if weight.shape[1] == k + 1 <= MOST_BLOCKS:
+            none = np.zeros_like(self.own[:, :1])
+            own = np.concatenate([self.own, none], axis=1)
+            parts = (np.column_stack([own[:, j], self.shared]) for j in range(k + 1))
+            return definite(np.stack([weighted_gram(part, weight[:, j], self.sizes) for j, part in enumerate(parts)]))
+        blocks = np.zeros((weight.shape[1], *2 * (self.shared.shape[1] + 1,)))
+        blocks[:, 1:, 1:] = weighted_gram(self.shared, weight.mean(axis=1), self.sizes)
+        squares = np.einsum("nk,nk->k", np.broadcast_to(weight[:, :k], self.own.shape), self.own**2)
+        blocks[:, 0, 0] = squares.mean() if weight.shape[1] == 1 else np.append(squares, squares.mean())
+        return definite(blocks)
+
+
+def start_map(data: Predictions, temperature: float) -> OpenMap:
+    """Return the map from which a fit starts and which few rows hardly leave: softmax(z / T), with "none" beside it."""
+    parts = [_scaled_components(data.logits)]
+    if data.features is not None:
+        deviation = data.features.std(axis=0, dtype=np.float64)
+        deviation[deviation == 0] = 1
+        centre, basis = _scaled_components(data.features / deviation)
+        parts.append((centre * deviation, basis / deviation[:, None]))
+    centre = np.concatenate([centre for centre, _ in parts])
+    basis = np.zeros((len(centre), sum(basis.shape[1] for _, basis in parts)))
+    k = data.n_classes
+    basis[:k, : parts[0][1].shape[1]] = parts[0][1]
+    if len(parts) > 1:
+        basis[k:, parts[0][1].shape[1] :] = parts[1][1]
+    theta = np.zeros((k + 1, basis.shape[1] + 2))
+    theta[:k, 0] = 1
+    return OpenMap(theta, temperature, Coordinates(centre, basis.astype(np.float32)))
+
+
+def _scaled_components(x: Floats) -> tuple[Floats, Floats]:
+    """Return the centre of the columns and a basis: the columns themselves or, of many, their principal components."""
+    centre = x.mean(axis=0, dtype=np.float64)
+    scale = float(np.sqrt(np.mean((x - centre) ** 2))) or 1.0
+    if x.shape[1] <= _MOST_COORDINATES:
+        return centre, np.eye(x.shape[1]) / scale
+    few = x[:: 1 + len(x) // _ROWS_FOR_COMPONENTS] - centre
+    _, components = np.linalg.eigh(few.T @ few)
+    return centre, components[:, : -_FEWER_COORDINATES - 1 : -1] / scale
+
+
+class CrossFitted(NamedTuple):
+    """The map, what those that had not seen a row read there, the width that was chosen, and what is wrong if any."""
+
+    map: OpenMap
+    readings: Floats
+    width: float
+    problem: str | None
+
+
+def cross_fit(data: Predictions, folds: Ints, start: OpenMap) -> CrossFitted:
+    """Fit a map without each fold in turn, and take their mean; the width is the one that suits the first fold best.
+
+    The mean of linear maps is one map, and no slower to apply than any of them.
+    """
+    design = start.design(data.logits, data.features)
+    y = np.where(data.y == NO_CLASS, data.n_classes, data.y)
+
+    def fit(fold: int, width: float, theta: Floats) -> tuple[Floats, str | None]:
+        rows = np.flatnonzero(folds != fold)
+        found, _, problem = minimise(design.take(rows), y[rows], theta, _prior(start.theta, width, len(rows)))
+        return found, problem
+
+    width, theta, problem = _best_width(data, design, folds, start.theta, fit)
+    thetas, problems = [theta], [problem]
+    for fold in range(1, folds.max() + 1):
+        found, problem = fit(fold, width, theta)
+        thetas.append(found)
+        problems.append(problem)
+    readings = np.empty((len(data), N_READINGS), dtype=np.float32)
+    for fold, found in enumerate(thetas):
+        rows = np.flatnonzero(folds == fold)
+        readings[rows] = read(design.take(rows).scores(found), data.prediction[rows])
+    mean = start._replace(theta=np.mean(thetas, axis=0))
+    return CrossFitted(mean, readings, width, next(filter(None, problems), None))
+
+
+def _best_width(data: Predictions, design: OpenDesign, folds: Ints, theta: Floats, fit) -> tuple[float, Floats, str | None]:
+    """Try widths from strict to lenient, each from the one before, until the first fold's log-loss grows."""
+    held_out = np.flatnonzero(folds == 0)
+    best = (np.inf, WIDTHS[0], theta, None)
+    for width in WIDTHS:
+        theta, problem = fit(0, width, theta)
+        log_odds = read(design.take(held_out).scores(theta), data.prediction[held_out])[:, 0]
+        loss = float(np.mean(np.logaddexp(0, np.where(data.correct[held_out], -log_odds, log_odds))))
+        if loss >= best[0]:
+            break
+        best = (loss, width, theta, problem)
+    return best[1:]
+
+
+def _prior(centre: Floats, width: float, n: int) -> Ridge:
+    widths = np.full(centre.shape, width)
+    widths[-1] = max(width, _NONE_WIDTH)
+    widths[:, 0], widths[:, -1] = _OWN_WIDTH, _BIAS_WIDTH
+    return Ridge(centre, 1 / (2 * n * widths**2))
+
+
+N_READINGS = 3
+
+
+def read(scores: Floats, prediction: Ints) -> Floats:
+    """Return the log-odds of the prediction, and the log-probabilities of "none" and of the likeliest other class."""
+    at = np.arange(len(scores)), prediction
+    top = scores.max(axis=1)
+    others = scores - top[:, None]
+    mine = others[at]
+    others[at] = -np.inf
+    second = others[:, :-1].max(axis=1)
+    most = np.maximum(second, others[:, -1])
+    log_rest = most + np.log(np.exp(others - most[:, None]).sum(axis=1))
+    log_total = np.logaddexp(mine, log_rest)
+    return np.column_stack([mine - log_rest, others[:, -1] - log_total, second - log_total])
