@@ -93,7 +93,13 @@ class AuxiliaryClassCalibrator(ProbaCalibrator):
         nearest = min(self.paper, key=lambda k: abs(np.log(k / n_classes)))
         if self.hidden_sizes is None:
             return self.paper[nearest]
-        return self.paper[nearest]._replace(hidden_sizes=as_sizes(self.hidden_sizes))
+        sizes = tuple(self.hidden_sizes) if np.iterable(self.hidden_sizes) else (self.hidden_sizes,)
+        if not all(isinstance(size, int | np.integer) and not isinstance(size, bool) and size > 0 for size in sizes):
+            raise InvalidInputError(
+                f"hidden_sizes must be whole numbers above 0, one for each hidden layer, or () for none; got "
+                f"{self.hidden_sizes!r}."
+            )
+        return self.paper[nearest]._replace(hidden_sizes=tuple(int(size) for size in sizes))
 
     def _recipe(self, n_classes: int) -> Recipe:
         if self.recipe == "fast":
@@ -154,17 +160,6 @@ class AuxiliaryClassCalibrator(ProbaCalibrator):
 
     def _confidence(self, logits: Floats) -> Floats:
         return _combine(self._network(), self.mean_, logits)
-
-
-def as_sizes(hidden_sizes: int | Sequence[int]) -> tuple[int, ...]:
-    """Return the sizes of hidden layers as a tuple."""
-    sizes = tuple(hidden_sizes) if isinstance(hidden_sizes, Sequence | np.ndarray) else (hidden_sizes,)
-    if not all(isinstance(size, int | np.integer) and not isinstance(size, bool) and size > 0 for size in sizes):
-        raise InvalidInputError(
-            f"hidden_sizes must be whole numbers above 0, one for each hidden layer, or () for none; got "
-            f"{hidden_sizes!r}."
-        )
-    return tuple(int(size) for size in sizes)
 
 
 def forward(weights: tuple[Floats, ...], biases: tuple[Floats, ...], x: Floats) -> Floats:

@@ -20,8 +20,10 @@ from auxcal.predictions import Predictions
 SELECT_SHARE = 0.2
 """The share of the rows that is set aside for choosing hyper-parameters where no select part is given."""
 
-CHUNK_BYTES = 2**20
+CHUNK_BYTES = 2**18
 """How much of logits and features is scored at a time: it stays in the cache, and memory does not grow with n."""
+
+_LEAST_ROWS = 256  # of a chunk: fewer do not pay for the calls
 
 SelectPart: TypeAlias = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike | None]
 """(logits, y), or (logits, y, features)."""
@@ -194,7 +196,7 @@ class Calibrator(ABC, BaseEstimator):
         array = as_logits(logits, n_classes=self.n_features_in_)
         further = self._as_features(features, len(array))
         inputs = (array,) if further is None else (array, further)
-        rows = max(1, CHUNK_BYTES // sum(each.itemsize * each.shape[1] for each in inputs))
+        rows = max(_LEAST_ROWS, CHUNK_BYTES // sum(each.itemsize * each.shape[1] for each in inputs))
         starts = range(0, len(array), rows)
         chunks = [score(*(each[start : start + rows] for each in inputs)) for start in starts]
         return np.clip(chunks[0] if len(chunks) == 1 else np.concatenate(chunks), 0, 1)

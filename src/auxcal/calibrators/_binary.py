@@ -75,20 +75,20 @@ def _scores(logits: Floats) -> Floats:
     return scores
 
 
-def top_scores(logits: Floats) -> Floats:
+def top_scores(logits: Floats, prediction: Ints | None = None) -> Floats:
     """Return the log-odds of the prediction, the same number as in `_scores`: bins end at scores of the fit part."""
-    top, z, _, others = _exponentials(logits)
+    top, z, _, others = _exponentials(logits, prediction)
     return _top_score(z, top, others)
 
 
-def _exponentials(logits: Floats) -> tuple[tuple[Ints, Ints], Floats, Floats, Floats]:
+def _exponentials(logits: Floats, prediction: Ints | None = None) -> tuple[tuple[Ints, Ints], Floats, Floats, Floats]:
     """Return where the prediction is, z less its maximum, e^z but 0 at the prediction, and the sum of that."""
-    top = np.arange(len(logits)), logits.argmax(axis=1)
+    top = np.arange(len(logits)), logits.argmax(axis=1) if prediction is None else prediction
     # A score must not depend on the precision of the logits: it is float32.
     z = (logits - logits[top][:, None]).astype(np.float32, copy=False)
     e = np.exp(z)
     e[top] = 0
-    return top, z, e, e.sum(axis=1)
+    return top, z, e, e @ np.ones(e.shape[1], dtype=np.float32)
 
 
 def _top_score(z: Floats, top: tuple[Ints, Ints], others: Floats) -> Floats:

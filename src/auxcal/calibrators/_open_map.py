@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -12,6 +13,11 @@ from auxcal._arrays import NO_CLASS, Floats, Ints
 from auxcal.calibrators._linear import MOST_BLOCKS, Ridge, definite, weighted_gram
 from auxcal.calibrators._newton import minimise
 from auxcal.predictions import Predictions
+
+Fit = Callable[[int, float, Floats], tuple[Floats, str | None]]
+"""From the fold to leave out, the width of the prior and a start to θ, and what is wrong with it, if anything."""
+
+N_READINGS = 3
 
 WIDTHS = (0.03, 0.1, 0.3, 1.0, 3.0)
 """How far a weight may go from its centre: the deviations of the prior that are tried, from strict to lenient."""
@@ -41,13 +47,9 @@ class OpenMap(NamedTuple):
     temperature: float
     coordinates: Coordinates
 
-    def scores(self, logits: Floats, features: Floats | None) -> Floats:
-        """Return the K + 1 scores of each row, whose softmax is μ, in float32."""
-        return self.design(logits, features).scores(self.theta)
-
-    def design(self, logits: Floats, features: Floats | None) -> OpenDesign:
-        """Return what the scores depend on."""
-        own = (logits - logits.max(axis=1, keepdims=True)) / logits.dtype.type(self.temperature)
+    def design(self, logits: Floats, prediction: Ints, features: Floats | None) -> OpenDesign:
+        """Return what the K + 1 scores of each row depend on, in float32; their softmax is μ."""
+        own = (logits - logits[np.arange(len(logits)), prediction][:, None]) / logits.dtype.type(self.temperature)
         x = self.coordinates(logits, features)
         return OpenDesign(own.astype(np.float32, copy=False), np.column_stack([x, np.ones_like(x[:, 0])]))
 
@@ -58,6 +60,11 @@ class OpenDesign:
 
     own: Floats
     shared: Floats
+
+    @property
+    def coordinates(self) -> Floats:
+        """Return x_n."""
+        return self.shared[:, :-1]
 
     @cached_property
     def sizes(self) -> Floats:
@@ -140,7 +147,7 @@ def cross_fit(data: Predictions, folds: Ints, start: OpenMap) -> CrossFitted:
 
     The mean of linear maps is one map, and no slower to apply than any of them.
     """
-    design = start.design(data.logits, data.features)
+    design = start.design(data.logits, data.prediction, data.features)
     y = np.where(data.y == NO_CLASS, data.n_classes, data.y)
 
     def fit(fold: int, width: float, theta: Floats) -> tuple[Floats, str | None]:
@@ -162,18 +169,21 @@ def cross_fit(data: Predictions, folds: Ints, start: OpenMap) -> CrossFitted:
     return CrossFitted(mean, readings, width, next(filter(None, problems), None))
 
 
-def _best_width(data: Predictions, design: OpenDesign, folds: Ints, theta: Floats, fit) -> tuple[float, Floats, str | None]:
+def _best_width(
+    data: Predictions, design: OpenDesign, folds: Ints, theta: Floats, fit: Fit
+) -> tuple[float, Floats, str | None]:
     """Try widths from strict to lenient, each from the one before, until the first fold's log-loss grows."""
     held_out = np.flatnonzero(folds == 0)
-    best = (np.inf, WIDTHS[0], theta, None)
+    least = np.inf
+    best: tuple[float, Floats, str | None] = (WIDTHS[0], theta, None)
     for width in WIDTHS:
         theta, problem = fit(0, width, theta)
         log_odds = read(design.take(held_out).scores(theta), data.prediction[held_out])[:, 0]
         loss = float(np.mean(np.logaddexp(0, np.where(data.correct[held_out], -log_odds, log_odds))))
-        if loss >= best[0]:
+        if loss >= least:
             break
-        best = (loss, width, theta, problem)
-    return best[1:]
+        least, best = loss, (width, theta, problem)
+    return best
 
 
 def _prior(centre: Floats, width: float, n: int) -> Ridge:
@@ -183,18 +193,13 @@ def _prior(centre: Floats, width: float, n: int) -> Ridge:
     return Ridge(centre, 1 / (2 * n * widths**2))
 
 
-N_READINGS = 3
-
-
 def read(scores: Floats, prediction: Ints) -> Floats:
     """Return the log-odds of the prediction, and the log-probabilities of "none" and of the likeliest other class."""
     at = np.arange(len(scores)), prediction
-    top = scores.max(axis=1)
-    others = scores - top[:, None]
-    mine = others[at]
+    others = scores - scores[at][:, None]  # so that the prediction's own is 0
     others[at] = -np.inf
-    second = others[:, :-1].max(axis=1)
-    most = np.maximum(second, others[:, -1])
-    log_rest = most + np.log(np.exp(others - most[:, None]).sum(axis=1))
-    log_total = np.logaddexp(mine, log_rest)
-    return np.column_stack([mine - log_rest, others[:, -1] - log_total, second - log_total])
+    none, second = others[:, -1], others[:, :-1].max(axis=1)
+    most = np.maximum(second, none)
+    log_rest = most + np.log(np.exp(others - most[:, None]) @ np.ones(others.shape[1], dtype=others.dtype))
+    log_total = np.logaddexp(0, log_rest)
+    return np.column_stack([-log_rest, none - log_total, second - log_total])

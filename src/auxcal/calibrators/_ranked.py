@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from auxcal._arrays import Floats
-from auxcal.calibrators._binary import top_scores
 from auxcal.calibrators._open_map import N_READINGS
 
 _MOST_RANKS = 10
@@ -15,32 +14,34 @@ _MOST_COORDINATES = 32  # beyond, a network has too much to learn from them, and
 _KNOTS = 33
 _REACH = 6.0  # deviations; beyond, an input says no more
 _SPREAD = 1.7  # a uniform input from −1.7 to 1.7 has deviation 1
-_ON_QUANTILES = [0, N_READINGS, N_READINGS + 2]  # both log-odds of the prediction, and the margin
+_ON_QUANTILES = [0, N_READINGS, N_READINGS + 1]  # both log-odds of the prediction, and the margin
 
 
-def describe(logits: Floats, readings: Floats, temperature: float) -> Floats:
-    """Return the numbers of each row: the open map's readings, the log-odds of the prediction at temperatures 1 and T,
-    the margin, the entropy, the energy, and the largest logits in order."""
+def describe(logits: Floats, readings: Floats, score: Floats) -> Floats:
+    """Return numbers that mean the same for all classes.
+
+    They are the open map's readings, the score (the log-odds of the prediction), the margin, the entropy, the energy,
+    and the largest logits in order.
+    """
     z = logits.astype(np.float32, copy=False)
-    ranked = np.sort(z, axis=1)[:, ::-1]
-    mean = z.mean(axis=1, keepdims=True)
-    below = ranked - ranked[:, :1]
+    ones = np.ones(z.shape[1], dtype=np.float32)
+    top = _largest(z)
+    below = z - top[:, :1]
     e = np.exp(below)
-    total = e.sum(axis=1, keepdims=True)
+    total = e @ ones
     log_total = np.log(total)
-    entropy = log_total[:, 0] - np.vecdot(e, below) / total[:, 0]
-    top = ranked[:, :_MOST_RANKS] - mean
-    return np.column_stack(
-        [
-            readings,
-            top_scores(z),
-            top_scores(z / np.float32(temperature)),
-            -below[:, 1],
-            entropy,
-            top[:, :1] + log_total,
-            top,
-        ]
-    )
+    entropy = log_total - np.vecdot(e, below) / total
+    margin = top[:, 0] - top[:, 1]
+    top -= (z @ ones / len(ones))[:, None]
+    return np.column_stack([readings, score, margin, entropy, top[:, 0] + log_total, top])
+
+
+def _largest(z: Floats) -> Floats:
+    """Return the largest logits of each row in descending order."""
+    k = z.shape[1]
+    if k > 2 * _MOST_RANKS:
+        z = np.partition(z, k - _MOST_RANKS, axis=1)[:, k - _MOST_RANKS :]
+    return np.sort(z, axis=1)[:, ::-1][:, :_MOST_RANKS].copy()
 
 
 class Inputs(NamedTuple):
@@ -55,23 +56,30 @@ class Inputs(NamedTuple):
 
     def __call__(self, numbers: Floats, coordinates: Floats) -> Floats:
         """Return the inputs of each row."""
-        if coordinates.shape[1] <= _MOST_COORDINATES:
-            numbers = np.concatenate([numbers, coordinates], axis=1)
-        x = np.clip((numbers - self.centre) / self.scale, -_REACH, _REACH)
-        places = [np.interp(numbers[:, j], *knots) for j, knots in zip(_ON_QUANTILES, self.knots, strict=True)]
-        return np.column_stack([x, *places]).astype(np.float32)
+        raw = _joined(numbers, coordinates)
+        x = np.empty((len(raw), raw.shape[1] + len(self.knots)), dtype=np.float32)
+        standardised = x[:, : raw.shape[1]]
+        np.subtract(raw, self.centre, out=standardised)
+        standardised /= self.scale
+        np.clip(standardised, -_REACH, _REACH, out=standardised)
+        for j, (column, knots) in enumerate(zip(_ON_QUANTILES, self.knots, strict=True)):
+            x[:, raw.shape[1] + j] = np.interp(numbers[:, column], *knots)
+        return x
 
 
 def learn_inputs(numbers: Floats, coordinates: Floats) -> Inputs:
     """Return the inputs that suit these rows."""
-    columns = numbers
-    if coordinates.shape[1] <= _MOST_COORDINATES:
-        columns = np.concatenate([numbers, coordinates], axis=1)
+    columns = _joined(numbers, coordinates)
     centre, scale = columns.mean(axis=0, dtype=np.float64), columns.std(axis=0, dtype=np.float64)
     scale[scale < 1e-6 * np.abs(centre).max()] = 1
     scale[scale == 0] = 1
     knots = tuple(_knots(numbers[:, j]) for j in _ON_QUANTILES)
     return Inputs(centre.astype(np.float32), scale.astype(np.float32), knots)
+
+
+def _joined(numbers: Floats, coordinates: Floats) -> Floats:
+    few = coordinates.shape[1] <= _MOST_COORDINATES
+    return np.concatenate([numbers, coordinates], axis=1) if few else numbers
 
 
 def _knots(column: Floats) -> Floats:

@@ -51,3 +51,10 @@ def as_strength(value: float, name: str) -> float:
     if np.ndim(value) != 0:
         raise InvalidInputError(f"{name} must be one number, since nothing is searched here; got {value!r}.")
     return numbers[0]
+
+
+def as_whole(value: int, name: str, *, least: int) -> int:
+    """Return a whole number that is at least as large as the least that makes sense."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise InvalidInputError(f"{name} must be a whole number of at least {least}; got {value!r}.")
+    return int(value)

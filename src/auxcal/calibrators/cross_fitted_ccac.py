@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,11 +11,12 @@ from sklearn.base import clone
 
 from auxcal._arrays import Floats, Ints, as_rng
 from auxcal._errors import InvalidInputError
-from auxcal.calibrators._auxiliary import as_sizes, forward
+from auxcal.calibrators._auxiliary import forward
 from auxcal.calibrators._base import ProbaCalibrator, SelectPart, as_select
 from auxcal.calibrators._binary import top_scores
 from auxcal.calibrators._open_map import Coordinates, OpenMap, cross_fit, read, start_map
 from auxcal.calibrators._ranked import Inputs, describe, learn_inputs
+from auxcal.calibrators._selection import as_whole
 from auxcal.calibrators._softmax import softmax
 from auxcal.calibrators._stack import stack
 from auxcal.calibrators._threads import one_thread
@@ -43,8 +43,8 @@ class CrossFittedCCAC(ProbaCalibrator):
     ----------
     n_folds : int
         The folds, and so the number of maps and networks that are averaged.
-    hidden_sizes : sequence of int
-        The hidden layers of the networks.
+    hidden_size : int
+        The units of the one hidden layer of a network.
     random_state : int or None
         The source of the folds, of the first weights and of the order of the rows.
 
@@ -58,12 +58,11 @@ class CrossFittedCCAC(ProbaCalibrator):
         θ, and the centre and basis of the coordinates.
     width_ : float
         The deviation of the prior around temperature scaling that was chosen.
-    inputs_ : tuple
+    inputs_ : tuple of arrays
         The centre and scale of the networks' inputs, and the quantiles.
-    weights_, biases_ : tuples of arrays
-        The layers of the networks, side by side.
-    slope_, offsets_ : arrays
-        What the networks make of the open map's log-odds, and of the predicted class.
+    committee_ : tuple of arrays
+        The mean of the networks as one network: the weights and biases of its layers, and what it makes of the open
+        map's log-odds and of the predicted class.
     voices_ : array of shape (5,)
         The weights of temperature scaling, isotonic regression, the open map and the networks, and the offset.
 
@@ -85,14 +84,17 @@ class CrossFittedCCAC(ProbaCalibrator):
     reference = "this library, after Shao et al., 2020"
     uses_features = True
 
+    inputs_: tuple[Any, ...]
+    committee_: tuple[Any, ...]
+
     def __init__(
         self,
         n_folds: int = 5,
-        hidden_sizes: Sequence[int] = (32, 16),
+        hidden_size: int = 16,
         random_state: int | None = None,
     ) -> None:
         self.n_folds = n_folds
-        self.hidden_sizes = hidden_sizes
+        self.hidden_size = hidden_size
         self.random_state = random_state
 
     def transfer(
@@ -104,8 +106,7 @@ class CrossFittedCCAC(ProbaCalibrator):
     ) -> Self:
         """Carry the fitted calibrator over to another shift with a few hundred labels.
 
-        The open map and the networks start from where they are, and the prior is around the open map as it is instead
-        of temperature scaling. All else is learned anew.
+        The prior of the new open map is around this one instead of temperature scaling. All else is learned anew.
 
         Parameters
         ----------
@@ -128,7 +129,7 @@ class CrossFittedCCAC(ProbaCalibrator):
         data, _ = new._parts(logits, y, select, features, share=0, n_classes=self.n_features_in_)
         self._as_features(data.features, len(data))
         with one_thread():
-            problem = new._learn(data, self)
+            problem = new._learn(data, self._open_map())
         return new._fitted(data, problem)
 
     def _parts(
@@ -155,16 +156,18 @@ class CrossFittedCCAC(ProbaCalibrator):
     def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
         return self._learn(data, None)
 
-    def _learn(self, data: Predictions, source: Self | None) -> str | None:
-        folds = data.folds(min(self._checked_folds(), len(data)), self.random_state)
+    def _learn(self, data: Predictions, start: OpenMap | None) -> str | None:
+        """Learn all, the open map with a prior around `start` or, where there is none, temperature scaling."""
+        folds = data.folds(min(as_whole(self.n_folds, "n_folds", least=2), len(data)), self.random_state)
         self.temperature_, problem = fit_temperature(data.with_class())
-        start = start_map(data, self.temperature_) if source is None else source._open_map()
-        found = cross_fit(data, folds, start)
+        found = cross_fit(data, folds, start_map(data, self.temperature_) if start is None else start)
         self.open_map_, self.width_ = (*found.map[:2], *found.map.coordinates), found.width
-        isotonic = self._learn_isotonic(data, folds)
-        networks = self._learn_networks(data, folds, found.readings, source)
-        scaled = top_scores(data.logits / data.logits.dtype.type(self.temperature_))
-        voices = _voices(scaled, isotonic, found.readings[:, 0], networks)
+        voices = _voices(
+            top_scores(data.logits / data.logits.dtype.type(self.temperature_), data.prediction),
+            self._learn_isotonic(data, folds),
+            found.readings[:, 0],
+            self._learn_committee(data, folds, found.readings),
+        )
         self.voices_ = stack(voices, data.correct, _START)
         return problem or found.problem
 
@@ -175,36 +178,31 @@ class CrossFittedCCAC(ProbaCalibrator):
             seen, held_out = data.take(folds != fold), data.take(folds == fold)
             fitted = IsotonicCalibration().fit(seen.logits, seen.y)
             confidence[folds == fold] = fitted.predict_confidence(held_out.logits)
-        self.knots_ = IsotonicCalibration().fit(data.logits, data.y).knots_[0]
         # A level of 0 or 1 says that no error was among its rows, not that there is none.
         doubt = min(0.02, 0.25 / np.sqrt(len(data)))
+        self.knots_ = IsotonicCalibration().fit(data.logits, data.y).knots_[0]
         self.knots_[1] = np.clip(self.knots_[1], doubt, 1 - doubt)
         return np.asarray(logit(np.clip(confidence, doubt, 1 - doubt)))
 
-    def _learn_networks(self, data: Predictions, folds: Ints, readings: Floats, source: Self | None) -> Floats:
+    def _learn_committee(self, data: Predictions, folds: Ints, readings: Floats) -> Floats:
         """Train the networks; return what those that had not seen a row say of it."""
-        from auxcal.training.correctness import Corrections, Rows, train_corrections
+        from auxcal.training.correctness import Rows, train_committee
 
-        open_map, rng = self._open_map(), as_rng(self.random_state)
-        coordinates = open_map.coordinates(data.logits, data.features)
-        numbers = describe(data.logits, readings, open_map.temperature)
-        inputs = learn_inputs(numbers, coordinates) if source is None else Inputs(*source.inputs_)
-        x = inputs(numbers, coordinates)
-        if source is None:
-            sizes = (x.shape[1], *as_sizes(self.hidden_sizes), 1)
-            start = Corrections.initialised(sizes, data.n_classes, folds.max() + 1, rng)
-        else:
-            start = Corrections.copied(source.weights_, source.biases_, source.slope_, source.offsets_)
-        rows = Rows(x, _within(readings[:, 0]), data.prediction, data.correct, folds)
-        held_out = train_corrections(rows, start, CORRECTIONS, rng)
-        self.inputs_ = tuple(inputs)
-        self.weights_, self.biases_, self.slope_, self.offsets_ = start.arrays()
+        coordinates = self._open_map().coordinates(data.logits, data.features)
+        numbers = describe(data.logits, readings, top_scores(data.logits))
+        inputs = learn_inputs(numbers, coordinates)
+        rows = Rows(
+            inputs(numbers, coordinates),
+            _within(readings[:, 0]),
+            data.prediction,
+            data.correct,
+            folds,
+            data.n_classes,
+        )
+        size, rng = as_whole(self.hidden_size, "hidden_size", least=1), as_rng(self.random_state)
+        committee, held_out = train_committee(rows, size, CORRECTIONS, rng)
+        self.inputs_, self.committee_ = tuple(inputs), tuple(committee)
         return held_out
-
-    def _checked_folds(self) -> int:
-        if not isinstance(self.n_folds, int | np.integer) or isinstance(self.n_folds, bool) or self.n_folds < 2:
-            raise InvalidInputError(f"n_folds must be a whole number of at least 2; got {self.n_folds!r}. Use 5.")
-        return int(self.n_folds)
 
     def _open_map(self) -> OpenMap:
         theta, temperature, *coordinates = self.open_map_
@@ -224,18 +222,19 @@ class CrossFittedCCAC(ProbaCalibrator):
 
     def _score(self, logits: Floats, features: Floats | None) -> tuple[Floats, Floats]:
         """Return the confidence, and the scores of the open map."""
-        open_map, prediction = self._open_map(), logits.argmax(axis=1)
-        scores = open_map.scores(logits, features)
+        prediction = logits.argmax(axis=1)
+        score = top_scores(logits, prediction)
+        design = self._open_map().design(logits, prediction, features)
+        scores = design.scores(self.open_map_[0])
         readings = read(scores, prediction)
         base = _within(readings[:, 0])
-        numbers = describe(logits, readings, open_map.temperature)
-        x = Inputs(*self.inputs_)(numbers, open_map.coordinates(logits, features))
-        networks = forward(self.weights_, self.biases_, x)[:, :, 0].mean(axis=0)
-        networks += (1 + self.slope_.mean()) * base + self.offsets_.mean(axis=0)[prediction]
-        scaled = top_scores(logits / logits.dtype.type(self.temperature_))
-        isotonic = logit(np.interp(top_scores(logits), *self.knots_))
-        log_odds = _voices(scaled, isotonic, base, networks) @ self.voices_[:-1] + self.voices_[-1]
-        return expit(log_odds).astype(logits.dtype), scores
+        x = Inputs(*self.inputs_)(describe(logits, readings, score), design.coordinates)
+        weights, biases, slope, offsets = self.committee_
+        networks = forward(weights, biases, x)[:, 0] + np.float32(slope) * base + offsets[prediction]
+        scaled = top_scores(logits / logits.dtype.type(self.temperature_), prediction)
+        isotonic = logit(np.interp(score, *self.knots_))
+        log_odds = _voices(scaled, isotonic, base, networks) @ self.voices_[:-1].astype(np.float32)
+        return expit(log_odds + np.float32(self.voices_[-1])).astype(logits.dtype), scores
 
 
 def _voices(*log_odds: Floats) -> Floats:

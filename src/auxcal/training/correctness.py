@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from auxcal._arrays import Bools, Floats, Ints
@@ -28,6 +29,7 @@ class Rows:
     correct : array of shape (n,)
     folds : array of shape (n,)
         The network that must not see the row.
+    n_classes : int
     """
 
     inputs: Floats
@@ -35,57 +37,54 @@ class Rows:
     prediction: Ints
     correct: Bools
     folds: Ints
+    n_classes: int
 
 
-@dataclass(frozen=True)
-class Corrections:
-    """Networks that add to the base: log-odds = network(inputs) + (1 + slope) base + offset of the prediction."""
+class Committee(NamedTuple):
+    """The mean of networks with one hidden layer, which is one network with all their hidden units.
 
-    network: GridNetwork
-    slope: torch.Tensor
-    offsets: torch.Tensor
+    Its log-odds are network(inputs) + slope · base + the offset of the prediction.
+    """
 
-    @classmethod
-    def initialised(cls, sizes: tuple[int, ...], n_classes: int, copies: int, rng: np.random.Generator) -> Corrections:
-        """Return networks that add nothing yet."""
-        slope, offsets = torch.zeros(copies, 1), torch.zeros(copies, n_classes)
-        return cls(GridNetwork.initialised(sizes, copies, rng), slope.requires_grad_(), offsets.requires_grad_())
-
-    @classmethod
-    def copied(cls, weights: Sequence[Floats], biases: Sequence[Floats], slope: Floats, offsets: Floats) -> Corrections:
-        """Return networks that go on from where others are."""
-        tensors = [[torch.tensor(array, requires_grad=True) for array in arrays] for arrays in (weights, biases)]
-        slope, offsets = (torch.tensor(array, requires_grad=True) for array in (slope, offsets))
-        return cls(GridNetwork(*tensors), slope, offsets)
-
-    def arrays(self) -> tuple[tuple[Floats, ...], tuple[Floats, ...], Floats, Floats]:
-        """Return the weights, the biases, the slope and the offsets as NumPy."""
-        weights, biases = (tuple(map(_to_numpy, layers)) for layers in (self.network.weights, self.network.biases))
-        return weights, biases, _to_numpy(self.slope), _to_numpy(self.offsets)
-
-    def __call__(self, inputs: torch.Tensor, base: torch.Tensor, prediction: torch.Tensor) -> torch.Tensor:
-        """Return the log-odds, of shape (G, n)."""
-        return self.network(inputs)[:, :, 0] + (1 + self.slope) * base + self.offsets[:, prediction]
+    weights: tuple[Floats, ...]
+    biases: tuple[Floats, ...]
+    slope: float
+    offsets: Floats
 
 
-def train_corrections(rows: Rows, corrections: Corrections, recipe: Recipe, rng: np.random.Generator) -> Floats:
-    """Train the networks in place; return for each row the log-odds of the one that has not seen it."""
+def train_committee(rows: Rows, hidden_size: int, recipe: Recipe, rng: np.random.Generator) -> tuple[Committee, Floats]:
+    """Train a network for each fold; return their mean, and for each row the log-odds of the one that has not seen it.
+
+    A network starts from nothing, and weight decay holds it there: with few rows it hardly adds to the base.
+    """
+    copies = int(rows.folds.max()) + 1
+    network = GridNetwork.initialised((rows.inputs.shape[1], hidden_size, 1), copies, rng)
+    more_slope = torch.zeros(copies, 1, requires_grad=True)
+    offsets = torch.zeros(copies, rows.n_classes, requires_grad=True)
     inputs, base = torch.from_numpy(rows.inputs), torch.from_numpy(rows.base)
     prediction, folds = torch.from_numpy(rows.prediction), torch.from_numpy(rows.folds)
     correct = torch.from_numpy(rows.correct).float()
-    seen = (folds != torch.arange(len(corrections.slope))[:, None]).float()
+    seen = (folds != torch.arange(copies)[:, None]).float()
 
-    def loss(batch: torch.Tensor) -> torch.Tensor:
-        log_odds = corrections(inputs[batch], base[batch], prediction[batch])
-        target = correct[batch].expand_as(log_odds)
-        losses = binary_cross_entropy_with_logits(log_odds, target, weight=seen[:, batch], reduction="none")
-        return losses.mean(dim=1)
+    def log_odds(batch: Tensor | slice) -> Tensor:
+        return network(inputs[batch])[:, :, 0] + (1 + more_slope) * base[batch] + offsets[:, prediction[batch]]
 
-    train([*corrections.network.parameters, corrections.slope, corrections.offsets], loss, len(folds), recipe, rng)
+    def loss(batch: Tensor) -> Tensor:
+        found = log_odds(batch)
+        target = correct[batch].expand_as(found)
+        return binary_cross_entropy_with_logits(found, target, weight=seen[:, batch], reduction="none").mean(dim=1)
+
+    train([*network.parameters, more_slope, offsets], loss, len(folds), recipe, rng)
     with torch.no_grad():
-        held_out = corrections(inputs, base, prediction)[folds, torch.arange(len(folds))]
-    return held_out.numpy()
+        held_out = log_odds(slice(None))[folds, torch.arange(len(folds))].numpy()
+    slope = 1 + float(more_slope.detach().mean())
+    return Committee(*_mean(network), slope, offsets.detach().mean(dim=0).numpy()), held_out
 
 
-def _to_numpy(tensor: torch.Tensor) -> Floats:
-    return tensor.detach().numpy().copy()
+def _mean(network: GridNetwork) -> tuple[tuple[Floats, ...], tuple[Floats, ...]]:
+    """Return the layers of the one network that gives the mean of all."""
+    (into, out), (at_hidden, at_end) = network.weights, network.biases
+    copies, inputs, width = into.shape
+    weights = into.transpose(0, 1).reshape(inputs, copies * width), out.reshape(copies * width, 1) / copies
+    biases = at_hidden.reshape(copies * width), at_end.mean(dim=0)[0]
+    return tuple(w.detach().numpy().copy() for w in weights), tuple(b.detach().numpy().copy() for b in biases)
