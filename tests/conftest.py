@@ -8,8 +8,8 @@ from scipy.special import expit
 
 from auxcal import NO_CLASS, Calibrator, Predictions
 from auxcal.calibrators import _auxiliary
+from auxcal.calibrators._binary import top_scores
 from auxcal.calibrators._logistic import fit_logistic
-from auxcal.calibrators._softmax import top_log_odds
 from auxcal.experiments.suites import Suite
 
 
@@ -37,7 +37,7 @@ class FeaturedPlatt(Calibrator):
 
 
 def _inputs(logits, features):
-    score = top_log_odds(logits).astype(np.float64)[None]
+    score = top_scores(logits).astype(np.float64)[None]
     return score if features is None else np.concatenate([score, features.T])
 
 

@@ -18,7 +18,7 @@ SOURCES = sorted((ROOT / "src").rglob("*.py"))
 PUBLIC = sorted(
     """
     AuxcalError AuxcalWarning BetaCalibration CALIBRATORS CCAC Calibrator Comparison ConformanceError
-    ConvergenceWarning Dirichlet DistributionCalibrator EnsembleTemperatureScaling FileFormatError
+    ConvergenceWarning CrossFittedCCAC Dirichlet DistributionCalibrator EnsembleTemperatureScaling FileFormatError
     HistogramBinning InvalidInputError IsotonicCalibration METRICS MatrixScaling MissingDataError
     MissingExtraError NO_CLASS NotFittedError PlattScaling Predictions ProbaCalibrator
     ScalingBinning SimplifiedCCAC SplineCalibration StructuredMatrixScaling StructuredVectorScaling

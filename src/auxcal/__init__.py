@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from auxcal.calibrators import CCAC as CCAC
     from auxcal.calibrators import BetaCalibration as BetaCalibration
     from auxcal.calibrators import Calibrator as Calibrator
+    from auxcal.calibrators import CrossFittedCCAC as CrossFittedCCAC
     from auxcal.calibrators import Dirichlet as Dirichlet
     from auxcal.calibrators import DistributionCalibrator as DistributionCalibrator
     from auxcal.calibrators import EnsembleTemperatureScaling as EnsembleTemperatureScaling
@@ -64,6 +65,7 @@ _HOMES = {
     "Comparison": "auxcal.comparison",
     "ConformanceError": "auxcal._errors",
     "ConvergenceWarning": "auxcal._errors",
+    "CrossFittedCCAC": "auxcal.calibrators",
     "Dirichlet": "auxcal.calibrators",
     "DistributionCalibrator": "auxcal.calibrators",
     "EnsembleTemperatureScaling": "auxcal.calibrators",
