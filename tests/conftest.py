@@ -5,11 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from auxcal import NO_CLASS, Calibrator, Predictions
 from auxcal.calibrators import _auxiliary
 from auxcal.calibrators._binary import top_scores
-from auxcal.calibrators._logistic import fit_logistic
 from auxcal.experiments.suites import Suite
 
 
@@ -27,9 +29,15 @@ class FeaturedPlatt(Calibrator):
     uses_features = True
 
     def _fit(self, data, select):
-        x = _inputs(data.logits, data.features)
-        self.coefficients_, converged = fit_logistic(x, x[:, data.correct])
-        return None if converged else "the regression did not reach its optimum."
+        if data.correct.all() or not data.correct.any():  # scikit-learn wants both
+            self.coefficients_ = np.zeros(2 + data.n_features)
+            return "all rows are right, or all wrong."
+        x = _inputs(data.logits, data.features).T
+        fitted = make_pipeline(StandardScaler(), LogisticRegression(C=100)).fit(x, data.correct)
+        scale, regression = fitted[0], fitted[1]
+        slopes = regression.coef_[0] / scale.scale_
+        self.coefficients_ = np.append(slopes, regression.intercept_ - slopes @ scale.mean_)
+        return None
 
     def _confidence(self, logits, features=None):
         *slopes, intercept = self.coefficients_

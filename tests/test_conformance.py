@@ -13,6 +13,7 @@ pytestmark = pytest.mark.usefixtures("quick_training")
 # One setting of the losses, of which only the mean is searched, keeps the tests quick.
 QUICK = {
     "ccac": {"hidden_sizes": (8,), "lambda1": 0, "lambda2": 1, "random_state": 0},
+    "ccac-x": {"random_state": 0},
     "ccac-s": {"hidden_sizes": (8,), "lambda1": 0, "lambda2": 1, "random_state": 0},
     "dirichlet": {"random_state": 0},
 }

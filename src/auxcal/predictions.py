@@ -107,7 +107,7 @@ class Predictions:
         >>> import numpy as np
         >>> from auxcal import Predictions
         >>> Predictions(np.eye(2).repeat(3, axis=0), [0, 0, 0, 1, 1, 1]).folds(3, random_state=0)
-        array([0, 1, 2, 2, 0, 1])
+        array([1, 2, 0, 0, 2, 1])
         """
         order = as_rng(random_state).permutation(len(self))
         order = order[np.argsort(self.w[order], kind="stable")]

@@ -88,7 +88,7 @@ def _exponentials(logits: Floats, prediction: Ints | None = None) -> tuple[tuple
     z = (logits - logits[top][:, None]).astype(np.float32, copy=False)
     e = np.exp(z)
     e[top] = 0
-    return top, z, e, e @ np.ones(e.shape[1], dtype=np.float32)
+    return top, z, e, np.einsum("nk->n", e)  # as fast as a product with ones, and the same for a row alone
 
 
 def _top_score(z: Floats, top: tuple[Ints, Ints], others: Floats) -> Floats:

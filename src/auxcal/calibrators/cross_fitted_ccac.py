@@ -9,23 +9,20 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 from sklearn.base import clone
 
-from auxcal._arrays import Floats, Ints, as_rng
+from auxcal._arrays import Floats, Ints
 from auxcal._errors import InvalidInputError
-from auxcal.calibrators._auxiliary import forward
 from auxcal.calibrators._base import ProbaCalibrator, SelectPart, as_select
 from auxcal.calibrators._binary import top_scores
+from auxcal.calibrators._committee import Committee, Inputs, Seen, cross_fit_committee, within_reason
 from auxcal.calibrators._open_map import Coordinates, OpenMap, cross_fit, read, start_map
-from auxcal.calibrators._ranked import Inputs, describe, learn_inputs
 from auxcal.calibrators._selection import as_whole
 from auxcal.calibrators._softmax import softmax
 from auxcal.calibrators._stack import stack
 from auxcal.calibrators._threads import one_thread
-from auxcal.calibrators.isotonic_calibration import IsotonicCalibration
+from auxcal.calibrators.isotonic_calibration import cross_fit_isotonic
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
-from auxcal.training.recipes import CORRECTIONS
 
-_FARTHEST = 15.0  # log-odds beyond which nothing is added to the certainty of a voice
 _START = np.array([0.4, 0.2, 0.2, 0.2, 0.0])  # temperature, isotonic, open map, networks; and the offset
 
 
@@ -54,15 +51,13 @@ class CrossFittedCCAC(ProbaCalibrator):
         T of temperature scaling.
     knots_ : array of shape (2, t)
         The map of isotonic regression.
-    open_map_ : tuple of arrays
-        θ, and the centre and basis of the coordinates.
+    open_map_ : tuple
+        θ, its temperature, and the centre and basis of the coordinates.
     width_ : float
         The deviation of the prior around temperature scaling that was chosen.
-    inputs_ : tuple of arrays
-        The centre and scale of the networks' inputs, and the quantiles.
-    committee_ : tuple of arrays
-        The mean of the networks as one network: the weights and biases of its layers, and what it makes of the open
-        map's log-odds and of the predicted class.
+    committee_ : tuple
+        The mean of the networks as one: how its inputs are made, its layers, and what it makes of the open map's
+        log-odds and of the predicted class.
     voices_ : array of shape (5,)
         The weights of temperature scaling, isotonic regression, the open map and the networks, and the offset.
 
@@ -84,7 +79,7 @@ class CrossFittedCCAC(ProbaCalibrator):
     reference = "this library, after Shao et al., 2020"
     uses_features = True
 
-    inputs_: tuple[Any, ...]
+    open_map_: tuple[Any, ...]
     committee_: tuple[Any, ...]
 
     def __init__(
@@ -133,17 +128,10 @@ class CrossFittedCCAC(ProbaCalibrator):
         return new._fitted(data, problem)
 
     def _parts(
-        self,
-        logits: ArrayLike,
-        y: ArrayLike,
-        select: SelectPart | None,
-        features: ArrayLike | None = None,
-        *,
-        share: float,
-        n_classes: int | None = None,
+        self, logits: ArrayLike, y: ArrayLike, select: SelectPart | None, features: ArrayLike | None = None, **more: Any
     ) -> tuple[Predictions, Predictions | None]:
         """Return all rows as one part: each of them is held out once."""
-        data, _ = super()._parts(logits, y, select, features, share=share, n_classes=n_classes)
+        data, _ = super()._parts(logits, y, select, features, **more)
         if select is not None:
             data = data.joined(as_select(select, data))
         if len(data) < 2:
@@ -158,88 +146,50 @@ class CrossFittedCCAC(ProbaCalibrator):
 
     def _learn(self, data: Predictions, start: OpenMap | None) -> str | None:
         """Learn all, the open map with a prior around `start` or, where there is none, temperature scaling."""
+        # A training turns differences in the last digit into some in the third: so that the kind of array does not
+        # matter, all is float32.
+        data = Predictions(data.logits.astype(np.float32, copy=False), data.y, data.features)
         folds = data.folds(min(as_whole(self.n_folds, "n_folds", least=2), len(data)), self.random_state)
         self.temperature_, problem = fit_temperature(data.with_class())
         found = cross_fit(data, folds, start_map(data, self.temperature_) if start is None else start)
-        self.open_map_, self.width_ = (*found.map[:2], *found.map.coordinates), found.width
-        voices = _voices(
-            top_scores(data.logits / data.logits.dtype.type(self.temperature_), data.prediction),
-            self._learn_isotonic(data, folds),
-            found.readings[:, 0],
-            self._learn_committee(data, folds, found.readings),
-        )
-        self.voices_ = stack(voices, data.correct, _START)
+        self.knots_, isotonic = cross_fit_isotonic(data, folds)
+        coordinates = found.map.coordinates(data.logits, data.features)
+        seen = Seen(data.logits, data.prediction, top_scores(data.logits), found.readings, coordinates)
+        size = as_whole(self.hidden_size, "hidden_size", least=1)
+        committee, added = cross_fit_committee(data, seen, folds, size, self.random_state)
+        self.open_map_, self.width_, self.committee_ = tuple(found.map), found.width, tuple(committee)
+        self.voices_ = stack(self._voices(seen, isotonic, added), data.correct, _START)
         return problem or found.problem
 
-    def _learn_isotonic(self, data: Predictions, folds: Ints) -> Floats:
-        """Learn the map of isotonic regression; return what those that had not seen a row say of it."""
-        confidence = np.empty(len(data))
-        for fold in range(folds.max() + 1):
-            seen, held_out = data.take(folds != fold), data.take(folds == fold)
-            fitted = IsotonicCalibration().fit(seen.logits, seen.y)
-            confidence[folds == fold] = fitted.predict_confidence(held_out.logits)
-        # A level of 0 or 1 says that no error was among its rows, not that there is none.
-        doubt = min(0.02, 0.25 / np.sqrt(len(data)))
-        self.knots_ = IsotonicCalibration().fit(data.logits, data.y).knots_[0]
-        self.knots_[1] = np.clip(self.knots_[1], doubt, 1 - doubt)
-        return np.asarray(logit(np.clip(confidence, doubt, 1 - doubt)))
-
-    def _learn_committee(self, data: Predictions, folds: Ints, readings: Floats) -> Floats:
-        """Train the networks; return what those that had not seen a row say of it."""
-        from auxcal.training.correctness import Rows, train_committee
-
-        coordinates = self._open_map().coordinates(data.logits, data.features)
-        numbers = describe(data.logits, readings, top_scores(data.logits))
-        inputs = learn_inputs(numbers, coordinates)
-        rows = Rows(
-            inputs(numbers, coordinates),
-            _within(readings[:, 0]),
-            data.prediction,
-            data.correct,
-            folds,
-            data.n_classes,
-        )
-        size, rng = as_whole(self.hidden_size, "hidden_size", least=1), as_rng(self.random_state)
-        committee, held_out = train_committee(rows, size, CORRECTIONS, rng)
-        self.inputs_, self.committee_ = tuple(inputs), tuple(committee)
-        return held_out
-
-    def _open_map(self) -> OpenMap:
-        theta, temperature, *coordinates = self.open_map_
-        return OpenMap(theta, temperature, Coordinates(*coordinates))
-
     def _confidence(self, logits: Floats, features: Floats | None = None) -> Floats:
-        return self._score(logits, features)[0]
+        return self._score(logits, logits.argmax(axis=1), features)[0].astype(logits.dtype, copy=False)
 
     def _proba(self, logits: Floats, features: Floats | None = None) -> Floats:
         """Return the confidence at the prediction, and what is left shared out as the open map has it."""
-        confidence, scores = self._score(logits, features)
-        at = np.arange(len(logits)), logits.argmax(axis=1)
-        scores[at] = -np.inf
-        proba = softmax(scores).astype(logits.dtype) * (1 - confidence)[:, None]
-        proba[at] = confidence
-        return proba
-
-    def _score(self, logits: Floats, features: Floats | None) -> tuple[Floats, Floats]:
-        """Return the confidence, and the scores of the open map."""
         prediction = logits.argmax(axis=1)
+        confidence, scores = self._score(logits, prediction, features)
+        at = np.arange(len(logits)), prediction
+        scores[at] = -np.inf
+        proba = softmax(scores) * (1 - confidence)[:, None]
+        proba[at] = confidence
+        return proba.astype(logits.dtype, copy=False)
+
+    def _score(self, logits: Floats, prediction: Ints, features: Floats | None) -> tuple[Floats, Floats]:
+        """Return the confidence and the scores of the open map, in float32."""
+        logits = logits.astype(np.float32, copy=False)
+        open_map, committee = self._open_map(), Committee(Inputs(*self.committee_[0]), *self.committee_[1:])
+        design = open_map.design(logits, prediction, features)
+        scores = design.scores(open_map.theta)
         score = top_scores(logits, prediction)
-        design = self._open_map().design(logits, prediction, features)
-        scores = design.scores(self.open_map_[0])
-        readings = read(scores, prediction)
-        base = _within(readings[:, 0])
-        x = Inputs(*self.inputs_)(describe(logits, readings, score), design.coordinates)
-        weights, biases, slope, offsets = self.committee_
-        networks = forward(weights, biases, x)[:, 0] + np.float32(slope) * base + offsets[prediction]
-        scaled = top_scores(logits / logits.dtype.type(self.temperature_), prediction)
-        isotonic = logit(np.interp(score, *self.knots_))
-        log_odds = _voices(scaled, isotonic, base, networks) @ self.voices_[:-1].astype(np.float32)
-        return expit(log_odds + np.float32(self.voices_[-1])).astype(logits.dtype), scores
+        seen = Seen(logits, prediction, score, read(scores, prediction), design.coordinates)
+        voices = self._voices(seen, np.interp(score, *self.knots_), committee.log_odds(seen))
+        return expit(voices @ self.voices_[:-1].astype(np.float32) + np.float32(self.voices_[-1])), scores
 
+    def _voices(self, seen: Seen, isotonic: Floats, committee: Floats) -> Floats:
+        """Return the log-odds of the prediction by temperature scaling, isotonic regression, open map and committee."""
+        scaled = top_scores(seen.logits / np.float32(self.temperature_), seen.prediction)
+        return np.stack([within_reason(scaled), within_reason(logit(isotonic)), seen.base, within_reason(committee)], 1)
 
-def _voices(*log_odds: Floats) -> Floats:
-    return np.stack([_within(each) for each in log_odds], axis=1)
-
-
-def _within(log_odds: Floats) -> Floats:
-    return np.clip(log_odds, -_FARTHEST, _FARTHEST).astype(np.float32, copy=False)
+    def _open_map(self) -> OpenMap:
+        theta, temperature, coordinates = self.open_map_
+        return OpenMap(theta, temperature, Coordinates(*coordinates))

@@ -5,6 +5,7 @@ from scipy.optimize import isotonic_regression
 
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
+from auxcal.predictions import Predictions
 
 
 class IsotonicCalibration(BinaryCalibrator):
@@ -49,6 +50,19 @@ def between_knots(scores: Floats, maps: Ints, knots: tuple[Floats, ...]) -> Floa
         rows = maps == index
         out[rows] = np.interp(scores[rows], *knots[index])
     return out
+
+
+def cross_fit_isotonic(data: Predictions, folds: Ints) -> tuple[Floats, Floats]:
+    """Return the knots, and the confidence in each row by the map that has not seen it; neither is ever certain."""
+    confidence = np.empty(len(data))
+    for fold in range(folds.max() + 1):
+        seen = data.take(folds != fold)
+        fitted = IsotonicCalibration().fit(seen.logits, seen.y)
+        confidence[folds == fold] = fitted.predict_confidence(data.logits[folds == fold])
+    (knots,) = IsotonicCalibration().fit(data.logits, data.y).knots_
+    # A level of 0 or 1 says that no error was among its rows, or no hit, not that there is none.
+    doubt = min(0.02, 0.25 / np.sqrt(len(data)))
+    return np.stack([knots[0], np.clip(knots[1], doubt, 1 - doubt)]), np.clip(confidence, doubt, 1 - doubt)
 
 
 def _knots(sample: Sample) -> Floats:

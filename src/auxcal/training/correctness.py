@@ -40,7 +40,7 @@ class Rows:
     n_classes: int
 
 
-class Committee(NamedTuple):
+class Trained(NamedTuple):
     """The mean of networks with one hidden layer, which is one network with all their hidden units.
 
     Its log-odds are network(inputs) + slope · base + the offset of the prediction.
@@ -52,7 +52,7 @@ class Committee(NamedTuple):
     offsets: Floats
 
 
-def train_committee(rows: Rows, hidden_size: int, recipe: Recipe, rng: np.random.Generator) -> tuple[Committee, Floats]:
+def train_committee(rows: Rows, hidden_size: int, recipe: Recipe, rng: np.random.Generator) -> tuple[Trained, Floats]:
     """Train a network for each fold; return their mean, and for each row the log-odds of the one that has not seen it.
 
     A network starts from nothing, and weight decay holds it there: with few rows it hardly adds to the base.
@@ -78,7 +78,7 @@ def train_committee(rows: Rows, hidden_size: int, recipe: Recipe, rng: np.random
     with torch.no_grad():
         held_out = log_odds(slice(None))[folds, torch.arange(len(folds))].numpy()
     slope = 1 + float(more_slope.detach().mean())
-    return Committee(*_mean(network), slope, offsets.detach().mean(dim=0).numpy()), held_out
+    return Trained(*_mean(network), slope, offsets.detach().mean(dim=0).numpy()), held_out
 
 
 def _mean(network: GridNetwork) -> tuple[tuple[Floats, ...], tuple[Floats, ...]]:
