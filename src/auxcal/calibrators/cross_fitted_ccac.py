@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, logit
+from scipy.special import expit
 from sklearn.base import clone
 
 from auxcal._arrays import Floats, Ints
@@ -50,7 +50,7 @@ class CrossFittedCCAC(ProbaCalibrator):
     temperature_ : float
         T of temperature scaling.
     knots_ : array of shape (2, t)
-        The map of isotonic regression.
+        The map of isotonic regression, in log-odds.
     open_map_ : tuple
         θ, its temperature, and the centre and basis of the coordinates.
     width_ : float
@@ -188,7 +188,7 @@ class CrossFittedCCAC(ProbaCalibrator):
     def _voices(self, seen: Seen, isotonic: Floats, committee: Floats) -> Floats:
         """Return the log-odds of the prediction by temperature scaling, isotonic regression, open map and committee."""
         scaled = top_scores(seen.logits / np.float32(self.temperature_), seen.prediction)
-        return np.stack([within_reason(scaled), within_reason(logit(isotonic)), seen.base, within_reason(committee)], 1)
+        return within_reason(np.stack([scaled, isotonic, seen.readings[:, 0], committee], axis=1))
 
     def _open_map(self) -> OpenMap:
         theta, temperature, coordinates = self.open_map_

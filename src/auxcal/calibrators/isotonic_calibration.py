@@ -2,6 +2,7 @@
 
 import numpy as np
 from scipy.optimize import isotonic_regression
+from scipy.special import logit
 
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
@@ -53,7 +54,7 @@ def between_knots(scores: Floats, maps: Ints, knots: tuple[Floats, ...]) -> Floa
 
 
 def cross_fit_isotonic(data: Predictions, folds: Ints) -> tuple[Floats, Floats]:
-    """Return the knots, and the confidence in each row by the map that has not seen it; neither is ever certain."""
+    """Return the knots in log-odds, and the log-odds of each row by the map that has not seen it."""
     confidence = np.empty(len(data))
     for fold in range(folds.max() + 1):
         seen = data.take(folds != fold)
@@ -62,7 +63,9 @@ def cross_fit_isotonic(data: Predictions, folds: Ints) -> tuple[Floats, Floats]:
     (knots,) = IsotonicCalibration().fit(data.logits, data.y).knots_
     # A level of 0 or 1 says that no error was among its rows, or no hit, not that there is none.
     doubt = min(0.02, 0.25 / np.sqrt(len(data)))
-    return np.stack([knots[0], np.clip(knots[1], doubt, 1 - doubt)]), np.clip(confidence, doubt, 1 - doubt)
+    return np.stack([knots[0], logit(np.clip(knots[1], doubt, 1 - doubt))]), logit(
+        np.clip(confidence, doubt, 1 - doubt)
+    )
 
 
 def _knots(sample: Sample) -> Floats:
