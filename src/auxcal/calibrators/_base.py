@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -210,6 +210,14 @@ class Calibrator(ABC, BaseEstimator):
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         # scikit-learn's shows the constructor's arguments alone, and a notebook prefers it to _repr_html_.
         return {"text/plain": repr(self), "text/html": to_html(self)}
+
+
+@runtime_checkable
+class Transferable(Protocol):
+    """A fitted calibrator that can be carried over to another shift with a few labels."""
+
+    def transfer(self, logits: ArrayLike, y: ArrayLike, select: Any = None) -> Any:
+        """Return a new calibrator, for the other shift."""
 
 
 class ProbaCalibrator(Calibrator):

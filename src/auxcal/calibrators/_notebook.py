@@ -48,5 +48,11 @@ def _described(name: str, value: Any) -> str:
     """Say what a collection holds."""
     if isinstance(value, dict):
         return f"{name}: {', '.join(value)}"
-    arrays = value if isinstance(value, tuple | list) else (value,)
-    return f"{name}: {', '.join('×'.join(map(str, np.shape(array))) for array in arrays)}"
+    return f"{name}: {', '.join(_shapes(value))}"
+
+
+def _shapes(value: Any) -> list[str]:
+    """Return the shape of an array, or of all arrays in a tuple, however deep."""
+    if isinstance(value, tuple | list):
+        return [shape for part in value for shape in _shapes(part)]
+    return [] if _is_scalar(value) else ["×".join(map(str, np.shape(value)))]

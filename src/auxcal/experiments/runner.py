@@ -23,8 +23,7 @@ from auxcal.predictions import Predictions
 Report = Callable[[str, float, float], None]
 Bundles = dict[tuple[str, str], Predictions]
 
-_SOURCE_METHOD = "ccac-s"
-_SECONDS = {"ccac": 10.0, "ccac-s": 8.0, "dirichlet": 2.0, "ccac-t": 1.0}
+_SECONDS = {"ccac": 10.0, "ccac-s": 8.0, "dirichlet": 2.0, "ccac-t": 1.0, "ccac-x": 6.0}
 """About how long a fit takes on 30,000 rows, where it is no trifle; decides what goes first."""
 _TRIFLE = 0.5
 
@@ -137,8 +136,8 @@ def _units(suites: list[Suite], methods: list[str], random_states: Sequence[int]
 
     def unit(entry: Suite, shift: str, method: str, random_state: int) -> Unit:
         source = None
-        if METHODS[method].transferred:
-            source = unit(entry, SOURCE_SHIFT, _SOURCE_METHOD, random_state)
+        if (name := METHODS[method].source) is not None:
+            source = unit(entry, SOURCE_SHIFT, name, random_state)
         where = (entry.name, shift)
         sizes = entry.parts(len(bundles[where]))
         return Unit(

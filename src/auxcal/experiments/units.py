@@ -16,7 +16,8 @@ import auxcal
 import auxcal.training.auxiliary_class  # here, so that the time of the first fit is that of a fit
 from auxcal._errors import AuxcalError, AuxcalWarning
 from auxcal._files import written_whole
-from auxcal.calibrators import Calibrator, SimplifiedCCAC
+from auxcal.calibrators import Calibrator
+from auxcal.calibrators._base import Transferable
 from auxcal.experiments.methods import METHODS, TRANSFER_SIZES
 from auxcal.experiments.results import Row
 from auxcal.metrics import evaluate
@@ -148,18 +149,18 @@ def compute(unit: Unit, data: Predictions, source_data: Predictions | None, cach
     return unit, row
 
 
-def _source(unit: Unit, data: Predictions, cache: UnitCache) -> SimplifiedCCAC:
+def _source(unit: Unit, data: Predictions, cache: UnitCache) -> Transferable:
     calibrator = cache.calibrator(unit)
-    if not isinstance(calibrator, SimplifiedCCAC):
+    if not isinstance(calibrator, Transferable):
         compute(unit, data, None, cache)
         calibrator = cache.calibrator(unit)
-    if not isinstance(calibrator, SimplifiedCCAC):
+    if not isinstance(calibrator, Transferable):
         raise AuxcalError(f"{cache.folder}: the calibrator of {unit.key} was written and can't be read.")
     return calibrator
 
 
 def _few_labels(fit: Predictions, select: Predictions) -> tuple[Predictions, Predictions]:
-    """Return as many labels as CCAC-T may see; a select part that is too small is filled up from the fit part."""
+    """Return as many labels as a transfer may see; a select part that is too small is filled up from the fit part."""
     n_fit, n_select = TRANSFER_SIZES
     logits = np.concatenate([select.logits, fit.logits[n_fit:]])
     y = np.concatenate([select.y, fit.y[n_fit:]])
