@@ -43,7 +43,7 @@ class Limits:
     one_run: float
 
 
-FULL, QUICK = Limits(3, 5, 20), Limits(2, 1, 3)
+FULL, QUICK = Limits(3, 5, 20), Limits(1, 1, 2)
 
 
 def run(quick: bool = False) -> list[dict[str, Any]]:

@@ -9,9 +9,10 @@ import numpy as np
 from benchmarks.speed.data import drawn, packaged
 from benchmarks.speed.measure import measured
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
 import auxcal
-from auxcal.plots._style import LINES, dress, family_look, figure_legend, new_figure, rule
+from auxcal.plots._style import dress, family_look, figure_legend, new_figure, rule
 
 ROWS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
 CLASSES = (10, 30, 100, 300, 1000)
@@ -27,8 +28,19 @@ METHODS = {
     "histogram": lambda: auxcal.HistogramBinning(scheme="per-class"),
     "isotonic": lambda: auxcal.IsotonicCalibration(scheme="per-class"),
     "ccac, one setting": lambda: auxcal.CCAC(lambda1=0.0, lambda2=1.0, mean="wrong", random_state=0),
+    "ccac-x": lambda: auxcal.CrossFittedCCAC(random_state=0),
 }
 LABELS = {"rows": "rows, at K = 10", "classes": "classes, at n = 10,000", "settings": "settings of λ, at 30,000 × 10"}
+COLOURS = {
+    "ccac": "#0072B2",
+    "ccac-s": "#56B4E9",
+    "ccac-x": "#D55E00",
+    "temperature": "#E69F00",
+    "vector": "#CC79A7",
+    "matrix": "#8C564B",
+    "histogram": "#999999",
+    "isotonic": "#009E73",
+}
 
 
 def run(quick: bool = False) -> list[dict[str, Any]]:
@@ -83,32 +95,27 @@ def cost_of_a_setting(rows: list[dict[str, Any]]) -> float:
 def draw(rows: list[dict[str, Any]]) -> Figure:
     """Draw the three ways to grow beside each other."""
     with family_look():
-        figure = new_figure(9.6, 3.2)
+        figure = new_figure(9.6, 3.4)
         axes = figure.subplots(1, 3)
-        names = list(dict.fromkeys(row["method"].removesuffix(", one setting") for row in rows))
-        colours = dict(zip(names, LINES, strict=False))
         for ax, (what, label) in zip(axes, LABELS.items(), strict=True):
             here = [row for row in rows if row["what"] == what]
             for name in dict.fromkeys(row["method"] for row in here):
                 line = [row for row in here if row["method"] == name]
                 short = name.removesuffix(", one setting")
-                ax.plot(
-                    [row["size"] for row in line],
-                    [row["cpu"] for row in line],
-                    marker="o",
-                    markersize=3,
-                    color=colours[short],
-                    label=short,
-                )
+                sizes, seconds = [row["size"] for row in line], [row["cpu"] for row in line]
+                ax.plot(sizes, seconds, marker="o", markersize=3, color=COLOURS[short], label=short)
+            ticks = sorted({row["size"] for row in here})
             if what == "settings":
                 ax.set_ylim(bottom=0)
-                ax.set_xticks(sorted({row["size"] for row in here}))
             else:
                 ax.set(xscale="log", yscale="log")
+                ticks = ticks[::2]
+            ax.set_xticks(ticks, [f"{size:,}" for size in ticks])
+            ax.xaxis.set_minor_locator(NullLocator())
             ax.set_xlabel(label)
             dress(ax)
             rule(ax)
         axes[0].set_ylabel("seconds of CPU time")
-        axes[0].plot([], [], marker="o", markersize=3, color=colours.get("ccac-s"), label="ccac-s")
+        axes[0].plot([], [], marker="o", markersize=3, color=COLOURS["ccac-s"], label="ccac-s")
         figure_legend(figure, axes[0])
     return figure
