@@ -13,7 +13,7 @@ from auxcal.predictions import Predictions
 from auxcal.training.recipes import CORRECTIONS
 
 _MOST_RANKS = 10
-_MOST_COORDINATES = 32  # beyond, a network has too much to learn from them, and the open map has seen them
+_MOST_COORDINATES = 32  # of few classes; many give a network too much to learn, and the open map has seen them
 _KNOTS = 33
 _FARTHEST = 15.0  # log-odds
 _REACH = 6.0  # deviations; beyond, an input says no more
@@ -47,7 +47,7 @@ class Committee(NamedTuple):
 
     def log_odds(self, seen: Seen) -> Floats:
         """Return the log-odds of the prediction of each row."""
-        network = forward(self.weights, self.biases, self.inputs(_describe(seen), seen.coordinates))[:, 0]
+        network = forward(self.weights, self.biases, self.inputs(_describe(seen)))[:, 0]
         return np.asarray(network + np.float32(self.slope) * seen.base + self.offsets[seen.prediction])
 
 
@@ -58,9 +58,8 @@ def cross_fit_committee(
     from auxcal.training.correctness import Rows, train_committee
 
     numbers = _describe(seen)
-    inputs = _learn_inputs(numbers, seen.coordinates)
-    x = inputs(numbers, seen.coordinates)
-    rows = Rows(x, seen.base, data.prediction, data.correct, folds, data.n_classes)
+    inputs = _learn_inputs(numbers)
+    rows = Rows(inputs(numbers), seen.base, data.prediction, data.correct, folds, data.n_classes)
     trained, held_out = train_committee(rows, hidden_size, CORRECTIONS, as_rng(random_state))
     return Committee(inputs, *trained), held_out
 
@@ -80,32 +79,26 @@ class Inputs(NamedTuple):
     scale: Floats
     knots: tuple[Floats, ...]
 
-    def __call__(self, numbers: Floats, coordinates: Floats) -> Floats:
+    def __call__(self, numbers: Floats) -> Floats:
         """Return the inputs of each row."""
-        raw = _joined(numbers, coordinates)
-        x = np.empty((len(raw), raw.shape[1] + len(self.knots)), dtype=np.float32)
-        standardised = x[:, : raw.shape[1]]
-        np.subtract(raw, self.centre, out=standardised)
+        n, width = numbers.shape
+        x = np.empty((n, width + len(self.knots)), dtype=np.float32)
+        standardised = x[:, :width]
+        np.subtract(numbers, self.centre, out=standardised)
         standardised /= self.scale
         np.clip(standardised, -_REACH, _REACH, out=standardised)
         for j, (column, knots) in enumerate(zip(_ON_QUANTILES, self.knots, strict=True)):
-            x[:, raw.shape[1] + j] = np.interp(numbers[:, column], *knots)
+            x[:, width + j] = np.interp(numbers[:, column], *knots)
         return x
 
 
-def _learn_inputs(numbers: Floats, coordinates: Floats) -> Inputs:
+def _learn_inputs(numbers: Floats) -> Inputs:
     """Return the inputs that suit these rows."""
-    columns = _joined(numbers, coordinates)
-    centre, scale = columns.mean(axis=0, dtype=np.float64), columns.std(axis=0, dtype=np.float64)
+    centre, scale = numbers.mean(axis=0, dtype=np.float64), numbers.std(axis=0, dtype=np.float64)
     scale[scale < 1e-6 * np.abs(centre).max()] = 1
     scale[scale == 0] = 1
     knots = tuple(_knots(numbers[:, j]) for j in _ON_QUANTILES)
     return Inputs(centre.astype(np.float32), scale.astype(np.float32), knots)
-
-
-def _joined(numbers: Floats, coordinates: Floats) -> Floats:
-    few = coordinates.shape[1] <= _MOST_COORDINATES
-    return np.concatenate([numbers, coordinates], axis=1) if few else numbers
 
 
 def _knots(column: Floats) -> Floats:
@@ -114,10 +107,10 @@ def _knots(column: Floats) -> Floats:
 
 
 def _describe(seen: Seen) -> Floats:
-    """Return numbers that mean the same for all classes.
+    """Return numbers that mean the same for all classes and, where classes are few, the coordinates.
 
-    They are the open map's readings, the score (the log-odds of the prediction), the margin, the entropy, the energy,
-    and the largest logits in order.
+    The former are the open map's readings, the score, the margin, the entropy, the energy, and the largest logits in
+    order.
     """
     z = seen.logits
     ones = np.ones(z.shape[1], dtype=np.float32)
@@ -129,7 +122,8 @@ def _describe(seen: Seen) -> Floats:
     entropy = log_total - np.vecdot(e, below) / total
     margin = top[:, 0] - top[:, 1]
     top -= (z @ ones / len(ones))[:, None]
-    return np.column_stack([seen.readings, seen.score, margin, entropy, top[:, 0] + log_total, top])
+    coordinates = seen.coordinates[:, : _MOST_COORDINATES if z.shape[1] <= _MOST_COORDINATES else 0]
+    return np.column_stack([seen.readings, seen.score, margin, entropy, top[:, 0] + log_total, top, coordinates])
 
 
 def _largest(z: Floats) -> Floats:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from auxcal._arrays import NO_CLASS, Floats, Ints
 from auxcal.calibrators._linear import MOST_BLOCKS, Ridge, definite, weighted_gram
@@ -23,8 +24,8 @@ WIDTHS = (0.03, 0.1, 0.3, 1.0, 3.0)
 """How far a weight may go from its centre: the deviations of the prior that are tried, from strict to lenient."""
 
 _OWN_WIDTH, _BIAS_WIDTH, _NONE_WIDTH = 1.0, 3.0, 0.3
-_MOST_COORDINATES = 100  # of logits, or of features: beyond, the leading principal ones
-_FEWER_COORDINATES = 64
+_MOST_LOGITS = 100  # classes beyond which the leading principal components take the place of the logits
+_MOST_COMPONENTS = 64
 _ROWS_FOR_COMPONENTS = 4000
 
 
@@ -105,32 +106,29 @@ class OpenDesign:
 
 def start_map(data: Predictions, temperature: float) -> OpenMap:
     """Return the map from which a fit starts and which few rows hardly leave: softmax(z / T), with "none" beside it."""
-    parts = [_scaled_components(data.logits)]
+    k = data.n_classes
+    parts = [_of_unit_size(data.logits, most=_MOST_LOGITS)]
     if data.features is not None:
         deviation = data.features.std(axis=0, dtype=np.float64)
         deviation[deviation == 0] = 1
-        centre, basis = _scaled_components(data.features / deviation)
+        centre, basis = _of_unit_size(data.features / deviation, most=0)
         parts.append((centre * deviation, basis / deviation[:, None]))
-    centre = np.concatenate([centre for centre, _ in parts])
-    basis = np.zeros((len(centre), sum(basis.shape[1] for _, basis in parts)))
-    k = data.n_classes
-    basis[:k, : parts[0][1].shape[1]] = parts[0][1]
-    if len(parts) > 1:
-        basis[k:, parts[0][1].shape[1] :] = parts[1][1]
+    centres, bases = zip(*parts, strict=True)
+    basis = block_diag(*bases).astype(np.float32)
     theta = np.zeros((k + 1, basis.shape[1] + 2))
     theta[:k, 0] = 1
-    return OpenMap(theta, temperature, Coordinates(centre, basis.astype(np.float32)))
+    return OpenMap(theta, temperature, Coordinates(np.concatenate(centres), basis))
 
 
-def _scaled_components(x: Floats) -> tuple[Floats, Floats]:
-    """Return the centre of the columns and a basis: the columns themselves or, of many, their principal components."""
+def _of_unit_size(x: Floats, most: int) -> tuple[Floats, Floats]:
+    """Return the centre and a basis: the columns themselves or, of more than `most`, the leading components of them."""
     centre = x.mean(axis=0, dtype=np.float64)
     scale = float(np.sqrt(np.mean((x - centre) ** 2))) or 1.0
-    if x.shape[1] <= _MOST_COORDINATES:
+    if x.shape[1] <= most:
         return centre, np.eye(x.shape[1]) / scale
     few = x[:: 1 + len(x) // _ROWS_FOR_COMPONENTS] - centre
     _, components = np.linalg.eigh(few.T @ few)
-    return centre, components[:, : -_FEWER_COORDINATES - 1 : -1] / scale
+    return centre, components[:, : -_MOST_COMPONENTS - 1 : -1] / scale
 
 
 class CrossFitted(NamedTuple):
