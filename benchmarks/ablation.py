@@ -2,9 +2,10 @@
 
     python benchmarks/ablation.py [FOLDER]
 
-Every variant is the library's own code with a few names replaced while it is fitted and measured. Writes
-ablation.csv, and ablation-many.csv and ablation-few.csv, the tables for up to 10,000 labels and for 200, into the folder,
-docs/figures by default. Takes about ten minutes, and goes on where it was stopped; to measure anew, delete ablation.csv.
+Every variant is the library's own code with a few names replaced while it is fitted and measured. Writes into the
+folder, docs/figures by default: ablation.csv, and the tables ablation-many.csv for up to 10,000 labels and
+ablation-few.csv for 200. Takes about ten minutes, and goes on where it was stopped; to measure anew, delete
+ablation.csv.
 """
 
 import sys

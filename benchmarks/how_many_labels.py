@@ -3,8 +3,8 @@
     python benchmarks/how_many_labels.py [FOLDER]
 
 Every method has the same labels for everything it does, its search of hyper-parameters included; CCAC-T and CCAC-XT
-start from a calibrator that was fitted on D1. Writes into the folder, docs/figures by default: labels.csv, its verdict
-on CCAC-X labels-verdict.csv, and the figures labels.png ("Which method should I use") and label-curves.png ("The
+start from a calibrator that was fitted on D1. Writes into the folder, docs/figures by default: labels.csv, verdicts
+on CCAC-X, and the figures labels.png ("Which method should I use") and label-curves.png ("The
 evidence"). Takes about half an hour, and goes on where it was stopped; to measure anew, delete labels.csv.
 """
 
@@ -22,7 +22,7 @@ from _evidence import BUNDLES, Kept, paired, parts, write_table
 from auxcal.calibrators import Calibrator
 from auxcal.experiments import METHODS, Results
 from auxcal.experiments.methods import SOURCE_SHIFT
-from auxcal.plots._style import CORRECT, INK, MUTED, WRONG, dress, family_look, figure_legend, new_figure, rule
+from auxcal.plots._style import CORRECT, MUTED, WRONG, dress, family_look, figure_legend, new_figure, rule
 
 LABELS = (100, 200, 500, 1_000, 3_000, 10_000, 30_000)
 FEW = 500  # up to which results scatter more, and are measured with more random states
@@ -37,15 +37,19 @@ GUIDE = {
     "matrix": "#CC79A7",
     "uncalibrated": MUTED,
 }
-EVIDENCE = {
-    "ccac-x": INK,
-    "ccac": CORRECT,
+GUIDE_BUNDLES = {
+    ("cifar10-resnet20", "OOD"): "OOD: images of other classes",
+    ("cifar10-resnet20", "D1"): "D1: turned, moved, zoomed",
+}
+EVIDENCE = dict.fromkeys(METHODS, "#c6cdd4") | {
     "temperature": "#E69F00",
     "isotonic": "#009E73",
     "dirichlet": "#CC79A7",
     "structured-matrix": "#56B4E9",
+    "ccac": CORRECT,
+    "ccac-x": WRONG,
 }
-_BACKGROUND = "#c6cdd4"
+"""The colour of each method; those in grey are there for comparison, and have no name."""
 
 
 def measure(kept: Kept, where: tuple[str, str], random_state: int) -> None:
@@ -86,34 +90,40 @@ def verdict(results: Results, metric: str) -> str:
     return f"**{text}**" if more.significant and more.mean > 0 else text
 
 
-def draw(results: Results, bundles: dict[tuple[str, str], str], coloured: dict[str, str], ceiling: float) -> Figure:
+def draw(results: Results, bundles: dict[tuple[str, str], str], colours: dict[str, str], width: float) -> Figure:
     """Draw Brier score and ECE over the number of labels, one column for each bundle."""
     with family_look():
-        figure = new_figure(2.1 + 2.3 * len(bundles), 5.0)
-        axes = figure.subplots(2, len(bundles), sharex=True, sharey="row")
+        figure = new_figure(width, 5.0)
+        axes = figure.subplots(2, len(bundles), sharey="row")
         for column, ((suite, shift), title) in enumerate(bundles.items()):
             for ax, metric in zip(axes[:, column], ("brier", "ece"), strict=True):
-                draw_panel(ax, results.where(suite=suite, shift=shift), metric, coloured)
-                ax.set_ylim(0, ceiling)
+                draw_panel(ax, results.where(suite=suite, shift=shift), metric, colours)
             axes[0, column].set_title(title, loc="left")
             axes[1, column].set_xlabel("labels")
         axes[0, 0].set_ylabel("Brier score")
         axes[1, 0].set_ylabel("ECE")
         axes[1, 0].yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-        figure_legend(figure, axes[0, 1])
+        figure_legend(figure, axes[0, 0])
     return figure
 
 
-def draw_panel(ax: Axes, results: Results, metric: str, coloured: dict[str, str]) -> None:
-    """Draw a line for each method."""
+def draw_panel(ax: Axes, results: Results, metric: str, colours: dict[str, str]) -> None:
+    """Draw a line for each method, those in grey behind the others and CCAC-X before them."""
     dress(ax)
     rule(ax)
-    for name, colour in coloured.items():
+    grey = EVIDENCE["uncalibrated"]
+    for name, colour in colours.items():
         here = results.where(method=name)
         labels = sorted(here.distinct("n_fit"))
         means = [here.where(n_fit=n).spread(metric).mean for n in labels]
-        ax.plot(labels, means, marker="o", markersize=3, color=colour, label=METHODS[name].label)
-    ax.set_xscale("log")
+        if colour == grey:
+            ax.plot(labels, means, color=colour, linewidth=0.8, zorder=1)
+        else:
+            size = 2.6 if name == "ccac-x" else 1.3
+            order = 3 if name == "ccac-x" else 2
+            label = METHODS[name].label
+            ax.plot(labels, means, marker="o", markersize=3, color=colour, linewidth=size, zorder=order, label=label)
+    ax.set(xscale="log", ylim=(0, 0.25))  # beyond it, a method is worse than one half for all
     ax.set_xticks([100, 1_000, 10_000], labels=["100", "1,000", "10,000"])
     ax.xaxis.set_minor_locator(NullLocator())
 
@@ -124,9 +134,10 @@ def main(folder: str = "docs/figures") -> None:
     for random_state, where in product((*RANDOM_STATES, *MORE_RANDOM_STATES), BUNDLES):
         measure(kept, where, random_state)
     for metric in ("brier", "ece"):
-        write_table(
-            Path(folder) / f"labels-verdict-{metric}.csv", ["labels", *BUNDLES.values()], verdicts(kept.results, metric)
-        )
+        path = Path(folder) / f"labels-verdict-{metric}.csv"
+        write_table(path, ["labels", *BUNDLES.values()], verdicts(kept.results, metric))
+    draw(kept.results, GUIDE_BUNDLES, GUIDE, width=7.4).savefig(Path(folder) / "labels.png")
+    draw(kept.results, BUNDLES, EVIDENCE, width=11).savefig(Path(folder) / "label-curves.png")
 
 
 if __name__ == "__main__":
