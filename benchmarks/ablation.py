@@ -9,7 +9,8 @@ ablation.csv.
 """
 
 import sys
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -113,15 +114,22 @@ VARIANTS: dict[str, list[Change]] = {
 }
 
 
+@contextmanager
+def replaced(changes: list[Change]) -> Iterator[None]:
+    """Make the changes for a while."""
+    with ExitStack() as changed:
+        for change in changes:
+            changed.enter_context(patch.object(*change))
+        yield
+
+
 def measure(kept: Kept, where: tuple[str, str], random_state: int) -> None:
     """Measure every variant with few labels and with many, or all that there are."""
     pool, test = parts(where, random_state)
     for n_labels, (name, changes) in product((FEW, min(MANY, len(pool))), VARIANTS.items()):
         if kept.lacks(where, name, random_state, n_labels):
             labelled = pool.take(slice(n_labels))
-            with ExitStack() as changed:
-                for change in changes:
-                    changed.enter_context(patch.object(*change))
+            with replaced(changes):
                 fit = partial(CrossFittedCCAC(random_state=random_state).fit, labelled.logits, labelled.y)
                 kept.measure(where, name, random_state, n_labels, fit, test)
 

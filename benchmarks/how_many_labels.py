@@ -22,7 +22,7 @@ from _evidence import BUNDLES, Kept, paired, parts, write_table
 from auxcal.calibrators import Calibrator
 from auxcal.experiments import METHODS, Results
 from auxcal.experiments.methods import SOURCE_SHIFT
-from auxcal.plots._style import CORRECT, MUTED, WRONG, dress, family_look, figure_legend, new_figure, rule
+from auxcal.plots._style import CORRECT, INK, MUTED, WRONG, dress, family_look, figure_legend, new_figure, rule
 
 LABELS = (100, 200, 500, 1_000, 3_000, 10_000, 30_000)
 FEW = 500  # up to which results scatter more, and are measured with more random states
@@ -36,18 +36,21 @@ GUIDE = {
     "temperature": "#E69F00",
     "matrix": "#CC79A7",
     "uncalibrated": MUTED,
+    "ccac-x": INK,
 }
 GUIDE_BUNDLES = {
     ("cifar10-resnet20", "OOD"): "OOD: images of other classes",
     ("cifar10-resnet20", "D1"): "D1: turned, moved, zoomed",
 }
-EVIDENCE = dict.fromkeys(METHODS, "#c6cdd4") | {
+GREY = "#c6cdd4"
+EVIDENCE = dict.fromkeys(METHODS, GREY) | {
     "temperature": "#E69F00",
     "isotonic": "#009E73",
-    "dirichlet": "#CC79A7",
+    "beta": WRONG,
+    "matrix": "#CC79A7",
     "structured-matrix": "#56B4E9",
     "ccac": CORRECT,
-    "ccac-x": WRONG,
+    "ccac-x": INK,
 }
 """The colour of each method; those in grey are there for comparison, and have no name."""
 
@@ -94,15 +97,15 @@ def draw(results: Results, bundles: dict[tuple[str, str], str], colours: dict[st
     """Draw Brier score and ECE over the number of labels, one column for each bundle."""
     with family_look():
         figure = new_figure(width, 5.0)
-        axes = figure.subplots(2, len(bundles), sharey="row")
+        axes = figure.subplots(2, len(bundles))
         for column, ((suite, shift), title) in enumerate(bundles.items()):
             for ax, metric in zip(axes[:, column], ("brier", "ece"), strict=True):
                 draw_panel(ax, results.where(suite=suite, shift=shift), metric, colours)
             axes[0, column].set_title(title, loc="left")
             axes[1, column].set_xlabel("labels")
+            axes[1, column].yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
         axes[0, 0].set_ylabel("Brier score")
         axes[1, 0].set_ylabel("ECE")
-        axes[1, 0].yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
         figure_legend(figure, axes[0, 0])
     return figure
 
@@ -111,19 +114,18 @@ def draw_panel(ax: Axes, results: Results, metric: str, colours: dict[str, str])
     """Draw a line for each method, those in grey behind the others and CCAC-X before them."""
     dress(ax)
     rule(ax)
-    grey = EVIDENCE["uncalibrated"]
     for name, colour in colours.items():
         here = results.where(method=name)
         labels = sorted(here.distinct("n_fit"))
         means = [here.where(n_fit=n).spread(metric).mean for n in labels]
-        if colour == grey:
+        if colour == GREY:
             ax.plot(labels, means, color=colour, linewidth=0.8, zorder=1)
         else:
-            size = 2.6 if name == "ccac-x" else 1.3
-            order = 3 if name == "ccac-x" else 2
-            label = METHODS[name].label
-            ax.plot(labels, means, marker="o", markersize=3, color=colour, linewidth=size, zorder=order, label=label)
-    ax.set(xscale="log", ylim=(0, 0.25))  # beyond it, a method is worse than one half for all
+            look = {"linewidth": 2.4, "zorder": 3} if name == "ccac-x" else {"linewidth": 1.2, "zorder": 2}
+            ax.plot(labels, means, marker="o", markersize=3, color=colour, label=METHODS[name].label, **look)
+        if name == "ccac-x":
+            ax.set_ylim(0, min(0.25, 2.5 * max(means)))  # what is far worse is of no interest
+    ax.set_xscale("log")
     ax.set_xticks([100, 1_000, 10_000], labels=["100", "1,000", "10,000"])
     ax.xaxis.set_minor_locator(NullLocator())
 
