@@ -3,8 +3,8 @@
     python benchmarks/how_many_labels.py [FOLDER]
 
 Every method has the same labels for everything it does, its search of hyper-parameters included; CCAC-T and CCAC-XT
-start from a calibrator that was fitted on D1. Writes into the folder, docs/figures by default: labels.csv, verdicts
-on CCAC-X, and the figures labels.png ("Which method should I use") and label-curves.png ("The
+start from a calibrator that was fitted on D1. Writes into the folder, docs/figures by default: labels.csv, tables for
+the page, and the figures labels.png ("Which method should I use") and label-curves.png ("The
 evidence"). Takes about half an hour, and goes on where it was stopped; to measure anew, delete labels.csv.
 """
 
@@ -22,11 +22,14 @@ from _evidence import BUNDLES, Kept, paired, parts, write_table
 from auxcal.calibrators import Calibrator
 from auxcal.experiments import METHODS, Results
 from auxcal.experiments.methods import SOURCE_SHIFT
+from auxcal.metrics._written import write_score
 from auxcal.plots._style import CORRECT, INK, MUTED, WRONG, dress, family_look, figure_legend, new_figure, rule
 
 LABELS = (100, 200, 500, 1_000, 3_000, 10_000, 30_000)
 FEW = 500  # up to which results scatter more, and are measured with more random states
 RANDOM_STATES, MORE_RANDOM_STATES = (0, 1, 2), (3, 4)
+
+TRANSFERS = ("ccac-x", "ccac-t", "ccac-xt")
 
 GUIDE = {
     "ccac": CORRECT,
@@ -93,6 +96,15 @@ def verdict(results: Results, metric: str) -> str:
     return f"**{text}**" if more.significant and more.mean > 0 else text
 
 
+def transfers(results: Results) -> Iterator[list[str]]:
+    """Return Brier score and AUROC of CCAC-X from nothing, and of what is carried over from D1, up to 1,000 labels."""
+    for ((suite, shift), title), n_labels in product(BUNDLES.items(), LABELS[:4]):
+        here = [results.where(suite=suite, shift=shift, n_fit=n_labels, method=name) for name in TRANSFERS]
+        if all(here):
+            scores = [[write_score(metric, each.spread(metric).mean) for metric in ("brier", "auroc")] for each in here]
+            yield [f"{title}, {n_labels:,}", *(" / ".join(each) for each in scores)]
+
+
 def draw(results: Results, bundles: dict[tuple[str, str], str], colours: dict[str, str], width: float) -> Figure:
     """Draw Brier score and ECE over the number of labels, one column for each bundle."""
     with family_look():
@@ -138,6 +150,8 @@ def main(folder: str = "docs/figures") -> None:
     for metric in ("brier", "ece"):
         path = Path(folder) / f"labels-verdict-{metric}.csv"
         write_table(path, ["labels", *BUNDLES.values()], verdicts(kept.results, metric))
+    head = ["Brier score / AUROC", *(METHODS[name].label for name in TRANSFERS)]
+    write_table(Path(folder) / "labels-transfer.csv", head, transfers(kept.results))
     draw(kept.results, GUIDE_BUNDLES, GUIDE, width=7.4).savefig(Path(folder) / "labels.png")
     draw(kept.results, BUNDLES, EVIDENCE, width=11).savefig(Path(folder) / "label-curves.png")
 
