@@ -143,8 +143,8 @@ def table(results: Results) -> list[list[str]]:
         rows[0].append(f"{whole.spread('brier').mean:.3f}")
         for row in rows[1:]:
             more = paired(here.where(method=row[0]), whole, "brier")
-            text = f"{1000 * more.mean:+.1f}"
-            row.append(f"**{text}**" if more.significant else text)
+            text = f"{1000 * more.mean:+.1f}".replace("-0.0", "+0.0")
+            row.append(f"**{text}**" if more.significant and text != "+0.0" else text)
     return rows
 
 
