@@ -20,7 +20,7 @@ from statistics import fmean
 from matplotlib.figure import Figure
 
 from _evidence import Kept, write_table
-from auxcal import Predictions
+from auxcal import METRICS, Predictions
 from auxcal.experiments import METHODS, Results
 from auxcal.experiments.bundles import bundle
 from auxcal.experiments.runner import fitted
@@ -47,18 +47,24 @@ def measure(kept: Kept, entry: Suite, random_state: int, cache: Path) -> None:
     """Try every calibrator of a suite on every shift."""
     data = {shift: bundle(entry, shift, Path("data"), cache / "bundles") for shift in entry.shifts}
     split = {shift: whole.split(*entry.parts(len(whole)), random_state=random_state) for shift, whole in data.items()}
-    for fitted_on, name in [*product(entry.shifts, SINGLE), *product(SUITES[entry.name], MIXED)]:
+    singles, mixtures = dict.fromkeys(entry.shifts, SINGLE), dict.fromkeys(SUITES[entry.name], MIXED)
+    for fitted_on, methods in (singles | mixtures).items():
         fit, select = (mixed(split, fitted_on.split("+"), part) for part in (0, 1))
         n_labels = len(fit) + len(select)
         targets = {(entry.name, f"{fitted_on}>{shift}"): test for shift, (_, _, test) in split.items()}
-        todo = [where for where in targets if kept.lacks(where, name, random_state, n_labels)]
-        if todo and "+" in fitted_on:
-            calibrator = METHODS[name].make(random_state)
-            calibrator.fit(fit.logits, fit.y, select=(select.logits, select.y))
-        elif todo:
-            calibrator = fitted(entry, fitted_on, [name], random_state=random_state, cache_dir=cache)[0][name]
-        for where in todo:
-            kept.measure(where, name, random_state, n_labels, lambda found=calibrator: found, targets[where])
+        lacking = [
+            name for name in methods if any(kept.lacks(where, name, random_state, n_labels) for where in targets)
+        ]
+        calibrators = {}
+        if fitted_on in mixtures:
+            for name in lacking:
+                calibrator = METHODS[name].make(random_state)
+                calibrators[name] = calibrator.fit(fit.logits, fit.y, select=(select.logits, select.y))
+        elif lacking:
+            calibrators, _ = fitted(entry, fitted_on, lacking, random_state=random_state, cache_dir=cache)
+        for (name, calibrator), where in product(calibrators.items(), targets):
+            if kept.lacks(where, name, random_state, n_labels):
+                kept.measure(where, name, random_state, n_labels, lambda found=calibrator: found, targets[where])
 
 
 def mixed(split: Split, shifts: list[str], part: int) -> Predictions:
@@ -85,6 +91,7 @@ def mixture_table(results: Results, metric: str) -> tuple[list[str], list[list[s
     """Return for each method and shift of CIFAR-10 what a fit on the others, on all of them and on itself gives."""
     name = "cifar10-resnet20"
     shifts = suite(name).shifts
+    best = max if METRICS[metric].higher_is_better else min
     rows = []
     for method, tried in product(MIXED, shifts):
         others = [shift for shift in shifts if shift != tried]
@@ -92,7 +99,7 @@ def mixture_table(results: Results, metric: str) -> tuple[list[str], list[list[s
         def value(fitted_on: str, method: str = method, tried: str = tried) -> float:
             return results.where(suite=name, shift=f"{fitted_on}>{tried}", method=method).spread(metric).mean
 
-        found = [fmean(map(value, others)), min(map(value, others)), value("+".join(others)), value(tried)]
+        found = [fmean(map(value, others)), best(map(value, others)), value("+".join(others)), value(tried)]
         rows.append([f"{METHODS[method].label}, {tried}", *(write_score(metric, each) for each in found)])
     return ["", "one other shift, mean", "one other shift, best", "all others mixed", "the shift itself"], rows
 
