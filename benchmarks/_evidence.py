@@ -20,7 +20,7 @@ BUNDLES = {
     ("cifar10-resnet20", "D1"): "CIFAR-10, D1",
     ("cifar10-resnet20", "OOD"): "CIFAR-10, OOD",
     ("cifar10-resnet20", "AD"): "CIFAR-10, AD",
-    ("ng18-dan", "OOD"): "18 newsgroups, OOD",
+    ("ng18-dan", "OOD"): "NG18, OOD",
     ("r8-dan", "D1"): "R8, D1",
 }
 """Those that are looked at more closely, and what the tables call them."""

@@ -104,19 +104,20 @@ def transfers(results: Results) -> Iterator[list[str]]:
             yield [f"{title}, {n_labels:,}", *(" / ".join(each) for each in scores)]
 
 
-def draw(results: Results, bundles: dict[tuple[str, str], str], colours: dict[str, str], width: float) -> Figure:
-    """Draw Brier score and ECE over the number of labels, one column for each bundle."""
+def draw(results: Results, bundles: dict[tuple[str, str], str], colours: dict[str, str]) -> Figure:
+    """Draw Brier score and ECE over the number of labels, one row for each bundle."""
     with family_look():
-        figure = new_figure(width, 5.0)
-        axes = figure.subplots(2, len(bundles))
-        for column, ((suite, shift), title) in enumerate(bundles.items()):
-            for ax, metric in zip(axes[:, column], ("brier", "ece"), strict=True):
-                draw_panel(ax, results.where(suite=suite, shift=shift), metric, colours)
-            axes[0, column].set_title(title, loc="left")
-            axes[1, column].set_xlabel("labels")
-            axes[1, column].yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-        axes[0, 0].set_ylabel("Brier score")
-        axes[1, 0].set_ylabel("ECE")
+        figure = new_figure(7.4, 2.1 * len(bundles))
+        axes = figure.subplots(len(bundles), 2)
+        for (brier, ece), ((suite, shift), title) in zip(axes, bundles.items(), strict=True):
+            draw_panel(brier, results.where(suite=suite, shift=shift), "brier", colours)
+            draw_panel(ece, results.where(suite=suite, shift=shift), "ece", colours)
+            brier.set_title(title, loc="left")
+            brier.set_ylabel("Brier score")
+            ece.set_ylabel("ECE")
+            ece.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+        for ax in axes[-1]:
+            ax.set_xlabel("labels")
         figure_legend(figure, axes[0, 0])
     return figure
 
@@ -151,8 +152,8 @@ def main(folder: str = "docs/figures") -> None:
         write_table(path, ["labels", *BUNDLES.values()], verdicts(kept.results, metric))
     head = ["Brier score / AUROC", *(METHODS[name].label for name in TRANSFERS)]
     write_table(Path(folder) / "labels-transfer.csv", head, transfers(kept.results))
-    draw(kept.results, GUIDE_BUNDLES, GUIDE, width=7.4).savefig(Path(folder) / "labels.png")
-    draw(kept.results, BUNDLES, EVIDENCE, width=11).savefig(Path(folder) / "label-curves.png")
+    draw(kept.results, GUIDE_BUNDLES, GUIDE).savefig(Path(folder) / "labels.png")
+    draw(kept.results, BUNDLES, EVIDENCE).savefig(Path(folder) / "label-curves.png")
 
 
 if __name__ == "__main__":
