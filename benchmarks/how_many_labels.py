@@ -91,7 +91,7 @@ def verdict(results: Results, metric: str) -> str:
         return "–"
     best = min(others, key=lambda name: results.where(method=name).spread(metric).mean)
     more = paired(results.where(method="ccac-x"), results.where(method=best), metric)
-    text = f"{METHODS[best].label} {1000 * more.mean:+.1f} ± {1000 * more.error:.1f}"
+    text = f"{METHODS[best].label} {1000 * more.mean:+.1f}±{1000 * more.error:.1f}"
     return f"**{text}**" if more.significant and more.mean > 0 else text
 
 

@@ -122,9 +122,9 @@ def label_results(**briers):
 @pytest.mark.parametrize(
     ("ours", "written"),
     [
-        ([0.111, 0.121, 0.131], "**TS +1.0 ± 0.0**"),
-        ([0.109, 0.119, 0.129], "TS -1.0 ± 0.0"),
-        ([0.100, 0.130, 0.140], "TS +3.3 ± 6.7"),
+        ([0.111, 0.121, 0.131], "**TS +1.0±0.0**"),
+        ([0.109, 0.119, 0.129], "TS -1.0±0.0"),
+        ([0.100, 0.130, 0.140], "TS +3.3±6.7"),
     ],
 )
 def test_ccac_x_is_worse_where_the_paired_differences_say_so(ours, written):
