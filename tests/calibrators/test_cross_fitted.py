@@ -149,8 +149,8 @@ def test_principal_components_of_logits_of_low_rank_lose_nothing(monkeypatch):
     logits = (rng.normal(size=(400, 4)) @ rng.normal(size=(4, 12))).astype(np.float32)
     data = Predictions(logits, (logits + rng.gumbel(size=logits.shape)).argmax(axis=1))
     full = cross_fitted(data)
-    monkeypatch.setattr(_open_map, "_MOST_COORDINATES", 11)
-    monkeypatch.setattr(_open_map, "_FEWER_COORDINATES", 4)
+    monkeypatch.setattr(_open_map, "_MOST_LOGITS", 11)
+    monkeypatch.setattr(_open_map, "_MOST_COMPONENTS", 4)
     reduced = cross_fitted(data)
     assert full.map.coordinates.basis.shape == (12, 12)
     assert reduced.map.coordinates.basis.shape == (12, 4)
@@ -173,7 +173,7 @@ def test_features_have_coordinates_of_their_own(featured):
     assert not coordinates.basis[3:, :3].any()
     x = coordinates(featured.logits, featured.features)
     assert x.mean(axis=0) == pytest.approx(0, abs=1e-4)
-    assert x[:, 3:].std(axis=0) == pytest.approx(1, abs=1e-3)  # whatever the unit of a feature
+    assert np.sqrt((x[:, 3:] ** 2).mean()) == pytest.approx(1, abs=1e-3)  # whatever the unit of a feature
     without = cross_fitted(as_float32(Predictions(featured.logits, featured.y)))
     hits = featured.correct
     assert auroc(expit(found.readings[:, 0]), hits) > auroc(expit(without.readings[:, 0]), hits) + 0.03
@@ -305,26 +305,18 @@ def test_equal_logits_are_no_trouble():
     numbers = _committee._describe(seen_of(np.ones((6, 4))))
     assert numbers[:, 4] == pytest.approx(0)
     assert numbers[:, 5:7] == pytest.approx(np.log(4), abs=1e-6)
-    inputs = _committee._learn_inputs(numbers, np.zeros((6, 0), dtype=np.float32))
-    assert inputs(numbers, np.zeros((6, 0), dtype=np.float32)) == pytest.approx(0, abs=1e-6)
-
-
-def inputs_of(z, x):
-    numbers = _committee._describe(seen_of(z))
-    return numbers, _committee._learn_inputs(numbers, x)
+    assert _committee._learn_inputs(numbers)(numbers) == pytest.approx(0, abs=1e-6)
 
 
 def test_inputs_are_standardised_and_bounded():
-    rng = np.random.default_rng(0)
-    z, x = 3 * rng.normal(size=(2000, 5)), rng.normal(size=(2000, 2)).astype(np.float32)
-    numbers, inputs = inputs_of(z, x)
-    made = inputs(numbers, x)
+    numbers = _committee._describe(seen_of(3 * np.random.default_rng(0).normal(size=(2000, 5))))
+    inputs = _committee._learn_inputs(numbers)
+    made = inputs(numbers)
     assert made.dtype == np.float32
-    assert made.shape[1] == numbers.shape[1] + 2 + 3
-    varied = made[:, numbers.std(axis=0).argmax()]
+    assert made.shape[1] == numbers.shape[1] + 3
+    varied = made[:, 7]  # the largest logit
     assert (varied.mean(), varied.std()) == (pytest.approx(0, abs=0.01), pytest.approx(1, abs=0.01))
-    far = inputs(1000 * numbers, 1000 * x)
-    assert np.abs(far).max() == pytest.approx(6)
+    assert np.abs(inputs(1000 * numbers)).max() == pytest.approx(6)
 
 
 def test_by_its_quantile_a_number_is_as_fine_as_the_rows_are_dense():
@@ -332,9 +324,8 @@ def test_by_its_quantile_a_number_is_as_fine_as_the_rows_are_dense():
     # Of half of the rows the two largest logits are equal to within a thousandth, as an attack leaves them.
     z = np.zeros((1000, 3))
     z[:, 0] = np.where(np.arange(1000) < 500, 1e-3 * rng.random(1000), 10 * rng.random(1000))
-    x = np.zeros((1000, 0), dtype=np.float32)
-    numbers, inputs = inputs_of(z, x)
-    made = inputs(numbers, x)
+    numbers = _committee._describe(seen_of(z))
+    made = _committee._learn_inputs(numbers)(numbers)
     margin, quantile = made[:500, 4], made[:500, -1]
     assert np.ptp(margin) < 0.01
     assert np.ptp(quantile) > 1.5
@@ -343,10 +334,13 @@ def test_by_its_quantile_a_number_is_as_fine_as_the_rows_are_dense():
     assert (np.diff(made[order, -1]) >= 0).all()
 
 
-def test_many_coordinates_are_left_to_the_open_map():
-    z, x = np.random.default_rng(0).normal(size=(50, 5)), np.random.default_rng(1).normal(size=(50, 33))
-    numbers, inputs = inputs_of(z, x)
-    assert inputs(numbers, x).shape[1] == numbers.shape[1] + 3
+@pytest.mark.parametrize(("n_classes", "seen"), [(5, 32), (33, 0)])
+def test_only_with_few_classes_it_sees_the_leading_coordinates_too(n_classes, seen):
+    rng = np.random.default_rng(0)
+    z, x = rng.normal(size=(50, n_classes)), rng.normal(size=(50, 40)).astype(np.float32)
+    plain = _committee._describe(seen_of(z))
+    numbers = _committee._describe(seen_of(z, x))
+    assert np.array_equal(numbers, np.column_stack([plain, x[:, :seen]]))
 
 
 def test_the_mean_network_is_the_mean_of_the_networks():
