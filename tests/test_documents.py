@@ -110,7 +110,7 @@ def test_the_python_of_a_document_runs(path, monkeypatch, tmp_path):
     rng = np.random.default_rng(0)
     y = rng.integers(3, size=300)
     logits = 2 * np.eye(3)[y] + rng.normal(size=(300, 3))
-    given = dict.fromkeys(("logits", "new_logits", "logits_there", "few_logits"), logits)
+    given = dict.fromkeys(("logits", "new_logits", "logits_there", "few_logits", "features", "new_features"), logits)
     given |= dict.fromkeys(("y", "y_there", "few_y"), y)
     given |= {"class_names": ["cat", "dog", "bird"], "labels": ["dog", "bus"], "MyCalibrator": auxcal.PlattScaling}
     correct = logits.argmax(axis=1) == y
