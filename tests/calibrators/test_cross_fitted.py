@@ -31,7 +31,9 @@ from auxcal.calibrators._open_map import WIDTHS, cross_fit, read, start_map
 from auxcal.calibrators._stack import stack
 from auxcal.calibrators.isotonic_calibration import cross_fit_isotonic
 from auxcal.metrics import auroc, brier, ece
+from auxcal.training import correctness
 from auxcal.training.correctness import Rows, train_committee
+from auxcal.training.networks import GridNetwork
 from auxcal.training.recipes import CORRECTIONS, Recipe
 
 from .conftest import draw
@@ -79,8 +81,9 @@ def scores_by_hand(theta, data, temperature, scale):
     return own * theta[:, 0] + x @ theta[:, 1:-1].T + theta[:, -1]
 
 
-def test_the_open_map_is_the_least_of_its_loss(few):
-    temperature, width, k = 2.0, 0.3, few.n_classes
+@pytest.mark.parametrize("width", [0.03, 1.0])
+def test_the_open_map_is_the_least_of_its_loss(few, width):
+    temperature, k = 2.0, few.n_classes
     start = start_map(few, temperature)
     design = start.design(few.logits, few.prediction, None)
     y = np.where(few.y == NO_CLASS, k, few.y)
@@ -91,8 +94,8 @@ def test_the_open_map_is_the_least_of_its_loss(few):
         theta = theta.reshape(start.theta.shape)
         fit = -log_softmax(scores_by_hand(theta, few, temperature, scale), axis=1)[np.arange(len(y)), y].mean()
         away = (theta - start.theta) ** 2
-        own, shared, bias = away[:, 0] / 1.0**2, away[:, 1:-1] / width**2, away[:, -1] / 3.0**2
-        return fit + (own.sum() + shared.sum() + bias.sum()) / (2 * len(y))
+        shared = away[:-1, 1:-1].sum() / width**2 + away[-1, 1:-1].sum() / max(width, 0.3) ** 2
+        return fit + (away[:, 0].sum() / 1.0**2 + shared + away[:, -1].sum() / 3.0**2) / (2 * len(y))
 
     oracle = minimize(loss, start.theta.ravel(), method="L-BFGS-B", options={"maxiter": 5000, "maxfun": 200_000})
     assert problem is None
@@ -344,14 +347,16 @@ def test_only_with_few_classes_it_sees_the_leading_coordinates_too(n_classes, se
 
 
 def test_the_mean_network_is_the_mean_of_the_networks():
-    rows = committee_rows()
-    mean, _ = trained(rows)
-    copies, d, width = 3, rows.inputs.shape[1], 5
-    into, at_hidden = mean.weights[0].reshape(d, copies, width), mean.biases[0].reshape(copies, width)
-    out = mean.weights[1].reshape(copies, width, 1) * copies
-    each = [forward((into[:, c], out[c]), (at_hidden[c], mean.biases[1]), rows.inputs)[:, 0] for c in range(copies)]
-    assert np.std(each, axis=0).mean() > 0.01  # they differ
-    assert forward(mean.weights, mean.biases, rows.inputs)[:, 0] == pytest.approx(np.mean(each, axis=0), abs=1e-5)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(40, 4)).astype(np.float32)
+    weights = [torch.from_numpy(rng.normal(size=size).astype(np.float32)) for size in ((3, 4, 5), (3, 5, 1))]
+    biases = [torch.from_numpy(rng.normal(size=size).astype(np.float32)) for size in ((3, 1, 5), (3, 1, 1))]
+    network = GridNetwork(weights, biases)
+    each = network(torch.from_numpy(x))[:, :, 0].numpy()
+    assert np.std(each, axis=0).min() > 0.01  # they differ
+    mean = correctness._mean(network)
+    assert [layer.shape for layer in mean[0]] == [(4, 15), (15, 1)]
+    assert forward(*mean, x)[:, 0] == pytest.approx(each.mean(axis=0), abs=1e-5)
 
 
 def test_networks_that_never_saw_a_row_are_near_what_their_mean_says():
