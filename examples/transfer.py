@@ -18,7 +18,7 @@ there, here = (bundle(resnet, shift, Path("data"), Path("cache")) for shift in (
 few, test = here.split(520, 8_000, random_state=0)
 
 source = CrossFittedCCAC(random_state=0).fit(labelled.logits, labelled.y)
-carried = source.transfer(few.logits, few.y)  # the open map stays near that of the source
+carried = source.transfer(few.logits, few.y)  # with 520 labels
 # --8<-- [end:transfer]
 
 # --8<-- [start:paper]

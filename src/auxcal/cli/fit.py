@@ -58,7 +58,7 @@ def fit(
     --------
     auxcal fit logits.npz -o ccac-x.safetensors
     auxcal fit logits.npy y.npy --method temperature -o temperature.safetensors
-    auxcal fit fit.csv --columns cat,dog,fish --label truth --features width,height -o ccac-x.safetensors
+    auxcal fit fit.csv --columns cat,dog --features width,height -o ccac-x.safetensors
     auxcal fit fit.npz --select select.npz --method ccac -o ccac.safetensors
     """
     from auxcal.formats import read_predictions
