@@ -17,12 +17,15 @@ from auxcal.reports.figures import FIGURES, figure_path
 from auxcal.reports.markdown import markdown_table, to_markdown
 from auxcal.reports.tables import table
 
+_IN_INDEX = (*PAPER_METHODS, "ccac-x")
+
 _HOW_TO_READ = f"""\
 Mean ± standard deviation over the random states, each of which draws its own fit, select and test part; the best of
 each column is bold. ECE has 20 bins of equal width; in brackets is its noise floor, the ECE that a perfectly calibrated
 confidence stays below in 19 of 20 samples of this size: an ECE below it can't be told from 0. *Fit* is CPU time.
 CCAC-T is CCAC-S fitted on D1 and carried over with {TRANSFER_SIZES[0]} + {TRANSFER_SIZES[1]} labels of the shift in
-question, where all others have the whole fit and select part.
+question, where all others have the whole fit and select part. CCAC-X is no method of the paper but this library's own,
+and CCAC-XT is carried over in the same way.
 
 A claim of the paper is judged against the paper's baselines, {", ".join(METHODS[name].label for name in BASELINES)}: it
 holds where the best of the methods that it names beats the best of the baselines by more than one standard error of the
@@ -83,7 +86,7 @@ def index_page(suites: Sequence[Suite], results: Results) -> str:
             judged = [judge(claim, here) for claim in CLAIMS]
             verdicts += [verdict for verdict in judged if verdict is not None]
             lines.append(_index_line(suite, shift, here, judged))
-    columns = ["Suite", "Shift", "Accuracy", *(METHODS[name].label for name in PAPER_METHODS)]
+    columns = ["Suite", "Shift", "Accuracy", *(METHODS[name].label for name in _IN_INDEX)]
     columns += [claim.name.replace("transfer-", "CCAC-T ") for claim in CLAIMS]
     states = len(results.distinct("random_state"))
     return "\n\n".join(
@@ -93,7 +96,7 @@ def index_page(suites: Sequence[Suite], results: Results) -> str:
             f"states). Each page has the full tables, the paper's numbers beside them, and the figures.",
             "## The claims of the paper",
             _count(verdicts),
-            "## ECE of the paper's methods, and the claims",
+            "## ECE of the paper's methods and of CCAC-X, and the claims",
             f"{', '.join(f'{SIGNS[outcome]} {word}' for outcome, word in WORDS.items())}; the pages give the numbers.",
             markdown_table(columns, lines),
             _HOW_TO_READ,
@@ -104,7 +107,7 @@ def index_page(suites: Sequence[Suite], results: Results) -> str:
 
 def _shift_section(suite: Suite, shift: str, results: Results, out: Path) -> list[str]:
     here = results.where(shift=shift)
-    row = max(here, key=lambda row: row.n_fit)  # CCAC-T sees a few labels only
+    row = max(here, key=lambda row: row.n_fit)  # CCAC-T and CCAC-XT see a few labels only
     sizes = f"{row.n_fit:,} rows to fit, {row.n_select:,} to select, {row.n_test:,} to test"
     verdicts = [verdict for claim in CLAIMS if (verdict := judge(claim, here)) is not None]
     section = [
@@ -130,7 +133,7 @@ def _why(suite: Suite, shift: str, verdicts: list[Verdict]) -> list[str]:
 
 
 def _index_line(suite: Suite, shift: str, here: Results, judged: Sequence[Verdict | None]) -> list[str]:
-    ece = [write_score("ece", here.where(method=name).spread("ece").mean) for name in PAPER_METHODS]
+    ece = [write_score("ece", here.where(method=name).spread("ece").mean) for name in _IN_INDEX]
     signs = [SIGNS[verdict.outcome] if verdict else "–" for verdict in judged]
     return [f"[{suite.name}]({suite.name}.md)", shift, _accuracy(here), *ece, *signs]
 
