@@ -12,7 +12,7 @@ from auxcal.experiments.results import Results
 from auxcal.experiments.suites import SUITES, Suite
 from auxcal.metrics._written import write_score
 from auxcal.reports._notes import notes_on
-from auxcal.reports.claims import BASELINES, CLAIMS, PAPER_METHODS, SIGNS, WORDS, Verdict, judge
+from auxcal.reports.claims import BASELINES, CLAIMS, OUR_CLAIMS, PAPER_METHODS, SIGNS, WORDS, Verdict, judge
 from auxcal.reports.figures import FIGURES, figure_path
 from auxcal.reports.markdown import markdown_table, to_markdown
 from auxcal.reports.tables import table
@@ -99,6 +99,7 @@ def index_page(suites: Sequence[Suite], results: Results) -> str:
             "## ECE of the paper's methods and of CCAC-X, and the claims",
             f"{', '.join(f'{SIGNS[outcome]} {word}' for outcome, word in WORDS.items())}; the pages give the numbers.",
             markdown_table(columns, lines),
+            *_standing(suites, results),
             _HOW_TO_READ,
             _ABBREVIATIONS,
         ]
@@ -136,6 +137,30 @@ def _index_line(suite: Suite, shift: str, here: Results, judged: Sequence[Verdic
     ece = [write_score("ece", here.where(method=name).spread("ece").mean) for name in _IN_INDEX]
     signs = [SIGNS[verdict.outcome] if verdict else "–" for verdict in judged]
     return [f"[{suite.name}]({suite.name}.md)", shift, _accuracy(here), *ece, *signs]
+
+
+def _standing(suites: Sequence[Suite], results: Results) -> list[str]:
+    """Return how the default fares in every table against the best of all others."""
+    lines = []
+    for suite in suites:
+        for shift in results.where(suite=suite.name).distinct("shift"):
+            here = results.where(suite=suite.name, shift=shift)
+            ours = here.where(method="ccac-x")
+            verdicts = [verdict for claim in OUR_CLAIMS if (verdict := judge(claim, here)) is not None]
+            if len(verdicts) < len(OUR_CLAIMS):
+                continue
+            ece, floor = ours.spread("ece").mean, ours.spread("ece_floor_p95").mean
+            written = f"{SIGNS['holds' if ece <= floor else 'fails']} {write_score('ece', ece)}, noise to "
+            cells = [f"{SIGNS[verdict.outcome]} {verdict.text}" for verdict in verdicts]
+            lines.append([suite.name, shift, *cells, written + write_score("ece", floor)])
+    if not lines:
+        return []
+    return [
+        "## CCAC-X and the best of all others",
+        f"{SIGNS['holds']} better by more than one standard error of the difference over the random states, "
+        f"{SIGNS['open']} within it, {SIGNS['fails']} worse by more; the ECE is to stay below its noise floor.",
+        markdown_table(["Suite", "Shift", "AUROC", "AUPR", "Brier score", "ECE"], lines, numbers=False),
+    ]
 
 
 def _count(verdicts: list[Verdict]) -> str:
