@@ -1,30 +1,36 @@
-"""How good each method is for the number of labels that it gets: the figure of "Which method should I use".
+"""How good each method is for the number of labels that it gets.
 
     python benchmarks/how_many_labels.py [FOLDER]
 
-A ResNet-20 on CIFAR-10 meets images of other classes (OOD), or turned, moved and zoomed ones (D1). Every method has
-the same labels for everything it does, its search of hyper-parameters included; CCAC-T starts from a CCAC-S that was
-fitted on D1. Writes labels.csv and labels.png into the folder, docs/figures by default; takes some minutes.
+Every method has the same labels for everything it does, its search of hyper-parameters included; CCAC-T and CCAC-XT
+start from a calibrator that was fitted on D1. Writes into the folder, docs/figures by default: labels.csv, tables for
+the page, and the figures labels.png ("Which method should I use") and label-curves.png ("The
+evidence"). Takes about half an hour, and goes on where it was stopped; to measure anew, delete labels.csv.
 """
 
 import sys
-import time
-import warnings
+from collections.abc import Iterator
+from functools import cache, partial
+from itertools import product
 from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, PercentFormatter
 
-from auxcal import AuxcalWarning, Predictions, SimplifiedCCAC, evaluate
-from auxcal.experiments import METHODS, Results, Row
-from auxcal.experiments.bundles import bundle
-from auxcal.experiments.suites import suite
-from auxcal.plots._style import CORRECT, MUTED, WRONG, dress, family_look, figure_legend, new_figure, rule
+from _evidence import BUNDLES, Kept, paired, parts, write_table
+from auxcal.calibrators import Calibrator
+from auxcal.experiments import METHODS, Results
+from auxcal.experiments.methods import SOURCE_SHIFT
+from auxcal.metrics._written import write_score
+from auxcal.plots._style import CORRECT, INK, MUTED, WRONG, dress, family_look, figure_legend, new_figure, rule
 
-SUITE = suite("cifar10-resnet20")
-SHIFTS = {"OOD": "OOD: images of other classes", "D1": "D1: turned, moved, zoomed"}
-COMPARED = {
+LABELS = (100, 200, 500, 1_000, 3_000, 10_000, 30_000)
+RANDOM_STATES = (0, 1, 2)
+
+TRANSFERS = ("ccac-x", "ccac-t", "ccac-xt")
+
+GUIDE = {
     "ccac": CORRECT,
     "ccac-s": "#56B4E9",
     "ccac-t": WRONG,
@@ -32,69 +38,121 @@ COMPARED = {
     "temperature": "#E69F00",
     "matrix": "#CC79A7",
     "uncalibrated": MUTED,
+    "ccac-x": INK,
 }
-LABELS = (100, 300, 1_000, 3_000, 10_000)
-N_TEST = 8_000
-RANDOM_STATES = (0, 1, 2)
+GUIDE_BUNDLES = {
+    ("cifar10-resnet20", "OOD"): "OOD: images of other classes",
+    ("cifar10-resnet20", "D1"): "D1: turned, moved, zoomed",
+}
+GREY = "#c6cdd4"
+EVIDENCE = dict.fromkeys(METHODS, GREY) | {
+    "temperature": "#E69F00",
+    "isotonic": "#009E73",
+    "beta": WRONG,
+    "matrix": "#CC79A7",
+    "structured-matrix": "#56B4E9",
+    "ccac": CORRECT,
+    "ccac-x": INK,
+}
+"""The colour of each method; those in grey are there for comparison, and have no name."""
 
 
-def measure(data: dict[str, Predictions], random_state: int) -> list[Row]:
-    """Return a row for every shift, number of labels and method."""
-    parts = {name: part.split(30_000, N_TEST, random_state=random_state) for name, part in data.items()}
-    there = SimplifiedCCAC(random_state=random_state).fit(parts["D1"][0].logits, parts["D1"][0].y)
-    rows = []
-    for shift, (pool, test) in parts.items():
-        for n_labels in LABELS:
-            labelled = pool.take(slice(n_labels))  # the parts are in random order
-            for method in (METHODS[name] for name in COMPARED if METHODS[name].applies_to(shift)):
-                start = time.process_time()
-                fit = there.transfer if method.transferred else method.make(random_state).fit
-                calibrator = fit(labelled.logits, labelled.y)
-                seconds = time.process_time() - start
-                scores = evaluate(calibrator.predict_confidence(test.logits), test.correct)
-                accuracy = float(test.correct.mean())
-                what = (SUITE.name, shift, method.name, random_state, n_labels, 0, N_TEST)
-                rows.append(Row(*what, accuracy, seconds, calibrator.converged_, scores))
-    return rows
+def measure(kept: Kept, where: tuple[str, str], random_state: int) -> None:
+    """Measure every method with every number of labels that the bundle has."""
+    pool, test = parts(where, random_state)
+    for n_labels, method in product(LABELS, METHODS.values()):
+        wanted = n_labels <= len(pool) and method.applies_to(where[1])
+        if wanted and kept.lacks(where, method.name, random_state, n_labels):
+            labelled = pool.take(slice(n_labels))
+            fit = method.make(random_state).fit
+            if method.source is not None:
+                fit = source(where[0], method.source, random_state).transfer
+            kept.measure(where, method.name, random_state, n_labels, partial(fit, labelled.logits, labelled.y), test)
 
 
-def draw(results: Results) -> Figure:
-    """Draw Brier score and ECE over the number of labels, one column for each shift."""
+@cache
+def source(suite_name: str, method: str, random_state: int) -> Calibrator:
+    """Return the calibrator that is carried over from D1."""
+    fit, _ = parts((suite_name, SOURCE_SHIFT), random_state)
+    return METHODS[method].make(random_state).fit(fit.logits, fit.y)
+
+
+def verdicts(results: Results, metric: str) -> Iterator[list[str]]:
+    """Compare CCAC-X for each number of labels and bundle with the best other method that has seen no other labels."""
+    for n_labels in LABELS:
+        found = [verdict(results.where(suite=suite, shift=shift, n_fit=n_labels), metric) for suite, shift in BUNDLES]
+        yield [f"{n_labels:,}", *found]
+
+
+def verdict(results: Results, metric: str) -> str:
+    """Return the best other method, and by how much CCAC-X is worse; bold where that is more than chance allows."""
+    others = [name for name in results.distinct("method") if name != "ccac-x" and METHODS[name].source is None]
+    if not others:
+        return "–"
+    best = min(others, key=lambda name: results.where(method=name).spread(metric).mean)
+    more = paired(results.where(method="ccac-x"), results.where(method=best), metric)
+    text = f"{METHODS[best].label} {1000 * more.mean:+.1f} ± {1000 * more.error:.1f}"
+    return f"**{text}**" if more.significant and more.mean > 0 else text
+
+
+def transfers(results: Results) -> Iterator[list[str]]:
+    """Return Brier score and AUROC of CCAC-X from nothing, and of what is carried over from D1, up to 1,000 labels."""
+    for ((suite, shift), title), n_labels in product(BUNDLES.items(), LABELS[:4]):
+        here = [results.where(suite=suite, shift=shift, n_fit=n_labels, method=name) for name in TRANSFERS]
+        if all(here):
+            scores = [[write_score(metric, each.spread(metric).mean) for metric in ("brier", "auroc")] for each in here]
+            yield [f"{title}, {n_labels:,}", *(" / ".join(each) for each in scores)]
+
+
+def draw(results: Results, bundles: dict[tuple[str, str], str], colours: dict[str, str], width: float) -> Figure:
+    """Draw Brier score and ECE over the number of labels, one column for each bundle."""
     with family_look():
-        figure = new_figure(7.4, 5.0)
-        axes = figure.subplots(2, 2, sharex=True, sharey="row")
-        for column, (shift, title) in enumerate(SHIFTS.items()):
+        figure = new_figure(width, 5.0)
+        axes = figure.subplots(2, len(bundles))
+        for column, ((suite, shift), title) in enumerate(bundles.items()):
             for ax, metric in zip(axes[:, column], ("brier", "ece"), strict=True):
-                draw_panel(ax, results.where(shift=shift), metric)
+                draw_panel(ax, results.where(suite=suite, shift=shift), metric, colours)
             axes[0, column].set_title(title, loc="left")
             axes[1, column].set_xlabel("labels")
+            axes[1, column].yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
         axes[0, 0].set_ylabel("Brier score")
         axes[1, 0].set_ylabel("ECE")
-        axes[1, 0].yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
         figure_legend(figure, axes[0, 0])
     return figure
 
 
-def draw_panel(ax: Axes, results: Results, metric: str) -> None:
-    """Draw a line for each method."""
+def draw_panel(ax: Axes, results: Results, metric: str, colours: dict[str, str]) -> None:
+    """Draw a line for each method, those in grey behind the others and CCAC-X before them."""
     dress(ax)
     rule(ax)
-    for name, colour in COMPARED.items():
-        means = [results.where(method=name, n_fit=n).spread(metric).mean for n in LABELS]
-        ax.plot(LABELS, means, marker="o", markersize=3, color=colour, label=METHODS[name].label)
-    ax.set(xscale="log", ylim=(0, 0.25))  # beyond it, a method is worse than none
-    ax.set_xticks(LABELS, labels=[f"{n:,}" for n in LABELS])
+    for name, colour in colours.items():
+        here = results.where(method=name)
+        labels = sorted(here.distinct("n_fit"))
+        means = [here.where(n_fit=n).spread(metric).mean for n in labels]
+        if colour == GREY:
+            ax.plot(labels, means, color=colour, linewidth=0.8, zorder=1)
+        else:
+            look = {"linewidth": 2.4, "zorder": 3} if name == "ccac-x" else {"linewidth": 1.2, "zorder": 2}
+            ax.plot(labels, means, marker="o", markersize=3, color=colour, label=METHODS[name].label, **look)
+        if name == "ccac-x":
+            ax.set_ylim(0, min(0.25, 2.5 * max(means)))  # what is far worse is of no interest
+    ax.set_xscale("log")
+    ax.set_xticks([100, 1_000, 10_000], labels=["100", "1,000", "10,000"])
     ax.xaxis.set_minor_locator(NullLocator())
 
 
 def main(folder: str = "docs/figures") -> None:
-    """Measure, write, draw."""
-    data = {shift: bundle(SUITE, shift, Path("data"), Path("cache")) for shift in SHIFTS}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AuxcalWarning)  # the rows say whether a fit converged
-        results = Results(tuple(row for state in RANDOM_STATES for row in measure(data, state)))
-    results.write(Path(folder) / "labels.csv")
-    draw(results).savefig(Path(folder) / "labels.png")
+    """Measure, judge, draw."""
+    kept = Kept(Path(folder) / "labels.csv")
+    for random_state, where in product(RANDOM_STATES, BUNDLES):
+        measure(kept, where, random_state)
+    for metric in ("brier", "ece"):
+        path = Path(folder) / f"labels-verdict-{metric}.csv"
+        write_table(path, ["labels", *BUNDLES.values()], verdicts(kept.results, metric))
+    head = ["Brier score / AUROC", *(METHODS[name].label for name in TRANSFERS)]
+    write_table(Path(folder) / "labels-transfer.csv", head, transfers(kept.results))
+    draw(kept.results, GUIDE_BUNDLES, GUIDE, width=7.4).savefig(Path(folder) / "labels.png")
+    draw(kept.results, BUNDLES, EVIDENCE, width=11).savefig(Path(folder) / "label-curves.png")
 
 
 if __name__ == "__main__":

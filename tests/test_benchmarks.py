@@ -14,6 +14,12 @@ from benchmarks.speed.libraries import METHODS_OF, OURS, PEERS, Failure  # noqa:
 from benchmarks.speed.measure import Measured, in_turns  # noqa: E402
 from benchmarks.speed.quality import verdict  # noqa: E402
 
+sys.path.append(str(ROOT / "benchmarks"))  # where the scripts find each other
+import ablation  # noqa: E402
+import how_many_labels  # noqa: E402
+from auxcal import CrossFittedCCAC, Predictions  # noqa: E402
+from auxcal.experiments.results import SCORES, Results, Row  # noqa: E402
+
 
 def taken(wall, loss):
     return Measured(wall, 2 * wall, 0), loss
@@ -101,3 +107,45 @@ def test_times_are_written_with_two_digits(value, written):
 def test_a_miss_is_seen_in_a_table():
     assert tables.table(("a", "b"), [("x", tables.mark("missed"))]).splitlines()[-1] == "| x | **missed** |"
     assert tables.times(0.585) == "0.58×"
+
+
+def label_results(**briers):
+    return Results(
+        tuple(
+            Row("s", "D1", method.replace("_", "-"), state, 100, 0, 50, 0.9, 0.1, True, dict.fromkeys(SCORES, value))
+            for method, values in briers.items()
+            for state, value in enumerate(values)
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("ours", "written"),
+    [
+        ([0.111, 0.121, 0.131], "**TS +1.0 ± 0.0**"),
+        ([0.109, 0.119, 0.129], "TS -1.0 ± 0.0"),
+        ([0.100, 0.130, 0.140], "TS +3.3 ± 6.7"),
+    ],
+)
+def test_ccac_x_is_worse_where_the_paired_differences_say_so(ours, written):
+    results = label_results(ccac_x=ours, temperature=[0.11, 0.12, 0.13], isotonic=[0.2] * 3, ccac_t=[0.01] * 3)
+    assert how_many_labels.verdict(results, "brier") == written
+
+
+@pytest.fixture(scope="module")
+def open_data():
+    rng = np.random.default_rng(0)
+    y = rng.integers(-1, 3, size=400)
+    return Predictions(2 * np.eye(3)[y] * (y >= 0)[:, None] + rng.normal(size=(400, 3)), y)
+
+
+@pytest.mark.usefixtures("quick_training")
+@pytest.mark.parametrize("name", [name for name in ablation.VARIANTS if name != ablation.WHOLE])
+def test_a_variant_is_another_method(name, open_data):
+    def confidence():
+        calibrator = CrossFittedCCAC(random_state=0).fit(open_data.logits, open_data.y)
+        return calibrator.predict_confidence(open_data.logits)
+
+    with ablation.replaced(ablation.VARIANTS[name]):
+        without = confidence()
+    assert np.abs(without - confidence()).max() > 1e-4

@@ -182,6 +182,20 @@ def test_features_have_coordinates_of_their_own(featured):
     assert auroc(expit(found.readings[:, 0]), hits) > auroc(expit(without.readings[:, 0]), hits) + 0.03
 
 
+def test_a_feature_far_from_nought_keeps_its_digits(featured):
+    far = Predictions(featured.logits, featured.y, featured.features + np.array([1.7e9, 0]))
+    near = Predictions(featured.logits, featured.y, featured.features.astype(np.float64))
+    assert cross_fitted(far).readings == pytest.approx(cross_fitted(near).readings, abs=0.05)
+
+
+def test_features_that_do_not_vary_leave_the_others_as_they_are(featured):
+    constant = np.column_stack([featured.features, np.full((len(featured), 6), 7.0)])
+    found = cross_fitted(Predictions(featured.logits, featured.y, constant))
+    x = found.map.coordinates(featured.logits, constant)
+    varying = x.std(axis=0)[3:][:2]
+    assert np.sqrt(np.mean(varying**2)) == pytest.approx(1, abs=1e-3)
+
+
 def test_the_unit_of_a_feature_changes_nothing(featured):
     scaled = Predictions(featured.logits, featured.y, featured.features * [1e3, 1e-3] + [5, 0])
     assert cross_fitted(scaled).readings == pytest.approx(cross_fitted(featured).readings, abs=0.05)

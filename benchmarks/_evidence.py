@@ -1,0 +1,106 @@
+"""What the scripts of docs/evidence.md share: results that are kept row by row, and tables for the page."""
+
+import csv
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from auxcal import AuxcalWarning, Predictions, evaluate
+from auxcal.calibrators import Calibrator
+from auxcal.experiments import Results, Row
+from auxcal.experiments.bundles import bundle
+from auxcal.experiments.results import spread
+from auxcal.experiments.suites import suite
+
+BUNDLES = {
+    ("cifar10-resnet20", "D1"): "CIFAR-10, D1",
+    ("cifar10-resnet20", "OOD"): "CIFAR-10, OOD",
+    ("cifar10-resnet20", "AD"): "CIFAR-10, AD",
+    ("ng18-dan", "OOD"): "18 newsgroups, OOD",
+    ("r8-dan", "D1"): "R8, D1",
+}
+"""Those that are looked at more closely, and what the tables call them."""
+
+
+@cache
+def parts(where: tuple[str, str], random_state: int) -> tuple[Predictions, Predictions]:
+    """Return the fit and the test part of a bundle, each in random order."""
+    entry = suite(where[0])
+    data = bundle(entry, where[1], Path("data"), Path("cache"))
+    n_fit, _, n_test = entry.parts(len(data))
+    fit, test = data.split(n_fit, n_test, random_state=random_state)
+    return fit, test
+
+
+class Kept:
+    """Results in a file that grows with each row: a run that was stopped goes on where it was.
+
+    To measure anew, delete the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.results = Results.read(path) if path.exists() else Results(())
+
+    def lacks(self, where: tuple[str, str], method: str, random_state: int, n_labels: int) -> bool:
+        """Whether the row is still to be measured."""
+        suite, shift = where
+        facts = {"suite": suite, "shift": shift, "method": method, "random_state": random_state, "n_fit": n_labels}
+        return not len(self.results.where(**facts))
+
+    def measure(
+        self,
+        where: tuple[str, str],
+        method: str,
+        random_state: int,
+        n_labels: int,
+        fit: Callable[[], Calibrator],
+        test: Predictions,
+    ) -> None:
+        """Fit a calibrator, measure it on the test part and write the row."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AuxcalWarning)  # the row says whether the fit converged
+            start = time.process_time()
+            calibrator = fit()
+            seconds = time.process_time() - start
+        scores = evaluate(calibrator.predict_confidence(test.logits, **_features(test)), test.correct)
+        what = (*where, method, random_state, n_labels, 0, len(test))
+        row = Row(*what, float(test.correct.mean()), seconds, calibrator.converged_, scores)
+        self.results = Results((*self.results, row))
+        self.results.write(self.path)
+
+
+def _features(part: Predictions) -> dict[str, object]:
+    return {} if part.features is None else {"features": part.features}
+
+
+class Difference(NamedTuple):
+    """The mean of paired differences, and its standard error."""
+
+    mean: float
+    error: float
+
+    @property
+    def significant(self) -> bool:
+        """Whether the mean is more than two standard errors from 0."""
+        return abs(self.mean) > 2 * self.error
+
+
+def paired(ours: Results, theirs: Results, metric: str) -> Difference:
+    """Return how much larger a metric of ours is, over the random states that both have."""
+    here, there = ours.scores(metric), theirs.scores(metric)
+    differences = [here[state] - there[state] for state in here if state in there]
+    return Difference(spread(differences).mean, spread(differences).deviation / math.sqrt(len(differences)))
+
+
+def write_table(path: Path, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Write a table of text, which the page shows as it is, and print it."""
+    table = [list(head), *map(list, rows)]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows(table)
+    for cells in table:
+        print(" | ".join(cells))

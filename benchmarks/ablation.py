@@ -1,0 +1,162 @@
+"""What each part of CCAC-X brings: the method without it, on five bundles.
+
+    python benchmarks/ablation.py [FOLDER]
+
+Every variant is the library's own code with a few names replaced while it is fitted and measured. Writes into the
+folder, docs/figures by default: ablation.csv, and the tables ablation-many.csv for up to 10,000 labels and
+ablation-few.csv for 200. Takes about ten minutes, and goes on where it was stopped; to measure anew, delete
+ablation.csv.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from _evidence import BUNDLES, Kept, paired, parts, write_table
+from auxcal import CrossFittedCCAC, Predictions
+from auxcal.calibrators import _committee, _open_map
+from auxcal.calibrators import cross_fitted_ccac as method
+from auxcal.calibrators._binary import top_scores
+from auxcal.experiments import Results
+
+FEW, MANY = 200, 10_000
+RANDOM_STATES = (0, 1, 2)
+WHOLE = "the whole"
+VOICES = ("temperature scaling", "isotonic regression", "the open map", "the networks")
+
+Change = tuple[Any, str, Any]
+"""Where a name is, the name, and what it is for a while."""
+
+
+def unheard(voice: int) -> list[Change]:
+    """Give a voice no weight, and its weight with no rows to the others."""
+    start, voices = method._START.copy(), CrossFittedCCAC._voices
+    start[voice] = 0
+    start /= start.sum()
+
+    def muted(self: CrossFittedCCAC, *seen: Any) -> np.ndarray:
+        log_odds = voices(self, *seen)
+        log_odds[:, voice] = 0
+        return log_odds
+
+    return [(method, "_START", start), (CrossFittedCCAC, "_voices", muted)]
+
+
+def unfitted_map(data: Predictions, folds: np.ndarray, start: _open_map.OpenMap) -> _open_map.CrossFitted:
+    """Leave the open map at temperature scaling, with "none" out of reach."""
+    theta = start.theta.copy()
+    theta[-1, -1] = -50
+    return as_seen(data, _open_map.CrossFitted(start._replace(theta=theta), np.empty(0), 0.0, None))
+
+
+def closed_map(data: Predictions, folds: np.ndarray, start: _open_map.OpenMap) -> _open_map.CrossFitted:
+    """Fit the open map without the rows of no class; those are then read by a map that has not seen them either."""
+    known = data.y >= 0
+    found = _open_map.cross_fit(data.take(known), folds[known], start)
+    readings = as_seen(data, found).readings
+    readings[known] = found.readings
+    return found._replace(readings=readings)
+
+
+def as_seen(data: Predictions, found: _open_map.CrossFitted) -> _open_map.CrossFitted:
+    """Read every row by the mean map."""
+    scores = found.map.design(data.logits, data.prediction, data.features).scores(found.map.theta)
+    return found._replace(readings=_open_map.read(scores, data.prediction))
+
+
+def map_on_seen(data: Predictions, folds: np.ndarray, start: _open_map.OpenMap) -> _open_map.CrossFitted:
+    """Read every row by the mean map, which has seen it."""
+    return as_seen(data, _open_map.cross_fit(data, folds, start))
+
+
+def isotonic_on_seen(data: Predictions, folds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Judge isotonic regression on the rows it was fitted on."""
+    knots, _ = CROSS_FIT_ISOTONIC(data, folds)
+    return knots, np.interp(top_scores(data.logits), *knots)
+
+
+def committee_on_seen(data: Predictions, seen: Any, *rest: Any) -> tuple[_committee.Committee, np.ndarray]:
+    """Judge the networks by their mean, most of which has seen the row."""
+    committee, _ = _committee.cross_fit_committee(data, seen, *rest)
+    return committee, committee.log_odds(seen)
+
+
+def unranked(seen: _committee.Seen) -> np.ndarray:
+    """Describe a sample without its ranked logits."""
+    first = _open_map.N_READINGS + 4  # after the readings come score, margin, entropy and energy
+    return np.delete(DESCRIBE(seen), slice(first, first + min(seen.logits.shape[1], _committee._MOST_RANKS)), axis=1)
+
+
+CROSS_FIT_ISOTONIC, DESCRIBE = method.cross_fit_isotonic, _committee._describe
+
+VARIANTS: dict[str, list[Change]] = {
+    WHOLE: [],
+    **{f"without the voice of {name}": unheard(voice) for voice, name in enumerate(VOICES)},
+    "the open map not fitted": [*unheard(2), (method, "cross_fit", unfitted_map)],
+    "the open map without rows of no class": [(method, "cross_fit", closed_map)],
+    "voices judged on rows they have seen": [
+        (method, "cross_fit", map_on_seen),
+        (method, "cross_fit_isotonic", isotonic_on_seen),
+        (method, "cross_fit_committee", committee_on_seen),
+    ],
+    "voices not weighed, but at their start": [(method, "stack", lambda log_odds, correct, start: start)],
+    "networks without ranked logits": [(_committee, "_describe", unranked)],
+    "networks without quantiles": [(_committee, "_ON_QUANTILES", [])],
+    "networks without the logits of the classes": [(_committee, "_MOST_COORDINATES", 0)],
+    "2 folds": [(method, "as_whole", lambda value, name, least: 2 if name == "n_folds" else value)],
+}
+
+
+@contextmanager
+def replaced(changes: list[Change]) -> Iterator[None]:
+    """Make the changes for a while."""
+    with ExitStack() as changed:
+        for change in changes:
+            changed.enter_context(patch.object(*change))
+        yield
+
+
+def measure(kept: Kept, where: tuple[str, str], random_state: int) -> None:
+    """Measure every variant with few labels and with many, or all that there are."""
+    pool, test = parts(where, random_state)
+    for n_labels, (name, changes) in product((FEW, min(MANY, len(pool))), VARIANTS.items()):
+        if kept.lacks(where, name, random_state, n_labels):
+            labelled = pool.take(slice(n_labels))
+            with replaced(changes):
+                fit = partial(CrossFittedCCAC(random_state=random_state).fit, labelled.logits, labelled.y)
+                kept.measure(where, name, random_state, n_labels, fit, test)
+
+
+def table(results: Results) -> list[list[str]]:
+    """Return what each variant adds to the Brier score, in thousandths; bold where it is beyond two standard errors."""
+    rows = [[f"{WHOLE}: Brier score"], *([name] for name in VARIANTS if name != WHOLE)]
+    for suite, shift in BUNDLES:
+        here = results.where(suite=suite, shift=shift)
+        whole = here.where(method=WHOLE)
+        rows[0].append(f"{whole.spread('brier').mean:.3f}")
+        for row in rows[1:]:
+            more = paired(here.where(method=row[0]), whole, "brier")
+            text = f"{1000 * more.mean:+.1f}".replace("-0.0", "+0.0")
+            row.append(f"**{text}**" if more.significant and text != "+0.0" else text)
+    return rows
+
+
+def main(folder: str = "docs/figures") -> None:
+    """Measure, and write the tables."""
+    kept = Kept(Path(folder) / "ablation.csv")
+    for random_state, where in product(RANDOM_STATES, BUNDLES):
+        measure(kept, where, random_state)
+    for name, few in (("few", True), ("many", False)):
+        rows = tuple(row for row in kept.results if (row.n_fit == FEW) is few)
+        write_table(Path(folder) / f"ablation-{name}.csv", ["", *BUNDLES.values()], table(Results(rows)))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

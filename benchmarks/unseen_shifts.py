@@ -1,0 +1,147 @@
+"""Fitted on this shift, tried on that one, with no labels from there; and what a mixture of shifts helps.
+
+    python benchmarks/unseen_shifts.py [FOLDER] [CACHE]
+
+A mixture has about as many rows as the largest part of a single shift, the same number of each shift as far as it goes.
+Calibrators of single shifts are taken from the cache of `auxcal reproduce`, else fitted and put there. Writes
+unseen.csv, tables for the page and unseen.png into the folder, docs/figures by default. Takes up to ten minutes, and
+goes on where it was stopped; to measure anew, delete unseen.csv.
+
+A row of unseen.csv has "D1+OOD>AD" as its shift, and counts all labels, those for selection too, in n_fit. A calibrator
+is fitted once and tried everywhere, so its seconds are not told.
+"""
+
+import sys
+from functools import reduce
+from itertools import permutations, product
+from pathlib import Path
+from statistics import fmean
+
+from matplotlib.figure import Figure
+
+from _evidence import Kept, write_table
+from auxcal import METRICS, Predictions
+from auxcal.experiments import METHODS, Results
+from auxcal.experiments.bundles import bundle
+from auxcal.experiments.runner import fitted
+from auxcal.experiments.suites import Suite, suite
+from auxcal.metrics._written import write_score
+from auxcal.plots._style import INK, SMALL, TEXT, dress, family_look, new_figure
+
+SUITES = {
+    "cifar10-resnet20": ("D1+OOD", "D2+OOD+AD", "D1+OOD+AD", "D1+D2+AD", "D1+D2+OOD"),
+    "r8-dan": ("D1+OOD",),
+    "ng18-dan": ("D1+OOD",),
+}
+"""The suites, and the mixtures that are fitted there."""
+
+SINGLE = [name for name, method in METHODS.items() if method.source is None]
+MIXED = ("ccac-x", "ccac", "temperature", "isotonic", "matrix")
+RANDOM_STATES = (0, 1, 2)
+
+Split = dict[str, tuple[Predictions, ...]]
+"""The fit, select and test part of each shift."""
+
+
+def measure(kept: Kept, entry: Suite, random_state: int, cache: Path) -> None:
+    """Try every calibrator of a suite on every shift."""
+    data = {shift: bundle(entry, shift, Path("data"), cache / "bundles") for shift in entry.shifts}
+    split = {shift: whole.split(*entry.parts(len(whole)), random_state=random_state) for shift, whole in data.items()}
+    singles, mixtures = dict.fromkeys(entry.shifts, SINGLE), dict.fromkeys(SUITES[entry.name], MIXED)
+    for fitted_on, methods in (singles | mixtures).items():
+        fit, select = (mixed(split, fitted_on.split("+"), part) for part in (0, 1))
+        n_labels = len(fit) + len(select)
+        targets = {(entry.name, f"{fitted_on}>{shift}"): test for shift, (_, _, test) in split.items()}
+        lacking = [
+            name for name in methods if any(kept.lacks(where, name, random_state, n_labels) for where in targets)
+        ]
+        calibrators = {}
+        if fitted_on in mixtures:
+            for name in lacking:
+                calibrator = METHODS[name].make(random_state)
+                calibrators[name] = calibrator.fit(fit.logits, fit.y, select=(select.logits, select.y))
+        elif lacking:
+            calibrators, _ = fitted(entry, fitted_on, lacking, random_state=random_state, cache_dir=cache)
+        for (name, calibrator), where in product(calibrators.items(), targets):
+            if kept.lacks(where, name, random_state, n_labels):
+                kept.measure(where, name, random_state, n_labels, lambda found=calibrator: found, targets[where])
+
+
+def mixed(split: Split, shifts: list[str], part: int) -> Predictions:
+    """Return the same number of rows of the parts of some shifts, or all that one has."""
+    share = max(len(parts[part]) for parts in split.values()) // len(shifts)
+    return reduce(Predictions.joined, [split[shift][part].take(slice(share)) for shift in shifts])
+
+
+def table(results: Results, suites: tuple[str, ...], metric: str) -> tuple[list[str], list[list[str]]]:
+    """Return a metric of every method for each pair of different shifts, and of CCAC-X where it was fitted there."""
+    pairs = [(name, a, b) for name in suites for a, b in permutations(suite(name).shifts, 2)]
+    short = len(suites) > 1
+    head = ["", *(f"{name.split('-')[0].upper()} {a} → {b}" if short else f"{a} → {b}" for name, a, b in pairs)]
+
+    def cell(method: str, name: str, where: str) -> str:
+        return write_score(metric, results.where(suite=name, shift=where, method=method).spread(metric).mean)
+
+    rows = [[METHODS[method].label, *(cell(method, name, f"{a}>{b}") for name, a, b in pairs)] for method in SINGLE]
+    rows.append(["CCAC-X, fitted there", *(cell("ccac-x", name, f"{b}>{b}") for name, _, b in pairs)])
+    return head, rows
+
+
+def mixture_table(results: Results, metric: str) -> tuple[list[str], list[list[str]]]:
+    """Return for each method and shift of CIFAR-10 what a fit on the others, on all of them and on itself gives."""
+    name = "cifar10-resnet20"
+    shifts = suite(name).shifts
+    best = max if METRICS[metric].higher_is_better else min
+    rows = []
+    for method, tried in product(MIXED, shifts):
+        others = [shift for shift in shifts if shift != tried]
+
+        def value(fitted_on: str, method: str = method, tried: str = tried) -> float:
+            return results.where(suite=name, shift=f"{fitted_on}>{tried}", method=method).spread(metric).mean
+
+        found = [fmean(map(value, others)), best(map(value, others)), value("+".join(others)), value(tried)]
+        rows.append([f"{METHODS[method].label}, {tried}", *(write_score(metric, each) for each in found)])
+    return ["", "one other shift, mean", "one other shift, best", "all others mixed", "the shift itself"], rows
+
+
+def draw(results: Results) -> Figure:
+    """Draw the Brier score of some methods on CIFAR-10 for each shift, or mixture, fitted on and each tried on."""
+    name = "cifar10-resnet20"
+    tried = suite(name).shifts
+    fitted_on = (*tried, *SUITES[name])
+    with family_look():
+        figure = new_figure(8.6, 3.4)
+        for ax, method in zip(figure.subplots(1, len(MIXED), sharey=True), MIXED, strict=True):
+            here = results.where(suite=name, method=method)
+            values = [[here.where(shift=f"{a}>{b}").spread("brier").mean for b in tried] for a in fitted_on]
+            dress(ax)
+            ax.imshow(values, cmap="Blues", vmin=0, vmax=0.45, aspect="auto")
+            for (i, a), (j, b) in product(enumerate(fitted_on), enumerate(tried)):
+                colour, weight = "white" if values[i][j] > 0.27 else INK, "bold" if b in a.split("+") else "normal"
+                ax.text(
+                    j, i, f"{values[i][j]:.2f}"[1:], ha="center", va="center", color=colour, weight=weight, size=SMALL
+                )
+            ax.set_title(METHODS[method].label, loc="left")
+            ax.set_xticks(range(len(tried)), labels=tried)
+            ax.set_yticks(range(len(fitted_on)), labels=[each.replace("+", " + ") for each in fitted_on])
+            ax.axhline(len(tried) - 0.5, color="white", linewidth=3)
+            ax.spines[:].set_visible(False)
+        figure.supxlabel("tried on", size=TEXT)
+        figure.supylabel("fitted on", size=TEXT)
+    return figure
+
+
+def main(folder: str = "docs/figures", cache: str = "auxcal-cache") -> None:
+    """Measure, and write tables and figure."""
+    kept = Kept(Path(folder) / "unseen.csv")
+    for name, random_state in product(SUITES, RANDOM_STATES):
+        measure(kept, suite(name), random_state, Path(cache))
+    for metric in ("brier", "auroc", "ece"):
+        for which, suites in (("cifar10", ("cifar10-resnet20",)), ("text", ("r8-dan", "ng18-dan"))):
+            write_table(Path(folder) / f"unseen-{which}-{metric}.csv", *table(kept.results, suites, metric))
+        write_table(Path(folder) / f"unseen-mixtures-{metric}.csv", *mixture_table(kept.results, metric))
+    draw(kept.results).savefig(Path(folder) / "unseen.png")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
