@@ -93,15 +93,28 @@ def mixture_table(results: Results, metric: str) -> tuple[list[str], list[list[s
     shifts = suite(name).shifts
     best = max if METRICS[metric].higher_is_better else min
     rows = []
-    for method, tried in product(MIXED, shifts):
-        others = [shift for shift in shifts if shift != tried]
-
-        def value(fitted_on: str, method: str = method, tried: str = tried) -> float:
-            return results.where(suite=name, shift=f"{fitted_on}>{tried}", method=method).spread(metric).mean
-
-        found = [fmean(map(value, others)), best(map(value, others)), value("+".join(others)), value(tried)]
-        rows.append([f"{METHODS[method].label}, {tried}", *(write_score(metric, each) for each in found)])
+    for method in MIXED:
+        here = results.where(suite=name, method=method)
+        found = []
+        for tried in shifts:
+            others = [shift for shift in shifts if shift != tried]
+            single = [here.where(shift=f"{shift}>{tried}").spread(metric).mean for shift in others]
+            mixture, itself = (here.where(shift=f"{shift}>{tried}") for shift in ("+".join(others), tried))
+            found.append((fmean(single), best(single), mixture.spread(metric).mean, itself.spread(metric).mean))
+        found.append(tuple(map(fmean, zip(*found, strict=True))))
+        for tried, values in zip((*shifts, "mean"), found, strict=True):
+            rows.append([f"{METHODS[method].label}, {tried}", *(write_score(metric, value) for value in values)])
     return ["", "one other shift, mean", "one other shift, best", "all others mixed", "the shift itself"], rows
+
+
+def price_table(results: Results) -> tuple[list[str], list[list[str]]]:
+    """Return the Brier score of CCAC-X on D1 and OOD after a fit on the other, on both and on the shift itself."""
+    rows = []
+    for name, (tried, other) in product(SUITES, permutations(("D1", "OOD"))):
+        here = results.where(suite=name, method="ccac-x")
+        values = [here.where(shift=f"{each}>{tried}").spread("brier").mean for each in (other, "D1+OOD", tried)]
+        rows.append([f"{name}, {tried}", *(write_score("brier", value) for value in values)])
+    return ["", "fitted on the other", "on both, half of the labels each", "on the shift itself"], rows
 
 
 def draw(results: Results) -> Figure:
@@ -140,6 +153,7 @@ def main(folder: str = "docs/figures", cache: str = "auxcal-cache") -> None:
         for which, suites in (("cifar10", ("cifar10-resnet20",)), ("text", ("r8-dan", "ng18-dan"))):
             write_table(Path(folder) / f"unseen-{which}-{metric}.csv", *table(kept.results, suites, metric))
         write_table(Path(folder) / f"unseen-mixtures-{metric}.csv", *mixture_table(kept.results, metric))
+    write_table(Path(folder) / "unseen-price.csv", *price_table(kept.results))
     draw(kept.results).savefig(Path(folder) / "unseen.png")
 
 
