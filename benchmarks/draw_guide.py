@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, PercentFormatter
 
-from auxcal import CCAC, Predictions, Uncalibrated
+from auxcal import CCAC, CrossFittedCCAC, Predictions, Uncalibrated
 from auxcal.experiments.bundles import bundle
 from auxcal.experiments.suites import suite
 from auxcal.metrics import ece
@@ -37,8 +37,8 @@ N_LABELS, N_TEST = 4_000, 8_000
 
 
 def before_after(labelled: Predictions, test: Predictions) -> Figure:
-    """Draw the reliability of the classifier's own confidence and of CCAC's."""
-    methods = {"the classifier says": Uncalibrated(), "CCAC says": CCAC(random_state=0)}
+    """Draw the reliability of the classifier's own confidence and of that of CCAC-X."""
+    methods = {"the classifier says": Uncalibrated(), "CCAC-X says": CrossFittedCCAC(random_state=0)}
     scored = {
         name: (method.fit(labelled.logits, labelled.y).predict_confidence(test.logits), test.correct)
         for name, method in methods.items()

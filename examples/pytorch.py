@@ -7,7 +7,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import auxcal
-from auxcal import CCAC, NO_CLASS
+from auxcal import NO_CLASS, CrossFittedCCAC
 from auxcal.shifts import Augment
 from auxcal.torch import collect
 
@@ -37,7 +37,7 @@ predictions = collect(module, DataLoader(samples, batch_size=256))
 
 # Copies of one image stay together, so that the test is of images not seen before.
 labelled, test = predictions.take(slice(3_000)), predictions.take(slice(3_000, None))
-calibrator = CCAC(random_state=0).fit(labelled.logits, labelled.y)
+calibrator = CrossFittedCCAC(random_state=0).fit(labelled.logits, labelled.y)
 # --8<-- [end:collect]
 
 # --8<-- [start:use]
@@ -48,6 +48,6 @@ confidence = calibrator.predict_confidence(logits)  # a NumPy array
 # --8<-- [end:use]
 
 softmax = auxcal.Uncalibrated().fit(labelled.logits, labelled.y).predict_confidence(test.logits)
-for name, values in {"softmax": softmax, "CCAC": calibrator.predict_confidence(test.logits)}.items():
+for name, values in {"softmax": softmax, "CCAC-X": calibrator.predict_confidence(test.logits)}.items():
     scores = auxcal.evaluate(values, test.correct)
     print(f"{name:8} says {values.mean():.0%}, is right on {test.correct.mean():.0%}; ECE {scores['ece']:.1%}")

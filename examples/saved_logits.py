@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import auxcal
-from auxcal import CCAC, Predictions
+from auxcal import CrossFittedCCAC, Predictions
 from auxcal.experiments.bundles import bundle
 from auxcal.experiments.suites import suite
 
@@ -21,12 +21,12 @@ everything.save(folder / "logits.npz")
 predictions = Predictions.load(folder / "logits.npz")
 labelled, test = predictions.split(4_000, 8_000, random_state=0)
 
-calibrator = CCAC(random_state=0).fit(labelled.logits, labelled.y)
-calibrator.save(folder / "ccac.safetensors")
+calibrator = CrossFittedCCAC(random_state=0).fit(labelled.logits, labelled.y)
+calibrator.save(folder / "ccac-x.safetensors")
 # --8<-- [end:fit]
 
 # --8<-- [start:use]
-calibrator = auxcal.load(folder / "ccac.safetensors")  # imports no torch
+calibrator = auxcal.load(folder / "ccac-x.safetensors")  # imports no torch
 confidence = calibrator.predict_confidence(test.logits)
 trusted = confidence >= 0.9
 # --8<-- [end:use]

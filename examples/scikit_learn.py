@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import auxcal
-from auxcal import CCAC, NO_CLASS, Predictions
+from auxcal import NO_CLASS, CrossFittedCCAC, Predictions
 from auxcal.shifts import Augment
 
 NAMES = np.array(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"])
@@ -29,7 +29,7 @@ predictions = Predictions(classifier.predict_log_proba(x_new), y)
 
 # Copies of one image stay together, so that the test is of images not seen before.
 labelled, test = predictions.take(slice(2_500)), predictions.take(slice(2_500, None))
-calibrator = CCAC(random_state=0).fit(labelled.logits, labelled.y)
+calibrator = CrossFittedCCAC(random_state=0).fit(labelled.logits, labelled.y)
 # --8<-- [end:fit]
 
 # --8<-- [start:use]
@@ -38,6 +38,6 @@ confidence = calibrator.predict_confidence(classifier.predict_log_proba(x_new[:5
 # --8<-- [end:use]
 
 before = auxcal.Uncalibrated().fit(labelled.logits, labelled.y).predict_confidence(test.logits)
-for name, values in {"uncalibrated": before, "CCAC": calibrator.predict_confidence(test.logits)}.items():
+for name, values in {"uncalibrated": before, "CCAC-X": calibrator.predict_confidence(test.logits)}.items():
     scores = auxcal.evaluate(values, test.correct)
     print(f"{name:12} says {values.mean():.0%}, is right on {test.correct.mean():.0%}; ECE {scores['ece']:.1%}")

@@ -206,8 +206,13 @@ BAD = {
     "rows without labels": (("bad.npz", arrays(logits=np.eye(3), y=[0])), fit("bad.npz"), "'logits' 3, 'y' 1"),
     "one row to choose on": (
         ("bad.csv", text(f"{HEADER}1,2,3,0\n")),
-        ["fit", "bad.csv", "-o", "out.safetensors"],
+        ["fit", "bad.csv", "--method", "ccac", "-o", "out.safetensors"],
         "bad.csv: CCAC chooses its hyper-parameters on rows that are set aside",
+    ),
+    "one row to hold out": (
+        ("bad.csv", text(f"{HEADER}1,2,3,0\n")),
+        ["fit", "bad.csv", "-o", "out.safetensors"],
+        "bad.csv: CrossFittedCCAC holds rows out in turn, and so needs at least 2 rows; got 1",
     ),
     # probabilities
     "probabilities unasked": (
@@ -270,7 +275,7 @@ BAD = {
     "transfer of another": (
         None,
         ["transfer", "ts.safetensors", "good.csv", "-o", "out.safetensors"],
-        "ts.safetensors: only a CCAC-S can be carried over; this is TS",
+        "ts.safetensors: only a CCAC-S or a CCAC-X can be carried over; this is TS",
     ),
     "unknown method": (
         None,

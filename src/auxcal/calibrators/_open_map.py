@@ -37,8 +37,11 @@ class Coordinates(NamedTuple):
 
     def __call__(self, logits: Floats, features: Floats | None) -> Floats:
         """Return the coordinates of each row, in float32."""
-        x = logits if features is None else np.concatenate([logits, features.astype(logits.dtype)], axis=1)
-        return (x - self.centre.astype(x.dtype)).astype(np.float32, copy=False) @ self.basis
+        k = logits.shape[1]
+        x = _centred(logits, self.centre[:k])
+        if features is not None:
+            x = np.concatenate([x, _centred(features, self.centre[k:])], axis=1)
+        return x @ self.basis
 
 
 class OpenMap(NamedTuple):
@@ -110,14 +113,20 @@ def start_map(data: Predictions, temperature: float) -> OpenMap:
     parts = [_of_unit_size(data.logits, most=_MOST_LOGITS)]
     if data.features is not None:
         deviation = data.features.std(axis=0, dtype=np.float64)
+        varying = float(np.mean(deviation > 0))  # the others are no reason to make these larger
         deviation[deviation == 0] = 1
         centre, basis = _of_unit_size(data.features / deviation, most=0)
-        parts.append((centre * deviation, basis / deviation[:, None]))
+        parts.append((centre * deviation, np.sqrt(varying) * basis / deviation[:, None]))
     centres, bases = zip(*parts, strict=True)
     basis = block_diag(*bases).astype(np.float32)
     theta = np.zeros((k + 1, basis.shape[1] + 2))
     theta[:k, 0] = 1
     return OpenMap(theta, temperature, Coordinates(np.concatenate(centres), basis))
+
+
+def _centred(x: Floats, centre: Floats) -> Floats:
+    """Take the centre off in the precision of x, which float32 may not have: a time in seconds, for instance."""
+    return (x - centre.astype(x.dtype)).astype(np.float32, copy=False)
 
 
 def _of_unit_size(x: Floats, most: int) -> tuple[Floats, Floats]:

@@ -33,12 +33,13 @@ if TYPE_CHECKING:
 def fit(
     files: Files,
     out: CalibratorOut,
-    method: Annotated[str, typer.Option(help="What to fit; auxcal methods lists them.")] = "ccac",
+    method: Annotated[str, typer.Option(help="What to fit; auxcal methods lists them.")] = "ccac-x",
     select: Annotated[
         Path | None,
         typer.Option(
             show_default=False,
-            help="A file with the rows on which hyper-parameters are chosen. [default: a fifth of FILE, set aside]",
+            help="A file with the rows on which hyper-parameters are chosen; ccac-x has none to choose, and learns "
+            "from these rows too. [default: a fifth of FILE, set aside where there is something to choose]",
         ),
     ] = None,
     label: Label = "y",
@@ -55,9 +56,10 @@ def fit(
 
     Examples
     --------
-    auxcal fit logits.npz --method ccac -o ccac.safetensors
+    auxcal fit logits.npz -o ccac-x.safetensors
     auxcal fit logits.npy y.npy --method temperature -o temperature.safetensors
-    auxcal fit fit.csv --select select.csv --columns cat,dog,fish --label truth -o ccac.safetensors
+    auxcal fit fit.csv --columns cat,dog --features width,height -o ccac-x.safetensors
+    auxcal fit fit.npz --select select.npz --method ccac -o ccac.safetensors
     """
     from auxcal.formats import read_predictions
     from auxcal.training.progress import reported_to

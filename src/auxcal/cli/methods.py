@@ -8,7 +8,7 @@ from auxcal.cli._terminal import Json, say, say_json
 
 
 def methods(json: Json = False) -> None:
-    """List the methods, in one line each: its name, what it does, where it comes from.
+    """List the methods, in one line each: its name, what it does, where it comes from, whether it uses features.
 
     Examples
     --------
@@ -23,13 +23,15 @@ def methods(json: Json = False) -> None:
             "abbreviation": kind.abbreviation,
             "what": (inspect.getdoc(kind) or "").splitlines()[0],
             "reference": kind.reference,
+            "uses_features": kind.uses_features,
         }
         for name, kind in CALIBRATORS.items()
     ]
     if json:
         say_json(found)
         return
-    widths = {key: max(len(method[key]) for method in found) for key in ("method", "abbreviation")}
+    widths = {key: max(len(str(method[key])) for method in found) for key in ("method", "abbreviation")}
     for method in found:
         columns = (f"{method[key]:<{width}}" for key, width in widths.items())
-        say(f"{'  '.join(columns)}  {method['what']} ({method['reference']})")
+        features = "; uses features" if method["uses_features"] else ""
+        say(f"{'  '.join(columns)}  {method['what']} ({method['reference']}{features})")

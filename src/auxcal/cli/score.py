@@ -44,9 +44,9 @@ def score(
 
     Examples
     --------
-    auxcal score ccac.safetensors new.parquet -o scored.parquet
-    auxcal score ccac.safetensors new.csv --probabilities -o scored.csv
-    cat new.csv | auxcal score ccac.safetensors - > scored.csv
+    auxcal score ccac-x.safetensors new.parquet -o scored.parquet
+    auxcal score ccac-x.safetensors new.csv --probabilities -o scored.csv
+    cat new.csv | auxcal score ccac-x.safetensors - > scored.csv
     """
     from auxcal.formats import score_file
     from auxcal.persistence import load

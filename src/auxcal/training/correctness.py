@@ -55,7 +55,7 @@ class Trained(NamedTuple):
 def train_committee(rows: Rows, hidden_size: int, recipe: Recipe, rng: np.random.Generator) -> tuple[Trained, Floats]:
     """Train a network for each fold; return their mean, and for each row the log-odds of the one that has not seen it.
 
-    A network starts from nothing, and weight decay holds it there: with few rows it hardly adds to the base.
+    Weight decay draws a network to nothing: with few rows it adds little to the base.
     """
     copies = int(rows.folds.max()) + 1
     network = GridNetwork.initialised((rows.inputs.shape[1], hidden_size, 1), copies, rng)

@@ -27,7 +27,7 @@ class GridNetwork:
 
     @classmethod
     def initialised(cls, sizes: tuple[int, ...], copies: int, rng: np.random.Generator) -> GridNetwork:
-        """Draw one network (He's uniform for hidden layers, zeros for the output) and copy it for every setting."""
+        """Draw one network (He's uniform for the weights, zeros for the biases) and copy it for every setting."""
         weights, biases = [], []
         for inputs, outputs in pairwise(sizes):
             bound = np.sqrt(6 / inputs)

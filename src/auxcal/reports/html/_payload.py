@@ -25,7 +25,7 @@ MOST_HEATMAP_CLASSES = 100  # a picture of more is a picture of nothing
 MOST_MAPPED_CLASSES = 20  # the eye tells no more colours apart
 MOST_MAPPED = 600  # samples of a map; the time to place them grows faster than their number
 MAPPED_PER_CLASS = 25
-ALWAYS_MAPPED = "ccac"
+ALWAYS_MAPPED = "ccac-x"
 
 
 def payload(comparison: Comparison) -> dict[str, Any]:

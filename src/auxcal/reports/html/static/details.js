@@ -7,7 +7,7 @@ const WHY_NOT = {
       : "This method gives a confidence, and no probabilities of the classes.",
   map: (set, method) =>
     method.heatmap
-      ? "Each map takes seconds to make, so only those of the classifier, the best method and CCAC are here."
+      ? "Each map takes seconds to make, so only those of the classifier, the best method and CCAC-X are here."
       : WHY_NOT.heatmap(set),
 };
 
