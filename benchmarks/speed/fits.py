@@ -74,7 +74,7 @@ def compete(
         for name, library, call in contenders(method, found):
             if isinstance(results.get(name), Failure) or spent.get(name, 0) > limits.enough:
                 continue
-            answer = library.fit(call, data, 3 * limits.one_run if name == OURS else limits.one_run)
+            answer = library.fit(call, data, 8 * limits.one_run if name == OURS else limits.one_run)
             if isinstance(answer, Failure):
                 results[name] = answer
                 continue
