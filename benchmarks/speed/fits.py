@@ -43,7 +43,7 @@ class Limits:
     one_run: float
 
 
-FULL, QUICK = Limits(3, 5, 20), Limits(1, 1, 2)
+FULL, QUICK = Limits(3, 5, 60), Limits(1, 1, 2)
 
 
 def run(quick: bool = False) -> list[dict[str, Any]]:
@@ -74,7 +74,7 @@ def compete(
         for name, library, call in contenders(method, found):
             if isinstance(results.get(name), Failure) or spent.get(name, 0) > limits.enough:
                 continue
-            answer = library.fit(call, data, 8 * limits.one_run if name == OURS else limits.one_run)
+            answer = library.fit(call, data, 3 * limits.one_run if name == OURS else limits.one_run)
             if isinstance(answer, Failure):
                 results[name] = answer
                 continue

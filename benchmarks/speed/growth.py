@@ -24,7 +24,7 @@ ENOUGH = 20.0  # seconds after which a method is not asked for the next size
 METHODS = {
     "temperature": auxcal.TemperatureScaling,
     "vector": auxcal.VectorScaling,
-    "matrix": auxcal.MatrixScaling,
+    "structured-matrix": auxcal.StructuredMatrixScaling,
     "histogram": lambda: auxcal.HistogramBinning(scheme="per-class"),
     "isotonic": lambda: auxcal.IsotonicCalibration(scheme="per-class"),
     "ccac, one setting": lambda: auxcal.CCAC(lambda1=0.0, lambda2=1.0, mean="wrong", random_state=0),
@@ -37,7 +37,7 @@ COLOURS = {
     "ccac-x": "#D55E00",
     "temperature": "#E69F00",
     "vector": "#CC79A7",
-    "matrix": "#8C564B",
+    "structured-matrix": "#8C564B",
     "histogram": "#999999",
     "isotonic": "#009E73",
 }

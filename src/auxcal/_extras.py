@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import Any
 
@@ -19,7 +20,9 @@ def import_extra(module: str, package: str, extra: str = "experiments") -> Any:
     auxcal._errors.MissingExtraError: this needs the package no-such-package. Install it with: ...
     """
     try:
-        return import_module(module)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # what it has still to change is not our user's concern
+            return import_module(module)
     except ImportError as error:
         raise MissingExtraError(
             f'this needs the package {package}. Install it with: pip install "auxcal[{extra}]" ({error}).'
