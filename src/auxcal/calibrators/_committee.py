@@ -9,12 +9,17 @@ import numpy as np
 from auxcal._arrays import Floats, Ints, as_rng
 from auxcal.calibrators._auxiliary import forward
 from auxcal.calibrators._open_map import N_READINGS
+from auxcal.calibrators._stack import by_evidence, strict_first
 from auxcal.predictions import Predictions
 from auxcal.training.recipes import CORRECTIONS
+
+WIDTHS = (0.7, 1.4, 2.8)
+"""How large the output of a network may be: the deviations of the prior that are tried."""
 
 _MOST_RANKS = 10
 _MOST_COORDINATES = 32  # of few classes; many give a network too much to learn, and the open map has seen them
 _KNOTS = 33
+_LEAST_SHARE = 0.05  # of a width, to be worth its hidden units
 _FARTHEST = 15.0  # log-odds
 _REACH = 6.0  # deviations; beyond, an input says no more
 _SPREAD = 1.7  # a uniform input from −1.7 to 1.7 has deviation 1
@@ -29,11 +34,7 @@ class Seen(NamedTuple):
     score: Floats  # the log-odds of the prediction
     readings: Floats  # what the open map says, first its log-odds of the prediction
     coordinates: Floats
-
-    @property
-    def base(self) -> Floats:
-        """Return the log-odds to which the committee adds."""
-        return within_reason(self.readings[:, 0])
+    base: Floats  # the log-odds to which the committee adds
 
 
 class Committee(NamedTuple):
@@ -54,14 +55,21 @@ class Committee(NamedTuple):
 def cross_fit_committee(
     data: Predictions, seen: Seen, folds: Ints, hidden_size: int, random_state: int | None
 ) -> tuple[Committee, Floats]:
-    """Train a network without each fold; return their mean, and what those that had not seen a row say of it."""
+    """Train a network for each width without each fold; return their mean, and what those that had not seen a row say.
+
+    Both are means over the widths, each weighed by its loss on rows not seen.
+    """
     from auxcal.training.correctness import Rows, train_committee
 
+    n_folds = int(folds.max()) + 1
     numbers = _describe(seen)
     inputs = _learn_inputs(numbers)
     rows = Rows(inputs(numbers), seen.base, data.prediction, data.correct, folds, data.n_classes)
-    trained, held_out = train_committee(rows, hidden_size, CORRECTIONS, as_rng(random_state))
-    return Committee(inputs, *trained), held_out
+    trained, held_out = train_committee(rows, hidden_size, WIDTHS, CORRECTIONS, as_rng(random_state))
+    shares = by_evidence(held_out, data.correct, strict_first(len(WIDTHS)))
+    shares[shares < _LEAST_SHARE] = 0
+    shares /= shares.sum()
+    return Committee(inputs, *trained.mean(shares.repeat(n_folds) / n_folds)), held_out @ shares
 
 
 def within_reason(log_odds: Floats) -> Floats:

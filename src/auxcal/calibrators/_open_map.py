@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -13,10 +13,8 @@ from scipy.linalg import block_diag
 from auxcal._arrays import NO_CLASS, Floats, Ints
 from auxcal.calibrators._linear import MOST_BLOCKS, Ridge, definite, weighted_gram
 from auxcal.calibrators._newton import minimise
+from auxcal.calibrators._stack import by_evidence, strict_first
 from auxcal.predictions import Predictions
-
-Fit = Callable[[int, float, Floats], tuple[Floats, str | None]]
-"""From the fold to leave out, the width of the prior and a start to θ, and what is wrong with it, if anything."""
 
 N_READINGS = 3
 
@@ -27,6 +25,7 @@ _OWN_WIDTH, _BIAS_WIDTH, _NONE_WIDTH = 1.0, 3.0, 0.3
 _MOST_LOGITS = 100  # classes beyond which the leading principal components take the place of the logits
 _MOST_COMPONENTS = 64
 _ROWS_FOR_COMPONENTS = 4000
+_FEW = 3000  # rows up to which every fold judges every width
 
 
 class Coordinates(NamedTuple):
@@ -141,7 +140,7 @@ def _of_unit_size(x: Floats, most: int) -> tuple[Floats, Floats]:
 
 
 class CrossFitted(NamedTuple):
-    """The map, what those that had not seen a row read there, the width that was chosen, and what is wrong if any."""
+    """The map, what those that had not seen a row read there, the width of the prior, and what is wrong if any."""
 
     map: OpenMap
     readings: Floats
@@ -150,46 +149,71 @@ class CrossFitted(NamedTuple):
 
 
 def cross_fit(data: Predictions, folds: Ints, start: OpenMap) -> CrossFitted:
-    """Fit a map without each fold in turn, and take their mean; the width is the one that suits the first fold best.
-
-    The mean of linear maps is one map, and no slower to apply than any of them.
-    """
-    design = start.design(data.logits, data.prediction, data.features)
-    y = np.where(data.y == NO_CLASS, data.n_classes, data.y)
-
-    def fit(fold: int, width: float, theta: Floats) -> tuple[Floats, str | None]:
-        rows = np.flatnonzero(folds != fold)
-        found, _, problem = minimise(design.take(rows), y[rows], theta, _prior(start.theta, width, len(rows)))
-        return found, problem
-
-    width, theta, problem = _best_width(data, design, folds, start.theta, fit)
-    thetas, problems = [theta], [problem]
-    for fold in range(1, folds.max() + 1):
-        found, problem = fit(fold, width, theta)
-        thetas.append(found)
-        problems.append(problem)
-    readings = np.empty((len(data), N_READINGS), dtype=np.float32)
-    for fold, found in enumerate(thetas):
-        rows = np.flatnonzero(folds == fold)
-        readings[rows] = read(design.take(rows).scores(found), data.prediction[rows])
+    """Fit a map without each fold in turn, and take their mean, which is one map and no slower to apply."""
+    fits = _Fits(data, folds, start)
+    n_folds = int(folds.max()) + 1
+    if len(data) <= _FEW:
+        thetas, width = _over_widths(fits, n_folds)
+    else:
+        first, width = _best_width(fits)
+        thetas = [first, *(fits.fit(fold, width, first) for fold in range(1, n_folds))]
     mean = start._replace(theta=np.mean(thetas, axis=0))
-    return CrossFitted(mean, readings, width, next(filter(None, problems), None))
+    return CrossFitted(mean, fits.readings(thetas), width, next(filter(None, fits.problems), None))
 
 
-def _best_width(
-    data: Predictions, design: OpenDesign, folds: Ints, theta: Floats, fit: Fit
-) -> tuple[float, Floats, str | None]:
-    """Try widths from strict to lenient, each from the one before, until the first fold's log-loss grows."""
-    held_out = np.flatnonzero(folds == 0)
-    least = np.inf
-    best: tuple[float, Floats, str | None] = (WIDTHS[0], theta, None)
+class _Fits:
+    """Fits of the map without one fold of the rows."""
+
+    def __init__(self, data: Predictions, folds: Ints, start: OpenMap) -> None:
+        self.prediction, self.correct, self.folds, self.start = data.prediction, data.correct, folds, start.theta
+        self.design = start.design(data.logits, data.prediction, data.features)
+        self.y = np.where(data.y == NO_CLASS, data.n_classes, data.y)
+        self.problems: list[str | None] = []
+
+    def fit(self, fold: int, width: float, theta: Floats) -> Floats:
+        """Return θ without a fold, by a search from the given one."""
+        rows = np.flatnonzero(self.folds != fold)
+        prior = _prior(self.start, width, len(rows))
+        theta, _, problem = minimise(self.design.take(rows), self.y[rows], theta, prior)
+        self.problems.append(problem)
+        return theta
+
+    def readings(self, thetas: Sequence[Floats]) -> Floats:
+        """Return what the map without each of the first folds reads on its rows."""
+        readings = np.empty((len(self.folds), N_READINGS), dtype=np.float32)
+        for fold, theta in enumerate(thetas):
+            rows = np.flatnonzero(self.folds == fold)
+            readings[rows] = read(self.design.take(rows).scores(theta), self.prediction[rows])
+        return readings
+
+    def first_loss(self, theta: Floats) -> float:
+        """Return the mean log-loss of "the prediction is right" on the first fold."""
+        rows = self.folds == 0
+        log_odds = self.readings([theta])[rows, 0]
+        return float(np.mean(np.logaddexp(0, np.where(self.correct[rows], -log_odds, log_odds))))
+
+
+def _over_widths(fits: _Fits, n_folds: int) -> tuple[list[Floats], float]:
+    """Return the mean over all widths, each weighed by its loss on all rows: of few rows one is chosen by chance."""
+    thetas, tried, log_odds = [fits.start] * n_folds, [], []
     for width in WIDTHS:
-        theta, problem = fit(0, width, theta)
-        log_odds = read(design.take(held_out).scores(theta), data.prediction[held_out])[:, 0]
-        loss = float(np.mean(np.logaddexp(0, np.where(data.correct[held_out], -log_odds, log_odds))))
+        thetas = [fits.fit(fold, width, theta) for fold, theta in enumerate(thetas)]
+        tried.append(thetas)
+        log_odds.append(fits.readings(thetas)[:, 0])
+    weights = by_evidence(np.stack(log_odds, axis=1), fits.correct, strict_first(len(WIDTHS)))
+    mean = np.tensordot(weights, np.array(tried), axes=1)
+    return list(mean), float(np.exp(weights @ np.log(WIDTHS)))
+
+
+def _best_width(fits: _Fits) -> tuple[Floats, float]:
+    """Try widths from strict to lenient, each from the one before, until the loss of the first fold grows."""
+    best, theta, least = (fits.start, WIDTHS[0]), fits.start, np.inf
+    for width in WIDTHS:
+        theta = fits.fit(0, width, theta)
+        loss = fits.first_loss(theta)
         if loss >= least:
             break
-        least, best = loss, (width, theta, problem)
+        best, least = (theta, width), loss
     return best
 
 

@@ -44,12 +44,18 @@ class BetaCalibration(BinaryCalibrator):
         return unconverged([converged for _, converged in fits])
 
     def _apply_maps(self, scores: Floats, maps: Ints) -> Floats:
-        coefficients = self.coefficients_[maps]
-        return np.asarray(expit(np.sum(_features(scores) * coefficients[:, :2].T, axis=0) + coefficients[:, 2]))
+        return np.asarray(expit(beta_log_odds(scores, self.coefficients_[maps])))
+
+
+def beta_log_odds(scores: Floats, coefficients: Floats) -> Floats:
+    """Return a log p − b log(1 − p) + c, with coefficients for all scores or for each."""
+    a, b, c = coefficients.T
+    log_p, log_miss = beta_features(scores)
+    return np.asarray(a * log_p + b * log_miss + c)
 
 
 def _fit_map(sample: Sample) -> tuple[Floats, bool]:
-    features, of_hits = _features(sample.ordered), _features(sample.hits)
+    features, of_hits = beta_features(sample.ordered), beta_features(sample.hits)
     coefficients, converged = fit_logistic(features, of_hits)
     negative = np.flatnonzero(coefficients[:2] < 0)
     if not len(negative):
@@ -64,7 +70,7 @@ def _fit_map(sample: Sample) -> tuple[Floats, bool]:
     return coefficients, converged
 
 
-def _features(scores: Floats) -> Floats:
-    """Return log p and −log(1 − p), of shape (2, n)."""
+def beta_features(scores: Floats) -> Floats:
+    """Return what beta calibration is linear in, log p and −log(1 − p), of shape (2, n)."""
     miss = np.logaddexp(0, scores)
     return np.stack([scores - miss, miss])

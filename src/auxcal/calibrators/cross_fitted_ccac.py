@@ -15,24 +15,25 @@ from auxcal.calibrators._base import ProbaCalibrator, SelectPart, as_select
 from auxcal.calibrators._binary import top_scores
 from auxcal.calibrators._committee import Committee, Inputs, Seen, cross_fit_committee, within_reason
 from auxcal.calibrators._open_map import Coordinates, OpenMap, cross_fit, read, start_map
+from auxcal.calibrators._score_maps import ScoreMaps, cross_fit_maps
 from auxcal.calibrators._selection import as_whole
 from auxcal.calibrators._softmax import softmax
-from auxcal.calibrators._stack import stack
+from auxcal.calibrators._stack import by_evidence, stack
 from auxcal.calibrators._threads import one_thread
-from auxcal.calibrators.isotonic_calibration import cross_fit_isotonic
+from auxcal.calibrators.beta_calibration import beta_features, beta_log_odds
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
 
-_START = np.array([0.4, 0.2, 0.2, 0.2, 0.0])  # temperature, isotonic, open map, networks; and the offset
+_PRIOR = (0.3, 0.1, 0.6)  # the weights of beta calibration, isotonic regression and the open map with no rows at all
 
 
 class CrossFittedCCAC(ProbaCalibrator):
-    """CCAC-X: four voices on whether the prediction is right, each heard on rows that it has not seen, and weighed.
+    """CCAC-X: three voices on whether the prediction is right, weighed on rows that they have not seen, and corrected.
 
     The open map is a linear map of the logits onto the K classes and one more for samples of none of them, with a
-    prior around temperature scaling. Small networks see ranked logits and what the open map says, and decide between
-    the prediction and the auxiliary class. Temperature scaling and isotonic regression speak beside them. Each is
-    fitted without one fold of the rows in turn, so that all rows can tell how far each is to be believed.
+    prior around temperature scaling. Beta calibration and isotonic regression speak beside it. Each is fitted without
+    one fold of the rows in turn, so that all rows can tell how far each is to be believed. Small networks, which see
+    ranked logits and what the open map says, then add to what the three say together; with few rows next to nothing.
 
     It needs no select part: rows that are given as one are used like the others.
 
@@ -47,19 +48,19 @@ class CrossFittedCCAC(ProbaCalibrator):
 
     Attributes
     ----------
-    temperature_ : float
-        T of temperature scaling.
-    knots_ : array of shape (2, t)
-        The map of isotonic regression, in log-odds.
+    score_maps_ : tuple
+        The coefficients of beta calibration, and the knots of isotonic regression in log-odds.
     open_map_ : tuple
         θ, its temperature, and the centre and basis of the coordinates.
     width_ : float
-        The deviation of the prior around temperature scaling that was chosen.
+        The deviation of the prior around temperature scaling that suits the rows.
+    voices_ : array of shape (4,)
+        The weights of beta calibration, isotonic regression and the open map, and the offset.
     committee_ : tuple
-        The mean of the networks as one: how its inputs are made, its layers, and what it makes of the open map's
-        log-odds and of the predicted class.
-    voices_ : array of shape (5,)
-        The weights of temperature scaling, isotonic regression, the open map and the networks, and the offset.
+        The mean of the networks as one: how its inputs are made, its layers, and what it makes of the voices' log-odds
+        and of the predicted class.
+    last_map_ : array of shape (3,)
+        The coefficients of beta calibration of what comes from the networks.
 
     Examples
     --------
@@ -79,15 +80,11 @@ class CrossFittedCCAC(ProbaCalibrator):
     reference = "this library, after Shao et al., 2020"
     uses_features = True
 
+    score_maps_: tuple[Any, ...]
     open_map_: tuple[Any, ...]
     committee_: tuple[Any, ...]
 
-    def __init__(
-        self,
-        n_folds: int = 5,
-        hidden_size: int = 16,
-        random_state: int | None = None,
-    ) -> None:
+    def __init__(self, n_folds: int = 5, hidden_size: int = 8, random_state: int | None = None) -> None:
         self.n_folds = n_folds
         self.hidden_size = hidden_size
         self.random_state = random_state
@@ -150,15 +147,18 @@ class CrossFittedCCAC(ProbaCalibrator):
         # matter, all is float32.
         data = Predictions(data.logits.astype(np.float32, copy=False), data.y, data.features)
         folds = data.folds(min(as_whole(self.n_folds, "n_folds", least=2), len(data)), self.random_state)
-        self.temperature_, problem = fit_temperature(data.with_class())
-        found = cross_fit(data, folds, start_map(data, self.temperature_) if start is None else start)
-        self.knots_, isotonic = cross_fit_isotonic(data, folds)
-        coordinates = found.map.coordinates(data.logits, data.features)
-        seen = Seen(data.logits, data.prediction, top_scores(data.logits), found.readings, coordinates)
+        temperature, problem = fit_temperature(data.with_class())
+        found = cross_fit(data, folds, start_map(data, temperature) if start is None else start)
+        maps, heard = cross_fit_maps(data, folds)
+        voices = _voices(heard, found.readings)
+        self.voices_ = stack(voices, data.correct, np.append(by_evidence(voices, data.correct, _PRIOR), 0))
+        x, scores = found.map.coordinates(data.logits, data.features), top_scores(data.logits)
+        seen = Seen(data.logits, data.prediction, scores, found.readings, x, self._weighed(voices))
         size = as_whole(self.hidden_size, "hidden_size", least=1)
-        committee, added = cross_fit_committee(data, seen, folds, size, self.random_state)
-        self.open_map_, self.width_, self.committee_ = tuple(found.map), found.width, tuple(committee)
-        self.voices_ = stack(self._voices(seen, isotonic, added), data.correct, _START)
+        committee, corrected = cross_fit_committee(data, seen, folds, size, self.random_state)
+        self.last_map_ = stack(beta_features(corrected).T, data.correct, np.array([1.0, 1.0, 0.0]))
+        self.score_maps_, self.committee_ = tuple(maps), tuple(committee)
+        self.open_map_, self.width_ = tuple(found.map), found.width
         return problem or found.problem
 
     def _confidence(self, logits: Floats, features: Floats | None = None) -> Floats:
@@ -180,16 +180,20 @@ class CrossFittedCCAC(ProbaCalibrator):
         open_map, committee = self._open_map(), Committee(Inputs(*self.committee_[0]), *self.committee_[1:])
         design = open_map.design(logits, prediction, features)
         scores = design.scores(open_map.theta)
-        score = top_scores(logits, prediction)
-        seen = Seen(logits, prediction, score, read(scores, prediction), design.coordinates)
-        voices = self._voices(seen, np.interp(score, *self.knots_), committee.log_odds(seen))
-        return expit(voices @ self.voices_[:-1].astype(np.float32) + np.float32(self.voices_[-1])), scores
+        score, readings = top_scores(logits, prediction), read(scores, prediction)
+        voices = _voices(ScoreMaps(*self.score_maps_).log_odds(score), readings)
+        seen = Seen(logits, prediction, score, readings, design.coordinates, self._weighed(voices))
+        return expit(beta_log_odds(committee.log_odds(seen), self.last_map_.astype(np.float32))), scores
 
-    def _voices(self, seen: Seen, isotonic: Floats, committee: Floats) -> Floats:
-        """Return the log-odds of the prediction by temperature scaling, isotonic regression, open map and committee."""
-        scaled = top_scores(seen.logits / np.float32(self.temperature_), seen.prediction)
-        return within_reason(np.stack([scaled, isotonic, seen.readings[:, 0], committee], axis=1))
+    def _weighed(self, voices: Floats) -> Floats:
+        """Return what the voices say together, as log-odds."""
+        return voices @ self.voices_[:-1].astype(np.float32) + np.float32(self.voices_[-1])
 
     def _open_map(self) -> OpenMap:
         theta, temperature, coordinates = self.open_map_
         return OpenMap(theta, temperature, Coordinates(*coordinates))
+
+
+def _voices(of_score: Floats, readings: Floats) -> Floats:
+    """Return the log-odds of the prediction by beta calibration, isotonic regression and the open map."""
+    return within_reason(np.column_stack([of_score, readings[:, 0]]))

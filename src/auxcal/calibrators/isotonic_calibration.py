@@ -2,11 +2,9 @@
 
 import numpy as np
 from scipy.optimize import isotonic_regression
-from scipy.special import logit
 
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
-from auxcal.predictions import Predictions
 
 
 class IsotonicCalibration(BinaryCalibrator):
@@ -51,21 +49,6 @@ def between_knots(scores: Floats, maps: Ints, knots: tuple[Floats, ...]) -> Floa
         rows = maps == index
         out[rows] = np.interp(scores[rows], *knots[index])
     return out
-
-
-def cross_fit_isotonic(data: Predictions, folds: Ints) -> tuple[Floats, Floats]:
-    """Return the knots in log-odds, and the log-odds of each row by the map that has not seen it."""
-    confidence = np.empty(len(data))
-    for fold in range(folds.max() + 1):
-        seen = data.take(folds != fold)
-        fitted = IsotonicCalibration().fit(seen.logits, seen.y)
-        confidence[folds == fold] = fitted.predict_confidence(data.logits[folds == fold])
-    (knots,) = IsotonicCalibration().fit(data.logits, data.y).knots_
-    # A level of 0 or 1 says that no error was among its rows, or no hit, not that there is none.
-    doubt = min(0.02, 0.25 / np.sqrt(len(data)))
-    return np.stack([knots[0], logit(np.clip(knots[1], doubt, 1 - doubt))]), logit(
-        np.clip(confidence, doubt, 1 - doubt)
-    )
 
 
 def _knots(sample: Sample) -> Floats:
