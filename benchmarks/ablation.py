@@ -4,7 +4,7 @@
 
 Every variant is the library's own code with a few names replaced while it is fitted and measured. Writes into the
 folder, docs/figures by default: ablation.csv, and the tables ablation-many.csv for up to 10,000 labels and
-ablation-few.csv for 200. Takes about ten minutes, and goes on where it was stopped; to measure anew, delete
+ablation-few.csv for 200. Takes about twenty minutes, and goes on where it was stopped; to measure anew, delete
 ablation.csv.
 """
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from _evidence import BUNDLES, Kept, paired, parts, write_table
 from auxcal import CrossFittedCCAC, Predictions
-from auxcal.calibrators import _committee, _open_map
+from auxcal.calibrators import _committee, _open_map, _score_maps
 from auxcal.calibrators import cross_fitted_ccac as method
 from auxcal.calibrators._binary import top_scores
 from auxcal.experiments import Results
@@ -29,7 +29,7 @@ from auxcal.experiments import Results
 FEW, MANY = 200, 10_000
 RANDOM_STATES = (0, 1, 2)
 WHOLE = "the whole"
-VOICES = ("temperature scaling", "isotonic regression", "the open map", "the networks")
+VOICES = ("beta calibration", "isotonic regression", "the open map")
 
 Change = tuple[Any, str, Any]
 """Where a name is, the name, and what it is for a while."""
@@ -37,16 +37,14 @@ Change = tuple[Any, str, Any]
 
 def unheard(voice: int) -> list[Change]:
     """Give a voice no weight, and its weight with no rows to the others."""
-    start, voices = method._START.copy(), CrossFittedCCAC._voices
-    start[voice] = 0
-    start /= start.sum()
 
-    def muted(self: CrossFittedCCAC, *seen: Any) -> np.ndarray:
-        log_odds = voices(self, *seen)
+    def muted(*said: Any) -> np.ndarray:
+        log_odds = VOICES_OF(*said)
         log_odds[:, voice] = 0
         return log_odds
 
-    return [(method, "_START", start), (CrossFittedCCAC, "_voices", muted)]
+    prior = [0.0 if i == voice else weight for i, weight in enumerate(method._PRIOR)]
+    return [(method, "_PRIOR", prior), (method, "_voices", muted)]
 
 
 def unfitted_map(data: Predictions, folds: np.ndarray, start: _open_map.OpenMap) -> _open_map.CrossFitted:
@@ -76,16 +74,30 @@ def map_on_seen(data: Predictions, folds: np.ndarray, start: _open_map.OpenMap) 
     return as_seen(data, _open_map.cross_fit(data, folds, start))
 
 
-def isotonic_on_seen(data: Predictions, folds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Judge isotonic regression on the rows it was fitted on."""
-    knots, _ = CROSS_FIT_ISOTONIC(data, folds)
-    return knots, np.interp(top_scores(data.logits), *knots)
+def maps_on_seen(data: Predictions, folds: np.ndarray) -> tuple[_score_maps.ScoreMaps, np.ndarray]:
+    """Judge the maps of the score on the rows they were fitted on."""
+    maps, _ = _score_maps.cross_fit_maps(data, folds)
+    return maps, maps.log_odds(top_scores(data.logits))
 
 
-def committee_on_seen(data: Predictions, seen: Any, *rest: Any) -> tuple[_committee.Committee, np.ndarray]:
-    """Judge the networks by their mean, most of which has seen the row."""
-    committee, _ = _committee.cross_fit_committee(data, seen, *rest)
-    return committee, committee.log_odds(seen)
+def no_networks(data: Predictions, seen: _committee.Seen, *rest: Any) -> tuple[_committee.Committee, np.ndarray]:
+    """Add nothing to what the voices say."""
+    inputs = _committee._learn_inputs(_committee._describe(seen))
+    width = len(inputs.centre) + len(inputs.knots)
+    layers = np.zeros((width, 1), np.float32), np.zeros((1, 1), np.float32)
+    biases = np.zeros(1, np.float32), np.zeros(1, np.float32)
+    return _committee.Committee(inputs, layers, biases, 1.0, np.zeros(data.n_classes, np.float32)), seen.base
+
+
+def one_width(fits: Any, n_folds: int) -> tuple[list[np.ndarray], float]:
+    """Choose the width of the open map on the first fold, also with few rows."""
+    first, width = _open_map._best_width(fits)
+    return [first, *(fits.fit(fold, width, first) for fold in range(1, n_folds))], width
+
+
+def unweighed(start: np.ndarray) -> np.ndarray:
+    """Return the weights of the voices with no rows at all; the last map's are where they start."""
+    return np.append(method._PRIOR, 0) if len(start) == len(VOICES) + 1 else start
 
 
 def unranked(seen: _committee.Seen) -> np.ndarray:
@@ -94,19 +106,23 @@ def unranked(seen: _committee.Seen) -> np.ndarray:
     return np.delete(DESCRIBE(seen), slice(first, first + min(seen.logits.shape[1], _committee._MOST_RANKS)), axis=1)
 
 
-CROSS_FIT_ISOTONIC, DESCRIBE = method.cross_fit_isotonic, _committee._describe
+VOICES_OF, DESCRIBE = method._voices, _committee._describe
 
 VARIANTS: dict[str, list[Change]] = {
     WHOLE: [],
     **{f"without the voice of {name}": unheard(voice) for voice, name in enumerate(VOICES)},
     "the open map not fitted": [*unheard(2), (method, "cross_fit", unfitted_map)],
     "the open map without rows of no class": [(method, "cross_fit", closed_map)],
+    "the open map with one width, chosen on one fold": [(_open_map, "_over_widths", one_width)],
     "voices judged on rows they have seen": [
         (method, "cross_fit", map_on_seen),
-        (method, "cross_fit_isotonic", isotonic_on_seen),
-        (method, "cross_fit_committee", committee_on_seen),
+        (method, "cross_fit_maps", maps_on_seen),
     ],
-    "voices not weighed, but at their start": [(method, "stack", lambda log_odds, correct, start: start)],
+    "voices not weighed, but at their prior": [(method, "stack", lambda log_odds, correct, start: unweighed(start))],
+    "no networks": [(method, "cross_fit_committee", no_networks)],
+    "networks of the strictest width only": [(_committee, "WIDTHS", _committee.WIDTHS[:1])],
+    "networks of the most lenient width only": [(_committee, "WIDTHS", _committee.WIDTHS[-1:])],
+    "no last map": [(method, "beta_log_odds", lambda log_odds, coefficients: log_odds)],
     "networks without ranked logits": [(_committee, "_describe", unranked)],
     "networks without quantiles": [(_committee, "_ON_QUANTILES", [])],
     "networks without the logits of the classes": [(_committee, "_MOST_COORDINATES", 0)],
