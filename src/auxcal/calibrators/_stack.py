@@ -8,9 +8,12 @@ from scipy.special import expit
 
 from auxcal._arrays import Bools, Floats
 
+FEW = 3000
+"""Rows up to which candidates are weighed: with more the best can be told, or it does not matter which."""
+
 _HOLD = 50.0  # how firmly a weight is held at its start: one nat for a change of a fifth, over all rows
 _HOLD_OFFSET = 10.0
-_LENIENT = 0.5
+_LENIENT = 0.5  # the weight of a width beside that of the stricter one before it
 _DOUBT = 5.0  # nats over all rows by which a method must be better to get e times the weight
 
 
@@ -41,11 +44,11 @@ def stack(log_odds: Floats, correct: Bools, start: Floats) -> Floats:
 
 
 def strict_first(n: int) -> Floats:
-    """Return the prior of n widths from strict to lenient: each has half the weight of the one before."""
+    """Return the prior of n widths, from strict to lenient."""
     return _LENIENT ** np.arange(n)
 
 
-def by_evidence(log_odds: Floats, correct: Bools, prior: Sequence[float] = (1.0,)) -> Floats:
+def by_evidence(log_odds: Floats, correct: Bools, prior: Sequence[float] | Floats = (1.0,)) -> Floats:
     """Return weights for the columns that add up to 1: the prior, and less of it for those with a larger log-loss.
 
     They would be the posterior but for the doubt, which keeps a few rows from deciding.
