@@ -83,7 +83,8 @@ def maps_on_seen(data: Predictions, folds: np.ndarray) -> tuple[_score_maps.Scor
 def no_networks(data: Predictions, seen: _committee.Seen, *rest: Any) -> tuple[_committee.Committee, np.ndarray]:
     """Add nothing to what the voices say."""
     inputs = _committee._learn_inputs(_committee._describe(seen))
-    layers = np.zeros((len(inputs.centre), 1), np.float32), np.zeros((1, 1), np.float32)
+    width = len(inputs.centre) + len(inputs.knots)
+    layers = np.zeros((width, 1), np.float32), np.zeros((1, 1), np.float32)
     biases = np.zeros(1, np.float32), np.zeros(1, np.float32)
     return _committee.Committee(inputs, layers, biases, 1.0, np.zeros(data.n_classes, np.float32)), seen.base
 
@@ -117,12 +118,15 @@ VARIANTS: dict[str, list[Change]] = {
         (method, "cross_fit", map_on_seen),
         (method, "cross_fit_maps", maps_on_seen),
     ],
-    "voices not weighed, but at their prior": [(method, "stack", lambda log_odds, correct, start: unweighed(start))],
+    "voices not weighed, but at their prior": [
+        (method, "stack", lambda log_odds, correct, start, hold: unweighed(start))
+    ],
     "no networks": [(method, "cross_fit_committee", no_networks)],
     "networks of the strictest width only": [(_committee, "WIDTHS", _committee.WIDTHS[:1])],
     "networks of the most lenient width only": [(_committee, "WIDTHS", _committee.WIDTHS[-1:])],
     "no last map": [(method, "beta_log_odds", lambda log_odds, coefficients: log_odds)],
     "networks without ranked logits": [(_committee, "_describe", unranked)],
+    "networks without quantiles": [(_committee, "_ON_QUANTILES", [])],
     "networks without the logits of the classes": [(_committee, "_MOST_COORDINATES", 0)],
     "2 folds": [(method, "as_whole", lambda value, name, least: 2 if name == "n_folds" else value)],
 }

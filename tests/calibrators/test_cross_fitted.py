@@ -38,6 +38,7 @@ from auxcal.training.recipes import CORRECTIONS, Recipe
 from .conftest import draw
 
 START = np.array([0.4, 0.2, 0.2, 0.2, 0.0])
+HOLD = np.array([50.0, 50.0, 50.0, 50.0, 10.0])
 
 
 def as_float32(data):
@@ -360,10 +361,25 @@ def test_inputs_are_standardised_and_bounded():
     inputs = _committee._learn_inputs(numbers)
     made = inputs(numbers)
     assert made.dtype == np.float32
-    assert made.shape == numbers.shape
+    assert made.shape[1] == numbers.shape[1] + 3
     varied = made[:, 7]  # the largest logit
     assert (varied.mean(), varied.std()) == (pytest.approx(0, abs=0.01), pytest.approx(1, abs=0.01))
     assert np.abs(inputs(1000 * numbers)).max() == pytest.approx(6)
+
+
+def test_by_its_quantile_a_number_is_as_fine_as_the_rows_are_dense():
+    rng = np.random.default_rng(0)
+    # Of half of the rows the two largest logits are equal to within a thousandth, as an attack leaves them.
+    z = np.zeros((1000, 3))
+    z[:, 0] = np.where(np.arange(1000) < 500, 1e-3 * rng.random(1000), 10 * rng.random(1000))
+    numbers = _committee._describe(seen_of(z))
+    made = _committee._learn_inputs(numbers)(numbers)
+    margin, quantile = made[:500, 4], made[:500, -1]
+    assert np.ptp(margin) < 0.01
+    assert np.ptp(quantile) > 1.5
+    assert np.abs(made[:, -1]).max() == pytest.approx(1.7)
+    order = np.argsort(numbers[:, 4], kind="stable")
+    assert (np.diff(made[order, -1]) >= 0).all()
 
 
 @pytest.mark.parametrize(("n_classes", "seen"), [(5, 32), (33, 0)])
@@ -467,14 +483,14 @@ def voices(n, seed=0):
 def held_loss(weights, x, correct):
     score = x @ weights[:-1] + weights[-1]
     fit = np.logaddexp(0, np.where(correct, -score, score)).sum()
-    return fit + (50 * (weights - START)[:-1] ** 2).sum() / 2 + 10 * (weights - START)[-1] ** 2 / 2
+    return fit + (HOLD * (weights - START) ** 2).sum() / 2
 
 
 @pytest.mark.parametrize("n", [3, 50, 2000])
 def test_the_weights_are_the_least_of_the_held_loss(n):
     x, correct = voices(n)
     x[:, 3] *= -1
-    found = stack(x, correct, START)
+    found = stack(x, correct, START, HOLD)
     bounds = [(0, None)] * 4 + [(None, None)]
     oracle = minimize(held_loss, START, args=(x, correct), bounds=bounds, method="SLSQP", options={"ftol": 1e-12})
     assert found == pytest.approx(oracle.x, abs=0.01)
@@ -483,19 +499,19 @@ def test_the_weights_are_the_least_of_the_held_loss(n):
 
 def test_no_voice_is_believed_in_reverse():
     x, correct = voices(5000)
-    found = stack(np.column_stack([x[:, :3], -x[:, 0]]), correct, START)
+    found = stack(np.column_stack([x[:, :3], -x[:, 0]]), correct, START, HOLD)
     assert (found[:4] >= 0).all()
     assert found[3] == 0
 
 
 def test_few_rows_leave_the_weights_near_their_start():
     x, correct = voices(5)
-    assert stack(x, correct, START) == pytest.approx(START, abs=0.15)
+    assert stack(x, correct, START, HOLD) == pytest.approx(START, abs=0.15)
 
 
 def test_many_rows_find_the_one_voice_that_knows():
     x, correct = voices(50_000)
-    assert stack(x, correct, START) == pytest.approx([1, 0, 0, 0, 0], abs=0.06)
+    assert stack(x, correct, START, HOLD) == pytest.approx([1, 0, 0, 0, 0], abs=0.06)
 
 
 def test_with_no_evidence_the_weights_are_the_prior():

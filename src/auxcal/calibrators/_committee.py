@@ -8,7 +8,8 @@ import numpy as np
 
 from auxcal._arrays import Floats, Ints, as_rng
 from auxcal.calibrators._auxiliary import forward
-from auxcal.calibrators._stack import FEW, by_evidence, strict_first
+from auxcal.calibrators._open_map import N_READINGS
+from auxcal.calibrators._stack import by_evidence, strict_first
 from auxcal.predictions import Predictions
 from auxcal.training.recipes import CORRECTIONS
 
@@ -17,9 +18,12 @@ WIDTHS = (0.7, 1.4, 2.8)
 
 _MOST_RANKS = 10
 _MOST_COORDINATES = 32  # of few classes; many give a network too much to learn, and the open map has seen them
-_LEAST_SHARE = 0.05  # of a width, to be worth its hidden units
+_KNOTS = 33
+_LEAST_SHARE = 0.2  # of a width, to be worth its hidden units
 _FARTHEST = 15.0  # log-odds
 _REACH = 6.0  # deviations; beyond, an input says no more
+_SPREAD = 1.7  # a uniform input from −1.7 to 1.7 has deviation 1
+_ON_QUANTILES = [0, N_READINGS, N_READINGS + 1]  # both log-odds of the prediction, and the margin
 
 
 class Seen(NamedTuple):
@@ -63,7 +67,7 @@ def cross_fit_committee(
     rows = Rows(inputs(numbers), seen.base, data.prediction, data.correct, folds, data.n_classes)
     trained, held_out = train_committee(rows, hidden_size, WIDTHS, CORRECTIONS, as_rng(random_state))
     shares = by_evidence(held_out, data.correct, strict_first(len(WIDTHS)))
-    shares[shares < (_LEAST_SHARE if len(data) <= FEW else shares.max())] = 0
+    shares[shares < _LEAST_SHARE] = 0
     shares /= shares.sum()
     return Committee(inputs, *trained.mean(shares.repeat(n_folds) / n_folds)), held_out @ shares
 
@@ -74,16 +78,23 @@ def within_reason(log_odds: Floats) -> Floats:
 
 
 class Inputs(NamedTuple):
-    """How numbers become inputs of a network: standardised, and cut where few rows are."""
+    """How numbers become inputs of a network: standardised, and some of them by their quantile as well.
+
+    By its quantile a number is seen as finely as the rows are dense there, such as the near-equal logits of attacks.
+    """
 
     centre: Floats
     scale: Floats
+    knots: tuple[Floats, ...]
 
     def __call__(self, numbers: Floats) -> Floats:
         """Return the inputs of each row."""
         x = numbers - self.centre
         x /= self.scale
-        return np.clip(x, -_REACH, _REACH, out=x)
+        np.clip(x, -_REACH, _REACH, out=x)
+        pairs = zip(_ON_QUANTILES, self.knots, strict=True)
+        quantiles = [np.interp(numbers[:, column], *knots).astype(np.float32) for column, knots in pairs]
+        return np.column_stack([x, *quantiles])
 
 
 def _learn_inputs(numbers: Floats) -> Inputs:
@@ -91,7 +102,13 @@ def _learn_inputs(numbers: Floats) -> Inputs:
     centre, scale = numbers.mean(axis=0, dtype=np.float64), numbers.std(axis=0, dtype=np.float64)
     scale[scale < 1e-6 * np.abs(centre).max()] = 1
     scale[scale == 0] = 1
-    return Inputs(centre.astype(np.float32), scale.astype(np.float32))
+    knots = tuple(_knots(numbers[:, j]) for j in _ON_QUANTILES)
+    return Inputs(centre.astype(np.float32), scale.astype(np.float32), knots)
+
+
+def _knots(column: Floats) -> Floats:
+    quantiles = np.unique(np.quantile(column, np.linspace(0, 1, _KNOTS)))
+    return np.stack([quantiles, np.linspace(-_SPREAD, _SPREAD, len(quantiles)) if len(quantiles) > 1 else [0.0]])
 
 
 def _describe(seen: Seen) -> Floats:

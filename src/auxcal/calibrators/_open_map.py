@@ -13,7 +13,7 @@ from scipy.linalg import block_diag
 from auxcal._arrays import NO_CLASS, Floats, Ints
 from auxcal.calibrators._linear import MOST_BLOCKS, Ridge, definite, weighted_gram
 from auxcal.calibrators._newton import minimise
-from auxcal.calibrators._stack import FEW, by_evidence, strict_first
+from auxcal.calibrators._stack import by_evidence, strict_first
 from auxcal.predictions import Predictions
 
 N_READINGS = 3
@@ -25,6 +25,7 @@ _OWN_WIDTH, _BIAS_WIDTH, _NONE_WIDTH = 1.0, 3.0, 0.3
 _MOST_LOGITS = 100  # classes beyond which the leading principal components take the place of the logits
 _MOST_COMPONENTS = 64
 _ROWS_FOR_COMPONENTS = 4000
+_FEW = 3000  # rows up to which every fold judges every width
 
 
 class Coordinates(NamedTuple):
@@ -151,7 +152,7 @@ def cross_fit(data: Predictions, folds: Ints, start: OpenMap) -> CrossFitted:
     """Fit a map without each fold in turn, and take their mean, which is one map and no slower to apply."""
     fits = _Fits(data, folds, start)
     n_folds = int(folds.max()) + 1
-    if len(data) <= FEW:
+    if len(data) <= _FEW:
         thetas, width = _over_widths(fits, n_folds)
     else:
         first, width = _best_width(fits)

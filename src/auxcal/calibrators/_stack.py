@@ -8,16 +8,11 @@ from scipy.special import expit
 
 from auxcal._arrays import Bools, Floats
 
-FEW = 3000
-"""Rows up to which candidates are weighed: with more the best can be told, or it does not matter which."""
-
-_HOLD = 50.0  # how firmly a weight is held at its start: one nat for a change of a fifth, over all rows
-_HOLD_OFFSET = 10.0
 _LENIENT = 0.5  # the weight of a width beside that of the stricter one before it
 _DOUBT = 5.0  # nats over all rows by which a method must be better to get e times the weight
 
 
-def stack(log_odds: Floats, correct: Bools, start: Floats) -> Floats:
+def stack(log_odds: Floats, correct: Bools, start: Floats, hold: Floats) -> Floats:
     """Return weights of at least 0 for the columns, and last an offset, of least log-loss with a ridge around `start`.
 
     Parameters
@@ -27,10 +22,11 @@ def stack(log_odds: Floats, correct: Bools, start: Floats) -> Floats:
     correct : array of shape (n,)
     start : array of shape (m + 1,)
         The weights and the offset with no rows at all.
+    hold : array of shape (m + 1,)
+        How firmly each is held there: hold / 2 nats, over all rows, for a change of 1.
     """
     x = np.column_stack([log_odds, np.ones(len(log_odds))]).astype(np.float64)
     sign = np.where(correct, -1.0, 1.0)
-    hold = np.append(np.full(len(start) - 1, _HOLD), _HOLD_OFFSET)
 
     def loss(weights: Floats) -> tuple[float, Floats]:
         away = weights - start

@@ -25,6 +25,8 @@ from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
 
 _PRIOR = (0.3, 0.1, 0.6)  # the weights of beta calibration, isotonic regression and the open map with no rows at all
+_HOLD_VOICES = np.array([200.0, 200.0, 200.0, 20.0])
+_NO_CHANGE, _HOLD_LAST = np.array([1.0, 1.0, 0.0]), np.array([50.0, 50.0, 10.0])
 
 
 class CrossFittedCCAC(ProbaCalibrator):
@@ -121,7 +123,7 @@ class CrossFittedCCAC(ProbaCalibrator):
         data, _ = new._parts(logits, y, select, features, share=0, n_classes=self.n_features_in_)
         self._as_features(data.features, len(data))
         with one_thread():
-            problem = new._learn(data, self._open_map())
+            problem = new._fit(data, None, self._open_map())
         return new._fitted(data, problem)
 
     def _parts(
@@ -138,25 +140,23 @@ class CrossFittedCCAC(ProbaCalibrator):
             )
         return data, None
 
-    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
-        return self._learn(data, None)
-
-    def _learn(self, data: Predictions, start: OpenMap | None) -> str | None:
-        """Learn all, the open map with a prior around `start` or, where there is none, temperature scaling."""
+    def _fit(self, data: Predictions, select: Predictions | None, around: OpenMap | None = None) -> str | None:
+        """Learn all, the open map with a prior around another or, where there is none, temperature scaling."""
         # A training turns differences in the last digit into some in the third: so that the kind of array does not
         # matter, all is float32.
         data = Predictions(data.logits.astype(np.float32, copy=False), data.y, data.features)
         folds = data.folds(min(as_whole(self.n_folds, "n_folds", least=2), len(data)), self.random_state)
         temperature, problem = fit_temperature(data.with_class())
-        found = cross_fit(data, folds, start_map(data, temperature) if start is None else start)
+        found = cross_fit(data, folds, around or start_map(data, temperature))
         maps, heard = cross_fit_maps(data, folds)
         voices = _voices(heard, found.readings)
-        self.voices_ = stack(voices, data.correct, np.append(by_evidence(voices, data.correct, _PRIOR), 0))
+        start = np.append(by_evidence(voices, data.correct, _PRIOR), 0)
+        self.voices_ = stack(voices, data.correct, start, _HOLD_VOICES)
         x, scores = found.map.coordinates(data.logits, data.features), top_scores(data.logits)
         seen = Seen(data.logits, data.prediction, scores, found.readings, x, self._weighed(voices))
         size = as_whole(self.hidden_size, "hidden_size", least=1)
         committee, corrected = cross_fit_committee(data, seen, folds, size, self.random_state)
-        self.last_map_ = stack(beta_features(corrected).T, data.correct, np.array([1.0, 1.0, 0.0]))
+        self.last_map_ = stack(beta_features(corrected).T, data.correct, _NO_CHANGE, _HOLD_LAST)
         self.score_maps_, self.committee_ = tuple(maps), tuple(committee)
         self.open_map_, self.width_ = tuple(found.map), found.width
         return problem or found.problem
