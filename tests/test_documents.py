@@ -1,5 +1,6 @@
 """The numbers in the documents are those of the results that the repository makes, and their code runs."""
 
+import csv
 import re
 from pathlib import Path
 
@@ -66,6 +67,28 @@ def test_which_method_is_right_about_the_default(suite, shift):
     ours = here.where(method="ccac-x").spread("brier")
     error = ours.deviation / np.sqrt(len(here.where(method="ccac-x")))
     assert ours.mean <= brier_of(here, best(here, "brier")) + error
+
+
+@pytest.mark.parametrize(
+    ("suite", "shift"), [(suite, shift) for suite, rows in SUITES.items() for shift in rows.distinct("shift")]
+)
+def test_the_default_never_ranks_worse_than_the_classifier_and_its_ece_is_within_the_noise(suite, shift):
+    here = SUITES[suite].where(shift=shift)
+    ours = here.where(method="ccac-x")
+    assert ours.spread("auroc").mean >= here.where(method="uncalibrated").spread("auroc").mean
+    if all(row.n_fit >= 3_000 for row in ours):
+        assert ours.spread("ece").mean <= ours.spread("ece_floor_p95").mean
+
+
+def test_the_evidence_is_right_about_where_the_default_is_behind():
+    with (ROOT / "docs/figures/labels-verdict-brier.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    behind = [float(re.search(r"\+([\d.]+)", cell)[1]) for row in rows for cell in row.values() if "**" in cell]
+    assert len(behind) == 3
+    assert sorted(behind)[-2] < 1
+    assert not any(
+        "**" in cell for row in rows if row["labels"] in ("3,000", "10,000", "30,000") for cell in row.values()
+    )
 
 
 @pytest.mark.parametrize("suite", SUITES)
