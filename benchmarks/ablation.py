@@ -89,12 +89,6 @@ def no_networks(data: Predictions, seen: _committee.Seen, *rest: Any) -> tuple[_
     return _committee.Committee(inputs, layers, biases, 1.0, np.zeros(data.n_classes, np.float32)), seen.base
 
 
-def one_width(fits: Any, n_folds: int) -> tuple[list[np.ndarray], float]:
-    """Choose the width of the open map on the first fold, also with few rows."""
-    first, width = _open_map._best_width(fits)
-    return [first, *(fits.fit(fold, width, first) for fold in range(1, n_folds))], width
-
-
 def unweighed(start: np.ndarray) -> np.ndarray:
     """Return the weights of the voices with no rows at all; the last map's are where they start."""
     return np.append(method._PRIOR, 0) if len(start) == len(VOICES) + 1 else start
@@ -113,7 +107,7 @@ VARIANTS: dict[str, list[Change]] = {
     **{f"without the voice of {name}": unheard(voice) for voice, name in enumerate(VOICES)},
     "the open map not fitted": [*unheard(2), (method, "cross_fit", unfitted_map)],
     "the open map without rows of no class": [(method, "cross_fit", closed_map)],
-    "the open map with one width, chosen on one fold": [(_open_map, "_over_widths", one_width)],
+    "the open map with one width, chosen on one fold": [(_open_map, "_over_widths", _open_map._with_best_width)],
     "voices judged on rows they have seen": [
         (method, "cross_fit", map_on_seen),
         (method, "cross_fit_maps", maps_on_seen),

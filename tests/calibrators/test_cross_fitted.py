@@ -441,7 +441,7 @@ def test_how_unlikely_a_network_is():
     rng = np.random.default_rng(0)
     tensors = [torch.from_numpy(rng.normal(size=size)) for size in ((2, 4, 5), (2, 5, 1), (2, 1, 5), (2, 1, 1))]
     slopes, offsets = torch.full((2, 1), 0.1), torch.full((2, 3), 0.2)
-    committee = correctness.Committee(GridNetwork(tensors[:2], tensors[2:]), slopes, offsets)
+    committee = correctness.Networks(GridNetwork(tensors[:2], tensors[2:]), slopes, offsets)
     widths = np.array([0.5, 2.0])
     into, out, *biases = ((part.numpy() ** 2).sum(axis=(1, 2)) for part in tensors)
     # The inputs are of unit size, and so is what a hidden unit and the output make of them, but for the width.

@@ -13,7 +13,7 @@ from scipy.linalg import block_diag
 from auxcal._arrays import NO_CLASS, Floats, Ints
 from auxcal.calibrators._linear import MOST_BLOCKS, Ridge, definite, weighted_gram
 from auxcal.calibrators._newton import minimise
-from auxcal.calibrators._stack import by_evidence, strict_first
+from auxcal.calibrators._stack import by_evidence, log_losses, strict_first
 from auxcal.predictions import Predictions
 
 N_READINGS = 3
@@ -152,11 +152,7 @@ def cross_fit(data: Predictions, folds: Ints, start: OpenMap) -> CrossFitted:
     """Fit a map without each fold in turn, and take their mean, which is one map and no slower to apply."""
     fits = _Fits(data, folds, start)
     n_folds = int(folds.max()) + 1
-    if len(data) <= _FEW:
-        thetas, width = _over_widths(fits, n_folds)
-    else:
-        first, width = _best_width(fits)
-        thetas = [first, *(fits.fit(fold, width, first) for fold in range(1, n_folds))]
+    thetas, width = (_over_widths if len(data) <= _FEW else _with_best_width)(fits, n_folds)
     mean = start._replace(theta=np.mean(thetas, axis=0))
     return CrossFitted(mean, fits.readings(thetas), width, next(filter(None, fits.problems), None))
 
@@ -187,10 +183,9 @@ class _Fits:
         return readings
 
     def first_loss(self, theta: Floats) -> float:
-        """Return the mean log-loss of "the prediction is right" on the first fold."""
+        """Return the log-loss of "the prediction is right" on the first fold."""
         rows = self.folds == 0
-        log_odds = self.readings([theta])[rows, 0]
-        return float(np.mean(np.logaddexp(0, np.where(self.correct[rows], -log_odds, log_odds))))
+        return float(log_losses(self.readings([theta])[rows, :1], self.correct[rows])[0])
 
 
 def _over_widths(fits: _Fits, n_folds: int) -> tuple[list[Floats], float]:
@@ -205,7 +200,7 @@ def _over_widths(fits: _Fits, n_folds: int) -> tuple[list[Floats], float]:
     return list(mean), float(np.exp(weights @ np.log(WIDTHS)))
 
 
-def _best_width(fits: _Fits) -> tuple[Floats, float]:
+def _with_best_width(fits: _Fits, n_folds: int) -> tuple[list[Floats], float]:
     """Try widths from strict to lenient, each from the one before, until the loss of the first fold grows."""
     best, theta, least = (fits.start, WIDTHS[0]), fits.start, np.inf
     for width in WIDTHS:
@@ -214,7 +209,8 @@ def _best_width(fits: _Fits) -> tuple[Floats, float]:
         if loss >= least:
             break
         best, least = (theta, width), loss
-    return best
+    first, width = best
+    return [first, *(fits.fit(fold, width, first) for fold in range(1, n_folds))], width
 
 
 def _prior(centre: Floats, width: float, n: int) -> Ridge:

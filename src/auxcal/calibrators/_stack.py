@@ -49,6 +49,11 @@ def by_evidence(log_odds: Floats, correct: Bools, prior: Sequence[float] | Float
 
     They would be the posterior but for the doubt, which keeps a few rows from deciding.
     """
-    losses = np.logaddexp(0, np.where(correct, -1, 1)[:, None] * log_odds).sum(axis=0, dtype=np.float64)
+    losses = log_losses(log_odds, correct)
     weights = np.multiply(prior, np.exp((losses.min() - losses) / _DOUBT))
     return np.asarray(weights / weights.sum())
+
+
+def log_losses(log_odds: Floats, correct: Bools) -> Floats:
+    """Return the log-loss of "the prediction is right" of each column, summed over the rows."""
+    return np.asarray(np.logaddexp(0, np.where(correct, -1, 1)[:, None] * log_odds).sum(axis=0, dtype=np.float64))

@@ -55,7 +55,7 @@ class Trained(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Committee:
+class Networks:
     """A network for each width of the prior and each fold, in this order.
 
     Parameters
@@ -107,20 +107,20 @@ class Committee:
 
 def train_committee(
     rows: Rows, hidden_size: int, widths: Sequence[float], recipe: Recipe, rng: np.random.Generator
-) -> tuple[Committee, Floats]:
+) -> tuple[Networks, Floats]:
     """Train a network for each width of a prior and each fold, which it must not see.
 
     The prior draws a network to nothing: with few rows it adds little to the base.
 
     Returns
     -------
-    committee : Committee
+    networks : Networks
     held_out : array of shape (n, len(widths))
         For each row the log-odds of the network that has not seen it.
     """
     n_folds, n = int(rows.folds.max()) + 1, len(rows.folds)
     copies = n_folds * len(widths)
-    committee = Committee(
+    networks = Networks(
         GridNetwork.initialised((rows.inputs.shape[1], hidden_size, 1), copies, rng),
         torch.zeros(copies, 1, requires_grad=True),
         torch.zeros(copies, rows.n_classes, requires_grad=True),
@@ -131,18 +131,18 @@ def train_committee(
     width = torch.tensor(widths).repeat_interleave(n_folds)
 
     def loss(batch: Tensor) -> Tensor:
-        log_odds = committee.log_odds(*(part[batch] for part in given))
+        log_odds = networks.log_odds(*(part[batch] for part in given))
         target = correct[batch].expand_as(log_odds)
         data = binary_cross_entropy_with_logits(log_odds, target, weight=seen[:, batch], reduction="none")
-        return data.mean(dim=1) + committee.far(width) / n
+        return data.mean(dim=1) + networks.far(width) / n
 
-    train(committee.parameters, loss, n, recipe, rng)
+    train(networks.parameters, loss, n, recipe, rng)
     held_out = torch.empty(n, len(widths))
     with torch.no_grad():
         for batch in torch.arange(n).split(_CHUNK):
-            log_odds = committee.log_odds(*(part[batch] for part in given)).unflatten(0, (len(widths), n_folds))
+            log_odds = networks.log_odds(*(part[batch] for part in given)).unflatten(0, (len(widths), n_folds))
             held_out[batch] = log_odds[:, folds[batch], torch.arange(len(batch))].T
-    return committee, held_out.numpy()
+    return networks, held_out.numpy()
 
 
 def _far(numbers: Tensor, width: Tensor | float) -> Tensor:
