@@ -14,6 +14,7 @@ from selenium.webdriver import ActionChains, Chrome, ChromeOptions, Keys
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.select import Select
+from selenium.webdriver.support.wait import WebDriverWait
 
 from auxcal.reports import save_report
 
@@ -68,6 +69,7 @@ def page(browser, address):
     browser.get_log("browser")
     browser.get_log("performance")
     browser.get(address)
+    WebDriverWait(browser, 30).until(lambda page: one(page, "[data-chart=map] .before svg"))  # the last that is drawn
     yield browser
     assert browser.get_log("browser") == []
 

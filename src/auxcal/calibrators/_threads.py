@@ -1,13 +1,15 @@
 """One thread for work that is too small to share."""
 
 import sys
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 
 from threadpoolctl import ThreadpoolController
 
 
-def one_thread() -> AbstractContextManager[object]:
+@contextmanager
+def one_thread() -> Iterator[None]:
     """Give a context in which BLAS and OpenMP have one thread.
 
     Libraries come with imports, so that they are looked for again only where there were some since: to look takes
@@ -21,7 +23,8 @@ def one_thread() -> AbstractContextManager[object]:
     ...     {pool["num_threads"] for pool in threadpool_info()}
     {1}
     """
-    return _controller(len(sys.modules)).limit(limits=1)
+    with _controller(len(sys.modules)).limit(limits=1):
+        yield
 
 
 @lru_cache(maxsize=1)
