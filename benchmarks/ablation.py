@@ -9,7 +9,7 @@ ablation.csv.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import product
@@ -23,7 +23,7 @@ from _evidence import BUNDLES, Kept, paired, parts, write_table
 from auxcal import CrossFittedCCAC, Predictions
 from auxcal.calibrators import _committee, _open_map, _score_maps
 from auxcal.calibrators import cross_fitted_ccac as method
-from auxcal.calibrators._binary import top_scores
+from auxcal.calibrators._binary import relative, top_scores
 from auxcal.experiments import Results
 
 FEW, MANY = 200, 10_000
@@ -65,7 +65,7 @@ def closed_map(data: Predictions, folds: np.ndarray, start: _open_map.OpenMap) -
 
 def as_seen(data: Predictions, found: _open_map.CrossFitted) -> _open_map.CrossFitted:
     """Read every row by the mean map."""
-    scores = found.map.design(data.logits, data.prediction, data.features).scores(found.map.theta)
+    scores = found.map.scores(found.map.coordinates(data.logits, data.features), relative(data.logits))
     return found._replace(readings=_open_map.read(scores, data.prediction))
 
 
@@ -83,7 +83,7 @@ def maps_on_seen(data: Predictions, folds: np.ndarray) -> tuple[_score_maps.Scor
 def no_networks(data: Predictions, seen: _committee.Seen, *rest: Any) -> tuple[_committee.Committee, np.ndarray]:
     """Add nothing to what the voices say."""
     inputs = _committee._learn_inputs(_committee._describe(seen))
-    width = len(inputs.centre) + len(inputs.knots)
+    width = len(inputs.centre) + 1
     layers = np.zeros((width, 1), np.float32), np.zeros((1, 1), np.float32)
     biases = np.zeros(1, np.float32), np.zeros(1, np.float32)
     return _committee.Committee(inputs, layers, biases, 1.0, np.zeros(data.n_classes, np.float32)), seen.base
@@ -94,19 +94,34 @@ def unweighed(start: np.ndarray) -> np.ndarray:
     return np.append(method._PRIOR, 0) if len(start) == len(VOICES) + 1 else start
 
 
+def heard(losses: np.ndarray, prior: Sequence[float]) -> np.ndarray:
+    """Weigh the widths without the choice of no network."""
+    return BY_EVIDENCE(losses, (0.0, *prior[1:]))
+
+
+def scoreless(*given: Any) -> _open_map.OpenDesign:
+    """Let "none" not see the log-odds of the prediction."""
+    design = DESIGN(*given)
+    design.own[:, -1] = 0
+    return design
+
+
 def unranked(seen: _committee.Seen) -> np.ndarray:
     """Describe a sample without its ranked logits."""
     first = _open_map.N_READINGS + 4  # after the readings come score, margin, entropy and energy
-    return np.delete(DESCRIBE(seen), slice(first, first + min(seen.logits.shape[1], _committee._MOST_RANKS)), axis=1)
+    return np.delete(DESCRIBE(seen), slice(first, first + min(seen.near.z.shape[1], _committee._MOST_RANKS)), axis=0)
 
 
-VOICES_OF, DESCRIBE = method._voices, _committee._describe
+VOICES_OF, DESCRIBE, DESIGN = method._voices, _committee._describe, _open_map.OpenMap.design
+BY_EVIDENCE = _committee.by_evidence
 
 VARIANTS: dict[str, list[Change]] = {
     WHOLE: [],
     **{f"without the voice of {name}": unheard(voice) for voice, name in enumerate(VOICES)},
     "the open map not fitted": [*unheard(2), (method, "cross_fit", unfitted_map)],
     "the open map without rows of no class": [(method, "cross_fit", closed_map)],
+    "the open map without the score of none": [(_open_map.OpenMap, "design", scoreless)],
+    "the open map of few rows as free as of many": [(_open_map, "_OF_FEW", _open_map._OF_MANY)],
     "the open map with one width, chosen on one fold": [(_open_map, "_over_widths", _open_map._with_best_width)],
     "voices judged on rows they have seen": [
         (method, "cross_fit", map_on_seen),
@@ -116,11 +131,12 @@ VARIANTS: dict[str, list[Change]] = {
         (method, "stack", lambda log_odds, correct, start, hold: unweighed(start))
     ],
     "no networks": [(method, "cross_fit_committee", no_networks)],
+    "networks in any case": [(_committee, "by_evidence", heard)],
     "networks of the strictest width only": [(_committee, "WIDTHS", _committee.WIDTHS[:1])],
     "networks of the most lenient width only": [(_committee, "WIDTHS", _committee.WIDTHS[-1:])],
     "no last map": [(method, "beta_log_odds", lambda log_odds, coefficients: log_odds)],
     "networks without ranked logits": [(_committee, "_describe", unranked)],
-    "networks without quantiles": [(_committee, "_ON_QUANTILES", [])],
+    "networks without the quantile of the margin": [(_committee, "_KNOTS", 1)],
     "networks without the logits of the classes": [(_committee, "_MOST_COORDINATES", 0)],
     "2 folds": [(method, "as_whole", lambda value, name, least: 2 if name == "n_folds" else value)],
 }

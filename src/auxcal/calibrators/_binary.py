@@ -62,43 +62,62 @@ class BinaryCalibrator(Calibrator):
         """Return the probability for each score under the map of that row."""
 
 
+class Relative(NamedTuple):
+    """Logits relative to that of the prediction, in float32: a score must not depend on the precision of the logits.
+
+    Parameters
+    ----------
+    top : pair of arrays of shape (n,)
+        Where the prediction is.
+    z : array of shape (n, K)
+        The logits less that of the prediction.
+    e : array of shape (n, K)
+        e^z, but 0 at the prediction.
+    others : array of shape (n,)
+        The sum of e.
+    """
+
+    top: tuple[Ints, Ints]
+    z: Floats
+    e: Floats
+    others: Floats
+
+    def top_scores(self) -> Floats:
+        """Return the log-odds of the prediction, −log Σ e."""
+        faint = self.others < _FAINT
+        if not faint.any():
+            return -np.log(self.others)
+        rest = self.z[faint]
+        rest[np.arange(len(rest)), self.top[1][faint]] = -np.inf
+        second = rest.max(axis=1)
+        scores = np.empty_like(self.others)
+        scores[~faint] = -np.log(self.others[~faint])
+        scores[faint] = -second - np.log(np.exp(rest - second[:, None]).sum(axis=1))
+        return scores
+
+
+def relative(logits: Floats, prediction: Ints | None = None) -> Relative:
+    """Return the logits relative to that of the prediction."""
+    top = np.arange(len(logits)), logits.argmax(axis=1) if prediction is None else prediction
+    z = (logits - logits[top][:, None]).astype(np.float32, copy=False)
+    e = np.exp(z)
+    e[top] = 0
+    return Relative(top, z, e, np.einsum("nk->n", e))  # as fast as a product with ones, and the same for a row alone
+
+
+def top_scores(logits: Floats) -> Floats:
+    """Return the log-odds of the prediction, the same number as in `_scores`: bins end at scores of the fit part."""
+    return relative(logits).top_scores()
+
+
 def _scores(logits: Floats) -> Floats:
     """Return the log-odds of every class, of shape (K, n)."""
     n, k = logits.shape
     scores = np.empty((k, n), dtype=np.float32)
     chunk = 1 + _CHUNK // k
     for start in range(0, n, chunk):
-        top, z, e, others = _exponentials(logits[start : start + chunk])
-        score = z - np.log(1 + others[:, None] - e)
-        score[top] = _top_score(z, top, others)
+        part = relative(logits[start : start + chunk])
+        score = part.z - np.log(1 + part.others[:, None] - part.e)
+        score[part.top] = part.top_scores()
         scores[:, start : start + chunk] = score.T
     return scores
-
-
-def top_scores(logits: Floats, prediction: Ints | None = None) -> Floats:
-    """Return the log-odds of the prediction, the same number as in `_scores`: bins end at scores of the fit part."""
-    top, z, _, others = _exponentials(logits, prediction)
-    return _top_score(z, top, others)
-
-
-def _exponentials(logits: Floats, prediction: Ints | None = None) -> tuple[tuple[Ints, Ints], Floats, Floats, Floats]:
-    """Return where the prediction is, z less its maximum, e^z but 0 at the prediction, and the sum of that."""
-    top = np.arange(len(logits)), logits.argmax(axis=1) if prediction is None else prediction
-    # A score must not depend on the precision of the logits: it is float32.
-    z = (logits - logits[top][:, None]).astype(np.float32, copy=False)
-    e = np.exp(z)
-    e[top] = 0
-    return top, z, e, np.einsum("nk->n", e)  # as fast as a product with ones, and the same for a row alone
-
-
-def _top_score(z: Floats, top: tuple[Ints, Ints], others: Floats) -> Floats:
-    faint = others < _FAINT
-    if not faint.any():
-        return -np.log(others)
-    rest = z[faint]
-    rest[np.arange(len(rest)), top[1][faint]] = -np.inf
-    second = rest.max(axis=1)
-    score = np.empty_like(others)
-    score[~faint] = -np.log(others[~faint])
-    score[faint] = -second - np.log(np.exp(rest - second[:, None]).sum(axis=1))
-    return score

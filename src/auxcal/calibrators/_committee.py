@@ -8,8 +8,9 @@ import numpy as np
 
 from auxcal._arrays import Floats, Ints, as_rng
 from auxcal.calibrators._auxiliary import forward
+from auxcal.calibrators._binary import Relative
 from auxcal.calibrators._open_map import N_READINGS
-from auxcal.calibrators._stack import by_evidence, strict_first
+from auxcal.calibrators._stack import by_evidence, log_losses
 from auxcal.predictions import Predictions
 from auxcal.training.recipes import CORRECTIONS
 
@@ -19,18 +20,18 @@ WIDTHS = (0.7, 1.4, 2.8)
 _MOST_RANKS = 10
 _MOST_COORDINATES = 32  # of few classes; many give a network too much to learn, and the open map has seen them
 _KNOTS = 33
+_LENIENT = 0.5  # the prior of a width beside that of the stricter one before it
 _LEAST_SHARE = 0.2  # of a width, to be worth its hidden units
 _FARTHEST = 15.0  # log-odds
 _REACH = 6.0  # deviations; beyond, an input says no more
 _SPREAD = 1.7  # a uniform input from −1.7 to 1.7 has deviation 1
-_ON_QUANTILES = [0, N_READINGS, N_READINGS + 1]  # both log-odds of the prediction, and the margin
+_MARGIN = N_READINGS + 1  # where it is among the numbers
 
 
 class Seen(NamedTuple):
     """What the committee sees of each sample, in float32."""
 
-    logits: Floats
-    prediction: Ints
+    near: Relative
     score: Floats  # the log-odds of the prediction
     readings: Floats  # what the open map says, first its log-odds of the prediction
     coordinates: Floats
@@ -48,8 +49,9 @@ class Committee(NamedTuple):
 
     def log_odds(self, seen: Seen) -> Floats:
         """Return the log-odds of the prediction of each row."""
-        network = forward(self.weights, self.biases, self.inputs(_describe(seen)))[:, 0]
-        return np.asarray(network + np.float32(self.slope) * seen.base + self.offsets[seen.prediction])
+        network = forward(self.weights, self.biases, self.inputs(_describe(seen)).T)[:, 0]
+        _, prediction = seen.near.top
+        return np.asarray(network + np.float32(self.slope) * seen.base + self.offsets[prediction])
 
 
 def cross_fit_committee(
@@ -64,12 +66,15 @@ def cross_fit_committee(
     n_folds = int(folds.max()) + 1
     numbers = _describe(seen)
     inputs = _learn_inputs(numbers)
-    rows = Rows(inputs(numbers), seen.base, data.prediction, data.correct, folds, data.n_classes)
+    rows = Rows(
+        np.ascontiguousarray(inputs(numbers).T), seen.base, data.prediction, data.correct, folds, data.n_classes
+    )
     trained, held_out = train_committee(rows, hidden_size, WIDTHS, CORRECTIONS, as_rng(random_state))
-    shares = by_evidence(held_out, data.correct, strict_first(len(WIDTHS)))
+    said = np.column_stack([seen.base, held_out])  # a width of 0 is no network at all
+    shares = by_evidence(log_losses(said, data.correct), (1.0, *_LENIENT ** np.arange(len(WIDTHS))))
     shares[shares < _LEAST_SHARE] = 0
     shares /= shares.sum()
-    return Committee(inputs, *trained.mean(shares.repeat(n_folds) / n_folds)), held_out @ shares
+    return Committee(inputs, *trained.mean(shares[1:].repeat(n_folds) / n_folds)), said @ shares
 
 
 def within_reason(log_odds: Floats) -> Floats:
@@ -78,57 +83,52 @@ def within_reason(log_odds: Floats) -> Floats:
 
 
 class Inputs(NamedTuple):
-    """How numbers become inputs of a network: standardised, and some of them by their quantile as well.
+    """How numbers become inputs of a network: standardised, and the margin by its quantile as well.
 
     By its quantile a number is seen as finely as the rows are dense there, such as the near-equal logits of attacks.
     """
 
     centre: Floats
     scale: Floats
-    knots: tuple[Floats, ...]
+    knots: Floats
 
     def __call__(self, numbers: Floats) -> Floats:
-        """Return the inputs of each row."""
-        x = numbers - self.centre
-        x /= self.scale
-        np.clip(x, -_REACH, _REACH, out=x)
-        pairs = zip(_ON_QUANTILES, self.knots, strict=True)
-        quantiles = [np.interp(numbers[:, column], *knots).astype(np.float32) for column, knots in pairs]
-        return np.column_stack([x, *quantiles])
+        """Return the inputs, a row for each, given the numbers likewise."""
+        d, n = numbers.shape
+        x = np.empty((d + 1, n), dtype=np.float32)
+        np.subtract(numbers, self.centre[:, None], out=x[:d])
+        x[:d] /= self.scale[:, None]
+        np.clip(x[:d], -_REACH, _REACH, out=x[:d])
+        x[d] = np.interp(numbers[_MARGIN], *self.knots)
+        return x
 
 
 def _learn_inputs(numbers: Floats) -> Inputs:
     """Return the inputs that suit these rows."""
-    centre, scale = numbers.mean(axis=0, dtype=np.float64), numbers.std(axis=0, dtype=np.float64)
+    centre, scale = numbers.mean(axis=1, dtype=np.float64), numbers.std(axis=1, dtype=np.float64)
     scale[scale < 1e-6 * np.abs(centre).max()] = 1
     scale[scale == 0] = 1
-    knots = tuple(_knots(numbers[:, j]) for j in _ON_QUANTILES)
-    return Inputs(centre.astype(np.float32), scale.astype(np.float32), knots)
-
-
-def _knots(column: Floats) -> Floats:
-    quantiles = np.unique(np.quantile(column, np.linspace(0, 1, _KNOTS)))
-    return np.stack([quantiles, np.linspace(-_SPREAD, _SPREAD, len(quantiles)) if len(quantiles) > 1 else [0.0]])
+    quantiles = np.unique(np.quantile(numbers[_MARGIN], np.linspace(0, 1, _KNOTS)))
+    spread = np.linspace(-_SPREAD, _SPREAD, len(quantiles)) if len(quantiles) > 1 else [0.0]
+    return Inputs(centre.astype(np.float32), scale.astype(np.float32), np.stack([quantiles, spread]))
 
 
 def _describe(seen: Seen) -> Floats:
-    """Return numbers that mean the same for all classes and, where classes are few, the coordinates.
+    """Return numbers that mean the same for all classes and, where classes are few, the coordinates; a row for each.
 
     The former are the open map's readings, the score, the margin, the entropy, the energy, and the largest logits in
-    order.
+    order, the latter two less the mean logit.
     """
-    z = seen.logits
-    ones = np.ones(z.shape[1], dtype=np.float32)
-    top = _largest(z)
-    below = z - top[:, :1]
-    e = np.exp(below)
-    total = e @ ones
+    _, z, e, others = seen.near
+    k = z.shape[1]
+    total = 1 + others
     log_total = np.log(total)
-    entropy = log_total - np.vecdot(e, below) / total
-    margin = top[:, 0] - top[:, 1]
-    top -= (z @ ones / len(ones))[:, None]
-    coordinates = seen.coordinates[:, : _MOST_COORDINATES if z.shape[1] <= _MOST_COORDINATES else 0]
-    return np.column_stack([seen.readings, seen.score, margin, entropy, top[:, 0] + log_total, top, coordinates])
+    entropy = log_total - np.vecdot(e, z) / total
+    mean = z @ np.full(k, 1 / k, dtype=np.float32)
+    top = _largest(z)
+    coordinates = seen.coordinates[:, : _MOST_COORDINATES if k <= _MOST_COORDINATES else 0]
+    alone = np.stack([seen.score, -top[:, 1], entropy, log_total - mean])
+    return np.concatenate([seen.readings.T, alone, top.T - mean, coordinates.T])
 
 
 def _largest(z: Floats) -> Floats:
@@ -136,4 +136,4 @@ def _largest(z: Floats) -> Floats:
     k = z.shape[1]
     if k > 2 * _MOST_RANKS:
         z = np.partition(z, k - _MOST_RANKS, axis=1)[:, k - _MOST_RANKS :]
-    return np.sort(z, axis=1)[:, ::-1][:, :_MOST_RANKS].copy()
+    return np.sort(z, axis=1)[:, : -_MOST_RANKS - 1 : -1]

@@ -8,7 +8,6 @@ from scipy.special import expit
 
 from auxcal._arrays import Bools, Floats
 
-_LENIENT = 0.5  # the weight of a width beside that of the stricter one before it
 _DOUBT = 5.0  # nats over all rows by which a method must be better to get e times the weight
 
 
@@ -39,17 +38,11 @@ def stack(log_odds: Floats, correct: Bools, start: Floats, hold: Floats) -> Floa
     return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x)
 
 
-def strict_first(n: int) -> Floats:
-    """Return the prior of n widths, from strict to lenient."""
-    return _LENIENT ** np.arange(n)
-
-
-def by_evidence(log_odds: Floats, correct: Bools, prior: Sequence[float] | Floats = (1.0,)) -> Floats:
-    """Return weights for the columns that add up to 1: the prior, and less of it for those with a larger log-loss.
+def by_evidence(losses: Floats, prior: Sequence[float] = (1.0,)) -> Floats:
+    """Return weights that add up to 1: the prior, and less of it for what has a larger loss, in nats over all rows.
 
     They would be the posterior but for the doubt, which keeps a few rows from deciding.
     """
-    losses = log_losses(log_odds, correct)
     weights = np.multiply(prior, np.exp((losses.min() - losses) / _DOUBT))
     return np.asarray(weights / weights.sum())
 

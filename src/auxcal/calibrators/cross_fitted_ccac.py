@@ -9,24 +9,24 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.base import clone
 
-from auxcal._arrays import Floats, Ints
+from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
 from auxcal.calibrators._base import ProbaCalibrator, SelectPart, as_select
-from auxcal.calibrators._binary import top_scores
+from auxcal.calibrators._binary import Relative, relative
 from auxcal.calibrators._committee import Committee, Inputs, Seen, cross_fit_committee, within_reason
 from auxcal.calibrators._open_map import Coordinates, OpenMap, cross_fit, read, start_map
 from auxcal.calibrators._score_maps import ScoreMaps, cross_fit_maps
 from auxcal.calibrators._selection import as_whole
 from auxcal.calibrators._softmax import softmax
-from auxcal.calibrators._stack import by_evidence, stack
+from auxcal.calibrators._stack import by_evidence, log_losses, stack
 from auxcal.calibrators._threads import one_thread
 from auxcal.calibrators.beta_calibration import beta_features, beta_log_odds
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
 
-_PRIOR = (0.3, 0.1, 0.6)  # the weights of beta calibration, isotonic regression and the open map with no rows at all
+_PRIOR = (0.2, 0.03, 0.77)  # the weights of beta calibration, isotonic regression and the open map with no rows at all
 _HOLD_VOICES = np.array([200.0, 200.0, 200.0, 20.0])
-_NO_CHANGE, _HOLD_LAST = np.array([1.0, 1.0, 0.0]), np.array([50.0, 50.0, 10.0])
+_NO_CHANGE, _HOLD_LAST = np.array([1.0, 1.0, 0.0]), np.array([3e4, 3e4, 6e3])  # the latter divided by the rows
 
 
 class CrossFittedCCAC(ProbaCalibrator):
@@ -36,7 +36,6 @@ class CrossFittedCCAC(ProbaCalibrator):
     prior around temperature scaling. Beta calibration and isotonic regression speak beside it. Each is fitted without
     one fold of the rows in turn, so that all rows can tell how far each is to be believed. Small networks, which see
     ranked logits and what the open map says, then add to what the three say together; with few rows next to nothing.
-
     It needs no select part: rows that are given as one are used like the others.
 
     Parameters
@@ -146,44 +145,45 @@ class CrossFittedCCAC(ProbaCalibrator):
         # matter, all is float32.
         data = Predictions(data.logits.astype(np.float32, copy=False), data.y, data.features)
         folds = data.folds(min(as_whole(self.n_folds, "n_folds", least=2), len(data)), self.random_state)
-        temperature, problem = fit_temperature(data.with_class())
-        found = cross_fit(data, folds, around or start_map(data, temperature))
+        problem = None
+        if around is None:
+            temperature, problem = fit_temperature(data.with_class())
+            around = start_map(data, temperature)
+        found = cross_fit(data, folds, around)
         maps, heard = cross_fit_maps(data, folds)
         voices = _voices(heard, found.readings)
-        start = np.append(by_evidence(voices, data.correct, _PRIOR), 0)
+        start = np.append(by_evidence(log_losses(voices, data.correct), _PRIOR), 0)
         self.voices_ = stack(voices, data.correct, start, _HOLD_VOICES)
-        x, scores = found.map.coordinates(data.logits, data.features), top_scores(data.logits)
-        seen = Seen(data.logits, data.prediction, scores, found.readings, x, self._weighed(voices))
+        x, near = found.map.coordinates(data.logits, data.features), relative(data.logits)
+        seen = Seen(near, near.top_scores(), found.readings, x, self._weighed(voices))
         size = as_whole(self.hidden_size, "hidden_size", least=1)
         committee, corrected = cross_fit_committee(data, seen, folds, size, self.random_state)
-        self.last_map_ = stack(beta_features(corrected).T, data.correct, _NO_CHANGE, _HOLD_LAST)
+        self.last_map_ = stack(beta_features(corrected).T, data.correct, _NO_CHANGE, _HOLD_LAST / len(data))
         self.score_maps_, self.committee_ = tuple(maps), tuple(committee)
         self.open_map_, self.width_ = tuple(found.map), found.width
         return problem or found.problem
 
     def _confidence(self, logits: Floats, features: Floats | None = None) -> Floats:
-        return self._score(logits, logits.argmax(axis=1), features)[0].astype(logits.dtype, copy=False)
+        return self._score(logits, relative(logits), features)[0].astype(logits.dtype, copy=False)
 
     def _proba(self, logits: Floats, features: Floats | None = None) -> Floats:
         """Return the confidence at the prediction, and what is left shared out as the open map has it."""
-        prediction = logits.argmax(axis=1)
-        confidence, scores = self._score(logits, prediction, features)
-        at = np.arange(len(logits)), prediction
-        scores[at] = -np.inf
+        near = relative(logits)
+        confidence, scores = self._score(logits, near, features)
+        scores[near.top] = -np.inf
         proba = softmax(scores) * (1 - confidence)[:, None]
-        proba[at] = confidence
+        proba[near.top] = confidence
         return proba.astype(logits.dtype, copy=False)
 
-    def _score(self, logits: Floats, prediction: Ints, features: Floats | None) -> tuple[Floats, Floats]:
+    def _score(self, logits: Floats, near: Relative, features: Floats | None) -> tuple[Floats, Floats]:
         """Return the confidence and the scores of the open map, in float32."""
-        logits = logits.astype(np.float32, copy=False)
         open_map, committee = self._open_map(), Committee(Inputs(*self.committee_[0]), *self.committee_[1:])
-        design = open_map.design(logits, prediction, features)
-        scores = design.scores(open_map.theta)
-        score, readings = top_scores(logits, prediction), read(scores, prediction)
+        x = open_map.coordinates(logits, features)
+        scores = open_map.scores(x, near)
+        score, readings = near.top_scores(), read(scores, near.top[1])
         voices = _voices(ScoreMaps(*self.score_maps_).log_odds(score), readings)
-        seen = Seen(logits, prediction, score, readings, design.coordinates, self._weighed(voices))
-        return expit(beta_log_odds(committee.log_odds(seen), self.last_map_.astype(np.float32))), scores
+        seen = Seen(near, score, readings, x, self._weighed(voices))
+        return expit(beta_log_odds(committee.log_odds(seen), self.last_map_.astype(np.float32))), scores.T
 
     def _weighed(self, voices: Floats) -> Floats:
         """Return what the voices say together, as log-odds."""
