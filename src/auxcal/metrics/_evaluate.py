@@ -1,7 +1,7 @@
 """All metrics at once, with intervals and the noise floor."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from auxcal.metrics._ranking import aupr, auroc, fpr_at_tpr, is_share, precision
 from auxcal.metrics._risk_coverage import aurc, excess_aurc
 
 _CELLS = 10_000
+_ROWS_OF_A_CELL = 10  # beyond which to draw cells is faster than to draw rows
 _BINS = 20  # of ECE, as in the paper
 
 
@@ -126,12 +127,10 @@ def _intervals(
     rng = as_rng(random_state)
     draws = np.empty((bootstrap, len(metrics)))
     confidence, correct, count = _cells(confidence, correct)
-    share = count / count.sum()
     with warnings.catch_warnings():
         # A resample without a wrong row has no AUROC; it is left out of the interval.
         warnings.simplefilter("ignore", UndefinedMetricWarning)
-        for number, draw in enumerate(draws, 1):
-            weight = rng.multinomial(count.sum(), share)
+        for number, (draw, weight) in enumerate(zip(draws, _resamples(count, bootstrap, rng), strict=True), 1):
             drawn = np.flatnonzero(weight)
             some = confidence[drawn], correct[drawn]
             draw[:] = [metric.function(*some, weight=weight[drawn]) for metric in metrics.values()]
@@ -146,6 +145,17 @@ def _intervals(
         for end, values in (("low", low), ("high", high))
         for name, value in zip(metrics, values, strict=True)
     }
+
+
+def _resamples(count: Ints, number: int, rng: np.random.Generator) -> Iterator[Ints]:
+    """Give how often each cell comes in resamples of all rows."""
+    n = int(count.sum())
+    share, rows = count / n, np.repeat(np.arange(len(count)), count)
+    for _ in range(number):
+        if n > _ROWS_OF_A_CELL * len(count):
+            yield rng.multinomial(n, share)
+        else:
+            yield np.bincount(rows[rng.integers(n, size=n)], minlength=len(count))
 
 
 def _cells(confidence: Floats, correct: Bools) -> tuple[Floats, Bools, Ints]:
