@@ -89,11 +89,6 @@ def no_networks(data: Predictions, seen: _committee.Seen, *rest: Any) -> tuple[_
     return _committee.Committee(inputs, layers, biases, 1.0, np.zeros(data.n_classes, np.float32)), seen.base
 
 
-def unweighed(start: np.ndarray) -> np.ndarray:
-    """Return the weights of the voices with no rows at all; the last map's are where they start."""
-    return np.append(method._PRIOR, 0) if len(start) == len(VOICES) + 1 else start
-
-
 def heard(losses: np.ndarray, prior: Sequence[float]) -> np.ndarray:
     """Weigh the widths without the choice of no network."""
     return BY_EVIDENCE(losses, (0.0, *prior[1:]))
@@ -128,7 +123,7 @@ VARIANTS: dict[str, list[Change]] = {
         (method, "cross_fit_maps", maps_on_seen),
     ],
     "voices not weighed, but at their prior": [
-        (method, "stack", lambda log_odds, correct, start, hold: unweighed(start))
+        (method, "stack", lambda log_odds, correct, start, hold: np.append(method._PRIOR, 0))
     ],
     "no networks": [(method, "cross_fit_committee", no_networks)],
     "networks in any case": [(_committee, "by_evidence", heard)],

@@ -25,6 +25,7 @@ from auxcal.calibrators._auxiliary import forward
 from auxcal.calibrators._base import Transferable
 from auxcal.calibrators._binary import relative, top_scores
 from auxcal.calibrators._committee import Seen, cross_fit_committee, within_reason
+from auxcal.calibrators._last_map import fit_last_map
 from auxcal.calibrators._newton import minimise
 from auxcal.calibrators._open_map import WIDTHS, cross_fit, read, start_map
 from auxcal.calibrators._score_maps import cross_fit_maps
@@ -541,6 +542,21 @@ def test_five_nats_are_worth_a_factor_of_e():
     x = -np.log(np.expm1([[0.5, 0.5 + 5 / 8]] * 8))
     even, less = by_evidence(log_losses(x, np.ones(8, dtype=bool)))
     assert even / less == pytest.approx(np.e)
+
+
+# The last map ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_last_map_mends_what_is_too_sure_and_leaves_alone_what_is_not():
+    x, correct = voices(20_000)
+    true = x[:, 0]
+    assert fit_last_map(true, correct) == pytest.approx([1, 1, 0], abs=0.03)
+    assert fit_last_map(2 * true + 1, correct) == pytest.approx([0.5, 0.5, -0.5], abs=0.1)
+
+
+def test_few_rows_leave_the_last_map_alone():
+    x, correct = voices(50)
+    assert fit_last_map(1.5 * x[:, 0], correct) == pytest.approx([1, 1, 0], abs=0.05)
 
 
 # The calibrator -------------------------------------------------------------------------------------------------------

@@ -14,19 +14,19 @@ from auxcal._errors import InvalidInputError
 from auxcal.calibrators._base import ProbaCalibrator, SelectPart, as_select
 from auxcal.calibrators._binary import Relative, relative
 from auxcal.calibrators._committee import Committee, Inputs, Seen, cross_fit_committee, within_reason
+from auxcal.calibrators._last_map import fit_last_map
 from auxcal.calibrators._open_map import Coordinates, OpenMap, cross_fit, read, start_map
 from auxcal.calibrators._score_maps import ScoreMaps, cross_fit_maps
 from auxcal.calibrators._selection import as_whole
 from auxcal.calibrators._softmax import softmax
 from auxcal.calibrators._stack import by_evidence, log_losses, stack
 from auxcal.calibrators._threads import one_thread
-from auxcal.calibrators.beta_calibration import beta_features, beta_log_odds
+from auxcal.calibrators.beta_calibration import beta_log_odds
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
 
 _PRIOR = (0.2, 0.03, 0.77)  # the weights of beta calibration, isotonic regression and the open map with no rows at all
 _HOLD_VOICES = np.array([200.0, 200.0, 200.0, 20.0])
-_NO_CHANGE, _HOLD_LAST = np.array([1.0, 1.0, 0.0]), np.array([3e4, 3e4, 6e3])  # the latter divided by the rows
 
 
 class CrossFittedCCAC(ProbaCalibrator):
@@ -158,7 +158,7 @@ class CrossFittedCCAC(ProbaCalibrator):
         seen = Seen(near, near.top_scores(), found.readings, x, self._weighed(voices))
         size = as_whole(self.hidden_size, "hidden_size", least=1)
         committee, corrected = cross_fit_committee(data, seen, folds, size, self.random_state)
-        self.last_map_ = stack(beta_features(corrected).T, data.correct, _NO_CHANGE, _HOLD_LAST / len(data))
+        self.last_map_ = fit_last_map(corrected, data.correct)
         self.score_maps_, self.committee_ = tuple(maps), tuple(committee)
         self.open_map_, self.width_ = tuple(found.map), found.width
         return problem or found.problem
