@@ -49,8 +49,8 @@ class Coordinates(NamedTuple):
 class OpenMap(NamedTuple):
     """θ, a row [own, shared .., bias] for each of K + 1 scores: own_k φ_k + shared_k · coordinates + bias_k.
 
-    φ_k is (z_k − z_ŷ) / T, and of "none" the log-odds of the prediction over T: of one class in K + 1 it can say no
-    more, and so a few rows are enough to learn how unlikely a prediction makes it.
+    φ_k is (z_k − z_ŷ) / T. "None" has no logit, and sees the log-odds of the prediction over T in its place: a few rows
+    are enough to learn how much the classifier's own doubt speaks for it.
     """
 
     theta: Floats
