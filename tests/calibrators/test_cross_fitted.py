@@ -338,7 +338,7 @@ def seen_of(logits, coordinates=None):
     z = np.asarray(logits, dtype=np.float32)
     x = np.zeros((len(z), 0), dtype=np.float32) if coordinates is None else coordinates.astype(np.float32)
     readings = np.zeros((len(z), 3), dtype=np.float32)
-    return Seen(relative(z), top_scores(z), readings, x, top_scores(z))
+    return Seen(relative(z), readings, x, top_scores(z))
 
 
 def test_the_committee_sees_what_means_the_same_for_all_classes():
@@ -469,7 +469,7 @@ def test_how_unlikely_a_network_is():
 def test_a_width_that_the_rows_do_not_support_costs_no_hidden_units(monkeypatch, few):
     found = cross_fitted(few)
     x = found.map.coordinates(few.logits, None)
-    seen = Seen(relative(few.logits), top_scores(few.logits), found.readings, x, found.readings[:, 0])
+    seen = Seen(relative(few.logits), found.readings, x, found.readings[:, 0])
     monkeypatch.setattr(_committee, "WIDTHS", (0.7, 100.0))
     committee, _ = cross_fit_committee(few, seen, few.folds(3, 0), 4, 0)
     assert committee.weights[0].shape[1] == 3 * 4  # of one width
@@ -481,7 +481,7 @@ def test_the_global_random_state_of_torch_is_left_alone(few):
     torch.manual_seed(3)
     open_map = cross_fitted(few)
     x = open_map.map.coordinates(few.logits, None)
-    seen = Seen(relative(few.logits), top_scores(few.logits), open_map.readings, x, open_map.readings[:, 0])
+    seen = Seen(relative(few.logits), open_map.readings, x, open_map.readings[:, 0])
     cross_fit_committee(few, seen, few.folds(3, 0), 4, 0)
     assert torch.rand(1) == expected
 
@@ -605,7 +605,7 @@ def test_its_confidence_can_be_written_down(fitted, parts):
     together = weights @ np.clip(voices, -15, 15) + offset
     near = relative(logits)
     readings = read(scores_of(fitted._open_map(), logits).T, prediction)
-    seen = Seen(near, score, readings, x.astype(np.float32), together.astype(np.float32))
+    seen = Seen(near, readings, x.astype(np.float32), together.astype(np.float32))
     committee = _committee.Committee(_committee.Inputs(*fitted.committee_[0]), *fitted.committee_[1:])
     corrected = committee.log_odds(seen)
     a, b, c = fitted.last_map_

@@ -7,6 +7,7 @@ import pytest
 
 from auxcal import InvalidInputError, UndefinedMetricWarning, evaluate
 from auxcal.metrics import METRICS, ece_noise_floor
+from auxcal.metrics._evaluate import _resamples
 
 BINNED = {"ece", "ece_mass", "mce"}  # resampling adds noise of its own to every bin
 
@@ -109,3 +110,12 @@ def test_progress_is_reported_after_every_resample():
     shares = []
     evaluate([0.9, 0.4, 0.7], [True, False, False], bootstrap=4, report=shares.append)
     assert shares == [0.25, 0.5, 0.75, 1.0]
+
+
+@pytest.mark.parametrize("count", [[1, 2, 1, 4], [100, 200, 100, 400]], ids=["rows are drawn", "cells are drawn"])
+def test_a_resample_has_all_rows_and_each_cell_its_share(count):
+    draws = np.array(list(_resamples(np.array(count), 4000, np.random.default_rng(0))))
+    assert (draws.sum(axis=1) == sum(count)).all()
+    share = np.array(count) / sum(count)
+    assert draws.mean(axis=0) == pytest.approx(count, rel=0.05)
+    assert draws.var(axis=0) == pytest.approx(sum(count) * share * (1 - share), rel=0.1)

@@ -96,9 +96,9 @@ class Relative(NamedTuple):
         return scores
 
 
-def relative(logits: Floats, prediction: Ints | None = None) -> Relative:
+def relative(logits: Floats) -> Relative:
     """Return the logits relative to that of the prediction."""
-    top = np.arange(len(logits)), logits.argmax(axis=1) if prediction is None else prediction
+    top = np.arange(len(logits)), logits.argmax(axis=1)
     z = (logits - logits[top][:, None]).astype(np.float32, copy=False)
     e = np.exp(z)
     e[top] = 0

@@ -32,7 +32,6 @@ class Seen(NamedTuple):
     """What the committee sees of each sample, in float32."""
 
     near: Relative
-    score: Floats  # the log-odds of the prediction
     readings: Floats  # what the open map says, first its log-odds of the prediction
     coordinates: Floats
     base: Floats  # the log-odds to which the committee adds
@@ -127,7 +126,7 @@ def _describe(seen: Seen) -> Floats:
     mean = z @ np.full(k, 1 / k, dtype=np.float32)
     top = _largest(z)
     coordinates = seen.coordinates[:, : _MOST_COORDINATES if k <= _MOST_COORDINATES else 0]
-    alone = np.stack([seen.score, -top[:, 1], entropy, log_total - mean])
+    alone = np.stack([seen.near.top_scores(), -top[:, 1], entropy, log_total - mean])
     return np.concatenate([seen.readings.T, alone, top.T - mean, coordinates.T])
 
 

@@ -155,7 +155,7 @@ class CrossFittedCCAC(ProbaCalibrator):
         start = np.append(by_evidence(log_losses(voices, data.correct), _PRIOR), 0)
         self.voices_ = stack(voices, data.correct, start, _HOLD_VOICES)
         x, near = found.map.coordinates(data.logits, data.features), relative(data.logits)
-        seen = Seen(near, near.top_scores(), found.readings, x, self._weighed(voices))
+        seen = Seen(near, found.readings, x, self._weighed(voices))
         size = as_whole(self.hidden_size, "hidden_size", least=1)
         committee, corrected = cross_fit_committee(data, seen, folds, size, self.random_state)
         self.last_map_ = fit_last_map(corrected, data.correct)
@@ -180,9 +180,9 @@ class CrossFittedCCAC(ProbaCalibrator):
         open_map, committee = self._open_map(), Committee(Inputs(*self.committee_[0]), *self.committee_[1:])
         x = open_map.coordinates(logits, features)
         scores = open_map.scores(x, near)
-        score, readings = near.top_scores(), read(scores, near.top[1])
-        voices = _voices(ScoreMaps(*self.score_maps_).log_odds(score), readings)
-        seen = Seen(near, score, readings, x, self._weighed(voices))
+        readings = read(scores, near.top[1])
+        voices = _voices(ScoreMaps(*self.score_maps_).log_odds(near.top_scores()), readings)
+        seen = Seen(near, readings, x, self._weighed(voices))
         return expit(beta_log_odds(committee.log_odds(seen), self.last_map_.astype(np.float32))), scores.T
 
     def _weighed(self, voices: Floats) -> Floats:

@@ -150,11 +150,12 @@ def _intervals(
 def _resamples(count: Ints, number: int, rng: np.random.Generator) -> Iterator[Ints]:
     """Give how often each cell comes in resamples of all rows."""
     n = int(count.sum())
-    share, rows = count / n, np.repeat(np.arange(len(count)), count)
-    for _ in range(number):
-        if n > _ROWS_OF_A_CELL * len(count):
-            yield rng.multinomial(n, share)
-        else:
+    if n > _ROWS_OF_A_CELL * len(count):
+        for _ in range(number):
+            yield rng.multinomial(n, count / n)
+    else:
+        rows = np.repeat(np.arange(len(count)), count)
+        for _ in range(number):
             yield np.bincount(rows[rng.integers(n, size=n)], minlength=len(count))
 
 
