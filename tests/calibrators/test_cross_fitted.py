@@ -472,7 +472,19 @@ def test_a_width_that_the_rows_do_not_support_costs_no_hidden_units(monkeypatch,
     seen = Seen(relative(few.logits), found.readings, x, found.readings[:, 0])
     monkeypatch.setattr(_committee, "WIDTHS", (0.7, 100.0))
     committee, _ = cross_fit_committee(few, seen, few.folds(3, 0), 4, 0)
-    assert committee.weights[0].shape[1] == 3 * 4  # of one width
+    assert committee.weights[0].shape[1] <= 3 * 4  # of one width
+
+
+def test_hidden_units_that_are_silent_on_all_rows_are_left_out():
+    rows = committee_rows()
+    committee, _ = trained(rows)
+    mean = committee.mean(np.full(6, 1 / 6))
+    into, at_hidden = mean.weights[0].copy(), mean.biases[0].copy()
+    into[:, 3], at_hidden[3] = 0, -1  # is never heard
+    idle = mean._replace(weights=(into, mean.weights[1]), biases=(at_hidden, mean.biases[1]))
+    busy = _committee._without_idle_units(idle, rows.inputs)
+    assert busy.weights[0].shape[1] < idle.weights[0].shape[1]
+    assert log_odds_of(busy, rows) == pytest.approx(log_odds_of(idle, rows), abs=1e-3)
 
 
 def test_the_global_random_state_of_torch_is_left_alone(few):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from auxcal.calibrators._stack import by_evidence, log_losses
 from auxcal.predictions import Predictions
 from auxcal.training.recipes import CORRECTIONS
 
+if TYPE_CHECKING:
+    from auxcal.training.correctness import Trained
+
 WIDTHS = (0.7, 1.4, 2.8)
 """How large the output of a network may be: the deviations of the prior that are tried."""
 
@@ -22,6 +25,8 @@ _MOST_COORDINATES = 32  # of few classes; many give a network too much to learn,
 _KNOTS = 33
 _LENIENT = 0.5  # the prior of a width beside that of the stricter one before it
 _LEAST_SHARE = 0.2  # of a width, to be worth its hidden units
+_IDLE = 1e-4  # log-odds: a hidden unit that never adds more is left out
+_CHUNK = 2**14  # rows
 _FARTHEST = 15.0  # log-odds
 _REACH = 6.0  # deviations; beyond, an input says no more
 _SPREAD = 1.7  # a uniform input from −1.7 to 1.7 has deviation 1
@@ -73,7 +78,17 @@ def cross_fit_committee(
     shares = by_evidence(log_losses(said, data.correct), (1.0, *_LENIENT ** np.arange(len(WIDTHS))))
     shares[shares < _LEAST_SHARE] = 0
     shares /= shares.sum()
-    return Committee(inputs, *trained.mean(shares[1:].repeat(n_folds) / n_folds)), said @ shares
+    mean = trained.mean(shares[1:].repeat(n_folds) / n_folds)
+    return Committee(inputs, *_without_idle_units(mean, rows.inputs)), said @ shares
+
+
+def _without_idle_units(network: Trained, inputs: Floats) -> Trained:
+    """Leave out the hidden units that add next to nothing to any row: the prior draws many there, and all cost time."""
+    (into, out), (at_hidden, at_end) = network.weights, network.biases
+    chunks = np.array_split(inputs, 1 + len(inputs) // _CHUNK)
+    peaks = np.max([(chunk @ into).max(axis=0) for chunk in chunks], axis=0) + at_hidden
+    busy = np.maximum(peaks, 0) * np.abs(out[:, 0]) > _IDLE
+    return network._replace(weights=(into[:, busy], out[busy]), biases=(at_hidden[busy], at_end))
 
 
 def within_reason(log_odds: Floats) -> Floats:
