@@ -7,6 +7,10 @@ from pathlib import Path
 from auxcal.predictions import Predictions
 
 
+NOT_IN_PAPER = "The paper has no such table."
+"""What is said of D0, the classifier on its own clean test data."""
+
+
 @dataclass(frozen=True)
 class Suite:
     """A frozen specification of one of the paper's experiments.
@@ -18,7 +22,7 @@ class Suite:
     stands_for : tuple of (classifier, dataset)
         The experiments of the paper that it stands for, as they are named in the paper's results.
     shifts : tuple of str
-        Which of "D1", "D2", "OOD" and "AD" it has.
+        Which of "D0" (no shift), "D1", "D2", "OOD" and "AD" it has.
     needs : tuple of str
         The names of the data sets that its bundles are made from.
     sizes : tuple of int

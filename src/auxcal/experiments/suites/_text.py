@@ -21,6 +21,11 @@ Train = Callable[[Path, Report], TextClassifier]
 Labelled = tuple[list[str], Ints]
 
 
+def clean(test: Documents, classes: Sequence[str]) -> Labelled:
+    """Return the test documents as they are, and the class of each."""
+    return test.texts, test.y(classes)
+
+
 def noisy(
     train: Documents,
     test: Documents,

@@ -1,4 +1,4 @@
-"""CIFAR-10 under D1, D2, OOD and AD: ResNet-20 and ResNet-56 stand for the paper's VGG16 and ResNet-50."""
+"""CIFAR-10 as it is (D0) and under D1, D2, OOD and AD: ResNet-20 and ResNet-56 stand for the paper's VGG16 and ResNet-50."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from auxcal.experiments.classifiers.cifar_resnet import cifar_resnet
 from auxcal.experiments.datasets._images import Images
 from auxcal.experiments.datasets.cifar10 import CLASSES, load_cifar10
 from auxcal.experiments.datasets.tiny_imagenet import load_tiny_imagenet, wnids
-from auxcal.experiments.suites._images import Report, Sample, adversarial, augmented, out_of_distribution
-from auxcal.experiments.suites._suite import Suite
+from auxcal.experiments.suites._images import Report, Sample, adversarial, augmented, clean, out_of_distribution
+from auxcal.experiments.suites._suite import NOT_IN_PAPER, Suite
 from auxcal.predictions import Predictions
 from auxcal.shifts.images import D1, D2
 
@@ -46,6 +46,10 @@ CIFAR10_OF_WNID = {
 """The 25 of Tiny-ImageNet's 200 classes that are in CIFAR-10; gazelles are no deer, tractors no trucks."""
 
 
+def _d0(data_dir: Path) -> Sample:
+    return clean(load_cifar10(data_dir, "test"))
+
+
 def _d1(data_dir: Path) -> Sample:
     return augmented(*_both(data_dir), (30_000, 10_000), D1, random_state=1)
 
@@ -61,7 +65,7 @@ def _ood(data_dir: Path) -> Sample:
     return out_of_distribution(load_cifar10(data_dir, "train"), other, (28_000, 12_000), label_map, random_state=3)
 
 
-_SHIFTS = {"D1": _d1, "D2": _d2, "OOD": _ood}
+_SHIFTS = {"D0": _d0, "D1": _d1, "D2": _d2, "OOD": _ood}
 
 
 def _both(data_dir: Path) -> tuple[Images, Images]:
@@ -82,10 +86,11 @@ def _suite(depth: int, paper: str, adversarial_size: int) -> Suite:
     return Suite(
         name=f"cifar10-resnet{depth}",
         stands_for=((paper, "CIFAR-10"),),
-        shifts=("D1", "D2", "OOD", "AD"),
+        shifts=("D0", "D1", "D2", "OOD", "AD"),
         needs=("cifar10", "tiny-imagenet", "cifar10-resnet"),
         sizes=(30_000, 2_000, 8_000),
         differences={
+            "D0": f"{network} {NOT_IN_PAPER} All 10,000 test images of CIFAR-10.",
             "D1": network,
             "D2": network,
             "OOD": f"{network} The 12,000 foreign images are of Tiny-ImageNet, 60 of each of its 200 "

@@ -1,4 +1,4 @@
-"""The 1000 classes of ImageNet under D1 and OOD: stands for VGG16 and ResNet-50 on ImageNet."""
+"""The 1000 classes of ImageNet as they are (D0) and under D1 and OOD: stands for VGG16 and ResNet-50 on ImageNet."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from auxcal.experiments.classifiers.efficientnet import efficientnet_lite0
 from auxcal.experiments.datasets._images import Images
 from auxcal.experiments.datasets.cifar10 import load_cifar10
 from auxcal.experiments.datasets.tiny_imagenet import load_tiny_imagenet, wnids
-from auxcal.experiments.suites._images import Report, Sample, augmented, out_of_distribution
-from auxcal.experiments.suites._suite import Suite
+from auxcal.experiments.suites._images import Report, Sample, augmented, clean, out_of_distribution
+from auxcal.experiments.suites._suite import NOT_IN_PAPER, Suite
 from auxcal.predictions import Predictions
 from auxcal.shifts.images import IMAGENET_D1
 
@@ -33,6 +33,10 @@ def imagenet_indices() -> dict[str, int]:
     return {row["wnid"]: int(row["index"]) for row in csv.DictReader(text.splitlines())}
 
 
+def _d0(data_dir: Path) -> Sample:
+    return clean(_val(data_dir))
+
+
 def _d1(data_dir: Path) -> Sample:
     val = _val(data_dir)
     return augmented(val.take(slice(0)), val, (0, 10_000), IMAGENET_D1, random_state=1)
@@ -50,7 +54,7 @@ def _val(data_dir: Path) -> Images:
     return Images(val.pixels, np.array([indices[wnid] for wnid in wnids(data_dir)])[val.y])
 
 
-_SHIFTS = {"D1": _d1, "OOD": _ood}
+_SHIFTS = {"D0": _d0, "D1": _d1, "OOD": _ood}
 
 
 def _build(shift: str, data_dir: Path, report: Report) -> Predictions:
@@ -69,10 +73,11 @@ _SETTING = (
 IMAGENET_EFFICIENTNET = Suite(
     name="imagenet-efficientnet",
     stands_for=(("VGG16", "ImageNet"), ("ResNet-50", "ImageNet")),
-    shifts=("D1", "OOD"),
+    shifts=("D0", "D1", "OOD"),
     needs=("tiny-imagenet", "cifar10", "efficientnet-lite0"),
     sizes=(3_333, 667, 6_000),
     differences={
+        "D0": f"{_SETTING} {NOT_IN_PAPER}",
         "D1": _SETTING,
         "OOD": f"{_SETTING} The foreign half is of the test images of CIFAR-10 and not of CIFAR-100.",
     },

@@ -1,4 +1,4 @@
-"""NG18 under D1 and OOD: a convolutional network over GloVe vectors on 18 newsgroups."""
+"""NG18 as it is (D0) and under D1 and OOD: a convolutional network over GloVe vectors on 18 newsgroups."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from auxcal.experiments.datasets._documents import Documents, class_map
 from auxcal.experiments.datasets.glove import load_glove
 from auxcal.experiments.datasets.newsgroups import NG18_CLASSES, load_ng2, load_ng18
 from auxcal.experiments.datasets.reuters import load_r8
-from auxcal.experiments.suites._suite import Suite
-from auxcal.experiments.suites._text import Labelled, Report, builder, noisy, trained_once
+from auxcal.experiments.suites._suite import NOT_IN_PAPER, Suite
+from auxcal.experiments.suites._text import Labelled, Report, builder, clean, noisy, trained_once
 from auxcal.shifts.mixtures import Mixture
 
 NG2_AS_NG18 = {"comp.sys.mac.hardware": "comp.sys.ibm.pc.hardware", "rec.sport.hockey": "rec.sport.baseball"}
@@ -26,6 +26,10 @@ def out_of_distribution(
     own, foreign = class_map(NG18_CLASSES), class_map(NG18_CLASSES, NG2_AS_NG18)
     mixed = Mixture(sizes, (own, foreign, {}))((train.topics, ng2.topics, r8.topics), rng)
     return mixed.take(train.texts, ng2.texts, r8.texts), mixed.y
+
+
+def _d0(data_dir: Path) -> Labelled:
+    return clean(load_ng18(data_dir)[1], NG18_CLASSES)
 
 
 def _d1(data_dir: Path) -> Labelled:
@@ -53,14 +57,15 @@ _CLASSIFIER = (
 NG18_DAN = Suite(
     name="ng18-dan",
     stands_for=(("DAN", "20 Newsgroups"),),
-    shifts=("D1", "OOD"),
+    shifts=("D0", "D1", "OOD"),
     needs=("newsgroups", "glove", "reuters"),
     sizes=(6000, 1000, 3000),
     differences={
+        "D0": f"{_CLASSIFIER} {NOT_IN_PAPER} All 6,748 test documents.",
         "D1": f"{_CLASSIFIER} The paper's 3,252 training and 6,748 test documents; the noise is our own code "
         "with nlpaug's default strengths, all four operations one after the other.",
         "OOD": f"{_CLASSIFIER} The paper's 2,553 documents of NG18, 1,962 of NG2 and 5,485 of R8.",
     },
-    build=builder({"D1": _d1, "OOD": _ood}, _classifier),
+    build=builder({"D0": _d0, "D1": _d1, "OOD": _ood}, _classifier),
 )
 """The paper's experiment on 20 Newsgroups."""

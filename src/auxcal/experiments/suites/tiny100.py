@@ -1,4 +1,4 @@
-"""100 classes of Tiny-ImageNet under D1, D2, OOD and AD: stands for VGG16 and ResNet-50 on CIFAR-100.
+"""100 classes of Tiny-ImageNet as they are (D0) and under D1, D2, OOD and AD: stands for VGG16 and ResNet-50 on CIFAR-100.
 
 The target classifier is EfficientNet-Lite0 whose last layer is trained here, on the training images.
 """
@@ -14,8 +14,8 @@ from auxcal.experiments.classifiers.efficientnet import efficientnet_lite0
 from auxcal.experiments.classifiers.linear_head import train_head
 from auxcal.experiments.datasets._images import Images
 from auxcal.experiments.datasets.tiny_imagenet import load_tiny_imagenet, wnids
-from auxcal.experiments.suites._images import Report, Sample, adversarial, augmented, out_of_distribution
-from auxcal.experiments.suites._suite import Suite
+from auxcal.experiments.suites._images import Report, Sample, adversarial, augmented, clean, out_of_distribution
+from auxcal.experiments.suites._suite import NOT_IN_PAPER, Suite
 from auxcal.predictions import Predictions
 from auxcal.shifts.images import D1, D2
 
@@ -27,6 +27,10 @@ CLASS_OF_OTHER = {
     "n03983396": "n02823428",  # pop bottle: beer bottle
 }
 """The two of the other 100 classes that are taken as the classifier's, as the paper takes buses as cars."""
+
+
+def _d0(data_dir: Path) -> Sample:
+    return clean(_part(data_dir, "val"))
 
 
 def _d1(data_dir: Path) -> Sample:
@@ -44,7 +48,7 @@ def _ood(data_dir: Path) -> Sample:
     return out_of_distribution(_part(data_dir, "train"), other, (14_000, 6_000), label_map, random_state=3)
 
 
-_SHIFTS = {"D1": _d1, "D2": _d2, "OOD": _ood}
+_SHIFTS = {"D0": _d0, "D1": _d1, "D2": _d2, "OOD": _ood}
 
 
 def _build(shift: str, data_dir: Path, report: Report) -> Predictions:
@@ -88,10 +92,11 @@ _AUGMENTED = f"{_SETTING} 15,000 training and 5,000 validation images, half of t
 TINY100_EFFICIENTNET = Suite(
     name="tiny100-efficientnet",
     stands_for=(("VGG16", "CIFAR-100"), ("ResNet-50", "CIFAR-100")),
-    shifts=("D1", "D2", "OOD", "AD"),
+    shifts=("D0", "D1", "D2", "OOD", "AD"),
     needs=("tiny-imagenet", "efficientnet-lite0"),
     sizes=(15_000, 1_000, 4_000),
     differences={
+        "D0": f"{_SETTING} {NOT_IN_PAPER} All 5,000 validation images.",
         "D1": _AUGMENTED,
         "D2": _AUGMENTED,
         "OOD": f"{_SETTING} 14,000 training images and 6,000 of the other 100 classes of Tiny-ImageNet, half "
