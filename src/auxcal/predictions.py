@@ -102,6 +102,8 @@ class Predictions:
     def folds(self, n_folds: int, random_state: int | None = None) -> Ints:
         """Return a fold for each row, 0..n_folds-1, in each of which every class, and the misclassified, has its share.
 
+        They do not depend on the order in which the rows are given.
+
         Examples
         --------
         >>> import numpy as np
@@ -109,11 +111,31 @@ class Predictions:
         >>> Predictions(np.eye(2).repeat(3, axis=0), [0, 0, 0, 1, 1, 1]).folds(3, random_state=0)
         array([1, 2, 0, 0, 2, 1])
         """
-        order = as_rng(random_state).permutation(len(self))
+        order = self._ordered_rows()[as_rng(random_state).permutation(len(self))]
         order = order[np.argsort(self.w[order], kind="stable")]
         folds = np.empty(len(self), dtype=np.intp)
         folds[order] = np.arange(len(self)) % n_folds
         return folds
+
+    def spread_rows(self, most: int) -> Ints:
+        """Return all rows, or so many of them, in which every class, and the misclassified, has its share.
+
+        Which they are does not depend on the order in which the rows are given.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from auxcal import Predictions
+        >>> Predictions(np.eye(2).repeat(3, axis=0), [0, 0, 0, 1, 1, 1]).spread_rows(2)
+        array([0, 3])
+        """
+        if len(self) <= most:
+            return np.arange(len(self))
+        return np.sort(self._ordered_rows()[np.arange(most) * len(self) // most])
+
+    def _ordered_rows(self) -> Ints:
+        """Return the rows in an order of their contents: by label, then by the largest and the smallest logit."""
+        return np.lexsort((self.logits.min(axis=1), self.logits.max(axis=1), self.y, self.w))
 
     def with_class(self) -> Predictions | None:
         """Return the rows whose true class is one of the K classes, or None where there are none."""

@@ -10,7 +10,7 @@ import numpy as np
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._targets import add_targets, expected
 
-_MAX_STEPS = 200
+MAX_STEPS = 200
 _CHUNK = 2**19  # numbers that stay in the processor's cache
 _MAX_INNER_STEPS = 250
 _WORTHWHILE = 1e-5  # nats over all rows for each number of θ; a sample's noise alone brings half a nat
@@ -69,7 +69,9 @@ class Step(NamedTuple):
     gain: float
 
 
-def minimise(design: Design, y: Ints, theta: Floats, penalty: Quadratic) -> tuple[Floats, float, str | None]:
+def minimise(
+    design: Design, y: Ints, theta: Floats, penalty: Quadratic, most_steps: int = MAX_STEPS
+) -> tuple[Floats, float, str | None]:
     """Return the θ of least mean −log p_y + penalty, the loss there, and what is wrong with it, if anything.
 
     Where y is `NO_CLASS` the mean of −log p over all classes takes the place of −log p_y.
@@ -85,7 +87,7 @@ def minimise(design: Design, y: Ints, theta: Floats, penalty: Quadratic) -> tupl
     freedom = theta.size / len(y)
     damping = _DAMPING * max(freedom, 1)
     worthwhile = min(_WORTHWHILE * freedom, _MOST_WORTHWHILE)
-    for _ in range(_MAX_STEPS):
+    for _ in range(most_steps):
         step = _newton_step(design, point, penalty, damping * gram)
         found = _evaluate(design, y, point.theta + step.change, penalty)
         gained = point.loss - found.loss

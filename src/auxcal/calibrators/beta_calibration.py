@@ -39,7 +39,7 @@ class BetaCalibration(BinaryCalibrator):
         self.scheme = scheme
 
     def _fit_maps(self, samples: list[Sample]) -> str | None:
-        fits = [_fit_map(sample) for sample in samples]
+        fits = [fit_beta(sample.ordered, sample.hits) for sample in samples]
         self.coefficients_ = np.stack([coefficients for coefficients, _ in fits])
         return unconverged([converged for _, converged in fits])
 
@@ -54,8 +54,9 @@ def beta_log_odds(scores: Floats, coefficients: Floats) -> Floats:
     return np.asarray(a * log_p + b * log_miss + c)
 
 
-def _fit_map(sample: Sample) -> tuple[Floats, bool]:
-    features, of_hits = beta_features(sample.ordered), beta_features(sample.hits)
+def fit_beta(ordered: Floats, hits: Floats) -> tuple[Floats, bool]:
+    """Return a, b and c, and whether they are the optimum, given all scores in order and those of the hits."""
+    features, of_hits = beta_features(ordered), beta_features(hits)
     coefficients, converged = fit_logistic(features, of_hits)
     negative = np.flatnonzero(coefficients[:2] < 0)
     if not len(negative):
@@ -64,7 +65,7 @@ def _fit_map(sample: Sample) -> tuple[Floats, bool]:
     kept = 1 - negative[0]
     (slope, intercept), converged = fit_logistic(features[[kept]], of_hits[[kept]])
     if slope < 0:
-        slope, intercept = 0.0, logit((len(sample.hits) + 1) / (len(sample.ordered) + 2))
+        slope, intercept = 0.0, logit((len(hits) + 1) / (len(ordered) + 2))
     coefficients = np.array([0.0, 0.0, intercept])
     coefficients[kept] = slope
     return coefficients, converged

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
-from sklearn.base import clone
 
 from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
 from auxcal.calibrators._base import ProbaCalibrator, SelectPart, as_select
 from auxcal.calibrators._binary import Relative, relative
-from auxcal.calibrators._committee import Committee, Inputs, Seen, cross_fit_committee, within_reason
-from auxcal.calibrators._last_map import fit_last_map
-from auxcal.calibrators._open_map import Coordinates, OpenMap, cross_fit, read, start_map
-from auxcal.calibrators._score_maps import ScoreMaps, cross_fit_maps
 from auxcal.calibrators._selection import as_whole
 from auxcal.calibrators._softmax import softmax
-from auxcal.calibrators._stack import by_evidence, log_losses, stack
-from auxcal.calibrators._threads import one_thread
-from auxcal.calibrators.beta_calibration import beta_log_odds
-from auxcal.calibrators.temperature_scaling import fit_temperature
+from auxcal.calibrators.ccac_x.correction import Correction, describe, fit_correction
+from auxcal.calibrators.ccac_x.evidence import log_likelihoods, weights_by_evidence
+from auxcal.calibrators.ccac_x.fits import cross_fit
+from auxcal.calibrators.ccac_x.open_map import Coordinates, OpenMap, read
+from auxcal.calibrators.ccac_x.score_maps import ScoreMaps, cross_fit_maps
 from auxcal.predictions import Predictions
 
-_PRIOR = (0.2, 0.03, 0.77)  # the weights of beta calibration, isotonic regression and the open map with no rows at all
-_HOLD_VOICES = np.array([200.0, 200.0, 200.0, 20.0])
+_PRIOR = np.array([0.1, 0.01, 0.89])  # of beta calibration, isotonic regression and the open map, with no rows at all
+_FARTHEST = 15.0  # log-odds at which a voice is clipped: nothing is surer than one in three million
+_ENOUGH = 100_000  # rows; more of them do not change a few hundred numbers
 
 
 class CrossFittedCCAC(ProbaCalibrator):
@@ -34,34 +31,31 @@ class CrossFittedCCAC(ProbaCalibrator):
 
     The open map is a linear map of the logits onto the K classes and one more for samples of none of them, with a
     prior around temperature scaling. Beta calibration and isotonic regression speak beside it. Each is fitted without
-    one fold of the rows in turn, so that all rows can tell how far each is to be believed. Small networks, which see
-    ranked logits and what the open map says, then add to what the three say together; with few rows next to nothing.
-    It needs no select part: rows that are given as one are used like the others.
+    one fold of the rows in turn, so that all rows can tell how far each is to be believed. A sum of curves, of ranked
+    logits and of what the open map says, then corrects what the three say together. How far each of them may go is
+    decided by evidence: with few rows hardly anywhere. Every fit is convex, and there is no validation set: rows that
+    are given as one are used like the others.
 
     Parameters
     ----------
     n_folds : int
-        The folds, and so the number of maps and networks that are averaged.
-    hidden_size : int
-        The units of the one hidden layer of a network.
+        The folds, each of which is left out once.
     random_state : int or None
-        The source of the folds, of the first weights and of the order of the rows.
+        The source of the folds.
 
     Attributes
     ----------
     score_maps_ : tuple
         The coefficients of beta calibration, and the knots of isotonic regression in log-odds.
     open_map_ : tuple
-        θ, its temperature, and the centre and basis of the coordinates.
-    width_ : float
-        The deviation of the prior around temperature scaling that suits the rows.
-    voices_ : array of shape (4,)
-        The weights of beta calibration, isotonic regression and the open map, and the offset.
-    committee_ : tuple
-        The mean of the networks as one: how its inputs are made, its layers, and what it makes of the voices' log-odds
-        and of the predicted class.
-    last_map_ : array of shape (3,)
-        The coefficients of beta calibration of what comes from the networks.
+        The weights of the open map, and the centre and basis of its coordinates.
+    voices_ : array of shape (3,)
+        The weights of beta calibration, isotonic regression and the open map.
+    correction_ : tuple
+        The range and the knots of the inputs, the weights of the curves, the slope and the offset.
+    widths_ : dict
+        The standard deviations of the priors that suit the rows: of the open map's biases and shared weights, and of
+        the correction.
 
     Examples
     --------
@@ -83,47 +77,11 @@ class CrossFittedCCAC(ProbaCalibrator):
 
     score_maps_: tuple[Any, ...]
     open_map_: tuple[Any, ...]
-    committee_: tuple[Any, ...]
+    correction_: tuple[Any, ...]
 
-    def __init__(self, n_folds: int = 5, hidden_size: int = 8, random_state: int | None = None) -> None:
+    def __init__(self, n_folds: int = 5, random_state: int | None = None) -> None:
         self.n_folds = n_folds
-        self.hidden_size = hidden_size
         self.random_state = random_state
-
-    def transfer(
-        self,
-        logits: ArrayLike,
-        y: ArrayLike,
-        select: SelectPart | None = None,
-        features: ArrayLike | None = None,
-    ) -> Self:
-        """Carry the fitted calibrator over to another shift with a few hundred labels.
-
-        The prior of the new open map is around this one instead of temperature scaling. All else is learned anew.
-
-        Parameters
-        ----------
-        logits : array of shape (n, K)
-            The raw scores of the same target classifier on the new data.
-        y : array of shape (n,)
-            The true class, or `NO_CLASS`.
-        select : tuple of (logits, y) or (logits, y, features), optional
-            More such rows.
-        features : array of shape (n, d), optional
-            Where this one was fitted with such.
-
-        Returns
-        -------
-        CrossFittedCCAC
-            A new calibrator; this one is unchanged.
-        """
-        self._check_fitted()
-        new = clone(self)
-        data, _ = new._parts(logits, y, select, features, share=0, n_classes=self.n_features_in_)
-        self._as_features(data.features, len(data))
-        with one_thread():
-            problem = new._fit(data, None, self._open_map())
-        return new._fitted(data, problem)
 
     def _parts(
         self, logits: ArrayLike, y: ArrayLike, select: SelectPart | None, features: ArrayLike | None = None, **more: Any
@@ -139,29 +97,22 @@ class CrossFittedCCAC(ProbaCalibrator):
             )
         return data, None
 
-    def _fit(self, data: Predictions, select: Predictions | None, around: OpenMap | None = None) -> str | None:
-        """Learn all, the open map with a prior around another or, where there is none, temperature scaling."""
-        # A training turns differences in the last digit into some in the third: so that the kind of array does not
-        # matter, all is float32.
+    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+        n_folds = as_whole(self.n_folds, "n_folds", least=2)
+        data = data.take(data.spread_rows(_ENOUGH))
+        # So that the kind of array does not matter, all is float32.
         data = Predictions(data.logits.astype(np.float32, copy=False), data.y, data.features)
-        folds = data.folds(min(as_whole(self.n_folds, "n_folds", least=2), len(data)), self.random_state)
-        problem = None
-        if around is None:
-            temperature, problem = fit_temperature(data.with_class())
-            around = start_map(data, temperature)
-        found = cross_fit(data, folds, around)
-        maps, heard = cross_fit_maps(data, folds)
-        voices = _voices(heard, found.readings)
-        start = np.append(by_evidence(log_losses(voices, data.correct), _PRIOR), 0)
-        self.voices_ = stack(voices, data.correct, start, _HOLD_VOICES)
-        x, near = found.map.coordinates(data.logits, data.features), relative(data.logits)
-        seen = Seen(near, found.readings, x, self._weighed(voices))
-        size = as_whole(self.hidden_size, "hidden_size", least=1)
-        committee, corrected = cross_fit_committee(data, seen, folds, size, self.random_state)
-        self.last_map_ = fit_last_map(corrected, data.correct)
-        self.score_maps_, self.committee_ = tuple(maps), tuple(committee)
-        self.open_map_, self.width_ = tuple(found.map), found.width
-        return problem or found.problem
+        folds = data.folds(min(n_folds, len(data)), self.random_state)
+        near = relative(data.logits)
+        maps, of_score, *problems = cross_fit_maps(near.top_scores(), data.correct, folds)
+        found = cross_fit(data, near, folds)
+        voices = _voices(of_score, found.readings)
+        self.voices_ = weights_by_evidence(log_likelihoods(voices, data.correct), _PRIOR)
+        inputs = describe(near, found.readings, found.map.coordinates(data.logits, data.features))
+        correction, width, problem = fit_correction(inputs, self._weighed(voices), data.correct)
+        self.score_maps_, self.open_map_, self.correction_ = tuple(maps), tuple(found.map), tuple(correction)
+        self.widths_ = {**found.widths._asdict(), "correction": width}
+        return next(filter(None, [found.problem, *problems, problem]), None)
 
     def _confidence(self, logits: Floats, features: Floats | None = None) -> Floats:
         return self._score(logits, relative(logits), features)[0].astype(logits.dtype, copy=False)
@@ -177,23 +128,21 @@ class CrossFittedCCAC(ProbaCalibrator):
 
     def _score(self, logits: Floats, near: Relative, features: Floats | None) -> tuple[Floats, Floats]:
         """Return the confidence and the scores of the open map, in float32."""
-        open_map, committee = self._open_map(), Committee(Inputs(*self.committee_[0]), *self.committee_[1:])
+        *numbers, coordinates = self.open_map_
+        open_map = OpenMap(*numbers, Coordinates(*coordinates))
         x = open_map.coordinates(logits, features)
         scores = open_map.scores(x, near)
         readings = read(scores, near.top[1])
         voices = _voices(ScoreMaps(*self.score_maps_).log_odds(near.top_scores()), readings)
-        seen = Seen(near, readings, x, self._weighed(voices))
-        return expit(beta_log_odds(committee.log_odds(seen), self.last_map_.astype(np.float32))), scores.T
+        log_odds = Correction(*self.correction_).log_odds(describe(near, readings, x), self._weighed(voices))
+        return expit(log_odds), scores.T
 
     def _weighed(self, voices: Floats) -> Floats:
         """Return what the voices say together, as log-odds."""
-        return voices @ self.voices_[:-1].astype(np.float32) + np.float32(self.voices_[-1])
-
-    def _open_map(self) -> OpenMap:
-        theta, temperature, coordinates = self.open_map_
-        return OpenMap(theta, temperature, Coordinates(*coordinates))
+        return voices @ self.voices_.astype(np.float32)
 
 
 def _voices(of_score: Floats, readings: Floats) -> Floats:
     """Return the log-odds of the prediction by beta calibration, isotonic regression and the open map."""
-    return within_reason(np.column_stack([of_score, readings[:, 0]]))
+    said = np.column_stack([of_score, readings[0]])
+    return np.clip(said, -_FARTHEST, _FARTHEST).astype(np.float32, copy=False)

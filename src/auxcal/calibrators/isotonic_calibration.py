@@ -35,7 +35,7 @@ class IsotonicCalibration(BinaryCalibrator):
         self.scheme = scheme
 
     def _fit_maps(self, samples: list[Sample]) -> str | None:
-        self.knots_ = tuple(_knots(sample) for sample in samples)
+        self.knots_ = tuple(fit_isotonic(sample.ordered, sample.hits) for sample in samples)
         return None
 
     def _apply_maps(self, scores: Floats, maps: Ints) -> Floats:
@@ -51,10 +51,10 @@ def between_knots(scores: Floats, maps: Ints, knots: tuple[Floats, ...]) -> Floa
     return out
 
 
-def _knots(sample: Sample) -> Floats:
+def fit_isotonic(ordered: Floats, hits: Floats) -> Floats:
+    """Return the knots and values of the map, given all scores in order and those of the hits."""
     # A level can begin only at a hit, since a miss lowers the mean. So the rows from one hit to the next count as one.
-    ordered = sample.ordered
-    begin, count = np.unique(np.append(0, np.searchsorted(ordered, sample.hits)), return_counts=True)
+    begin, count = np.unique(np.append(0, np.searchsorted(ordered, hits)), return_counts=True)
     count[0] -= 1
     end = np.append(begin[1:], len(ordered))
     levels = isotonic_regression(count / (end - begin), weights=end - begin)

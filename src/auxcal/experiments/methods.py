@@ -1,10 +1,10 @@
-"""The methods that are compared: every calibrator, and CCAC-T and CCAC-XT, which carry one over from D1."""
+"""The methods that are compared: every calibrator, and CCAC-T, which carries one over from D1."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from auxcal.calibrators import CALIBRATORS, Calibrator, CrossFittedCCAC, SimplifiedCCAC
+from auxcal.calibrators import CALIBRATORS, Calibrator, SimplifiedCCAC
 from auxcal.calibrators._seeded import seeded
 
 SOURCE_SHIFT = "D1"
@@ -61,10 +61,7 @@ def _methods() -> dict[str, Method]:
     return methods
 
 
-_TRANSFERRED = (
-    Method("ccac-t", "CCAC-T", SimplifiedCCAC, source="ccac-s"),
-    Method("ccac-xt", "CCAC-XT", CrossFittedCCAC, source="ccac-x"),
-)
+_TRANSFERRED = (Method("ccac-t", "CCAC-T", SimplifiedCCAC, source="ccac-s"),)
 
 METHODS: dict[str, Method] = _methods()
 """Every method, in the order of the paper's tables, then the others."""

@@ -1,0 +1,137 @@
+"""The correction of CCAC-X: an additive model, convex, that sees what means the same for all classes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from auxcal._arrays import Bools, Floats
+from auxcal.calibrators._binary import Relative
+from auxcal.calibrators.ccac_x.evidence import WIDTHS, log_marginal_likelihood, width_by_evidence
+
+_MOST_RANKS = 10  # of the largest logits
+_MOST_COORDINATES = 32  # more would be too much to learn, and the open map has seen them
+_KNOTS = (0.1, 0.35, 0.65, 0.9)  # quantiles of the rows at which the slope of a curve may change
+_PRIOR = np.array([4.0, 4.0, 2.0, 1.0, 0.5])  # of each width: where nothing supports it, it adds next to nothing
+_SLOPE_WIDTH, _OFFSET_WIDTH = 0.05, 0.15
+_MAX_STEPS = 50
+_WORTHWHILE = 1e-4  # nats over all rows that a step must promise for another to follow it
+
+
+class Correction(NamedTuple):
+    """log-odds = slope · base + Σ_j curve_j(input_j) + offset, with curves that are linear between knots.
+
+    Beyond the inputs of the fit a curve is flat: there is nothing to learn from there.
+    """
+
+    least: Floats
+    most: Floats
+    knots: Floats
+    weights: Floats
+    slope: float
+    offset: float
+
+    def log_odds(self, inputs: Floats, base: Floats) -> Floats:
+        """Return the log-odds of the prediction, given the inputs of shape (d, n) and the log-odds to be corrected."""
+        x = np.clip(inputs, self.least[:, None], self.most[:, None])
+        log_odds = self.weights[0] @ x + np.float32(self.slope) * base + np.float32(self.offset)
+        for knots, weights in zip(self.knots, self.weights[1:], strict=True):
+            log_odds += weights @ np.maximum(x - knots[:, None], 0)
+        return np.asarray(log_odds)
+
+
+def describe(near: Relative, readings: Floats, coordinates: Floats) -> Floats:
+    """Return the inputs, of shape (d, n).
+
+    They are the open map's readings; the classifier's score, margin, entropy, energy and largest
+    logits in order, the latter two less the mean logit; and, where classes are few, the coordinates.
+    """
+    _, z, e, others = near
+    k = z.shape[1]
+    total = 1 + others
+    log_total = np.log(total)
+    entropy = log_total - np.vecdot(e, z) / total
+    mean = z @ np.full(k, 1 / k, dtype=np.float32)
+    top = _largest(z)
+    margin = -top[1]
+    few = coordinates[:, : _MOST_COORDINATES if k <= _MOST_COORDINATES else 0]
+    alone = np.stack([near.top_scores(), margin, entropy, log_total - mean])
+    return np.concatenate([readings, alone, top - mean, few.T])
+
+
+def fit_correction(inputs: Floats, base: Floats, correct: Bools) -> tuple[Correction, float, str | None]:
+    """Return the correction, the width of its prior by evidence, and what is wrong with the fit, if anything."""
+    least, most = inputs.min(axis=1), inputs.max(axis=1)
+    knots = np.quantile(inputs, _KNOTS, axis=1).astype(np.float32)
+    features = np.concatenate([inputs, *(np.maximum(inputs - each[:, None], 0) for each in knots)])
+    centre = features.mean(axis=1, dtype=np.float64)
+    scale = features.std(axis=1, dtype=np.float64)
+    scale[scale <= np.finfo(np.float32).eps * np.abs(centre)] = np.inf  # an input that does not vary says nothing
+    features -= centre.astype(np.float32)[:, None]
+    features /= scale.astype(np.float32)[:, None]
+    regression = _Regression(np.concatenate([features, np.ones((1, len(base)), np.float32), base[None]]), base, correct)
+    width, (theta, problem) = regression.by_evidence()
+    weights = theta[:-2] / scale
+    offset = theta[-2] - weights @ centre
+    shaped = weights.reshape(len(_KNOTS) + 1, -1).astype(np.float32)
+    return Correction(least, most, knots, shaped, 1 + float(theta[-1]), float(offset)), width, problem
+
+
+class _Regression(NamedTuple):
+    """Logistic regression that adds to a base, with a Gaussian prior around adding nothing.
+
+    The last two rows of `x` are a one, for the offset, and the base, for the slope.
+    """
+
+    x: Floats
+    base: Floats
+    correct: Bools
+
+    def by_evidence(self) -> tuple[float, tuple[Floats, str | None]]:
+        """Return the width of the prior, and the optimum there."""
+        theta, evidence = np.zeros(len(self.x)), np.empty(len(WIDTHS))
+        for i, width in enumerate(WIDTHS):
+            widths = self.widths(width)
+            theta, _ = self.minimise(widths, theta)
+            loss, _, curvature = self.at(theta, widths)
+            evidence[i] = log_marginal_likelihood(loss, curvature, widths)
+        width = width_by_evidence(evidence, _PRIOR)
+        return width, self.minimise(self.widths(width), theta)
+
+    def widths(self, width: float) -> Floats:
+        """Return the prior's standard deviations; together the curves are about as large as the width."""
+        d = len(self.x) - 2
+        return np.append(np.full(d, width / np.sqrt(d)), [_OFFSET_WIDTH, _SLOPE_WIDTH])
+
+    def minimise(self, widths: Floats, theta: Floats) -> tuple[Floats, str | None]:
+        """Find the optimum by Newton's method, and say what is wrong with it, if anything."""
+        loss, gradient, curvature = self.at(theta, widths)
+        for _ in range(_MAX_STEPS):
+            step = np.linalg.solve(curvature + np.diag(widths**-2.0), gradient)
+            promised = float(gradient @ step) / 2
+            if promised <= _WORTHWHILE:
+                return theta - step, None
+            while (found := self.at(theta - step, widths))[0] > loss and promised > _WORTHWHILE:
+                step, promised = step / 2, promised / 2
+            theta = theta - step
+            loss, gradient, curvature = found
+        return theta, "the correction stopped short of its optimum."
+
+    def at(self, theta: Floats, widths: Floats) -> tuple[float, Floats, Floats]:
+        """Return the loss with that of the prior, its gradient, and the curvature without the prior's."""
+        log_odds = theta.astype(np.float32) @ self.x + self.base
+        p = expit(log_odds)
+        loss = float(np.logaddexp(0, np.where(self.correct, -log_odds, log_odds)).sum(dtype=np.float64))
+        loss += float(np.sum((theta / widths) ** 2)) / 2
+        gradient = (self.x @ (p - self.correct)).astype(np.float64) + theta / widths**2
+        return loss, gradient, ((self.x * (p * (1 - p))) @ self.x.T).astype(np.float64)
+
+
+def _largest(z: Floats) -> Floats:
+    """Return the largest logits of each row in descending order, of shape (ranks, n)."""
+    k = z.shape[1]
+    if k > 2 * _MOST_RANKS:
+        z = np.partition(z, k - _MOST_RANKS, axis=1)[:, k - _MOST_RANKS :]
+    return np.sort(z, axis=1)[:, : -_MOST_RANKS - 1 : -1].T

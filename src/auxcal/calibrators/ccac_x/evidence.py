@@ -1,0 +1,65 @@
+"""Evidence: how well the rows support each candidate, softened so that a few rows never decide alone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from auxcal._arrays import Bools, Floats
+
+WIDTHS = np.array([0.1, 0.3, 1.0, 3.0, 10.0])
+"""The candidates for the standard deviation of a prior, from "next to nothing is added" to "the rows alone decide"."""
+
+_DOUBT = 3.0  # nats by which a candidate must be better to get e times the weight; 1 would be Bayes' rule
+
+
+def weights_by_evidence(evidence: Floats, prior: Floats | float = 1.0) -> Floats:
+    """Return weights that add up to 1, in proportion to prior · exp(evidence / doubt).
+
+    Parameters
+    ----------
+    evidence : array
+        In nats over all rows: log marginal likelihoods, or out-of-fold log-likelihoods.
+    prior : array of the same shape, or 1 where all are alike
+        The weights with no rows at all, up to a factor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal.calibrators.ccac_x.evidence import weights_by_evidence
+    >>> weights_by_evidence(np.array([-100.0, -103.0])).round(2)
+    array([0.73, 0.27])
+    """
+    weights = prior * np.exp((evidence - evidence.max()) / _DOUBT)
+    return np.asarray(weights / weights.sum())
+
+
+def width_by_evidence(evidence: Floats, prior: Floats | float = 1.0) -> float:
+    """Return one width, the geometric mean of `WIDTHS` weighed by their evidence: it moves smoothly with the rows."""
+    return float(np.exp(weights_by_evidence(evidence, prior) @ np.log(WIDTHS)))
+
+
+def log_likelihoods(log_odds: Floats, correct: Bools) -> Floats:
+    """Return the log-likelihood of "the prediction is right" under each column of log-odds, summed over the rows."""
+    return -np.logaddexp(0, np.where(correct, -1, 1)[:, None] * log_odds).sum(axis=0, dtype=np.float64)
+
+
+def log_marginal_likelihood(loss: float, curvature: Floats, widths: Floats, share: float = 1.0) -> float:
+    """Return Laplace's approximation of the evidence for a Gaussian prior, at the optimum.
+
+    Parameters
+    ----------
+    loss : float
+        The negative log-likelihood of all rows plus half the squared distance from the prior's centre, in widths.
+    curvature : array of shape (..., d, d) or of the shape of `widths`
+        The Hessian of the negative log-likelihood, its diagonal blocks, or its diagonal.
+    widths : array of shape (..., d)
+        The prior's standard deviations.
+    share : float
+        The share of the directions that the likelihood can see.
+    """
+    if curvature.shape == widths.shape:
+        log_determinant = float(np.log1p(curvature * widths**2).sum())
+    else:
+        scaled = curvature * widths[..., :, None] * widths[..., None, :]
+        log_determinant = float(np.linalg.slogdet(scaled + np.eye(widths.shape[-1]))[1].sum())
+    return -loss - share * log_determinant / 2

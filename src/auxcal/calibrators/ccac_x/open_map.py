@@ -1,0 +1,159 @@
+"""The open map: a linear map of the logits onto the K classes and one more, for samples of none of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import block_diag
+
+from auxcal._arrays import Floats, Ints
+from auxcal.calibrators._binary import Relative
+from auxcal.calibrators._linear import MOST_BLOCKS, definite, weighted_gram
+from auxcal.predictions import Predictions
+
+_ALL_COMPONENTS = 100  # logits or features up to which all principal components are kept
+_COMPONENTS = 32  # of more, the leading ones
+_ROWS_FOR_COMPONENTS = 4000  # enough for as many directions
+
+
+class Coordinates(NamedTuple):
+    """Logits, and features if there are any, as a few numbers of unit mean squared length: (x − centre) basis."""
+
+    centre: Floats
+    basis: Floats
+
+    def __call__(self, logits: Floats, features: Floats | None) -> Floats:
+        """Return the coordinates of each row, in float32."""
+        k = logits.shape[1]
+        x = _centred(logits, self.centre[:k])
+        if features is not None:
+            x = np.concatenate([x, _centred(features, self.centre[k:])], axis=1)
+        return x @ self.basis
+
+
+class OpenMap(NamedTuple):
+    """K + 1 scores, of which the last is for none of the classes: own_k φ_k + shared_k · coordinates + bias_k.
+
+    φ_k is z_k − z_ŷ. "None" has no logit, and sees the log-odds of the prediction in its place: a few rows are enough
+    to learn how much the classifier's own doubt speaks for it. All numbers are float32.
+    """
+
+    own: Floats
+    shared: Floats
+    bias: Floats
+    coordinates: Coordinates
+
+    def scores(self, x: Floats, near: Relative) -> Floats:
+        """Return the scores of each row, given its coordinates; their softmax is μ.
+
+        They are of shape (K + 1, n): where classes are few, that is the faster way round.
+        """
+        scores = self.shared @ x.T
+        scores += self.bias[:, None]
+        scores[:-1] += near.z.T * self.own[:-1, None]
+        scores[-1] += near.top_scores() * self.own[-1]
+        return scores
+
+
+def read(scores: Floats, prediction: Ints) -> Floats:
+    """Return the log-odds of the prediction, and the log-probabilities of "none" and of the likeliest other class.
+
+    The scores are of shape (K + 1, n), what is returned of shape (3, n).
+    """
+    at = prediction, np.arange(len(prediction))
+    others = scores - scores[at]  # so that the prediction's own is 0
+    others[at] = -np.inf
+    none, second = others[-1].copy(), others[:-1].max(axis=0)
+    most = np.maximum(second, none)
+    others -= most
+    log_rest = most + np.log(np.exp(others, out=others).sum(axis=0))
+    log_total = np.logaddexp(0, log_rest)
+    return np.stack([-log_rest, none - log_total, second - log_total])
+
+
+@dataclass(frozen=True)
+class OpenDesign:
+    """Every class sees its own number, all see the coordinates: φ_nk = [own_nk, x_n, 1]."""
+
+    own: Floats
+    shared: Floats
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """Return the squared length of the φ of each row, with the mean own logit."""
+        return np.vecdot(self.shared, self.shared) + np.vecdot(self.own, self.own) / self.own.shape[1]
+
+    def take(self, rows: Ints | slice) -> OpenDesign:
+        """Return the design of some rows."""
+        return OpenDesign(self.own[rows], self.shared[rows])
+
+    def scores(self, theta: Floats) -> Floats:
+        """Return the K + 1 scores of each row."""
+        theta = theta.astype(np.float32)
+        scores = self.shared @ theta[:, 1:].T
+        scores += self.own * theta[:, 0]
+        return scores
+
+    def adjoint(self, residual: Floats) -> Floats:
+        """Return Σ_n residual_nk φ_nk, for residuals that add up to zero over the classes."""
+        image = (residual.T @ self.shared).astype(np.float64)
+        own = np.einsum("nk,nk->k", residual, self.own)
+        return np.column_stack([own, image - image.mean(axis=0)])
+
+    def curvature(self, weight: Floats) -> Floats:
+        """Return Σ_n weight_nk φ_nk φ_nkᵀ; where classes are many, with the mean weight for what they share."""
+        k = self.own.shape[1]
+        if weight.shape[1] == k <= MOST_BLOCKS:
+            parts = (np.column_stack([own, self.shared]) for own in self.own.T)
+            return definite(np.stack([weighted_gram(part, weight[:, j], self.sizes) for j, part in enumerate(parts)]))
+        blocks = np.zeros((weight.shape[1], *2 * (self.shared.shape[1] + 1,)))
+        blocks[:, 1:, 1:] = weighted_gram(self.shared, weight.mean(axis=1), self.sizes)
+        squares = np.einsum("nk,nk->k", np.broadcast_to(weight, self.own.shape), self.own**2)
+        blocks[:, 0, 0] = squares.mean() if weight.shape[1] == 1 else squares
+        return definite(blocks)
+
+    def diagonal(self, weight: Floats) -> Floats:
+        """Return Σ_n weight_nk φ_nk², of the shape of θ."""
+        own = np.einsum("nk,nk,nk->k", weight, self.own, self.own)
+        return np.column_stack([own, weight.T @ self.shared**2]).astype(np.float64)
+
+
+def learn_coordinates(data: Predictions) -> Coordinates:
+    """Return the coordinates that suit the rows."""
+    parts = [_of_unit_length(data.logits)]
+    if data.features is not None:
+        deviation = data.features.std(axis=0, dtype=np.float64)
+        deviation[deviation == 0] = 1
+        centre, basis = _of_unit_length(data.features / deviation)
+        parts.append((centre * deviation, basis / deviation[:, None]))
+    centres, bases = zip(*parts, strict=True)
+    return Coordinates(np.concatenate(centres), block_diag(*bases).astype(np.float32))
+
+
+def _centred(x: Floats, centre: Floats) -> Floats:
+    """Take the centre off in the precision of x, which float32 may not have: a time in seconds, for instance."""
+    return (x - centre.astype(x.dtype)).astype(np.float32, copy=False)
+
+
+def _of_unit_length(x: Floats) -> tuple[Floats, Floats]:
+    """Return the centre and the leading principal components, scaled to coordinates of unit mean squared length."""
+    centre = x.mean(axis=0, dtype=np.float64)
+    few = x[:: 1 + len(x) // _ROWS_FOR_COMPONENTS] - centre
+    basis = _components(few)
+    length = np.sqrt(np.mean(np.vecdot(few @ basis, few @ basis)))
+    return centre, basis / (length or 1.0)
+
+
+def _components(x: Floats) -> Floats:
+    """Return the leading principal components of centred rows, by the smaller of the two products x xᵀ and xᵀ x."""
+    n, d = x.shape
+    most = d if d <= _ALL_COMPONENTS else _COMPONENTS
+    if n >= d:
+        return np.asarray(np.linalg.eigh(x.T @ x)[1][:, : -most - 1 : -1])
+    values, vectors = np.linalg.eigh(x @ x.T)
+    values, vectors = values[: -most - 1 : -1], vectors[:, : -most - 1 : -1]
+    kept = values > np.finfo(x.dtype).eps * n * values[0]
+    return np.asarray(x.T @ (vectors[:, kept] / np.sqrt(values[kept])))

@@ -1,0 +1,41 @@
+"""The plain voices of CCAC-X: two maps of one score, the classifier's own log-odds of the prediction."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import logit
+
+from auxcal._arrays import Bools, Floats, Ints
+from auxcal.calibrators.beta_calibration import beta_log_odds, fit_beta
+from auxcal.calibrators.isotonic_calibration import fit_isotonic
+
+
+class ScoreMaps(NamedTuple):
+    """a, b and c of beta calibration, and the knots of isotonic regression in log-odds."""
+
+    coefficients: Floats
+    knots: Floats
+
+    def log_odds(self, scores: Floats) -> Floats:
+        """Return the log-odds of the prediction by each of the two, of shape (n, 2)."""
+        return np.stack([beta_log_odds(scores, self.coefficients), np.interp(scores, *self.knots)], axis=1)
+
+
+def cross_fit_maps(scores: Floats, correct: Bools, folds: Ints) -> tuple[ScoreMaps, Floats, str | None]:
+    """Return the maps of all rows, the out-of-fold log-odds of each row, and what is wrong with a fit, if anything."""
+    held_out = np.empty((len(scores), 2))
+    for fold in range(folds.max() + 1):
+        rows = folds == fold
+        held_out[rows] = _fit_maps(scores[~rows], correct[~rows])[0].log_odds(scores[rows])
+    maps, converged = _fit_maps(scores, correct)
+    return maps, held_out, None if converged else "the voice of beta calibration did not reach its optimum."
+
+
+def _fit_maps(scores: Floats, correct: Bools) -> tuple[ScoreMaps, bool]:
+    coefficients, converged = fit_beta(np.sort(scores), scores[correct])
+    x, levels = fit_isotonic(np.sort(scores), scores[correct])
+    # A level of 0 or 1 only says that no hit or no miss was among its rows: no level is surer than half a row of all.
+    doubt = 0.5 / (len(scores) + 1)
+    return ScoreMaps(coefficients, np.stack([x, logit(np.clip(levels, doubt, 1 - doubt))])), converged
