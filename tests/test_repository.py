@@ -76,6 +76,19 @@ print("done")
     assert run(code) == "done"
 
 
+def test_printing_a_comparison_loads_neither_the_experiments_nor_torch():
+    code = """
+import sys, numpy as np, auxcal
+from rich.console import Console
+from auxcal.cli._comparing import show
+rng = np.random.default_rng(0)
+found = auxcal.compare(auxcal.Predictions(rng.normal(size=(200, 3)), rng.integers(3, size=200)), methods=["platt"])
+show(Console(quiet=True), found)
+print([name for name in sys.modules if name.startswith("auxcal.experiments") or name.split(".")[0] == "torch"])
+"""
+    assert run(code) == "[]"
+
+
 def test_imports_go_only_upward_in_the_tree():
     check = "from importlinter.cli import lint_imports_command; lint_imports_command()"
     done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)

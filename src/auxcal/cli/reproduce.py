@@ -102,9 +102,9 @@ def _run(
 
 
 def _print_tables(console: Console, suites: list[Suite], results: Results) -> None:
-    from auxcal.reports.claims import CLAIMS, WORDS, judge
-    from auxcal.reports.tables import table
-    from auxcal.reports.terminal import to_rich
+    from auxcal.experiments.pages.claims import CLAIMS, WORDS, judge
+    from auxcal.experiments.pages.tables import table
+    from auxcal.experiments.pages.terminal import to_rich
 
     for entry in suites:
         for shift in entry.shifts:
@@ -120,9 +120,9 @@ def _print_tables(console: Console, suites: list[Suite], results: Results) -> No
 def _write(
     console: Console, suites: list[Suite], results: Results, data: Path, cache: Path, out: Path, *, figures: bool
 ) -> None:
+    from auxcal.experiments.pages.figures import FIGURE_SHIFT, figure_methods, write_figures
+    from auxcal.experiments.pages.writing import write_pages
     from auxcal.experiments.runner import fitted
-    from auxcal.reports.figures import FIGURE_SHIFT, figure_methods, write_figures
-    from auxcal.reports.pages import write_pages
 
     for entry in suites:
         names = figure_methods(results.where(suite=entry.name, shift=FIGURE_SHIFT).distinct("method"))

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from auxcal.predictions import Predictions
 
-
 NOT_IN_PAPER = "The paper has no such table."
 """What is said of D0, the classifier on its own clean test data."""
 

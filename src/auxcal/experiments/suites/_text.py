@@ -23,7 +23,7 @@ Labelled = tuple[list[str], Ints]
 
 def clean(test: Documents, classes: Sequence[str]) -> Labelled:
     """Return the test documents as they are, and the class of each."""
-    return test.texts, test.y(classes)
+    return list(test.texts), test.y(classes)
 
 
 def noisy(

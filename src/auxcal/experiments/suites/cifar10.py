@@ -1,4 +1,4 @@
-"""CIFAR-10 as it is (D0) and under D1, D2, OOD and AD: ResNet-20 and ResNet-56 stand for the paper's VGG16 and ResNet-50."""
+"""CIFAR-10 clean (D0) and under D1, D2, OOD and AD: ResNet-20 and -56 stand for the paper's VGG16 and ResNet-50."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""100 classes of Tiny-ImageNet as they are (D0) and under D1, D2, OOD and AD: stands for VGG16 and ResNet-50 on CIFAR-100.
+"""100 classes of Tiny-ImageNet, clean (D0) and under D1, D2, OOD and AD: stands for VGG16 and ResNet-50 on CIFAR-100.
 
 The target classifier is EfficientNet-Lite0 whose last layer is trained here, on the training images.
 """

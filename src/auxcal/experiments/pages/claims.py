@@ -80,7 +80,7 @@ def judge(claim: Claim, here: Results) -> Verdict | None:
     ...     return Row("r8-dan", "D1", method, random_state, 3000, 500, 1500, 0.9, 1.2, True, scores)
     >>> here = Results((row("ccac", 0, 0.01), row("ccac", 1, 0.02), row("temperature", 0, 0.04),
     ...                 row("temperature", 1, 0.05)))
-    >>> from auxcal.reports import CLAIMS, judge
+    >>> from auxcal.experiments.pages import CLAIMS, judge
     >>> judge(CLAIMS[0], here).text
     'CCAC 1.5 %, TS 4.5 %'
     """
