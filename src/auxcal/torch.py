@@ -7,12 +7,15 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
 from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
+from auxcal._extras import needs
 from auxcal.predictions import Predictions
+
+with needs("torch"):
+    import torch
+    from torch import Tensor, nn
 
 
 def collect(

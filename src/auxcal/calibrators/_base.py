@@ -58,6 +58,8 @@ class Calibrator(ABC, BaseEstimator):
     """Where the method comes from."""
     uses_features: ClassVar[bool] = False
     """Whether the method can learn from further inputs of each sample."""
+    fit_extra: ClassVar[str | None] = None
+    """The extra of the package that fitting needs, if any; scoring needs none."""
 
     n_further_features_: int = 0  # what holds for a file from before there were any
 

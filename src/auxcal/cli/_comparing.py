@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,8 +51,12 @@ def explain(console: Console) -> None:
     console.print(Text(text, style="dim"))
 
 
-def open_page(page: Path) -> None:
-    """Open a page in the browser."""
+def open_page(written: Sequence[Path]) -> None:
+    """Open the page in the browser, if it is among the files that were written."""
     import webbrowser
 
-    webbrowser.open(page.resolve().as_uri())
+    from auxcal.reports.folder import PAGE
+
+    for path in written:
+        if path.name == PAGE:
+            webbrowser.open(path.resolve().as_uri())

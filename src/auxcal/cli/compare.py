@@ -97,7 +97,7 @@ def compare(
     if json:
         say(to_json(comparisons))
     if open_:
-        open_page(written[0])
+        open_page(written)
 
 
 def _data_sets(files: list[Path]) -> dict[str, tuple[Path, ...]]:

@@ -42,8 +42,7 @@ def demo(
     import auxcal
     from auxcal.experiments.bundles import bundle
     from auxcal.experiments.suites.cifar10 import CIFAR10_RESNET20
-    from auxcal.reports import save_report
-    from auxcal.reports.folder import PAGE, make_folder
+    from auxcal.reports.folder import make_folder, write_page
 
     make_folder(out)
     with progress("comparing") as update:
@@ -56,12 +55,14 @@ def demo(
             )
             for index, (shift, (name, _)) in enumerate(SHIFTS.items())
         ]
-        save_report(comparisons, out / PAGE, about=[about for _, about in SHIFTS.values()])
+        page = write_page(comparisons, out, about=[about for _, about in SHIFTS.values()])
     console = Console(highlight=False)
     for comparison in comparisons:
         show(console, comparison)
     explain(console)
-    console.print(f"\nThe report, with all charts: [bold]{out / PAGE}[/]", soft_wrap=True)
+    console.print()
+    for path in page:
+        console.print(f"The report, with all charts: [bold]{path}[/]", soft_wrap=True)
     console.print("With your own logits:        [bold]auxcal compare logits.npz --out report/[/]", soft_wrap=True)
     if open_:
-        open_page(out / PAGE)
+        open_page(page)

@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.base import clone
 
 from auxcal._arrays import Ints
-from auxcal._errors import ConvergenceWarning, InvalidInputError, UndefinedMetricWarning
+from auxcal._errors import AuxcalWarning, ConvergenceWarning, InvalidInputError, UndefinedMetricWarning
+from auxcal._extras import install_command, is_installed
 from auxcal.calibrators import CALIBRATORS, Calibrator
 from auxcal.calibrators._base import features_for
 from auxcal.calibrators._seeded import seeded
@@ -44,8 +45,9 @@ def compare(
     test : Predictions or float
         The test part, or the share of `data` that is set aside for it, stratified.
     methods : iterable of str, or mapping of str to Calibrator, optional
-        Names of `CALIBRATORS`, or your own calibrators by name, not yet fitted; all of `CALIBRATORS` if it is not
-        given. The classifier's own confidence is always compared too.
+        Names of `CALIBRATORS`, or your own calibrators by name, not yet fitted. If it is not given, all of
+        `CALIBRATORS` whose extra is installed; a warning names the others. The classifier's own confidence is always
+        compared too.
     random_state : int
         The source of the test part, of the fits and of the intervals.
     name : str
@@ -99,7 +101,7 @@ def compare(
 def _calibrators(methods: Iterable[str] | Mapping[str, Calibrator] | None, random_state: int) -> dict[str, Calibrator]:
     """Return the methods by name, not yet fitted, the uncalibrated one first."""
     chosen = methods if isinstance(methods, Mapping) else None
-    names = list(CALIBRATORS if methods is None else methods)
+    names = _installed() if methods is None else list(methods)
     unknown = [name for name in names if chosen is None and name not in CALIBRATORS]
     if unknown:
         raise InvalidInputError(
@@ -109,6 +111,16 @@ def _calibrators(methods: Iterable[str] | Mapping[str, Calibrator] | None, rando
     own = {} if chosen is None else {name: clone(calibrator) for name, calibrator in chosen.items()}
     listed = {name: seeded(CALIBRATORS[name], random_state) for name in (UNCALIBRATED, *names) if name not in own}
     return {name: (own | listed)[name] for name in dict.fromkeys((UNCALIBRATED, *names))}
+
+
+def _installed() -> list[str]:
+    """Return the methods that can be fitted here, and warn of those that lack their extra."""
+    missing = {name: kind for name, kind in CALIBRATORS.items() if kind.fit_extra and not is_installed(kind.fit_extra)}
+    if missing:
+        labels = " and ".join(kind.abbreviation for kind in missing.values())
+        commands = dict.fromkeys(install_command(str(kind.fit_extra)) for kind in missing.values())
+        warnings.warn(f"left out: {labels}. To fit them: {', '.join(commands)}", AuxcalWarning, stacklevel=4)
+    return [name for name in CALIBRATORS if name not in missing]
 
 
 def _checked_names(class_names: Sequence[str] | None, n_classes: int) -> tuple[str, ...] | None:

@@ -45,5 +45,7 @@ def _common_length(arrays: Mapping[str, NDArray[Any]]) -> int:
 
 
 def _as_numpy(column: Any) -> NDArray[Any]:
+    if isinstance(column, np.ma.MaskedArray):
+        return np.where(column.mask, np.nan, column.data)
     array = column if isinstance(column, np.ndarray) else column.to_numpy(zero_copy_only=False)
     return array.astype(str) if array.dtype == object else array

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 
 from auxcal._errors import InvalidInputError
 
 Columns: TypeAlias = Mapping[str, Any]
-"""NumPy or pyarrow arrays of one length by name; one of them can be a matrix with a row for each sample."""
+"""Arrays of one length by name: NumPy's, one of which can be a matrix with a row for each sample; from parquet files
+those that are passed on are pyarrow's."""
 
 BATCH_BYTES = 2**22
 """About how large a batch is, so that memory does not grow with the file."""
@@ -85,7 +85,11 @@ class Format:
 def _joined(parts: list[Any]) -> Any:
     if len(parts) == 1:
         return parts[0]
-    return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else pa.concat_arrays(parts)
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    from auxcal.formats._arrow import joined
+
+    return joined(parts)
 
 
 def shortened(reason: str) -> str:

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from auxcal._arrays import NO_CLASS, Floats, Ints, as_features, as_logits
@@ -67,7 +65,7 @@ def check_column(names: Sequence[str], name: str, advice: str) -> None:
 
 def logits_of(columns: Columns, names: Sequence[str], *, probabilities: bool) -> Floats:
     """Return the columns of the classes as one checked matrix; probabilities become their logarithms."""
-    parts = [as_numbers(columns[name], name) for name in names]
+    parts = [columns[name] for name in names]
     matrix = parts[0] if parts[0].ndim == 2 else np.column_stack(parts)
     return _log(matrix) if probabilities else as_logits(matrix)
 
@@ -76,21 +74,9 @@ def features_of(columns: Columns, names: Sequence[str], *, n_rows: int) -> Float
     """Return the columns of the features as one checked matrix, or None where there are none."""
     if not names:
         return None
-    parts = [as_numbers(columns[name], name) for name in names]
+    parts = [columns[name] for name in names]
     one = len(parts) == 1 and parts[0].ndim > 1
     return as_features(parts[0] if one else np.column_stack(parts), n_rows=n_rows)
-
-
-def as_numbers(column: Any, name: str) -> NDArray[Any]:
-    """Return a column as a vector, or a column of lists as a matrix."""
-    if isinstance(column, np.ndarray):
-        return column
-    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type) or pa.types.is_fixed_size_list(column.type):
-        lengths = pc.unique(pc.list_value_length(column))
-        if len(lengths) != 1 or column.null_count:
-            raise InvalidInputError(f"the lists of {name!r} must have one length in all rows. Repair the others.")
-        return np.asarray(column.flatten().to_numpy(zero_copy_only=False)).reshape(len(column), lengths[0].as_py())
-    return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
 def as_classes(column: Any, name: str, class_names: Sequence[str] | None = None) -> Ints:
@@ -111,6 +97,17 @@ def as_classes(column: Any, name: str, class_names: Sequence[str] | None = None)
             f"Label those rows, or leave them out."
         )
     return values.astype(np.int64)
+
+
+def text_of(column: Any) -> list[str] | None:
+    """Return the text of each row of a table's column without blanks around it, or None where it holds other values."""
+    if isinstance(column, np.ndarray):
+        values = column if column.dtype == object else None
+    else:
+        from auxcal.formats._arrow import is_text, values_of
+
+        values = values_of(column) if is_text(column) else None
+    return None if values is None else ["" if value is None else str(value).strip() for value in values]
 
 
 def _matrix_or_numbered(names: Sequence[str], matrix: str, prefix: str, advice: str) -> tuple[str, ...]:
@@ -168,10 +165,10 @@ def _log(proba: NDArray[Any]) -> Floats:
 
 def _as_text_or_numbers(column: Any) -> NDArray[Any]:
     """Return numbers as they are, and text as objects."""
-    if isinstance(column, pa.Array):
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        column = column.to_numpy(zero_copy_only=False)
+    if not isinstance(column, np.ndarray):
+        from auxcal.formats._arrow import values_of
+
+        return values_of(column)
     array = np.asarray(column)
     return array.astype(str).astype(object) if array.dtype.kind in "US" else array
 

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-import pyarrow as pa
-import pyarrow.compute as pc
+import numpy as np
 
 from auxcal._arrays import NO_CLASS, Bools, Floats, Ints, as_confidence
 from auxcal._errors import InvalidInputError
@@ -17,12 +16,12 @@ from auxcal.calibrators import Calibrator
 from auxcal.formats._format import Columns, Source
 from auxcal.formats._layout import (
     as_classes,
-    as_numbers,
     check_column,
     features_of,
     find_features,
     find_logits,
     logits_of,
+    text_of,
 )
 from auxcal.formats._sources import FORMATS, STANDARD, format_of, open_source
 
@@ -131,7 +130,7 @@ def read_scored(path: str | os.PathLike[str], label: str = "y") -> Scored:
             check_column(source.names, name, "Score the file with auxcal score first.")
         check_column(source.names, label, "Name the column of the true classes with label (--label).")
         rows = source.read((CONFIDENCE,), (PREDICTION, label))
-        confidence = as_confidence(as_numbers(rows[CONFIDENCE], CONFIDENCE))
+        confidence = as_confidence(rows[CONFIDENCE])
         prediction, y = as_classes(rows[PREDICTION], PREDICTION), as_classes(rows[label], label)
         if y.min() < NO_CLASS:
             raise InvalidInputError(f"{label} must be a class index, or {NO_CLASS} for no class; got {y.min()}.")
@@ -153,7 +152,7 @@ def _scored(
         further = _features_for(calibrator, source, features, taken=(*names, label))
         inputs = (*names, *further)
         others = [name for name in source.passable if name not in inputs]
-        start, as_label = 0, _label_reader(None)
+        start, as_label = 0, None
         for batch in source.batches(inputs, others):
             with _counting_from(start):
                 logits = logits_of(batch.columns, names, probabilities=probabilities)
@@ -161,7 +160,7 @@ def _scored(
                 confidence = calibrator.predict_confidence(logits, of_rows)
             passed = {name: batch.columns[name] for name in others}
             if label in passed:
-                as_label = _label_reader(passed[label]) if start == 0 else as_label
+                as_label = as_label or _label_reader(passed[label])
                 passed[label] = as_label(passed[label])
             yield passed | {PREDICTION: logits.argmax(axis=1), CONFIDENCE: confidence}
             start += len(logits)
@@ -208,10 +207,12 @@ def _label_reader(first: Any) -> Callable[[Any], Any]:
 
 def _whole_numbers(column: Any) -> Any:
     """Return text as whole numbers, nothing as nothing; other columns stay as they are."""
-    if not isinstance(column, pa.Array) or not pa.types.is_string(column.type):
+    text = text_of(column)
+    if text is None:
         return column
-    text = pc.utf8_trim_whitespace(column)
     try:
-        return pc.cast(pc.if_else(pc.equal(text, ""), None, text), pa.int64())
-    except pa.ArrowInvalid as error:
+        numbers = np.array([int(value) if value else 0 for value in text], dtype=np.int64)
+    except (ValueError, OverflowError) as error:
         raise InvalidInputError(f"the first labels are whole numbers, and then: {error}. Repair these rows.") from error
+    missing = np.array([not value for value in text])
+    return np.ma.MaskedArray(numbers, missing) if missing.any() else numbers

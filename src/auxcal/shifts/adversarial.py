@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from auxcal._arrays import Floats, Ints
 from auxcal._errors import InvalidInputError
-from auxcal._extras import import_extra
+from auxcal._extras import needs
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,8 @@ class DeepFool:
         return np.concatenate(parts)
 
     def _foolbox(self) -> tuple[Any, Any]:
-        foolbox = import_extra("foolbox", "foolbox")
+        with needs("experiments"):
+            import foolbox
         preprocessing = {"mean": list(self.mean), "std": list(self.std), "axis": -3}
         model = foolbox.PyTorchModel(
             self.network, bounds=(0, 1), device=_device(self.network), preprocessing=preprocessing

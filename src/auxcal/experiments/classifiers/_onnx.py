@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from auxcal._arrays import Floats
-from auxcal._extras import import_extra
+from auxcal._extras import needs
 
 
 class OnnxNetwork:
@@ -37,11 +37,12 @@ class OnnxNetwork:
     """
 
     def __init__(self, network: nn.Module, shape: tuple[int, ...], n_threads: int = 1) -> None:
-        runtime = import_extra("onnxruntime", "onnxruntime")
-        options = runtime.SessionOptions()
+        with needs("experiments"):
+            import onnxruntime
+        options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = n_threads
         options.inter_op_num_threads = 1
-        self._session: Any = runtime.InferenceSession(
+        self._session: Any = onnxruntime.InferenceSession(
             _exported(network, shape), options, providers=["CPUExecutionProvider"]
         )
 
@@ -63,7 +64,8 @@ class OnnxNetwork:
 
 
 def _exported(network: nn.Module, shape: tuple[int, ...]) -> bytes:
-    import_extra("onnx", "onnx")
+    with needs("experiments"):
+        import onnx  # noqa: F401  # torch exports with it, and its own error names no extra
     file = io.BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch warns that this exporter is old; the new one needs more packages

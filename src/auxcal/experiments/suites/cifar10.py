@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from auxcal.experiments.classifiers.cifar_resnet import cifar_resnet
 from auxcal.experiments.datasets._images import Images
 from auxcal.experiments.datasets.cifar10 import CLASSES, load_cifar10
 from auxcal.experiments.datasets.tiny_imagenet import load_tiny_imagenet, wnids
@@ -73,6 +72,8 @@ def _both(data_dir: Path) -> tuple[Images, Images]:
 
 
 def _build(depth: int, adversarial_size: int, shift: str, data_dir: Path, report: Report) -> Predictions:
+    from auxcal.experiments.classifiers.cifar_resnet import cifar_resnet
+
     classifier = cifar_resnet(data_dir, depth)
     if shift == "AD":
         images, y = adversarial(*_both(data_dir), adversarial_size, classifier, random_state=0, report=report)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from auxcal.experiments.classifiers.efficientnet import efficientnet_lite0
 from auxcal.experiments.datasets._images import Images
 from auxcal.experiments.datasets.cifar10 import load_cifar10
 from auxcal.experiments.datasets.tiny_imagenet import load_tiny_imagenet, wnids
@@ -58,6 +57,8 @@ _SHIFTS = {"D0": _d0, "D1": _d1, "OOD": _ood}
 
 
 def _build(shift: str, data_dir: Path, report: Report) -> Predictions:
+    from auxcal.experiments.classifiers.efficientnet import efficientnet_lite0
+
     images, y = _SHIFTS[shift](data_dir)
     return Predictions(efficientnet_lite0(data_dir, size=PIXELS).logits(images, report=report), y)
 
