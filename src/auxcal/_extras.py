@@ -14,9 +14,9 @@ EXTRAS = {
     "tables": ("pyarrow",),
     "report": ("jinja2",),
     "plots": ("matplotlib",),
-    "experiments": ("joblib", "foolbox", "h5py", "onnx", "onnxruntime", "PIL"),
+    "experiments": ("foolbox", "h5py", "onnx", "onnxruntime", "PIL"),
 }
-"""The extras, and the modules that each brings."""
+"""The extras, and the modules that each brings; joblib comes with scikit-learn."""
 
 
 @contextmanager

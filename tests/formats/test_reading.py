@@ -4,15 +4,13 @@ import sys
 from io import BytesIO, TextIOWrapper
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-import torch
-from pyarrow import csv
 from safetensors.numpy import save_file
 
 from auxcal import AuxcalError, FileFormatError, InvalidInputError, Predictions
 from auxcal.formats import FORMATS, _csv, _format, read_predictions
+
+from .conftest import arrow_csv, pa, pq, torch
 
 LOGITS = np.array([[2.5, 0.25, -1.0], [0.5, 1.5, 3.0], [-0.125, 4.0, 0.0], [1.0, 0.5, 0.25]], dtype=np.float32)
 Y = np.array([0, 2, -1, 1])
@@ -242,7 +240,7 @@ class TestFeatures:
         if ending == ".parquet":
             pq.write_table(named, folder / "a.parquet")
         else:
-            csv.write_csv(named, folder / "a.csv")
+            arrow_csv.write_csv(named, folder / "a.csv")
         return folder / f"a{ending}"
 
     @pytest.mark.parametrize("ending", [".npz", ".safetensors", ".pt"])

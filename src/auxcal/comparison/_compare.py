@@ -84,9 +84,9 @@ def compare(
         raise InvalidInputError(
             f"data must be auxcal.Predictions; got {type(data).__name__}. Use auxcal.Predictions(logits, y)."
         )
-    calibrators = _calibrators(methods, random_state)
     names = _checked_names(class_names, data.n_classes)
     fit, held_out, rows = _parts(data, test, random_state)
+    calibrators = _calibrators(methods, random_state)
     entries = []
     for done, (method, calibrator) in enumerate(calibrators.items()):
         label = calibrator.abbreviation if method in CALIBRATORS else method

@@ -7,8 +7,9 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 
+from joblib import Parallel, cpu_count, delayed, parallel_config
+
 from auxcal._errors import InvalidInputError
-from auxcal._extras import needs
 from auxcal.calibrators import Calibrator
 from auxcal.experiments.bundles import bundle
 from auxcal.experiments.code import code_digest
@@ -18,9 +19,6 @@ from auxcal.experiments.suites import Suite, suite
 from auxcal.experiments.units import Unit, UnitCache, compute, digest_of
 from auxcal.persistence import load
 from auxcal.predictions import Predictions
-
-with needs("experiments"):
-    from joblib import Parallel, cpu_count, delayed, parallel_config
 
 Report = Callable[[str, float, float], None]
 Bundles = dict[tuple[str, str], Predictions]
