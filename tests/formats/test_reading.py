@@ -225,7 +225,9 @@ class TestProbabilities:
             read_predictions(path, probabilities=True)
 
     def test_rounded_ones_are_taken(self, tmp_path):
-        read_predictions(self.write(tmp_path, np.array([[0.333, 0.333, 0.333], [0.2, 0.3, 0.5]])), probabilities=True)
+        rounded = np.array([[0.333, 0.333, 0.333], [0.2, 0.3, 0.5]])
+        part = read_predictions(self.write(tmp_path, rounded), probabilities=True)
+        assert np.array_equal(part.logits, np.log(rounded))
 
 
 class TestFeatures:

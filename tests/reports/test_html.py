@@ -106,6 +106,16 @@ class TestWords:
         assert re.findall(r'data-method="([^"]+)"', table) == [entry.method for entry in comparisons[0].ranked]
         assert table.count('class="badge"') == 1
 
+    def test_the_noise_floor_beside_a_chart_is_the_tables(self, tmp_path):
+        rng = np.random.default_rng(0)
+        data = Predictions(rng.normal(size=(300, 3)), rng.integers(3, size=300))
+        comparison = compare(data, methods=["platt"], bootstrap=0, random_state=3)
+        comparison.save_report(tmp_path / "page.html")
+        drawn = data_of((tmp_path / "page.html").read_text())["sets"][0]["methods"]
+        for entry in comparison.entries:
+            assert drawn[entry.method]["reliability"]["floor"] == entry.scores["ece_floor_p95"]
+            assert drawn[entry.method]["reliability"]["ece"] == entry.scores["ece"]
+
     def test_a_method_that_failed_says_why(self, comparisons, tmp_path):
         whole = comparisons[1]
         failed = Entry("ccac", "CCAC", 0.1, problem="ValueError: <no>")
