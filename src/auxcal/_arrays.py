@@ -18,6 +18,8 @@ NO_CLASS = -1
 Floats: TypeAlias = NDArray[np.floating[Any]]
 Ints: TypeAlias = NDArray[np.integer[Any]]
 Bools: TypeAlias = NDArray[np.bool_]
+Weight: TypeAlias = NDArray[Any]
+"""How often each row counts: whole numbers or floats of at least 0."""
 
 _LARGEST = 1e15  # beyond it, squares and differences leave what float32 can hold
 
@@ -157,7 +159,7 @@ def as_correct(correct: ArrayLike, *, n_rows: int) -> Bools:
     return array.astype(np.bool_)
 
 
-def as_weight(weight: ArrayLike | None, *, n_rows: int) -> NDArray[Any] | None:
+def as_weight(weight: ArrayLike | None, *, n_rows: int) -> Weight | None:
     """Check `weight`, how often each row counts, and return it as numbers of at least 0 of shape (n,), or None."""
     if weight is None:
         return None

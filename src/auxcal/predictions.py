@@ -50,6 +50,18 @@ class Predictions:
         object.__setattr__(self, "y", as_y(y, n_rows=n, n_classes=k))
         object.__setattr__(self, "features", None if features is None else as_features(features, n_rows=n))
 
+    @classmethod
+    def _trusted(cls, logits: Floats, y: Ints, features: Floats | None) -> Predictions:
+        """Make one of parts of what was checked already; only that there are any rows is not known."""
+        if np.ndim(y) != 1 or len(y) == 0:
+            raise InvalidInputError(
+                f"a part must have at least one row; got shape {np.shape(y)}. Check what chooses the rows."
+            )
+        part = cls.__new__(cls)
+        for name, array in (("logits", logits), ("y", y), ("features", features)):
+            object.__setattr__(part, name, array)
+        return part
+
     @property
     def n_classes(self) -> int:
         """K, the number of the target classifier's classes."""
@@ -88,16 +100,16 @@ class Predictions:
 
     def take(self, rows: Ints | Bools | slice) -> Predictions:
         """Return the given rows as new `Predictions`."""
-        return Predictions(self.logits[rows], self.y[rows], None if self.features is None else self.features[rows])
+        features = None if self.features is None else self.features[rows]
+        return self._trusted(self.logits[rows], self.y[rows], features)
 
     def joined(self, other: Predictions) -> Predictions:
         """Return the rows of both; they must come from the same target classifier, both with features or without."""
         features = None
         if self.features is not None and other.features is not None:
             features = np.concatenate([self.features, other.features])
-        return Predictions(
-            np.concatenate([self.logits, other.logits]), np.concatenate([self.y, other.y]), features=features
-        )
+        logits, y = np.concatenate([self.logits, other.logits]), np.concatenate([self.y, other.y])
+        return self._trusted(logits, y, features)
 
     def folds(self, n_folds: int, random_state: int | None = None) -> Ints:
         """Return a fold for each row, 0..n_folds-1, in each of which every class, and the misclassified, has its share.

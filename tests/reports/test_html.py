@@ -9,7 +9,7 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from auxcal import CALIBRATORS, InvalidInputError, Predictions, Uncalibrated
+from auxcal import CALIBRATORS, InvalidInputError, Predictions, Uncalibrated, compare
 from auxcal.comparison import Comparison, Entry
 from auxcal.metrics import evaluate
 from auxcal.reports import save_report

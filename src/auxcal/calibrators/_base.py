@@ -142,7 +142,9 @@ class Calibrator(ABC, BaseEstimator):
         """Check the data and return the fit part, and the select part if the method has use for one."""
         if features is not None:
             self._check_uses_features()
-        data = Predictions(as_logits(logits, n_classes=n_classes), y, features)
+        if n_classes is not None:
+            logits = as_logits(logits, n_classes=n_classes)
+        data = Predictions(logits, y, features)
         part = None if select is None else as_select(select, data)
         if not self._searches(data.n_classes):
             return data, None

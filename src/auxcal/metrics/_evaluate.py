@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Bools, Floats, Ints, as_confidence, as_correct, as_rng
+from auxcal._arrays import Bools, Floats, Ints, as_rng
 from auxcal._errors import InvalidInputError, UndefinedMetricWarning
-from auxcal.metrics._calibration_error import ece, ece_mass, ece_noise_floor, mce
+from auxcal.metrics._calibration_error import ece, ece_mass, mce, noise_floor
+from auxcal.metrics._checked import check, kernel_of
 from auxcal.metrics._proper import brier, nll
 from auxcal.metrics._ranking import aupr, auroc, fpr_at_tpr, is_share, precision_at_recall
 from auxcal.metrics._risk_coverage import aurc, excess_aurc
@@ -21,11 +22,16 @@ _BINS = 20  # of ECE, as in the paper
 
 @dataclass(frozen=True)
 class Metric:
-    """A function of (confidence, correct, weight=None), how to write its name, and which way is better."""
+    """A function of (confidence, correct, *, weight=None), how to write its name, and which way is better."""
 
     function: Callable[..., float]
     label: str
     higher_is_better: bool
+
+    @property
+    def kernel(self) -> Callable[..., float]:
+        """The function without its checks, for arrays that are checked already."""
+        return kernel_of(self.function)
 
 
 METRICS: dict[str, Metric] = {
@@ -89,8 +95,7 @@ def evaluate(
     >>> scores["auroc"], round(scores["brier"], 4)
     (1.0, 0.125)
     """
-    confidence = as_confidence(confidence)
-    correct = as_correct(correct, n_rows=len(confidence))
+    confidence, correct = check(confidence, correct)
     if not isinstance(bootstrap, int | np.integer) or bootstrap < 0 or not is_share(level) or level == 1:
         raise InvalidInputError(
             f"bootstrap must be a number of resamples of at least 0 and level a share in (0, 1); got {bootstrap!r} "
@@ -99,8 +104,8 @@ def evaluate(
     chosen = _chosen(metrics)
     order = np.argsort(confidence)
     confidence, correct = confidence[order], correct[order]  # sorted once; metrics that rank see that it is done
-    scores = {name: metric.function(confidence, correct) for name, metric in chosen.items()}
-    floor = ece_noise_floor(confidence, random_state=random_state)
+    scores = {name: metric.kernel(confidence, correct) for name, metric in chosen.items()}
+    floor = noise_floor(confidence, random_state=random_state)
     scores |= {"ece_floor": floor.mean, "ece_floor_p95": floor.p95}
     if not bootstrap:
         return scores
@@ -133,7 +138,7 @@ def _intervals(
         for number, (draw, weight) in enumerate(zip(draws, _resamples(count, bootstrap, rng), strict=True), 1):
             drawn = np.flatnonzero(weight)
             some = confidence[drawn], correct[drawn]
-            draw[:] = [metric.function(*some, weight=weight[drawn]) for metric in metrics.values()]
+            draw[:] = [metric.kernel(*some, weight=weight[drawn]) for metric in metrics.values()]
             report(number / bootstrap)
     low, high = np.full((2, len(metrics)), np.nan)
     for column, values in enumerate(draws.T):

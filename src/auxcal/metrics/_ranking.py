@@ -11,10 +11,11 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from auxcal._arrays import Floats
+from auxcal._arrays import Bools, Floats, Weight
 from auxcal._errors import InvalidInputError, UndefinedMetricWarning
+from auxcal.metrics._checked import checked
 from auxcal.metrics._groups import ranked
 
 
@@ -47,7 +48,8 @@ class Thresholds:
         return self.right / self.right[-1]
 
 
-def auroc(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None = None) -> float:
+@checked
+def auroc(confidence: Floats, correct: Bools, *, weight: Weight | None = None) -> float:
     """Area under the ROC curve: the probability that a wrong prediction has the lower confidence of two.
 
     Examples
@@ -65,7 +67,8 @@ def auroc(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None
     return float(doubled / 2 / wrong[-1] / right[-1])
 
 
-def aupr(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None = None) -> float:
+@checked
+def aupr(confidence: Floats, correct: Bools, *, weight: Weight | None = None) -> float:
     """Area under the precision–recall curve of misclassification, as average precision.
 
     Examples
@@ -80,8 +83,9 @@ def aupr(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None 
     return float(np.sum(np.diff(at.recall, prepend=0) * at.precision))
 
 
+@checked
 def precision_at_recall(
-    confidence: ArrayLike, correct: ArrayLike, *, recall: float = 0.9, weight: ArrayLike | None = None
+    confidence: Floats, correct: Bools, *, recall: float = 0.9, weight: Weight | None = None
 ) -> float:
     """Precision of catching wrong predictions at the first threshold that catches the given share of them.
 
@@ -100,9 +104,8 @@ def precision_at_recall(
     return float(at.precision[np.searchsorted(at.recall, recall)])
 
 
-def fpr_at_tpr(
-    confidence: ArrayLike, correct: ArrayLike, *, tpr: float = 0.95, weight: ArrayLike | None = None
-) -> float:
+@checked
+def fpr_at_tpr(confidence: Floats, correct: Bools, *, tpr: float = 0.95, weight: Weight | None = None) -> float:
     """Share of correct predictions that are rejected too, at the first threshold that rejects `tpr` of the wrong.
 
     Examples
@@ -118,7 +121,7 @@ def fpr_at_tpr(
     return float(at.false_alarms[np.searchsorted(at.recall, tpr)])
 
 
-def _thresholds(confidence: ArrayLike, correct: ArrayLike, weight: ArrayLike | None) -> Thresholds:
+def _thresholds(confidence: Floats, correct: Bools, weight: Weight | None) -> Thresholds:
     found = [(wrong[1:].copy(), right[1:].copy()) for *_, right, wrong in ranked(confidence, correct, weight).counts()]
     return Thresholds(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
@@ -141,6 +144,6 @@ def _undefined(wrong: float, right: float, name: str, *, needs_right: bool = Fal
         f"{name} is undefined (NaN): none of the {wrong + right} predictions is {missing}, and it "
         f"compares wrong predictions with correct ones. Evaluate on more rows.",
         UndefinedMetricWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
     return True

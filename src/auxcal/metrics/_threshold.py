@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
+from auxcal._arrays import Bools, Floats
 from auxcal._errors import InvalidInputError
-from auxcal.metrics._risk_coverage import risk_coverage
+from auxcal.metrics._checked import checked
+from auxcal.metrics._risk_coverage import curve_of
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class Threshold:
     errors: int
 
 
-def threshold_at_risk(confidence: ArrayLike, correct: ArrayLike, risk: float, *, level: float = 0.95) -> Threshold:
+@checked
+def threshold_at_risk(confidence: Floats, correct: Bools, risk: float, *, level: float = 0.95) -> Threshold:
     """Return the least confidence at which the accepted predictions are wrong in at most a share `risk` of the cases.
 
     Predictions of equal confidence are accepted together, so that the threshold can be used as it is:
@@ -72,7 +74,7 @@ def threshold_at_risk(confidence: ArrayLike, correct: ArrayLike, risk: float, *,
     for name, share in (("risk", risk), ("level", level)):
         if not isinstance(share, Real) or not 0 < share < 1:
             raise InvalidInputError(f"{name} must be a share in (0, 1); got {share!r}. For 5 % give 0.05.")
-    curve = risk_coverage(confidence, correct)
+    curve = curve_of(confidence, correct)
     allowed = np.flatnonzero(curve.risk <= risk)
     if not len(allowed):
         least = int(np.argmin(curve.risk))
