@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -94,6 +95,17 @@ def test_imports_go_only_upward_in_the_tree():
     check = "from importlinter.cli import lint_imports_command; lint_imports_command()"
     done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+SHARED = {"auxcal.calibrators._base", "auxcal.calibrators._seeded"}  # until the calibrators have rooms
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+def test_private_modules_stay_in_their_package(path):
+    package = path.relative_to(ROOT / "src").parts[1]
+    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+    modules = {node.module for node in nodes if re.match(r"auxcal\.\w+\._", node.module or "")}
+    assert not {module for module in modules if module.split(".")[1] != package} - SHARED
 
 
 @pytest.mark.parametrize("kind", CALIBRATORS.values())

@@ -12,8 +12,8 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any
 
+from auxcal._formatting import write_score
 from auxcal.experiments import Results
-from auxcal.metrics._written import write_score
 
 DOCS = Path(__file__).parent.parent
 

@@ -5,6 +5,7 @@ look like probabilities.
 """
 
 import sys
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -172,6 +173,17 @@ def as_weight(weight: ArrayLike | None, *, n_rows: int) -> Weight | None:
     if not (np.isfinite(array).all() and (array >= 0).all() and array.any()):
         raise InvalidInputError("weight must be finite, at least 0, and above 0 in some row; got other numbers.")
     return array
+
+
+def as_class_names(class_names: Sequence[str] | None, n_classes: int) -> tuple[str, ...]:
+    """Check the names of the K classes and return them; the class indices where there are none."""
+    if class_names is None:
+        return tuple(str(index) for index in range(n_classes))
+    if isinstance(class_names, str) or len(class_names) != n_classes:
+        raise InvalidInputError(
+            f"class_names must be {n_classes} names, one for each column of the logits; got {len(class_names)}."
+        )
+    return tuple(str(name) for name in class_names)
 
 
 def to_numpy(array: Any, name: str) -> NDArray[Any]:

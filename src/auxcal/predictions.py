@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from auxcal._arrays import NO_CLASS, Bools, Floats, Ints, as_features, as_logits, as_rng, as_y
 from auxcal._errors import AuxcalError, FileFormatError, InvalidInputError
-from auxcal._files import as_path, written_whole
+from auxcal._files import as_path, open_arrays, written_whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +200,7 @@ class Predictions:
         """Read a bundle that `save` or `numpy.savez(path, logits=..., y=...)` wrote, with `features` if it has them."""
         path = as_path(path)
         try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            with open_arrays(path) as arrays:
                 return cls(arrays["logits"], arrays["y"], arrays.get("features"))
         except FileNotFoundError:
             raise

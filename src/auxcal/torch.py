@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
 from auxcal._extras import needs
+from auxcal._progress import Report, silent
 from auxcal.predictions import Predictions
 
 with needs("torch"):
@@ -23,7 +24,7 @@ def collect(
     loader: Iterable[tuple[Any, Any]],
     *,
     features: str | None = None,
-    report: Callable[[int, int | None], None] | None = None,
+    report: Report = silent,
 ) -> Predictions:
     """Run a target classifier over labelled batches and keep its logits, and features if they are asked for.
 
@@ -40,9 +41,8 @@ def collect(
     features : str, optional
         The name of a part of the module, as in `module.named_modules()`, whose output becomes the features of each
         sample, for instance "avgpool" in torchvision's ResNets.
-    report : callable, optional
-        Is told after each batch how many of how many batches are done, ``report(done, total)``; the total is
-        None where the loader has no length.
+    report : callable
+        Is told after each batch the share of them that is done, where the loader has a length.
 
     Returns
     -------
@@ -70,8 +70,8 @@ def collect(
             if features is not None:
                 further.append(_flat(outputs, features, len(logits[-1])))
             y.append(np.asarray(torch.as_tensor(labels).cpu()))
-            if report is not None:
-                report(done, total)
+            if total is not None:
+                report(done / total)
     if not logits:
         raise InvalidInputError("loader must give at least one batch (inputs, y); it gave none. Is its data set empty?")
     return Predictions(np.concatenate(logits), np.concatenate(y), np.concatenate(further) if further else None)

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from auxcal._progress import Report
     from auxcal.comparison import Comparison
-    from auxcal.comparison._compare import Report
 
 
-def share_of(update: Callable[[float], None], index: int, sets: int) -> Report:
+COMPARING = 0.95
+"""The share of the time until the charts, which come after all comparisons."""
+
+
+def share_of(update: Report, index: int, sets: int) -> Report:
     """Return what tells the progress of all comparisons about the one with the given index."""
-
-    def report(_: str, done: int, total: int) -> None:
-        # The charts of a data set, which come after all comparisons, take about as long as one more method.
-        update((index * total + done) / (sets * (total + 1)))
-
-    return report
+    return lambda done: update(COMPARING * (index + done) / sets)
 
 
 def show(console: Console, comparison: Comparison) -> None:

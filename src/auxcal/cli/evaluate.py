@@ -67,7 +67,7 @@ def evaluate(
 
 
 def _rows(scored: Scored) -> str:
-    from auxcal.metrics._written import percent
+    from auxcal._formatting import percent
 
     return (
         f"{len(scored.y):,} rows: the classifier has {percent(scored.correct.mean())} right, the confidence says "
@@ -76,8 +76,8 @@ def _rows(scored: Scored) -> str:
 
 
 def _table(scores: dict[str, float]) -> list[str]:
+    from auxcal._formatting import write_score
     from auxcal.metrics import METRICS
-    from auxcal.metrics._written import write_score
 
     lines = []
     for name, metric in METRICS.items():
@@ -92,7 +92,7 @@ def _table(scores: dict[str, float]) -> list[str]:
 
 
 def _reading(scores: dict[str, float], scored: Scored) -> str:
-    from auxcal.metrics._written import percent
+    from auxcal._formatting import percent
 
     error, noise = percent(scores["ece"]), percent(scores["ece_floor_p95"])
     if scores["ece"] <= scores["ece_floor_p95"]:

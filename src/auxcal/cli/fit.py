@@ -61,8 +61,8 @@ def fit(
     auxcal fit fit.csv --columns cat,dog --features width,height -o ccac-x.safetensors
     auxcal fit fit.npz --select select.npz --method ccac -o ccac.safetensors
     """
+    from auxcal._progress import reported_to
     from auxcal.formats import read_predictions
-    from auxcal.training.progress import reported_to
 
     calibrator = _calibrator(method, random_state)
     read = partial(
@@ -85,7 +85,7 @@ def fit(
 
 def say_fitted(calibrator: Calibrator, data: Predictions, out: Path, *, json: bool) -> None:
     """Print what a calibrator learned, from which rows, and where it is."""
-    from auxcal.metrics._written import percent
+    from auxcal._formatting import percent
 
     learned = _learned(calibrator)
     if json:

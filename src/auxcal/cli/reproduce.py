@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,7 +23,7 @@ def reproduce(
     list_: Annotated[
         bool, typer.Option("--list", help="Show the suites, what data each needs, what is there.")
     ] = False,
-    all_: Annotated[bool, typer.Option("--all", help="Run every suite.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Run every suite whose data are there.")] = False,
     data: Annotated[Path, typer.Option(help="The folder of the raw data.")] = Path("data"),
     out: Annotated[Path, typer.Option(help="Where pages, CSV files and figures are written.")] = Path("auxcal-results"),
     cache: Annotated[
@@ -36,13 +37,13 @@ def reproduce(
     """Make the paper's tables and figures again, with its numbers beside ours."""
     from rich.console import Console
 
-    from auxcal.experiments.suites import SUITES, suite
+    from auxcal.experiments.suites import suite
 
     console = Console()
     if list_:
         _print_suites(console, data, cache)
         return
-    chosen = list(SUITES) if all_ else [suite(name) for name in dict.fromkeys(suites or ())]
+    chosen = _ready(data, cache) if all_ else [suite(name) for name in dict.fromkeys(suites or ())]
     if not chosen:
         raise typer.BadParameter("name the suites to run, or give --all; auxcal reproduce --list shows them.")
     names = [name for text in methods for name in text.split(",")] if methods else None
@@ -54,6 +55,22 @@ def reproduce(
     except KeyboardInterrupt:
         typer.echo("auxcal: stopped. What is finished is kept: the same command goes on from there.", err=True)
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _ready(data: Path, cache: Path) -> list[Suite]:
+    """Return the suites that can be run here, and say which can't."""
+    from auxcal._errors import MissingDataError
+    from auxcal.experiments.availability import is_ready
+    from auxcal.experiments.suites import SUITES
+
+    ready = [entry for entry in SUITES if is_ready(entry, data, cache)]
+    left_out = ", ".join(entry.name for entry in SUITES if entry not in ready)
+    advice = "auxcal reproduce --list says how to get them."
+    if not ready:
+        raise MissingDataError(f"the data of no suite are in {data}; {advice}")
+    if left_out:
+        typer.echo(f"Left out, for want of their data: {left_out}; {advice}", err=True)
+    return ready
 
 
 def _print_suites(console: Console, data: Path, cache: Path) -> None:
@@ -82,13 +99,16 @@ def _run(
     from auxcal.experiments.runner import run
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    tasks: dict[str, TaskID] = {}
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
 
-        def report(what: str, done: float, total: float) -> None:
-            if what not in tasks:
-                tasks[what] = progress.add_task(what)
-            progress.update(tasks[what], completed=done, total=total)
+        def report(what: str) -> Callable[[float], None]:
+            task: list[TaskID] = []
+
+            def show(done: float) -> None:
+                task.extend([] if task else [progress.add_task(what, total=1)])
+                progress.update(task[0], completed=done)
+
+            return show
 
         return run(
             suites,

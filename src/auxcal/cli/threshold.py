@@ -29,9 +29,9 @@ def threshold(
     auxcal threshold scored.parquet --risk 0.05
     auxcal threshold scored.csv --risk 0.01 --label truth --json
     """
+    from auxcal._formatting import percent
     from auxcal.formats import read_scored
     from auxcal.metrics import threshold_at_risk
-    from auxcal.metrics._written import percent
 
     scored = read_scored(file, label)
     with about(file):

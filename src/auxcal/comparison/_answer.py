@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from auxcal.metrics._written import write_score
+from auxcal._formatting import whole_percent, write_score
 
 if TYPE_CHECKING:
     from auxcal.comparison._comparison import Entry
@@ -56,23 +56,9 @@ def answer(before: Entry, best: Entry, *, accuracy: float, methods: int) -> Answ
     return Answer(verdict, says, accuracy, _found(before, says, accuracy), then(before, best, methods))
 
 
-def percent(share: float) -> str:
-    """Write a share as a whole percentage, but never a part as nothing or as everything.
-
-    Examples
-    --------
-    >>> from auxcal.comparison._answer import percent
-    >>> percent(0.714), percent(0.9998), percent(1.0)
-    ('71 %', 'over 99 %', '100 %')
-    """
-    if 0.995 <= share < 1:
-        return "over 99 %"
-    return "under 1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
-
-
 def _found(before: Entry, says: float, right: float) -> str:
-    sentence = f"Your classifier says {percent(says)} and is right {percent(right)} of the time"
-    if percent(says) != percent(right) or before.within_noise:
+    sentence = f"Your classifier says {whole_percent(says)} and is right {whole_percent(right)} of the time"
+    if whole_percent(says) != whole_percent(right) or before.within_noise:
         return f"{sentence}."
     ece = write_score("ece", before.scores["ece"])
     return f"{sentence} on average, but sample by sample the two differ: its ECE is {ece}."

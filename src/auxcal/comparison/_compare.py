@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from sklearn.base import clone
 
-from auxcal._arrays import Ints
+from auxcal._arrays import Ints, as_class_names
 from auxcal._errors import AuxcalWarning, ConvergenceWarning, InvalidInputError, UndefinedMetricWarning
 from auxcal._extras import install_command, is_installed
+from auxcal._progress import Report, silent
 from auxcal.calibrators import CALIBRATORS, Calibrator
 from auxcal.calibrators._base import features_for
 from auxcal.calibrators._seeded import seeded
-from auxcal.comparison._comparison import SHOWN, UNCALIBRATED, Comparison, Entry
+from auxcal.comparison._comparison import UNCALIBRATED, Comparison, Entry
+from auxcal.comparison.text import SHOWN
 from auxcal.metrics import evaluate
 from auxcal.predictions import Predictions
-
-Report = Callable[[str, int, int], None]
 
 
 def compare(
@@ -31,7 +31,7 @@ def compare(
     name: str = "data",
     class_names: Sequence[str] | None = None,
     bootstrap: int = 200,
-    report: Report | None = None,
+    report: Report = silent,
 ) -> Comparison:
     """Fit every method on a part of the data, measure it on the rest, and say which is best.
 
@@ -56,8 +56,8 @@ def compare(
         The names of the K classes.
     bootstrap : int
         The resamples that the intervals come from; 0 for none.
-    report : callable, optional
-        Is told of the progress as ``report(label, done, total)``: which method comes next, and how many are done.
+    report : callable
+        Is told after each method the share of them that is done.
 
     Returns
     -------
@@ -84,17 +84,14 @@ def compare(
         raise InvalidInputError(
             f"data must be auxcal.Predictions; got {type(data).__name__}. Use auxcal.Predictions(logits, y)."
         )
-    names = _checked_names(class_names, data.n_classes)
+    names = None if class_names is None else as_class_names(class_names, data.n_classes)
     fit, held_out, rows = _parts(data, test, random_state)
     calibrators = _calibrators(methods, random_state)
     entries = []
-    for done, (method, calibrator) in enumerate(calibrators.items()):
+    for done, (method, calibrator) in enumerate(calibrators.items(), start=1):
         label = calibrator.abbreviation if method in CALIBRATORS else method
-        if report is not None:
-            report(label, done, len(calibrators))
         entries.append(_entry(method, label, calibrator, fit, held_out, bootstrap, random_state))
-    if report is not None:
-        report("", len(calibrators), len(calibrators))
+        report(done / len(calibrators))
     return Comparison(str(name), tuple(entries), held_out, rows, len(fit), names)
 
 
@@ -121,16 +118,6 @@ def _installed() -> list[str]:
         commands = dict.fromkeys(install_command(str(kind.fit_extra)) for kind in missing.values())
         warnings.warn(f"left out: {labels}. To fit them: {', '.join(commands)}", AuxcalWarning, stacklevel=4)
     return [name for name in CALIBRATORS if name not in missing]
-
-
-def _checked_names(class_names: Sequence[str] | None, n_classes: int) -> tuple[str, ...] | None:
-    if class_names is None:
-        return None
-    if isinstance(class_names, str) or len(class_names) != n_classes:
-        raise InvalidInputError(
-            f"class_names must be {n_classes} names, one for each column of the logits; got {len(class_names)}."
-        )
-    return tuple(map(str, class_names))
 
 
 def _parts(data: Predictions, test: Predictions | float, random_state: int) -> tuple[Predictions, Predictions, Ints]:

@@ -13,14 +13,11 @@ from auxcal._arrays import Floats, Ints
 from auxcal.calibrators import CALIBRATORS, Calibrator
 from auxcal.comparison._answer import Answer, answer
 from auxcal.comparison._notebook import to_html
-from auxcal.comparison._text import to_text
+from auxcal.comparison.text import to_text
 from auxcal.predictions import Predictions
 
 UNCALIBRATED = "uncalibrated"
 """The method that all others are compared with: what the classifier says of itself."""
-
-SHOWN = ("auroc", "aupr", "p90", "ece", "brier")
-"""The metrics of the table, which are the paper's."""
 
 
 @dataclass(frozen=True, eq=False)

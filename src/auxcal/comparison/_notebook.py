@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from auxcal._notebook import card, grid, note
-from auxcal.comparison._text import HEADS, cells
+from auxcal.comparison.text import HEADS, cells
 
 if TYPE_CHECKING:
     from auxcal.comparison._comparison import Comparison

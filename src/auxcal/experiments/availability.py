@@ -31,6 +31,20 @@ def availability(suite: Suite, data_dir: Path, cache_dir: Path) -> list[str]:
     return lines
 
 
+def is_ready(suite: Suite, data_dir: Path, cache_dir: Path) -> bool:
+    """Whether every bundle of a suite is there or can be built from the data that are there.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from auxcal.experiments.availability import is_ready
+    >>> from auxcal.experiments.suites import suite
+    >>> is_ready(suite("imagenet-efficientnet"), Path("nowhere"), Path("nowhere"))
+    False
+    """
+    return not any(_place(suite, shift, data_dir, cache_dir).startswith(_MISSING) for shift in suite.shifts)
+
+
 def _place(suite: Suite, shift: str, data_dir: Path, cache_dir: Path) -> str:
     if is_packaged(suite, shift):
         return "packaged"

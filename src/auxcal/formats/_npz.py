@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from auxcal._errors import FileFormatError
+from auxcal._files import open_arrays
 from auxcal.formats._arrays import arrays_source, joined
 from auxcal.formats._format import Columns, Source
 
@@ -22,7 +23,7 @@ def open_npz(path: Path) -> Iterator[Source]:
             "expected a whole .npz file; this is another kind, or a part of one. Check it, or save it anew with "
             "numpy.savez(path, logits=logits, y=y)."
         )
-    with np.load(path, allow_pickle=False) as arrays:
+    with open_arrays(path) as arrays:
         named = dict(arrays)
     yield arrays_source(named)
 

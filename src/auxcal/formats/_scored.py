@@ -12,6 +12,7 @@ import numpy as np
 from auxcal._arrays import NO_CLASS, Bools, Floats, Ints, as_confidence
 from auxcal._errors import InvalidInputError
 from auxcal._files import as_path, written_whole
+from auxcal._progress import Report, silent
 from auxcal.calibrators import Calibrator
 from auxcal.formats._format import Columns, Source
 from auxcal.formats._layout import (
@@ -45,7 +46,7 @@ def score_file(
     columns: str | Sequence[str] | None = None,
     probabilities: bool = False,
     features: str | Sequence[str] | None = None,
-    report: Callable[[float], None] = lambda done: None,
+    report: Report = silent,
 ) -> int:
     """Write the prediction and the confidence of every row of a file beside its other columns, all but the inputs.
 
@@ -143,7 +144,7 @@ def _scored(
     label: str,
     columns: str | Sequence[str] | None,
     features: str | Sequence[str] | None,
-    report: Callable[[float], None],
+    report: Report,
     *,
     probabilities: bool,
 ) -> Iterator[Columns]:

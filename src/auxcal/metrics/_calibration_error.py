@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from auxcal._arrays import Bools, Floats, Weight, as_confidence, as_rng
 from auxcal._errors import InvalidInputError
-from auxcal.metrics._binning import Bins, Strategy, bin_confidence, check_bins
 from auxcal.metrics._checked import checked
+from auxcal.metrics.binning import Bins, Strategy, bin_confidence, check_bins
 
 _FINE = 32  # the cells that each bin is cut into for the noise floor
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from auxcal._arrays import Bools, Floats, Ints, as_rng
 from auxcal._errors import InvalidInputError, UndefinedMetricWarning
+from auxcal._progress import Report, silent
 from auxcal.metrics._calibration_error import ece, ece_mass, mce, noise_floor
 from auxcal.metrics._checked import check, kernel_of
 from auxcal.metrics._proper import brier, nll
@@ -58,7 +59,7 @@ def evaluate(
     bootstrap: int = 0,
     level: float = 0.95,
     random_state: int | None = 0,
-    report: Callable[[float], None] = lambda done: None,
+    report: Report = silent,
 ) -> dict[str, float]:
     """Return every metric of `METRICS`, or those that are named, and the noise floor of ECE.
 
@@ -127,7 +128,7 @@ def _intervals(
     bootstrap: int,
     level: float,
     random_state: int | None,
-    report: Callable[[float], None],
+    report: Report,
 ) -> dict[str, float]:
     rng = as_rng(random_state)
     draws = np.empty((bootstrap, len(metrics)))

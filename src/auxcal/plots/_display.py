@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Self
 
-from auxcal.plots._style import dress, family_look, new_figure
+from auxcal.plots.style import dress, family_look, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Floats, Ints
+from auxcal._arrays import Floats, Ints, as_class_names
 from auxcal._errors import InvalidInputError
 from auxcal.plots._display import Display, canvas
-from auxcal.plots._inputs import as_class_names, as_proba, check_count
-from auxcal.plots._style import HEAT, colour_scale, header, text_width
+from auxcal.plots._inputs import as_proba, check_count
+from auxcal.plots.style import HEAT, colour_scale, header, text_width
 from auxcal.predictions import Predictions
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from scipy.special import ndtri
 
 from auxcal._arrays import Floats, Ints, as_confidence, as_correct
 from auxcal._errors import InvalidInputError
+from auxcal._formatting import percent
 from auxcal.metrics import NoiseFloor, ece_noise_floor
-from auxcal.metrics._binning import bin_confidence
-from auxcal.metrics._written import percent
+from auxcal.metrics.binning import bin_confidence
 from auxcal.plots._display import Display, canvas
-from auxcal.plots._style import CORRECT, INK, MUTED, REFERENCE, WRONG, dress, header, rule, share_axis
+from auxcal.plots.style import CORRECT, INK, MUTED, REFERENCE, WRONG, dress, header, rule, share_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auxcal._arrays import Floats, as_confidence, as_correct
+from auxcal._formatting import percent
 from auxcal.metrics import aurc, risk_coverage
-from auxcal.metrics._written import percent
 from auxcal.plots._display import Display, canvas
-from auxcal.plots._style import CORRECT, MUTED, REFERENCE, header, rule, share_axis
+from auxcal.plots.style import CORRECT, MUTED, REFERENCE, header, rule, share_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -119,7 +119,7 @@ class RiskCoverageDisplay(Display):
                 ax.plot(self.coverage, self.best, color=MUTED, label="perfect ranking", **REFERENCE)
             rule(ax)
             share_axis(ax, "x")
-            ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+            ax.yaxis.set_major_formatter(lambda value, _: percent(value, decimals=0))
             ax.set_ylim(bottom=0)
             ax.set(xlabel="coverage", ylabel="error of the accepted")
             header(ax, title, f"AURC {percent(self.aurc)}" if legend else "", legend=legend)

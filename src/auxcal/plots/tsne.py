@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
-from auxcal._arrays import Bools, Floats, Ints
+from auxcal._arrays import Bools, Floats, Ints, as_class_names
 from auxcal._errors import InvalidInputError
 from auxcal.plots._display import Display, canvas
-from auxcal.plots._inputs import as_class_names, as_proba, check_count
-from auxcal.plots._style import FAINT, SMALL, class_colours, header
+from auxcal.plots._inputs import as_proba, check_count
+from auxcal.plots.style import FAINT, SMALL, class_colours, header
 from auxcal.predictions import Predictions
 
 if TYPE_CHECKING:

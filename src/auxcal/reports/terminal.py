@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from auxcal.comparison import Comparison
-from auxcal.comparison._text import HEADS, cells
+from auxcal.comparison.text import HEADS, cells
 
 
 def comparison_to_rich(comparison: Comparison) -> Table:

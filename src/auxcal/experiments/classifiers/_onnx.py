@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from torch import nn
 
 from auxcal._arrays import Floats
 from auxcal._extras import needs
+from auxcal._progress import Report, silent
 
 
 class OnnxNetwork:
@@ -51,15 +51,14 @@ class OnnxNetwork:
         inputs: Floats,
         *,
         batch_size: int = 100,
-        report: Callable[[int, int], None] | None = None,
+        report: Report = silent,
     ) -> Floats:
         """Return the network's output for every row of the inputs."""
         rows = []
         for start in range(0, len(inputs), batch_size):
             batch = np.ascontiguousarray(inputs[start : start + batch_size], dtype=np.float32)
             rows.append(self._session.run(None, {"inputs": batch})[0])
-            if report is not None:
-                report(min(start + batch_size, len(inputs)), len(inputs))
+            report(min(start + batch_size, len(inputs)) / len(inputs))
         return np.concatenate(rows)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from auxcal._formatting import PERCENT
 from auxcal.experiments.results import Spread
-from auxcal.metrics._written import PERCENT
 
 
 def write_spread(metric: str, spread: Spread) -> str:

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from auxcal._formatting import write_score
 from auxcal.experiments.methods import METHODS
 from auxcal.experiments.results import Results, spread
 from auxcal.metrics import METRICS
-from auxcal.metrics._written import write_score
 
 BASELINES = ("uncalibrated", "temperature", "scaling-binning", "dirichlet")
 """What the paper compares its methods with: MP, TS, SB and Dirichlet."""

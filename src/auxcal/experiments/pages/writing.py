@@ -7,6 +7,7 @@ from pathlib import Path
 
 import auxcal
 from auxcal._files import written_whole
+from auxcal._formatting import percent, write_score
 from auxcal.experiments.methods import METHODS, TRANSFER_SIZES
 from auxcal.experiments.pages._notes import notes_on
 from auxcal.experiments.pages.claims import BASELINES, CLAIMS, OUR_CLAIMS, PAPER_METHODS, SIGNS, WORDS, Verdict, judge
@@ -15,7 +16,6 @@ from auxcal.experiments.pages.markdown import markdown_table, to_markdown
 from auxcal.experiments.pages.tables import table
 from auxcal.experiments.results import Results
 from auxcal.experiments.suites import SUITES, Suite
-from auxcal.metrics._written import write_score
 
 _IN_INDEX = (*PAPER_METHODS, "ccac-x")
 
@@ -172,7 +172,7 @@ def _count(verdicts: list[Verdict]) -> str:
 
 
 def _accuracy(here: Results) -> str:
-    return f"{100 * sum(row.accuracy for row in here) / len(here):.1f} %"
+    return percent(sum(row.accuracy for row in here) / len(here))
 
 
 def _made_by(name: str, results: Results) -> str:

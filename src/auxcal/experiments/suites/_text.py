@@ -11,6 +11,7 @@ import numpy as np
 
 from auxcal._arrays import Ints
 from auxcal._errors import InvalidInputError
+from auxcal._progress import Report
 from auxcal.experiments.datasets._documents import Documents, class_map
 from auxcal.predictions import Predictions
 from auxcal.shifts.mixtures import Mixture
@@ -19,7 +20,6 @@ from auxcal.shifts.text import TextNoise
 if TYPE_CHECKING:  # torch is imported when a bundle must be built, not to name the suites
     from auxcal.experiments.classifiers.dan import TextClassifier
 
-Report: TypeAlias = Callable[[int, int], None]
 Train: TypeAlias = "Callable[[Path, Report], TextClassifier]"
 Labelled: TypeAlias = tuple[list[str], Ints]
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from auxcal._progress import Report
 from auxcal.experiments.datasets._images import Images
 from auxcal.experiments.datasets.cifar10 import CLASSES, load_cifar10
 from auxcal.experiments.datasets.tiny_imagenet import load_tiny_imagenet, wnids
-from auxcal.experiments.suites._images import Report, Sample, adversarial, augmented, clean, out_of_distribution
+from auxcal.experiments.suites._images import Sample, adversarial, augmented, clean, out_of_distribution
 from auxcal.experiments.suites._suite import NOT_IN_PAPER, Suite
 from auxcal.predictions import Predictions
 from auxcal.shifts.images import D1, D2

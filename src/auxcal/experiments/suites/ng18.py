@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from auxcal._progress import Report
 from auxcal.experiments.datasets._documents import Documents, class_map
 from auxcal.experiments.datasets.glove import load_glove
 from auxcal.experiments.datasets.newsgroups import NG18_CLASSES, load_ng2, load_ng18
 from auxcal.experiments.datasets.reuters import load_r8
 from auxcal.experiments.suites._suite import NOT_IN_PAPER, Suite
-from auxcal.experiments.suites._text import Labelled, Report, builder, clean, noisy, trained_once
+from auxcal.experiments.suites._text import Labelled, builder, clean, noisy, trained_once
 from auxcal.shifts.mixtures import Mixture
 
 if TYPE_CHECKING:

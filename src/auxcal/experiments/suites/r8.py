@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from auxcal._progress import Report
 from auxcal.experiments.datasets._documents import Documents, class_map
 from auxcal.experiments.datasets.reuters import R8_CLASSES, load_r8, read_articles, select_r8, select_r52
 from auxcal.experiments.suites._suite import NOT_IN_PAPER, Suite
-from auxcal.experiments.suites._text import Labelled, Report, builder, clean, noisy, trained_once
+from auxcal.experiments.suites._text import Labelled, builder, clean, noisy, trained_once
 from auxcal.shifts.mixtures import Mixture
 
 if TYPE_CHECKING:

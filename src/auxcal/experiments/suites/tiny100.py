@@ -8,9 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from auxcal._progress import Report
 from auxcal.experiments.datasets._images import Images
 from auxcal.experiments.datasets.tiny_imagenet import load_tiny_imagenet, wnids
-from auxcal.experiments.suites._images import Report, Sample, adversarial, augmented, clean, out_of_distribution
+from auxcal.experiments.suites._images import Sample, adversarial, augmented, clean, out_of_distribution
 from auxcal.experiments.suites._suite import NOT_IN_PAPER, Suite
 from auxcal.predictions import Predictions
 from auxcal.shifts.images import D1, D2

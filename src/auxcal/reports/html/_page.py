@@ -15,12 +15,11 @@ import auxcal
 from auxcal._errors import InvalidInputError
 from auxcal._extras import needs
 from auxcal._files import as_path, written_whole
+from auxcal._formatting import write_score, write_seconds
 from auxcal.comparison import Comparison, Entry
-from auxcal.comparison._comparison import SHOWN
-from auxcal.comparison._text import write_seconds
+from auxcal.comparison.text import SHOWN
 from auxcal.metrics import METRICS
-from auxcal.metrics._written import write_score
-from auxcal.plots._style import CLASSES, CORRECT, FAINT, INK, MUTED, WRONG
+from auxcal.plots.style import CLASSES, CORRECT, FAINT, INK, MUTED, WRONG
 from auxcal.reports.html._encoding import LEVELS, to_json
 from auxcal.reports.html._payload import payload
 from auxcal.reports.html._words import KEYS, MEANINGS, QUESTIONS

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from auxcal._arrays import Bools, Floats
+from auxcal._arrays import Bools, Floats, as_class_names
 from auxcal.calibrators import ProbaCalibrator
 from auxcal.calibrators._base import features_for
 from auxcal.comparison import Comparison, Entry
@@ -18,7 +18,6 @@ from auxcal.plots import (
     RiskCoverageDisplay,
     TSNEDisplay,
 )
-from auxcal.plots._inputs import as_class_names
 from auxcal.reports.html._encoding import packed, quantise, rounded
 
 CURVE_POINTS = 200
