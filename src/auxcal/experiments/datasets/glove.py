@@ -84,6 +84,6 @@ def _not_glove(path: Path, found: str) -> FileFormatError:
 
 def _parquet_words(path: Path) -> tuple[str, ...]:
     with needs("tables"):
-        from pyarrow import parquet
-    table = parquet.read_table(path, columns=["index"])
+        from pyarrow.parquet import read_table
+    table = read_table(path, columns=["index"])
     return tuple(table.column("index").to_pylist())
