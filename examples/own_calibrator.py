@@ -10,7 +10,7 @@ from auxcal.experiments.suites import suite
 from auxcal.testing import check_calibrator
 
 
-# --8<-- [start:calibrator]
+# <calibrator>
 class MarginBinning(Calibrator):
     """The share of correct predictions among those with a margin alike.
 
@@ -50,18 +50,18 @@ def _margin(logits: np.ndarray) -> np.ndarray:
     return largest[:, -1] - largest[:, -2]
 
 
-# --8<-- [end:calibrator]
+# </calibrator>
 
 
-# --8<-- [start:check]
+# <check>
 check_calibrator(MarginBinning())  # a ConformanceError at the first broken promise
-# --8<-- [end:check]
+# </check>
 
 predictions = bundle(suite("cifar10-resnet20"), "OOD", Path("data"), Path("cache"))
 
-# --8<-- [start:use]
+# <use>
 labelled, test = predictions.split(4_000, 8_000, random_state=0)
 calibrator = MarginBinning().fit(labelled.logits, labelled.y)
 scores = evaluate(calibrator.predict_confidence(test.logits), test.correct)
 print(f"AUROC {scores['auroc']:.3f}, ECE {scores['ece']:.1%}, Brier {scores['brier']:.3f}")
-# --8<-- [end:use]
+# </use>

@@ -31,21 +31,21 @@ strange = np.arange(len(y)) % 3 == 0
 turned[strange] = np.maximum(turned, np.roll(turned, -6, axis=0)[:, :, ::-1])[strange]
 y[strange] = NO_CLASS  # none of the ten classes is right
 
-# --8<-- [start:collect]
+# <collect>
 samples = TensorDataset(torch.from_numpy(turned), torch.from_numpy(y))
 predictions = collect(module, DataLoader(samples, batch_size=256))
 
 # Copies of one image stay together, so that the test is of images not seen before.
 labelled, test = predictions.take(slice(3_000)), predictions.take(slice(3_000, None))
 calibrator = CrossFittedCCAC(random_state=0).fit(labelled.logits, labelled.y)
-# --8<-- [end:collect]
+# </collect>
 
-# --8<-- [start:use]
+# <use>
 with torch.no_grad():
     logits = module(torch.from_numpy(turned[:8]))
 prediction = logits.argmax(dim=1)
 confidence = calibrator.predict_confidence(logits)  # a NumPy array
-# --8<-- [end:use]
+# </use>
 
 softmax = auxcal.Uncalibrated().fit(labelled.logits, labelled.y).predict_confidence(test.logits)
 for name, values in {"softmax": softmax, "CCAC-X": calibrator.predict_confidence(test.logits)}.items():

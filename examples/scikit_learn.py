@@ -18,7 +18,7 @@ x_train, labels_train = images[:900][train], NAMES[digits[:900][train]]
 x_new = meet(np.repeat(images[900:], 5, axis=0).reshape(-1, 1, 8, 8), 0).reshape(-1, 64)
 labels_new = NAMES[np.repeat(digits[900:], 5)]
 
-# --8<-- [start:fit]
+# <fit>
 classifier = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
 classifier.fit(x_train, labels_train)
 
@@ -30,12 +30,12 @@ predictions = Predictions(classifier.predict_log_proba(x_new), y)
 # Copies of one image stay together, so that the test is of images not seen before.
 labelled, test = predictions.take(slice(2_500)), predictions.take(slice(2_500, None))
 calibrator = CrossFittedCCAC(random_state=0).fit(labelled.logits, labelled.y)
-# --8<-- [end:fit]
+# </fit>
 
-# --8<-- [start:use]
+# <use>
 prediction = classifier.predict(x_new[:5])
 confidence = calibrator.predict_confidence(classifier.predict_log_proba(x_new[:5]))
-# --8<-- [end:use]
+# </use>
 
 before = auxcal.Uncalibrated().fit(labelled.logits, labelled.y).predict_confidence(test.logits)
 for name, values in {"uncalibrated": before, "CCAC-X": calibrator.predict_confidence(test.logits)}.items():
