@@ -17,6 +17,8 @@ run the script.
     A whole table, below the comment: docs/figures/unseen-text-brier.csv.
 `<!-- code: examples/transfer.py:paper -->`
     The code between `# <paper>` and `# </paper>`, below the comment; without `:paper` the whole file.
+`<!-- commands: -->`
+    The reference of the command line, down to the end of the page.
 
 Comments inside a block of code are left alone.
 """
@@ -30,6 +32,8 @@ from functools import cache
 from pathlib import Path
 from statistics import fmean
 
+from commands import reference  # the file beside this one
+
 from auxcal.metrics._written import write_score
 
 ROOT = Path(__file__).parent.parent
@@ -40,6 +44,7 @@ PAGES = sorted(
 )
 CHOICES = ("suite", "shift", "method", "n_fit")
 
+_INLINE, _BLOCKS = ("value", "row"), ("columns", "table", "code", "commands")
 _MARKER = re.compile(r"<!-- (\w+): *(.*?) *-->")
 _VALUE = re.compile(r"(?:[+-]?\d[\d.,]*(?: %)?|–)?(<!-- value: *(.*?) *-->)")
 _FENCE = re.compile(r" *(```|~~~)")
@@ -127,6 +132,8 @@ def _next(lines: list[str], columns: list[str]) -> tuple[list[str], int]:
     indent, kind, source = marker
     if kind == "columns":
         return lines[:1], 1
+    if kind == "commands":
+        return [lines[0], "", *reference().split("\n"), ""], len(lines)
     made = table(source) if kind == "table" else code(source)
     return [lines[0], "", *(f"{indent}{text}" if text else "" for text in made)], 1 + _old_length(lines[1:], kind)
 
@@ -134,9 +141,9 @@ def _next(lines: list[str], columns: list[str]) -> tuple[list[str], int]:
 def _block_marker(line: str) -> tuple[str, str, str] | None:
     """Return the indent, kind and source of a comment that stands above a block; None for any other line."""
     for match in _MARKER.finditer(line):
-        if match[1] not in ("value", "row", "columns", "table", "code"):
-            raise LookupError(f"there is no {match[1]}: write value, columns, row, table or code")
-        if match[1] in ("columns", "table", "code"):
+        if match[1] not in (*_INLINE, *_BLOCKS):
+            raise LookupError(f"there is no {match[1]}: write one of {', '.join((*_INLINE, *_BLOCKS))}")
+        if match[1] in _BLOCKS:
             if match[0] != line.strip():
                 raise LookupError("it must have its line for itself")
             return line[: match.start()], match[1], match[2]

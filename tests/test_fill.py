@@ -1,14 +1,14 @@
 """The committed pages hold what their sources say, and the script that fills them does it as its docstring says."""
 
-import importlib.util
+import importlib
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
-_spec = importlib.util.spec_from_file_location("fill", ROOT / "docs/fill.py")
-fill = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(fill)
+with pytest.MonkeyPatch.context() as patch:
+    patch.syspath_prepend(ROOT / "docs")
+    fill = importlib.import_module("fill")
 
 
 @pytest.mark.parametrize("page", fill.PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -90,6 +90,12 @@ def test_code_is_a_part_of_a_file_or_all_of_it(here):
 def test_what_stands_in_a_block_of_code_is_left_alone(here):
     text = "```\n<!-- value: nothing -->\n<!-- table: nothing -->\n```\n"
     assert filled(here, text) == text
+
+
+def test_the_reference_of_the_command_line_goes_down_to_the_end(here):
+    text = filled(here, "# Commands\n\n<!-- commands: -->\n\nstale words\n")
+    assert "\n## threshold\n" in text
+    assert "stale" not in text
 
 
 @pytest.mark.parametrize(
