@@ -13,7 +13,7 @@ from auxcal.formats._format import Batch, Columns, Source, rows_of_batch
 
 
 def arrays_source(arrays: Mapping[str, NDArray[Any]]) -> Source:
-    """Return named arrays as a source; what is passed on are vectors with as many entries as there are rows."""
+    """Return named arrays as a source; vectors with one entry per row are passed through."""
     n = max((len(array) for array in arrays.values() if array.ndim), default=0)
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
@@ -28,7 +28,7 @@ def arrays_source(arrays: Mapping[str, NDArray[Any]]) -> Source:
 
 
 def joined(batches: Iterator[Columns]) -> dict[str, NDArray[Any]]:
-    """Return all rows of the batches as arrays; text becomes NumPy's, which needs no pickle."""
+    """Return all rows of the batches as arrays; text becomes NumPy strings, which need no pickle."""
     parts: dict[str, list[NDArray[Any]]] = {}
     for columns in batches:
         for name, column in columns.items():

@@ -1,4 +1,4 @@
-"""Batches of columns as pyarrow's, for the formats that it writes."""
+"""Batches of columns as pyarrow record batches, for the formats that pyarrow writes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from auxcal.formats._format import Columns
 
 
 def record_batch(columns: Columns, schema: pa.Schema | None = None, *, flat: bool = False) -> pa.RecordBatch:
-    """Return columns as a record batch; `flat` writes categories out and refuses lists, which text can't hold."""
+    """Return columns as a record batch; `flat` decodes categories and rejects lists, which CSV can't hold."""
     try:
         arrays = {name: _decoded(pa.array(column)) if flat else pa.array(column) for name, column in columns.items()}
         batch = pa.RecordBatch.from_pydict(arrays, schema=schema)

@@ -28,6 +28,6 @@ def open_npz(path: Path) -> Iterator[Source]:
 
 
 def write_npz(path: Path, batches: Iterator[Columns]) -> None:
-    """Write columns as arrays; all rows are held until the last one has come."""
+    """Write columns as arrays; all rows are held in memory until the last one arrives."""
     with path.open("wb") as file:
         np.savez_compressed(file, **joined(batches))  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from auxcal.formats._arrow import record_batch
 from auxcal.formats._format import Batch, Columns, Source, rows_of_batch
 
-# Without a buffer for each column, and with pre_buffer, whole row groups are read, and one can be the whole file.
+# Without a buffer per column, or with pre_buffer, whole row groups are read, and one can be the whole file.
 _STREAMED: dict[str, Any] = {"buffer_size": 2**13, "pre_buffer": False}
 _GROUP_ROWS = 2**16
 
@@ -36,7 +36,7 @@ def open_parquet(path: Path) -> Iterator[Source]:
 
 
 def write_parquet(path: Path, batches: Iterator[Columns]) -> None:
-    """Write batches as they come, gathered into row groups; the first one fixes the types."""
+    """Write batches as they arrive, collected into row groups; the first batch fixes the types."""
     first = record_batch(next(batches))
     with pq.ParquetWriter(path, first.schema) as file:
         group = [first]
