@@ -1,4 +1,4 @@
-"""A scikit-learn pipeline that knows the digits 0 to 7 meets turned and moved digits, and also 8 and 9."""
+"""A scikit-learn pipeline that knows the digits 0 to 7 meets rotated and shifted digits, and also 8 and 9."""
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -27,7 +27,7 @@ number = {name: i for i, name in enumerate(classifier.classes_)}
 y = [number.get(label, NO_CLASS) for label in labels_new]
 predictions = Predictions(classifier.predict_log_proba(x_new), y)
 
-# Copies of one image stay together, so that the test is of images not seen before.
+# Copies of one image stay together, so that the test images are new.
 labelled, test = predictions.take(slice(2_500)), predictions.take(slice(2_500, None))
 calibrator = CrossFittedCCAC(random_state=0).fit(labelled.logits, labelled.y)
 # </fit>

@@ -40,7 +40,7 @@ def _common_length(arrays: Mapping[str, NDArray[Any]]) -> int:
     lengths = {name: len(array) if array.ndim else 0 for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
         text = ", ".join(f"{name!r} {length}" for name, length in lengths.items())
-        raise InvalidInputError(f"all arrays must have one row for each sample; got {text}. Save them anew together.")
+        raise InvalidInputError(f"all arrays must have one row for each sample; got {text}. Save them together again.")
     return max(lengths.values(), default=0)
 
 

@@ -39,7 +39,7 @@ def format_of(path: Path) -> Format:
     ending = STANDARD if str(path) == STANDARD else path.suffix.lower()
     if ending not in FORMATS:
         raise InvalidInputError(
-            f"{path}: the ending must be one of {', '.join(key for key in FORMATS if key != STANDARD)}; got "
+            f"{path}: the extension must be one of {', '.join(key for key in FORMATS if key != STANDARD)}; got "
             f"{ending or 'none'}. Save it as one of these."
         )
     return FORMATS[ending]
@@ -75,7 +75,7 @@ def _naming(files: Sequence[Path]) -> Iterator[None]:
     except Exception as error:  # a damaged file can make the readers raise nearly anything
         raise FileFormatError(
             f"{names}: expected a whole {files[0].suffix.lower() or 'CSV'} file; reading it failed with "
-            f"{shortened(f'{type(error).__name__}: {error}')}. Check it, or save it anew."
+            f"{shortened(f'{type(error).__name__}: {error}')}. Check it, or save it again."
         ) from error
 
 
