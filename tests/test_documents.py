@@ -147,6 +147,15 @@ def test_the_python_of_a_document_runs_in_a_fresh_process(path, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize(
+    "path", [path for path in DOCUMENTS if path.parent != ROOT / "docs"], ids=lambda path: path.stem
+)
+def test_the_links_of_a_document_lead_to_a_file(path):
+    text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
+    for target in re.findall(r"\]\((?!\w+:)([^)\s#]+)", text):
+        assert (path.parent / target).exists(), target
+
+
 def command_lines():
     for path in DOCUMENTS:
         for block in blocks(path, ""):

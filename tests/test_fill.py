@@ -1,9 +1,11 @@
 """The committed pages hold what their sources say, and the script that fills them does it as its docstring says."""
 
 import importlib
+import re
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt  # which comes with rich
 
 ROOT = Path(__file__).parent.parent
 with pytest.MonkeyPatch.context() as patch:
@@ -16,6 +18,14 @@ def test_a_page_is_up_to_date(page):
     old, new = page.read_text(), fill.filled(page)
     changed = next((line for line in new.splitlines() if line not in old), "")
     assert old == new, f"{page.relative_to(ROOT)} is out of date ({changed.strip()!r}). Run: make fill"
+
+
+@pytest.mark.parametrize("page", fill.PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_who_reads_a_page_on_github_sees_no_comment(page):
+    html = MarkdownIt("commonmark").enable("table").render(page.read_text())
+    shown = re.sub(r"<pre>.*?</pre>|<!--.*?-->", "", html, flags=re.DOTALL)
+    assert "&lt;!--" not in shown
+    assert "<p>|" not in shown, "a table that is none: is there a blank line above it?"
 
 
 @pytest.fixture
