@@ -20,7 +20,8 @@ run the script.
 `<!-- commands: -->`
     The reference of the command line, down to the end of the page.
 
-Comments inside a block of code are left alone.
+A table or a block of Python that follows its comment is the old one, and is replaced. Comments inside a block of code
+are left alone.
 """
 
 import argparse
@@ -72,7 +73,9 @@ def value(words: list[str]) -> str:
         if all(part in rows[0] for part in word.split("/")):
             columns += word.split("/")
         else:
-            chosen[_kind(word, rows, name)] = word
+            kind = _kind(word, rows, name)
+            if chosen.setdefault(kind, word) != word:
+                raise LookupError(f"it names two of {kind}: {chosen[kind]} and {word}")
     if not columns:
         raise LookupError(f"name a column of {name}.csv, such as brier")
     rows = [row for row in rows if all(row[kind] == word for kind, word in chosen.items())]
@@ -110,7 +113,7 @@ def _filled(lines: list[str], page: Path) -> Iterator[str]:
         line = lines[position]
         try:
             new, length = _next(lines[position:], columns)
-        except (LookupError, OSError) as error:
+        except (LookupError, OSError, ValueError) as error:
             place = page.relative_to(ROOT) if page.is_relative_to(ROOT) else page
             raise FillError(f"{place}, line {position + 1}: {line.strip()}: {_sentence(error)}") from None
         yield from new
