@@ -5,6 +5,7 @@ import itertools
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -154,6 +155,14 @@ def test_the_links_of_a_document_lead_to_a_file(path):
     text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
     for target in re.findall(r"\]\((?!\w+:)([^)\s#]+)", text):
         assert (path.parent / target).exists(), target
+
+
+def test_the_architecture_draws_the_layers_that_import_linter_holds():
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
+    layers = [name.strip().removeprefix("auxcal.") for layer in contract["layers"] for name in layer.split("|")]
+    drawn = re.findall(r"^│ (\w+) ", (ROOT / "docs/architecture.md").read_text(), re.MULTILINE)
+    assert drawn == [layer for layer in layers if layer in drawn]
+    assert {layer for layer in layers if not layer.startswith("_")} <= set(drawn)
 
 
 def command_lines():
