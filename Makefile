@@ -8,7 +8,7 @@ BENCH := .venv-bench
 DIRICHLETCAL := .venv-bench-dirichletcal
 PYTHON312 ?= python3.12
 
-.PHONY: demo test base lint format docs bench bench-quick vendor clean
+.PHONY: demo test base lint format fill docs bench bench-quick vendor clean
 
 demo: $(READY)  ## a classifier meets data it was not trained on: every method in a table, and report.html
 	$(BIN)/auxcal demo
@@ -28,6 +28,9 @@ lint: $(READY)
 format: $(READY)
 	$(BIN)/ruff check --fix --quiet .
 	$(BIN)/ruff format --quiet .
+
+fill: $(READY)  ## numbers, tables and code of the pages, from the files that they come from
+	$(BIN)/python docs/fill.py
 
 docs: $(READY)  ## the documentation, to be read from site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

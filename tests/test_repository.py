@@ -27,6 +27,8 @@ PUBLIC = sorted(
     """.split()  # noqa: SIM905
 )
 
+MODULES = "calibrators comparison experiments formats metrics plots reports shifts testing torch".split()  # noqa: SIM905
+
 
 def run(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
@@ -34,7 +36,12 @@ def run(code):
 
 def test_the_public_names_are_these_and_no_others():
     assert sorted(auxcal.__all__) == sorted(PUBLIC)
-    assert sorted(dir(auxcal)) == sorted(PUBLIC)
+    assert sorted(dir(auxcal)) == sorted(PUBLIC + MODULES)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_public_module_is_there_after_importing_the_library_alone(name):
+    assert run(f"import auxcal; print(auxcal.{name}.__name__)") == f"auxcal.{name}"
 
 
 @pytest.mark.parametrize("name", PUBLIC)

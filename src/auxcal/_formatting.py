@@ -6,7 +6,7 @@ PERCENT = ("ece", "ece_floor_p95", "ece_mass", "mce")
 
 
 def percent(share: float, decimals: int = 1) -> str:
-    """Return a share as a percentage.
+    """Format a share as a percentage.
 
     Examples
     --------
@@ -18,7 +18,7 @@ def percent(share: float, decimals: int = 1) -> str:
 
 
 def whole_percent(share: float) -> str:
-    """Return a share as a whole percentage, but never a part as nothing or as everything.
+    """Format a share as a whole percentage, but never round a part to 0 or 100 %.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def write_score(metric: str, value: float) -> str:
 
 
 def write_seconds(seconds: float) -> str:
-    """Return a time in at most seven letters.
+    """Format a time in at most seven characters.
 
     Examples
     --------

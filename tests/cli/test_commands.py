@@ -91,7 +91,8 @@ def test_the_default_is_ccac_x_which_can_be_carried_over(folder, call, capsys, q
     there, here = auxcal.load("x.safetensors"), auxcal.load("here.safetensors")
     assert isinstance(here, auxcal.CrossFittedCCAC)
     assert (said["method"], said["rows"], said["learned"]["width"]) == ("CCAC-X", 400, here.width_)
-    new = np.load("new.npz")
+    with np.load("new.npz") as file:
+        new = dict(file)
     expected = there.transfer(new["logits"], new["y"])
     assert np.array_equal(here.predict_confidence(new["logits"]), expected.predict_confidence(new["logits"]))
 

@@ -118,7 +118,7 @@ def test_the_page_is_opened_on_request(folder, call, monkeypatch):
     ("arguments", "sentence"),
     [
         (["nowhere.npz"], "nowhere.npz"),
-        (["z.npy"], "they come in pairs"),
+        (["z.npy"], "come in pairs"),
         (["logits.npz", "logits.npz"], "named twice"),
         (["logits.npz", "--methods", "magic"], "methods must be among"),
         (["logits.npz", "--share", "2"], "share must be a number"),
@@ -146,7 +146,7 @@ def test_the_demo_shows_both_packaged_shifts(folder, call, monkeypatch, capsys, 
     monkeypatch.setattr(bundles, "bundle", lambda suite, shift, **folders: drawn(n=600, k=10, seed=len(shift)))
     assert call("demo", "--out", "here") == 0
     text = capsys.readouterr().out
-    assert text.startswith("CIFAR-10 among foreign images\nYour classifier says ")
+    assert text.startswith("CIFAR-10 with out-of-distribution images\nYour classifier says ")
     assert text.count("best") == 2
     assert max(map(len, text.splitlines())) <= 80
     page = (folder / "here" / "report.html").read_text()

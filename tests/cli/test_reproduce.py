@@ -90,4 +90,4 @@ def test_an_interrupted_run_says_how_to_go_on(toys, call, monkeypatch, capsys, t
 
     monkeypatch.setattr(runner, "run", interrupted)
     assert call("reproduce", "toy-net", "--cache", tmp_path, "--out", tmp_path) == 130
-    assert "the same command goes on from there" in capsys.readouterr().err
+    assert "run the same command again to resume" in capsys.readouterr().err

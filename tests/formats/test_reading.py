@@ -395,7 +395,7 @@ def test_a_damaged_file_is_one_sentence(write, share, tmp_path):
     path, *rest = write(tmp_path)
     contents = path.read_bytes()
     path.write_bytes(contents[: int(len(contents) * share)])
-    with pytest.raises(FileFormatError, match="Check it, or save it anew"):
+    with pytest.raises(FileFormatError, match="Check it, or save it again"):
         read_predictions(path, *rest)
 
 

@@ -104,7 +104,7 @@ class SimplifiedCCAC(AuxiliaryClassCalibrator):
         """Carry the fitted calibrator over to another shift with a few hundred labels (CCAC-T).
 
         Only the temperature and the last layer move, from where they are; the layers before stay as they were learned.
-        λ1, λ2 and the mean are chosen anew. Without hidden layers the last layer is all there is.
+        λ1, λ2 and the mean are chosen again. Without hidden layers the last layer is all there is.
 
         Parameters
         ----------

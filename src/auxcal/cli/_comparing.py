@@ -1,4 +1,4 @@
-"""What `compare` and `demo` share: the progress, and the answer and the table in the terminal."""
+"""What `compare` and `demo` share: progress, and the answer and the table in the terminal."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def show(console: Console, comparison: Comparison) -> None:
 
 
 def explain(console: Console) -> None:
-    """Print what the columns mean, once below all tables."""
+    """Explain the columns, once below all tables."""
     from rich.text import Text
 
     text = (
-        "AUROC, AUPR and p.9 say how well the confidence tells right from wrong: higher is better. Brier and ECE say "
-        "how honest it is: lower is better, and an ECE up to the noise beside it can't be told from perfect."
+        "AUROC, AUPR and p.9 measure how well the confidence tells right from wrong: higher is better. Brier and ECE "
+        "measure how honest it is: lower is better. An ECE up to the noise next to it can't be told from perfect."
     )
     console.print(Text(text, style="dim"))
 

@@ -1,4 +1,4 @@
-"""auxcal demo: every method on logits that the package carries."""
+"""auxcal demo: every method on logits that come with the package."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from auxcal.cli._terminal import progress
 
 SHIFTS = {
     "OOD": (
-        "CIFAR-10 among foreign images",
-        "A ResNet-20 that was trained on CIFAR-10 meets 28,000 of its images and 12,000 of Tiny-ImageNet, most of "
-        "which show none of its classes.",
+        "CIFAR-10 with out-of-distribution images",
+        "A ResNet-20 trained on CIFAR-10 meets 28,000 CIFAR-10 images and 12,000 from Tiny-ImageNet, most of which "
+        "show none of its classes.",
     ),
     "D1": (
-        "CIFAR-10 turned and zoomed",
-        "The same ResNet-20 meets 40,000 images of CIFAR-10 that are turned, moved and zoomed at random.",
+        "CIFAR-10 rotated and zoomed",
+        "The same ResNet-20 meets 40,000 CIFAR-10 images that are rotated, shifted and zoomed at random.",
     ),
 }
 """What the demo shows: a name and a sentence for each bundle."""
@@ -28,9 +28,9 @@ def demo(
     out: Annotated[Path, typer.Option(help="The folder for report.html.")] = Path(),
     open_: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
 ) -> None:
-    """See what calibration brings: every method on real logits that the package carries, in a minute.
+    """See what calibration brings: every method on real logits that come with the package, in a minute.
 
-    A classifier of CIFAR-10 meets images of other classes, and images that are turned, moved and zoomed.
+    A CIFAR-10 classifier meets images of other classes, and images that are rotated, shifted and zoomed.
 
     Examples
     --------

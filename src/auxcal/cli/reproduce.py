@@ -1,4 +1,4 @@
-"""auxcal reproduce: the paper's tables and figures, made again."""
+"""auxcal reproduce: the paper's tables and figures."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ INTERRUPTED = 130
 def reproduce(
     suites: Annotated[list[str] | None, typer.Argument(help="The suites to run; --list shows them.")] = None,
     list_: Annotated[
-        bool, typer.Option("--list", help="Show the suites, what data each needs, what is there.")
+        bool, typer.Option("--list", help="Show the suites, the data each needs, and which are available.")
     ] = False,
     all_: Annotated[bool, typer.Option("--all", help="Run every suite whose data are there.")] = False,
     data: Annotated[Path, typer.Option(help="The folder of the raw data.")] = Path("data"),
     out: Annotated[Path, typer.Option(help="Where pages, CSV files and figures are written.")] = Path("auxcal-results"),
     cache: Annotated[
-        Path, typer.Option(help="Where bundles and finished units are kept, so that a run can go on where it stopped.")
+        Path, typer.Option(help="Where bundles and finished fits are kept, so that a run can be resumed.")
     ] = Path("auxcal-cache"),
     random_states: Annotated[int, typer.Option(min=1, help="How many random states, from 0 up.")] = 3,
-    methods: Annotated[list[str] | None, typer.Option("--methods", help="Only these, with commas between.")] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes at once; one for each core by default.")] = None,
+    methods: Annotated[list[str] | None, typer.Option("--methods", help="Only these, comma-separated.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="The number of processes; one per core by default.")] = None,
     figures: Annotated[bool, typer.Option(help="Whether to draw the figures.")] = True,
 ) -> None:
-    """Make the paper's tables and figures again, with its numbers beside ours."""
+    """Reproduce the paper's tables and figures, with its numbers beside ours."""
     from rich.console import Console
 
     from auxcal.experiments.suites import suite
@@ -53,7 +53,7 @@ def reproduce(
         _print_tables(console, chosen, results)
         _write(console, chosen, results, data, cache, out, figures=figures)
     except KeyboardInterrupt:
-        typer.echo("auxcal: stopped. What is finished is kept: the same command goes on from there.", err=True)
+        typer.echo("auxcal: stopped. Finished fits are kept: run the same command again to resume.", err=True)
         raise typer.Exit(INTERRUPTED) from None
 
 

@@ -1,4 +1,4 @@
-"""The answer to a user's question: whether the confidence is honest, and what makes it so."""
+"""The outcome in words: whether the confidence is honest, and which method makes it so."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ Verdict = Literal["calibrated", "solved", "better", "unhelped"]
 
 @dataclass(frozen=True)
 class Answer:
-    """Two sentences, and the verdict and the numbers behind them.
+    """Two sentences, with the verdict and the numbers behind them.
 
     Parameters
     ----------
     verdict : {"calibrated", "solved", "better", "unhelped"}
-        Whether the classifier is calibrated already, within the noise; the best method is within it; the best method
-        is better than the classifier but not within the noise; or no method is better.
+        The classifier is already calibrated within the noise; the best method is; the best method is better than the
+        classifier but not within the noise; or no method is better.
     says, right : float
-        The classifier's mean confidence, and the share of its predictions that are correct.
+        The classifier's mean confidence, and its accuracy.
     found : str
-        What is so today.
+        How the classifier does today.
     then : str
-        What the best method makes of it.
+        What the best method changes.
     """
 
     verdict: Verdict
@@ -43,7 +43,7 @@ class Answer:
 
 
 def answer(before: Entry, best: Entry, *, accuracy: float, methods: int) -> Answer:
-    """Put the numbers of the classifier itself and of the best method into words that are true of them."""
+    """Put the scores of the classifier itself and of the best method into words."""
     _, confidence = before.measured()
     says = float(np.mean(confidence, dtype=np.float64))
     verdict: Verdict = (

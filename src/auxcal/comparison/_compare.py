@@ -33,9 +33,9 @@ def compare(
     bootstrap: int = 200,
     report: Report = silent,
 ) -> Comparison:
-    """Fit every method on a part of the data, measure it on the rest, and say which is best.
+    """Fit every method on one part of the data, measure it on the rest, and say which is best.
 
-    A method that fails does not end the comparison: its entry says why. Features, if the data have such, are given to
+    A method that fails does not end the comparison: its entry says why. Features, if the data have them, are passed to
     the methods that use them.
 
     Parameters
@@ -43,26 +43,25 @@ def compare(
     data : Predictions
         Labelled predictions of the data that the classifier really meets.
     test : Predictions or float
-        The test part, or the share of `data` that is set aside for it, stratified.
+        The test part, or the share of `data` to hold out for it, stratified.
     methods : iterable of str, or mapping of str to Calibrator, optional
-        Names of `CALIBRATORS`, or your own calibrators by name, not yet fitted. If it is not given, all of
-        `CALIBRATORS` whose extra is installed; a warning names the others. The classifier's own confidence is always
-        compared too.
+        Names of `CALIBRATORS`, or your own unfitted calibrators by name; by default all of `CALIBRATORS` whose extra is
+        installed, with a warning that names the others. The classifier's own confidence is always compared too.
     random_state : int
-        The source of the test part, of the fits and of the intervals.
+        The source of the split, of the fits and of the intervals.
     name : str
-        What the data are called.
+        The name of the data.
     class_names : sequence of str, optional
         The names of the K classes.
     bootstrap : int
-        The resamples that the intervals come from; 0 for none.
+        The number of bootstrap resamples for the intervals; 0 for none.
     report : callable
-        Is told after each method the share of them that is done.
+        Called after each method with the share of the methods that is done.
 
     Returns
     -------
     Comparison
-        Its `best` is the entry with the least Brier score.
+        Its `best` is the entry with the lowest Brier score.
 
     Examples
     --------
@@ -96,7 +95,7 @@ def compare(
 
 
 def _calibrators(methods: Iterable[str] | Mapping[str, Calibrator] | None, random_state: int) -> dict[str, Calibrator]:
-    """Return the methods by name, not yet fitted, the uncalibrated one first."""
+    """Return unfitted calibrators by name, the uncalibrated one first."""
     chosen = methods if isinstance(methods, Mapping) else None
     names = _installed() if methods is None else list(methods)
     unknown = [name for name in names if chosen is None and name not in CALIBRATORS]
@@ -121,7 +120,7 @@ def _installed() -> list[str]:
 
 
 def _parts(data: Predictions, test: Predictions | float, random_state: int) -> tuple[Predictions, Predictions, Ints]:
-    """Return what to fit on, the test part, and the rows that the test part has in its source."""
+    """Return the fit part, the test part, and the row numbers of the test part in its source."""
     if not isinstance(test, Predictions):
         rest, aside = data.stratified_rows(test, random_state)
         return data.take(rest), data.take(aside), aside

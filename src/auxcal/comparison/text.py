@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from auxcal.comparison._comparison import Comparison, Entry
 
 SHOWN = ("auroc", "aupr", "p90", "ece", "brier")
-"""The metrics of the table, which are the paper's."""
+"""The metrics of the table: those of the paper."""
 
 COLUMNS = ("auroc", "aupr", "p90", "brier", "ece", "ece_floor_p95")
-"""The columns of a narrow table; the noise floor stands beside the ECE that it belongs to."""
+"""The columns of a narrow table; the noise floor is next to its ECE."""
 
 HEADS = {metric: METRICS[metric].label if metric in METRICS else "noise" for metric in COLUMNS}
 
 
 def cells(entry: Entry) -> list[str]:
-    """Return what stands in the row of a method: a cell for each column, and the time of the fit."""
+    """Return the row of a method: one cell per column, and the time of the fit."""
     scores = [write_score(metric, entry.scores[metric]) if entry.scores else "failed" for metric in COLUMNS]
     return [*scores, write_seconds(entry.fit_seconds)]
 

@@ -1,4 +1,4 @@
-"""Columns of pyarrow, for parquet files and whatever is passed on from them."""
+"""Columns as pyarrow arrays, for parquet files and the columns passed on from them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def joined(parts: list[Any]) -> Any:
 
 
 def numbers_of(column: Any, name: str) -> NDArray[Any]:
-    """Return a column as a vector, or a column of lists as a matrix."""
+    """Return a column as a vector, or a list column as a matrix."""
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type) or pa.types.is_fixed_size_list(column.type):
         lengths = pc.unique(pc.list_value_length(column))
         if len(lengths) != 1 or column.null_count:

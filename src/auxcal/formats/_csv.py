@@ -1,8 +1,8 @@
 """.csv, and `-` for standard input and output: a table in text, as programs and spreadsheets write it.
 
-The delimiter is a comma, a semicolon or a tab: whichever the first line has most of. Where it is not the comma, numbers
-may have a decimal comma, as in files of a European spreadsheet. The columns that are not numbers are passed on as the
-text that they are.
+The delimiter is a comma, a semicolon or a tab, whichever is most frequent in the first line. If it is not the comma,
+numbers may have a decimal comma, as in files of a European spreadsheet. Columns that are not numbers are passed through
+as text.
 """
 
 from __future__ import annotations
@@ -45,25 +45,25 @@ def open_csv(path: Path) -> Iterator[Source]:
 
 @contextmanager
 def open_standard_input(_: Path) -> Iterator[Source]:
-    """Read CSV from standard input in batches, as it comes."""
+    """Read CSV from standard input in batches, as it arrives."""
     yield _source(sys.stdin.buffer, None)
 
 
 def write_csv(path: Path, batches: Iterator[Columns]) -> None:
-    """Write batches as they come."""
+    """Write batches as they arrive."""
     with path.open("wb") as file:
         _write(file, batches)
 
 
 def write_standard_output(_: Path, batches: Iterator[Columns]) -> None:
-    """Write CSV to standard output as it comes."""
+    """Write CSV to standard output as it arrives."""
     _write(sys.stdout.buffer, batches)
     sys.stdout.buffer.flush()
 
 
 @dataclass(frozen=True)
 class _Dialect:
-    """What the first rows of a file tell about it."""
+    """The dialect of a CSV file, found from its first rows."""
 
     delimiter: str
     names: tuple[str, ...]
@@ -187,7 +187,7 @@ class _Lines:
 
 
 class _Rejoined(io.RawIOBase):
-    """A file of which the first bytes have been read, from its beginning again; a pipe can't be rewound."""
+    """A file read from its beginning again, after its first bytes were read; a pipe can't be rewound."""
 
     def __init__(self, head: bytes, rest: BinaryIO) -> None:
         self._head, self._rest = io.BytesIO(head), rest

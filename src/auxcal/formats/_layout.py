@@ -1,4 +1,4 @@
-"""Which columns hold what: the one rule for all formats, and what may stand in them."""
+"""Which columns hold what, and what they may contain: the same rule for all formats."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from auxcal._errors import InvalidInputError
 from auxcal.formats._format import Columns, Source
 
 LEAST_PROBABILITY = 1e-12
-"""What a smaller probability is taken as, since the logarithm of 0 is no logit."""
+"""Probabilities are clipped here from below, since the logarithm of 0 is not a logit."""
 
 _FEATURES = "features"
 _SUM_TOLERANCE = 1e-3
@@ -40,7 +40,7 @@ def find_logits(names: Sequence[str], columns: str | Sequence[str] | None, *, pr
 
 
 def find_features(source: Source, features: str | Sequence[str] | None, taken: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns of the features, or the name of the one matrix; nothing where there are none."""
+    """Return the columns of the features, or the name of the one matrix; an empty tuple if there are none."""
     if features is None:  # a vector of that name, such as a column of a table, can be anything
         return (_FEATURES,) if _FEATURES in source.names and _FEATURES not in source.passable else ()
     found = tuple(features)
@@ -58,20 +58,20 @@ def find_features(source: Source, features: str | Sequence[str] | None, taken: S
 
 
 def check_column(names: Sequence[str], name: str, advice: str) -> None:
-    """Refuse the name of a column that is not there."""
+    """Raise an error if a column does not exist."""
     if name not in names:
         raise InvalidInputError(f"there is no column {name!r}; {_have(names)}. {advice}")
 
 
 def logits_of(columns: Columns, names: Sequence[str], *, probabilities: bool) -> Floats:
-    """Return the columns of the classes as one checked matrix; probabilities become their logarithms."""
+    """Return the columns of the classes as one validated matrix; probabilities become their logarithms."""
     parts = [columns[name] for name in names]
     matrix = parts[0] if parts[0].ndim == 2 else np.column_stack(parts)
     return _log(matrix) if probabilities else as_logits(matrix)
 
 
 def features_of(columns: Columns, names: Sequence[str], *, n_rows: int) -> Floats | None:
-    """Return the columns of the features as one checked matrix, or None where there are none."""
+    """Return the columns of the features as one validated matrix, or None if there are none."""
     if not names:
         return None
     parts = [columns[name] for name in names]
@@ -80,7 +80,7 @@ def features_of(columns: Columns, names: Sequence[str], *, n_rows: int) -> Float
 
 
 def as_classes(column: Any, name: str, class_names: Sequence[str] | None = None) -> Ints:
-    """Return class indices, however they are written (3, 3.0, "3"); or names, which are those of the columns."""
+    """Return class indices, however they are written (3, 3.0, "3"), or as the names of the columns."""
     values = _as_text_or_numbers(column)
     if values.dtype == object:
         values = _from_text(values, name, class_names)
@@ -111,7 +111,7 @@ def text_of(column: Any) -> list[str] | None:
 
 
 def _matrix_or_numbered(names: Sequence[str], matrix: str, prefix: str, advice: str) -> tuple[str, ...]:
-    """Return the one matrix if it is there, else the columns with the prefix in the order of their numbers."""
+    """Return the one matrix if it exists, else the columns with the prefix in the order of their numbers."""
     if matrix in names:
         return (matrix,)
     numbered = _numbered(names, prefix)

@@ -20,7 +20,7 @@ def open_npz(path: Path) -> Iterator[Source]:
     """Read all arrays of an .npz file."""
     if not zipfile.is_zipfile(path):
         raise FileFormatError(
-            "expected a whole .npz file; this is another kind, or a part of one. Check it, or save it anew with "
+            "expected a whole .npz file; this is another kind, or a part of one. Check it, or save it again with "
             "numpy.savez(path, logits=logits, y=y)."
         )
     with open_arrays(path) as arrays:
@@ -29,6 +29,6 @@ def open_npz(path: Path) -> Iterator[Source]:
 
 
 def write_npz(path: Path, batches: Iterator[Columns]) -> None:
-    """Write columns as arrays; all rows are held until the last one has come."""
+    """Write columns as arrays; all rows are held in memory until the last one arrives."""
     with path.open("wb") as file:
         np.savez_compressed(file, **joined(batches))  # type: ignore[arg-type]

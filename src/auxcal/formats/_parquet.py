@@ -10,7 +10,7 @@ from typing import Any
 from auxcal._extras import needs
 from auxcal.formats._format import Batch, Columns, Source, rows_of_batch
 
-# Without a buffer for each column, and with pre_buffer, whole row groups are read, and one can be the whole file.
+# Without a buffer per column, or with pre_buffer, whole row groups are read, and one can be the whole file.
 _STREAMED: dict[str, Any] = {"buffer_size": 2**13, "pre_buffer": False}
 _GROUP_ROWS = 2**16
 
@@ -39,7 +39,7 @@ def open_parquet(path: Path) -> Iterator[Source]:
 
 
 def write_parquet(path: Path, batches: Iterator[Columns]) -> None:
-    """Write batches as they come, gathered into row groups; the first one fixes the types."""
+    """Write batches as they arrive, collected into row groups; the first batch fixes the types."""
     with needs("tables"):
         from pyarrow import Table
         from pyarrow.parquet import ParquetWriter

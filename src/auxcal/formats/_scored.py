@@ -1,4 +1,4 @@
-"""Scores beside the rows that they belong to: files that `auxcal score` writes, batch by batch."""
+"""Files of scores: what `auxcal score` writes, batch by batch, and what `auxcal evaluate` reads."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PREDICTION, CONFIDENCE = "prediction", "confidence"
 
 
 class Scored(NamedTuple):
-    """The rows of a scored file: what the metrics read, and what it follows from."""
+    """The rows of a scored file: what the metrics take, and the prediction and true class behind it."""
 
     confidence: Floats
     correct: Bools
@@ -48,12 +48,12 @@ def score_file(
     features: str | Sequence[str] | None = None,
     report: Report = silent,
 ) -> int:
-    """Write the prediction and the confidence of every row of a file beside its other columns, all but the inputs.
+    """Write the prediction and the confidence of every row of a file next to its other columns, without the inputs.
 
     CSV, parquet and `.npy` files are read, and CSV and parquet files written, in batches: memory does not grow with the
-    rows. For parquet it grows with the columns, by some 3 MB for each, so that hundreds of classes are better kept in
-    one column of lists, `logits`. The output is written whole or not at all. Columns of the input that are named
-    `prediction` or `confidence` are replaced.
+    rows. For parquet it grows with the columns, by some 3 MB each, so hundreds of classes are better kept in one list
+    column, `logits`. The output is written whole or not at all. Input columns named `prediction` or `confidence` are
+    replaced.
 
     Parameters
     ----------
@@ -62,13 +62,13 @@ def score_file(
     *paths : path
         The logits, in any format that `read_predictions` takes; y may be missing.
     out : path
-        What to write, by its ending; `-` for CSV to standard output.
+        The file to write, in the format of its extension; `-` for CSV to standard output.
     label : str
         The column of the true classes, if there is one; whole numbers in the text of a CSV file become numbers.
     columns, probabilities, features
-        As in `read_predictions`; features are only looked for if the calibrator was fitted with such.
+        As in `read_predictions`; features are only read if the calibrator was fitted with features.
     report : callable
-        Called after every batch with the share of the file that is done, where it is known.
+        Called after every batch with the share of the file that is done, if it is known.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def score_file(
 
 
 def read_scored(path: str | os.PathLike[str], label: str = "y") -> Scored:
-    """Read a file that `score_file` wrote and that has the true classes beside the scores.
+    """Read a file of `score_file` that has the true classes next to the scores.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def _counting_from(start: int) -> Iterator[None]:
 
 
 def _label_reader(first: Any) -> Callable[[Any], Any]:
-    """Return what makes numbers of labels that are the text of numbers, if the first rows are such."""
+    """Return a function that parses labels as integers, if the first rows can be parsed; else the identity."""
     try:
         _whole_numbers(first)
     except InvalidInputError:
@@ -207,7 +207,7 @@ def _label_reader(first: Any) -> Callable[[Any], Any]:
 
 
 def _whole_numbers(column: Any) -> Any:
-    """Return text as whole numbers, nothing as nothing; other columns stay as they are."""
+    """Parse text as integers, with null for empty text; return other columns unchanged."""
     text = text_of(column)
     if text is None:
         return column

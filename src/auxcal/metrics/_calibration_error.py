@@ -1,4 +1,4 @@
-"""How far confidence and accuracy are apart, bin by bin; and how far they would be by chance alone."""
+"""The gap between confidence and accuracy, bin by bin; and how large it would be by chance alone."""
 
 from typing import NamedTuple
 
@@ -37,7 +37,7 @@ def ece(
     strategy : {"width", "mass"}
         Bins of equal width, or bins that hold equally many rows.
     weight : array of shape (n,), optional
-        How often each row counts; once if it is not given.
+        How often each row counts; once by default.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def mce(
     strategy: Strategy = "width",
     weight: Weight | None = None,
 ) -> float:
-    """Maximum calibration error: the largest gap between confidence and accuracy of any bin.
+    """Maximum calibration error: the largest gap between confidence and accuracy in any bin.
 
     Examples
     --------
@@ -100,11 +100,11 @@ def ece_noise_floor(
     n_draws: int = 1000,
     random_state: int | None = 0,
 ) -> NoiseFloor:
-    """Return the ECE that these confidences would show if every one of them were the true probability.
+    """Return the ECE that these confidences would have if each of them were the true probability.
 
-    An ECE is never 0 on a finite sample. One that is below `p95` can't be told from perfect calibration.
-    Correctness is drawn from the confidences `n_draws` times: each bin is cut into 32 cells, and the correct rows
-    of a cell are a binomial draw with the cell's mean confidence, so that the cost does not grow with the rows.
+    Even a perfectly calibrated confidence has an ECE above 0 on a finite sample. An ECE below `p95` can't be told from
+    perfect calibration. Correctness is simulated `n_draws` times: each bin is cut into 32 cells, and the number of
+    correct rows in a cell is a binomial draw with the cell's mean confidence, so the cost does not grow with the rows.
 
     Examples
     --------

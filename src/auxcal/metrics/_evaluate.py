@@ -1,4 +1,4 @@
-"""All metrics at once, with intervals and the noise floor."""
+"""All metrics at once, with confidence intervals and the noise floor."""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -61,7 +61,7 @@ def evaluate(
     random_state: int | None = 0,
     report: Report = silent,
 ) -> dict[str, float]:
-    """Return every metric of `METRICS`, or those that are named, and the noise floor of ECE.
+    """Return every metric of `METRICS`, or the named ones, and the noise floor of ECE.
 
     Parameters
     ----------
@@ -70,24 +70,24 @@ def evaluate(
     correct : array of shape (n,)
         Whether it is.
     metrics : sequence of str, optional
-        The names of the metrics; all if it is not given. The intervals of a few take a fraction of the time.
+        The names of the metrics; all by default. Intervals of a few metrics take a fraction of the time.
     bootstrap : int
-        With a number above 0, `<metric>_low` and `<metric>_high` are the percentile interval of that many
-        resamples of the rows. Those of ECE and MCE lie too high, since resampling adds noise of its own to every
-        bin: compare an ECE with its noise floor instead.
+        The number of bootstrap resamples. Above 0, `<metric>_low` and `<metric>_high` are the percentile interval.
+        Those of ECE and MCE are biased upward, because resampling adds noise to every bin: compare an ECE with its
+        noise floor instead.
     level : float
-        The share of the resamples that the interval holds.
+        The confidence level of the intervals.
     random_state : int or None
         The source of the resamples and of the noise floor's draws.
     report : callable
-        Called after every resample with the share of them that is done.
+        Called after every resample with the share that is done.
 
     Returns
     -------
     dict of str to float
         The metrics by name; `ece_floor` and `ece_floor_p95` are the mean and the 95th percentile of the ECE that
-        these confidences would show if they were perfectly calibrated. A metric that has no value is NaN, and a
-        warning says why.
+        these confidences would have if they were perfectly calibrated. An undefined metric is NaN, and a warning
+        says why.
 
     Examples
     --------

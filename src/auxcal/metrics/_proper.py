@@ -23,8 +23,8 @@ def brier(confidence: Floats, correct: Bools, *, weight: Weight | None = None) -
 def nll(confidence: Floats, correct: Bools, *, weight: Weight | None = None) -> float:
     """Negative log-likelihood of correctness: the mean of −log c where correct, −log(1 − c) where wrong.
 
-    The probability of what happened is taken as at least half a step of the array's precision, so that one saturated
-    confidence that is wrong does not cost infinitely much and hide all other rows.
+    The probability of the outcome is clipped from below at half the machine epsilon of the array's dtype, so that a
+    single saturated mistake does not make the mean infinite.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """How well confidence ranks the wrong predictions below the right ones.
 
-Misclassified is the positive class and a low confidence is the sign of it, as in the paper.
+Misclassified is the positive class and its score is low confidence, as in the paper.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from auxcal.metrics._groups import ranked
 
 @dataclass(frozen=True)
 class Thresholds:
-    """What rejecting every prediction at or below each distinct confidence would catch, from low to high.
+    """What rejecting every prediction at or below each distinct confidence catches, from low to high.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Thresholds:
 
 @checked
 def auroc(confidence: Floats, correct: Bools, *, weight: Weight | None = None) -> float:
-    """Area under the ROC curve: the probability that a wrong prediction has the lower confidence of two.
+    """Area under the ROC curve: the probability that a wrong prediction has a lower confidence than a correct one.
 
     Examples
     --------
@@ -87,9 +87,9 @@ def aupr(confidence: Floats, correct: Bools, *, weight: Weight | None = None) ->
 def precision_at_recall(
     confidence: Floats, correct: Bools, *, recall: float = 0.9, weight: Weight | None = None
 ) -> float:
-    """Precision of catching wrong predictions at the first threshold that catches the given share of them.
+    """Precision of detecting wrong predictions at the first threshold that reaches the given recall.
 
-    The paper's p.9 is the one at a recall of 0.9.
+    The paper's p.9 has a recall of 0.9.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def precision_at_recall(
 
 @checked
 def fpr_at_tpr(confidence: Floats, correct: Bools, *, tpr: float = 0.95, weight: Weight | None = None) -> float:
-    """Share of correct predictions that are rejected too, at the first threshold that rejects `tpr` of the wrong.
+    """False positive rate: the share of correct predictions rejected when at least `tpr` of the wrong ones are.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What accepting only the more confident predictions costs and brings: the risk–coverage curve."""
+"""The risk–coverage curve: the error rate when only the more confident predictions are accepted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from auxcal.metrics._groups import groups
 
 @dataclass(frozen=True, eq=False)
 class RiskCoverage:
-    """How many predictions each distinct confidence accepts as a threshold, and how many of them are wrong.
+    """How many predictions each threshold accepts, and how many of them are wrong.
 
     Parameters
     ----------
@@ -33,18 +33,18 @@ class RiskCoverage:
 
     @property
     def coverage(self) -> Floats:
-        """The share of all predictions that is accepted."""
+        """The share of all predictions that are accepted."""
         return self.accepted / self.accepted[-1]
 
     @property
     def risk(self) -> Floats:
-        """The share of the accepted predictions that is wrong."""
+        """The share of accepted predictions that are wrong."""
         return self.errors / self.accepted
 
 
 @checked
 def risk_coverage(confidence: Floats, correct: Bools, *, weight: Weight | None = None) -> RiskCoverage:
-    """Return the risk and the coverage of every threshold that makes a difference.
+    """Return the risk and the coverage at every distinct confidence.
 
     Examples
     --------
@@ -58,11 +58,11 @@ def risk_coverage(confidence: Floats, correct: Bools, *, weight: Weight | None =
 
 @checked
 def aurc(confidence: Floats, correct: Bools, *, weight: Weight | None = None) -> float:
-    """Area under the risk–coverage curve: the error rate of the accepted, averaged over all coverages.
+    """Area under the risk–coverage curve: the error rate of accepted predictions, averaged over all coverages.
 
-    The errors among equal confidences are taken as spread evenly, so that neither the order of ties nor a
-    repetition of the whole sample changes the area: with E(c) the errors among the most confident share c, it is
-    the integral of E(c) / c, in closed form between neighbouring thresholds.
+    Errors among equal confidences are spread evenly, so that neither the order of ties nor duplicating the whole sample
+    changes the area. With E(c) the errors among the most confident share c, it is the integral of E(c) / c, in closed
+    form between neighbouring thresholds.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def aurc(confidence: Floats, correct: Bools, *, weight: Weight | None = None) ->
 
 @checked
 def excess_aurc(confidence: Floats, correct: Bools, *, weight: Weight | None = None) -> float:
-    """Area under the risk–coverage curve beyond that of a perfect ranking at the same accuracy.
+    """Excess of the area under the risk–coverage curve over that of a perfect ranking at the same accuracy.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the displays share: where they are drawn, and how they show themselves in a notebook."""
+"""What the displays share: where they are drawn, and how a notebook shows them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Display(ABC):
-    """A picture whose numbers are computed; `plot` draws it.
+    """A plot whose numbers are already computed; `plot` draws it.
 
     Attributes
     ----------

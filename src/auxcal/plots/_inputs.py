@@ -1,4 +1,4 @@
-"""Checks of what only the pictures take: a distribution beside its logits, and names of classes."""
+"""Validation of what only the plots take: a distribution with its logits, and class names."""
 
 from __future__ import annotations
 

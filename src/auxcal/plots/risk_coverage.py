@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class RiskCoverageDisplay(Display):
-    """The error of the most confident predictions, against the share of the predictions that they are.
+    """Risk–coverage curve: the error rate of the accepted predictions against the share that is accepted.
 
-    Errors among equal confidences are taken as spread evenly, as `auxcal.metrics.aurc` does.
+    Errors among equal confidences are spread evenly, as in `auxcal.metrics.aurc`.
 
     Parameters
     ----------
     coverage : array of shape (m,)
-        The share of the predictions that is accepted, from the most confident one to all.
+        The share of predictions that are accepted, from the most confident one to all.
     risk : array of shape (m,)
-        The share of the accepted predictions that is wrong.
+        The share of accepted predictions that are wrong.
     threshold : array of shape (m,)
-        The least confidence that is accepted.
+        The lowest accepted confidence.
     best : array of shape (m,)
         The risk of a confidence that ranks every wrong prediction below every correct one.
     aurc : float
@@ -64,7 +64,7 @@ class RiskCoverageDisplay(Display):
         correct : array of shape (n,)
             Whether it is.
         n_points : int
-            The most points that the curve has, evenly spaced.
+            The maximum number of points, evenly spaced.
         """
         confidence = as_confidence(confidence)
         correct = as_correct(correct, n_rows=len(confidence))
