@@ -30,7 +30,7 @@ def rng() -> np.random.Generator:
 
 @SUITES
 def test_every_shift_says_how_it_differs(suite: Suite) -> None:
-    assert suite.shifts == ("D1", "OOD")
+    assert suite.shifts == ("D0", "D1", "OOD")
     assert set(suite.differences) == set(suite.shifts)
     assert all(len(text) > 80 for text in suite.differences.values())
 

@@ -20,7 +20,7 @@ def availability(suite: Suite, data_dir: Path, cache_dir: Path) -> list[str]:
     >>> from auxcal.experiments.availability import availability
     >>> from auxcal.experiments.suites import suite
     >>> availability(suite("r8-dan"), Path("nowhere"), Path("nowhere"))
-    ['D1, OOD: packaged']
+    ['D0, D1, OOD: packaged']
     """
     places: dict[str, list[str]] = {}
     for shift in suite.shifts:

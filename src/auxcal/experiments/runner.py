@@ -74,7 +74,7 @@ def run(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     results = run(["r8-dan"], methods=["uncalibrated"], random_states=[0], cache_dir=folder, jobs=1)
     >>> [(row.shift, row.n_test) for row in results]
-    [('D1', 1500), ('OOD', 1500)]
+    [('D0', 656), ('D1', 1500), ('OOD', 1500)]
     """
     chosen = [entry if isinstance(entry, Suite) else suite(entry) for entry in suites]
     names = _checked_methods(methods)

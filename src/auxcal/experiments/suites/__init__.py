@@ -32,7 +32,7 @@ def suite(name: str) -> Suite:
     --------
     >>> from auxcal.experiments.suites import suite
     >>> suite("cifar10-resnet20").shifts
-    ('D1', 'D2', 'OOD', 'AD')
+    ('D0', 'D1', 'D2', 'OOD', 'AD')
     """
     for entry in SUITES:
         if entry.name == name:
