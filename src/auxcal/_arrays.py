@@ -66,7 +66,7 @@ def as_logits(logits: ArrayLike, *, n_classes: int | None = None) -> Floats:
         repair="Drop or repair those rows; a log-probability of -inf can be clipped to -1e4.",
         shrink="These are no scores of a classifier: check where they come from, or scale them.",
     )
-    return array
+    return _row_by_row(array)
 
 
 def as_features(features: ArrayLike, *, n_rows: int, n_columns: int | None = None) -> Floats:
@@ -91,7 +91,7 @@ def as_features(features: ArrayLike, *, n_rows: int, n_columns: int | None = Non
             f"features of the same target classifier, or fit a calibrator with these."
         )
     _check_size(array, "features", repair="Drop or repair those rows.", shrink="Scale them, or leave the column out.")
-    return array
+    return _row_by_row(array)
 
 
 def as_y(y: ArrayLike, *, n_rows: int, n_classes: int) -> Ints:
@@ -241,6 +241,12 @@ def _as_floats(values: ArrayLike, name: str) -> Floats:
         raise InvalidInputError(
             f"{name} must be numbers; got dtype {array.dtype}: {error}. Convert every entry to a number first."
         ) from error
+
+
+def _row_by_row(matrix: Floats) -> Floats:
+    """Return a matrix with each row in one piece: sums in another order give other bits on some processors."""
+    in_one_piece = matrix.shape[1] == 1 or matrix.strides[1] == matrix.itemsize
+    return matrix if in_one_piece else np.ascontiguousarray(matrix)
 
 
 def _check_size(array: Floats, name: str, *, repair: str, shrink: str) -> None:
