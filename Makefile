@@ -3,17 +3,22 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+BASE := .venv-base
 BENCH := .venv-bench
 DIRICHLETCAL := .venv-bench-dirichletcal
 PYTHON312 ?= python3.12
 
-.PHONY: demo test lint format docs bench bench-quick vendor clean
+.PHONY: demo test base lint format fill docs bench bench-quick vendor clean
 
 demo: $(READY)  ## a classifier meets data it was not trained on: every method in a table, and report.html
 	$(BIN)/auxcal demo
 
-test: $(READY) lint  ## lint, types, imports and all tests
+test: $(READY) lint base  ## lint, types, imports and all tests
 	$(BIN)/python -m pytest -n 2
+
+base: $(BASE)/.ready  ## the wheel without extras, in an environment of its own, and the tests of what it promises
+	$(call install-wheel,--force-reinstall --no-deps)
+	PYTHONPATH=$(CURDIR)/src $(BASE)/bin/python -m pytest --quiet
 
 lint: $(READY)
 	$(BIN)/ruff check --quiet .
@@ -23,6 +28,9 @@ lint: $(READY)
 format: $(READY)
 	$(BIN)/ruff check --fix --quiet .
 	$(BIN)/ruff format --quiet .
+
+fill: $(READY)  ## numbers, tables and code of the pages, from the files that they come from
+	$(BIN)/python docs/fill.py
 
 docs: $(READY)  ## the documentation, to be read from site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -44,15 +52,32 @@ vendor:
 	cd $(CHARTS) && sha256sum *.js > SHA256SUMS
 
 clean:
-	rm -rf $(VENV) $(BENCH) $(DIRICHLETCAL) site .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) $(BASE) $(BENCH) $(DIRICHLETCAL) site .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
 
 # torch first, by its exact version, so that nothing pulls a build with gigabytes of other packages.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt pip torch
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --build-constraint constraints.txt \
-		--editable ".[dev,docs,experiments]"
+		--editable ".[all,dev,docs]"
 	touch $(READY)
+
+# The wheel as a user gets it, without extras; its size is measured before pytest comes on top.
+WHEEL := build/wheel
+$(BASE)/.ready: pyproject.toml constraints.txt
+	rm -rf $(BASE)
+	$(PYTHON) -m venv $(BASE)
+	$(BASE)/bin/python -m pip install --quiet --constraint constraints.txt pip
+	$(call install-wheel,)
+	du --summarize --apparent-size --block-size=1M $(BASE) > build/size && mv build/size $(BASE)/size
+	$(BASE)/bin/python -m pip install --quiet --constraint constraints.txt pytest hypothesis
+	touch $(BASE)/.ready
+
+define install-wheel
+	rm -rf $(WHEEL)
+	$(BASE)/bin/python -m pip wheel --quiet --no-deps --build-constraint constraints.txt --wheel-dir $(WHEEL) .
+	$(BASE)/bin/python -m pip install --quiet --constraint constraints.txt $(1) $(WHEEL)/*.whl
+endef
 
 # The peers of the benchmarks. What would pull another torch, with gigabytes of other packages, comes without its needs.
 # dirichletcal wants Python 3.12: where that is missing, the benchmarks say so and go on.
@@ -61,7 +86,7 @@ $(BENCH)/.ready: pyproject.toml benchmarks/constraints.txt benchmarks/constraint
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/python -m pip install --quiet --constraint benchmarks/constraints.txt pip torch
 	$(BENCH)/bin/python -m pip install --quiet --constraint benchmarks/constraints.txt \
-		--build-constraint constraints.txt --editable . $(PEERS)
+		--build-constraint constraints.txt --editable ".[torch,tables,report,plots]" $(PEERS)
 	$(BENCH)/bin/python -m pip install --quiet --constraint benchmarks/constraints.txt --no-deps \
 		torch-uncertainty torchvision timm
 	if $(PYTHON312) -c "" 2>/dev/null; then \

@@ -17,7 +17,7 @@ from auxcal.experiments.bundles import bundle
 from auxcal.experiments.suites import suite
 from auxcal.metrics import ece
 from auxcal.plots import reliability_diagrams
-from auxcal.plots._style import (
+from auxcal.plots.style import (
     CORRECT,
     LINES,
     MUTED,

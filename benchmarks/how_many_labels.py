@@ -19,11 +19,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, PercentFormatter
 
 from _evidence import BUNDLES, Kept, paired, parts, write_table
+from auxcal._formatting import write_score
 from auxcal.calibrators import Calibrator
 from auxcal.experiments import METHODS, Results
 from auxcal.experiments.methods import SOURCE_SHIFT
-from auxcal.metrics._written import write_score
-from auxcal.plots._style import CORRECT, INK, MUTED, WRONG, dress, family_look, figure_legend, new_figure, rule
+from auxcal.plots.style import CORRECT, INK, MUTED, WRONG, dress, family_look, figure_legend, new_figure, rule
 
 LABELS = (100, 200, 500, 1_000, 3_000, 10_000, 30_000)
 RANDOM_STATES = (0, 1, 2)

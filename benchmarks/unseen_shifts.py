@@ -21,12 +21,12 @@ from matplotlib.figure import Figure
 
 from _evidence import Kept, write_table
 from auxcal import METRICS, Predictions
+from auxcal._formatting import write_score
 from auxcal.experiments import METHODS, Results
 from auxcal.experiments.bundles import bundle
 from auxcal.experiments.runner import fitted
 from auxcal.experiments.suites import Suite, suite
-from auxcal.metrics._written import write_score
-from auxcal.plots._style import INK, SMALL, TEXT, dress, family_look, new_figure
+from auxcal.plots.style import INK, SMALL, TEXT, dress, family_look, new_figure
 
 SUITES = {
     "cifar10-resnet20": ("D1+OOD", "D2+OOD+AD", "D1+OOD+AD", "D1+D2+AD", "D1+D2+OOD"),

@@ -18,12 +18,12 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from _evidence import Kept, paired, write_table
 from auxcal import CrossFittedCCAC, Predictions
+from auxcal._formatting import write_score
 from auxcal.experiments import Results
 from auxcal.experiments.classifiers._image_classifier import ImageClassifier, Normalise
 from auxcal.experiments.classifiers.cifar_resnet import cifar_resnet
 from auxcal.experiments.datasets.cifar10 import load_cifar10
 from auxcal.experiments.suites._images import augmented
-from auxcal.metrics._written import write_score
 from auxcal.shifts.images import D1, D2
 from auxcal.torch import collect
 

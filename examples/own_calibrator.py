@@ -1,4 +1,4 @@
-"""A calibrator of your own, held to the same promises as those of the library."""
+"""A calibrator of your own, which passes the same checks as those of the library."""
 
 from pathlib import Path
 
@@ -10,18 +10,18 @@ from auxcal.experiments.suites import suite
 from auxcal.testing import check_calibrator
 
 
-# --8<-- [start:calibrator]
+# <calibrator>
 class MarginBinning(Calibrator):
-    """The share of correct predictions among those with a margin alike.
+    """The share of correct predictions among those with a similar margin.
 
-    The margin is the largest logit less the second largest. Its quantiles cut the
-    fit part into bins; the confidence of a bin is (hits + 1) / (rows + 2), so that
-    none is ever certain. A row with `NO_CLASS` is a miss.
+    The margin is the largest logit minus the second largest. Its quantiles cut the
+    fit part into bins; the confidence of a bin is (hits + 1) / (rows + 2), so it is
+    never 0 or 1. A row with `NO_CLASS` is a miss.
 
     Parameters
     ----------
     n_bins : int
-        How many bins; each holds about equally many rows of the fit part.
+        The number of bins; each holds about equally many rows of the fit part.
     """
 
     abbreviation = "Margin"
@@ -50,18 +50,18 @@ def _margin(logits: np.ndarray) -> np.ndarray:
     return largest[:, -1] - largest[:, -2]
 
 
-# --8<-- [end:calibrator]
+# </calibrator>
 
 
-# --8<-- [start:check]
-check_calibrator(MarginBinning())  # a ConformanceError at the first broken promise
-# --8<-- [end:check]
+# <check>
+check_calibrator(MarginBinning())  # raises a ConformanceError at the first failure
+# </check>
 
 predictions = bundle(suite("cifar10-resnet20"), "OOD", Path("data"), Path("cache"))
 
-# --8<-- [start:use]
+# <use>
 labelled, test = predictions.split(4_000, 8_000, random_state=0)
 calibrator = MarginBinning().fit(labelled.logits, labelled.y)
 scores = evaluate(calibrator.predict_confidence(test.logits), test.correct)
 print(f"AUROC {scores['auroc']:.3f}, ECE {scores['ece']:.1%}, Brier {scores['brier']:.3f}")
-# --8<-- [end:use]
+# </use>

@@ -16,26 +16,26 @@ folder = Path(temporary.name)
 everything = bundle(suite("cifar10-resnet20"), "OOD", data_dir=folder, cache_dir=folder)
 everything.save(folder / "logits.npz")
 
-# --8<-- [start:fit]
+# <fit>
 # A file as numpy.savez("logits.npz", logits=logits, y=y) writes it.
 predictions = Predictions.load(folder / "logits.npz")
 labelled, test = predictions.split(4_000, 8_000, random_state=0)
 
 calibrator = CrossFittedCCAC(random_state=0).fit(labelled.logits, labelled.y)
 calibrator.save(folder / "ccac-x.safetensors")
-# --8<-- [end:fit]
+# </fit>
 
-# --8<-- [start:use]
+# <use>
 calibrator = auxcal.load(folder / "ccac-x.safetensors")  # imports no torch
 confidence = calibrator.predict_confidence(test.logits)
 trusted = confidence >= 0.9
-# --8<-- [end:use]
+# </use>
 
-# --8<-- [start:evaluate]
+# <evaluate>
 scores = auxcal.evaluate(confidence, test.correct)
 print(f"ECE {scores['ece']:.1%}, noise floor {scores['ece_floor_p95']:.1%}")
 print(f"AUROC {scores['auroc']:.3f}, Brier score {scores['brier']:.3f}")
 print(f"{trusted.mean():.0%} are trusted, {test.correct[trusted].mean():.1%} of them right")
-# --8<-- [end:evaluate]
+# </evaluate>
 
 temporary.cleanup()

@@ -1,4 +1,4 @@
-"""A scikit-learn pipeline that knows the digits 0 to 7 meets turned and moved digits, and also 8 and 9."""
+"""A scikit-learn pipeline that knows the digits 0 to 7 meets rotated and shifted digits, and also 8 and 9."""
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -18,7 +18,7 @@ x_train, labels_train = images[:900][train], NAMES[digits[:900][train]]
 x_new = meet(np.repeat(images[900:], 5, axis=0).reshape(-1, 1, 8, 8), 0).reshape(-1, 64)
 labels_new = NAMES[np.repeat(digits[900:], 5)]
 
-# --8<-- [start:fit]
+# <fit>
 classifier = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
 classifier.fit(x_train, labels_train)
 
@@ -27,15 +27,15 @@ number = {name: i for i, name in enumerate(classifier.classes_)}
 y = [number.get(label, NO_CLASS) for label in labels_new]
 predictions = Predictions(classifier.predict_log_proba(x_new), y)
 
-# Copies of one image stay together, so that the test is of images not seen before.
+# Copies of one image stay together, so that the test images are new.
 labelled, test = predictions.take(slice(2_500)), predictions.take(slice(2_500, None))
 calibrator = CrossFittedCCAC(random_state=0).fit(labelled.logits, labelled.y)
-# --8<-- [end:fit]
+# </fit>
 
-# --8<-- [start:use]
+# <use>
 prediction = classifier.predict(x_new[:5])
 confidence = calibrator.predict_confidence(classifier.predict_log_proba(x_new[:5]))
-# --8<-- [end:use]
+# </use>
 
 before = auxcal.Uncalibrated().fit(labelled.logits, labelled.y).predict_confidence(test.logits)
 for name, values in {"uncalibrated": before, "CCAC-X": calibrator.predict_confidence(test.logits)}.items():

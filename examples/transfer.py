@@ -1,7 +1,7 @@
-"""Carry a calibrator over to another shift with a few hundred labels: CCAC-X, and the paper's CCAC-T.
+"""The data change, and there are few new labels: fit CCAC-X again, or carry a CCAC-S over, the paper's CCAC-T.
 
-A ResNet-20 on CIFAR-10 is calibrated on turned, moved and zoomed images (D1), of which there are many labels. Then it
-meets images of other classes (OOD), and there are 520. The logits are real ones that come with the package.
+A ResNet-20 on CIFAR-10 is calibrated on rotated, shifted and zoomed images (D1), with many labels. Then it meets images
+of other classes (OOD), and there are 520 labels. The logits are real ones that come with the package.
 """
 
 from pathlib import Path
@@ -11,23 +11,20 @@ from auxcal.experiments.bundles import bundle
 from auxcal.experiments.suites import suite
 
 resnet = suite("cifar10-resnet20")
-there, here = (bundle(resnet, shift, Path("data"), Path("cache")) for shift in ("D1", "OOD"))
+before, after = (bundle(resnet, shift, Path("data"), Path("cache")) for shift in ("D1", "OOD"))
+(labelled,) = before.split(5_000, random_state=0)
+few, test = after.split(520, 8_000, random_state=0)
+old = CrossFittedCCAC(random_state=0).fit(labelled.logits, labelled.y)
 
-# --8<-- [start:transfer]
-(labelled,) = there.split(5_000, random_state=0)
-few, test = here.split(520, 8_000, random_state=0)
+# <again>
+ccac_x = CrossFittedCCAC(random_state=0).fit(few.logits, few.y)  # 520 new labels
+# </again>
 
-source = CrossFittedCCAC(random_state=0).fit(labelled.logits, labelled.y)
-carried = source.transfer(few.logits, few.y)  # with 520 labels
-# --8<-- [end:transfer]
+# <paper>
+source = SimplifiedCCAC(random_state=0).fit(labelled.logits, labelled.y)
+ccac_t = source.transfer(few.logits, few.y)  # only the temperature and the last layer move
+# </paper>
 
-# --8<-- [start:paper]
-simplified = SimplifiedCCAC(random_state=0).fit(labelled.logits, labelled.y)
-ccac_t = simplified.transfer(few.logits, few.y)  # temperature and last layer move
-# --8<-- [end:paper]
-
-fresh = CrossFittedCCAC(random_state=0).fit(few.logits, few.y)
-shown = {"as it was": source, "from scratch": fresh, "carried over": carried, "CCAC-T": ccac_t}
-for name, calibrator in shown.items():
+for name, calibrator in {"the old CCAC-X": old, "CCAC-X again": ccac_x, "CCAC-T": ccac_t}.items():
     scores = evaluate(calibrator.predict_confidence(test.logits), test.correct)
-    print(f"{name:13} AUROC {scores['auroc']:.3f}  ECE {scores['ece']:.1%}  Brier {scores['brier']:.3f}")
+    print(f"{name:15} AUROC {scores['auroc']:.3f}  ECE {scores['ece']:.1%}  Brier {scores['brier']:.3f}")

@@ -74,7 +74,7 @@ def build_toy(shift, data_dir, report):
     logits = (6 * np.eye(3)[y] + 3 * rng.normal(size=(1200, 3))).astype(np.float32)
     if shift == "OOD":
         y[::3] = NO_CLASS
-    report(1, 1)
+    report(1)
     return Predictions(logits, y)
 
 

@@ -45,6 +45,14 @@ def test_a_view_with_strides_is_fine(check, values):
     assert np.array_equal(check(spaced), values)
 
 
+@pytest.mark.parametrize("check", [as_logits, lambda features: as_features(features, n_rows=12)])
+def test_the_rows_of_a_matrix_are_in_one_piece(check):
+    columns = np.asfortranarray(LOGITS)
+    assert np.array_equal(check(columns), LOGITS)
+    assert check(columns).flags.c_contiguous
+    assert check(np.repeat(LOGITS, 2, axis=1)[:, ::2]).flags.c_contiguous
+
+
 @of_every_argument
 def test_a_read_only_array_is_fine(check, values):
     locked = values.copy()

@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 
-from auxcal import NO_CLASS, InvalidInputError, Predictions
+from auxcal import NO_CLASS, InvalidInputError, Predictions, predictions
 
 
 def random_predictions(n=200, k=4, seed=0, dtype=np.float64):
@@ -218,3 +218,29 @@ def test_saving_again_replaces_the_file_and_leaves_nothing_else(tmp_path):
     Predictions(np.eye(2), [0, 1]).save(path)
     assert len(Predictions.load(path)) == 2
     assert [file.name for file in tmp_path.iterdir()] == ["bundle.npz"]
+
+
+@pytest.fixture
+def checks(monkeypatch):
+    """Count how often the arrays of samples are checked."""
+    counted = []
+    for name in ("as_logits", "as_y", "as_features"):
+        check = getattr(predictions, name)
+        monkeypatch.setattr(predictions, name, lambda *a, f=check, n=name, **b: (counted.append(n), f(*a, **b))[1])
+    return counted
+
+
+def test_samples_are_checked_once_and_their_parts_are_trusted(checks):
+    rng = np.random.default_rng(0)
+    whole = Predictions(rng.normal(size=(50, 3)), rng.integers(-1, 3, size=50), rng.normal(size=(50, 2)))
+    assert checks == ["as_logits", "as_y", "as_features"]
+    first, second = whole.split(20, 30, random_state=0)
+    first.joined(second).split_stratified(0.2, random_state=0)
+    whole.take(whole.folds(5, random_state=0) == 1).with_class()
+    assert len(checks) == 3
+
+
+def test_no_rows_are_no_part():
+    whole = Predictions(np.eye(3), [0, 1, 2])
+    with pytest.raises(InvalidInputError, match="at least one row"):
+        whole.take(whole.y > 5)

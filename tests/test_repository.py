@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,8 @@ PUBLIC = sorted(
     """.split()  # noqa: SIM905
 )
 
+MODULES = "calibrators comparison experiments formats metrics plots reports shifts testing torch".split()  # noqa: SIM905
+
 
 def run(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
@@ -33,7 +36,12 @@ def run(code):
 
 def test_the_public_names_are_these_and_no_others():
     assert sorted(auxcal.__all__) == sorted(PUBLIC)
-    assert sorted(dir(auxcal)) == sorted(PUBLIC)
+    assert sorted(dir(auxcal)) == sorted(PUBLIC + MODULES)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_public_module_is_there_after_importing_the_library_alone(name):
+    assert run(f"import auxcal; print(auxcal.{name}.__name__)") == f"auxcal.{name}"
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -76,10 +84,35 @@ print("done")
     assert run(code) == "done"
 
 
+def test_printing_a_comparison_loads_neither_the_experiments_nor_torch():
+    code = """
+import sys, numpy as np, auxcal
+from rich.console import Console
+from auxcal.cli._comparing import show
+rng = np.random.default_rng(0)
+found = auxcal.compare(auxcal.Predictions(rng.normal(size=(200, 3)), rng.integers(3, size=200)), methods=["platt"])
+show(Console(quiet=True), found)
+print([name for name in sys.modules if name.startswith("auxcal.experiments") or name.split(".")[0] == "torch"])
+"""
+    assert run(code) == "[]"
+
+
 def test_imports_go_only_upward_in_the_tree():
+    pytest.importorskip("importlinter")
     check = "from importlinter.cli import lint_imports_command; lint_imports_command()"
     done = subprocess.run([sys.executable, "-c", check], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+SHARED = {"auxcal.calibrators._base", "auxcal.calibrators._seeded"}  # until the calibrators have rooms
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+def test_private_modules_stay_in_their_package(path):
+    package = path.relative_to(ROOT / "src").parts[1]
+    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+    modules = {node.module for node in nodes if re.match(r"auxcal\.\w+\._", node.module or "")}
+    assert not {module for module in modules if module.split(".")[1] != package} - SHARED
 
 
 @pytest.mark.parametrize("kind", CALIBRATORS.values())
@@ -107,10 +140,38 @@ def test_labels_of_methods_and_metrics_are_unique():
 def test_the_library_neither_pickles_nor_asserts(path):
     tree = ast.parse(path.read_text())
     assert not any(isinstance(node, ast.Assert) for node in ast.walk(tree))
-    imported = {
-        alias.name.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names
-    }
-    assert not imported & {"pickle", "dill", "cloudpickle", "joblib", "shelve"}
+    assert not pickling(tree)
+
+
+PICKLING = {"pickle", "dill", "cloudpickle", "shelve", "joblib"}
+PROCESSES = {"Parallel", "cpu_count", "delayed", "parallel_config"}  # what else joblib is for
+
+
+def pickling(tree):
+    """Return what a module imports to pickle with, in whichever way it does."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names if alias.name.split(".")[0] in PICKLING]
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in PICKLING:
+            found += [alias.name for alias in node.names if node.module != "joblib" or alias.name not in PROCESSES]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("import pickle", ["pickle"]),
+        ("from pickle import loads", ["loads"]),
+        ("import joblib", ["joblib"]),
+        ("from joblib import Parallel, dump", ["dump"]),
+        ("from joblib.numpy_pickle import load", ["load"]),
+        ("from joblib import Parallel, delayed", []),
+        ("from auxcal.persistence import load", []),
+    ],
+)
+def test_no_way_to_import_what_pickles_is_missed(line, found):
+    assert pickling(ast.parse(line)) == found
 
 
 def test_only_the_base_validates():

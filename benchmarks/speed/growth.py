@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 import auxcal
-from auxcal.plots._style import dress, family_look, figure_legend, new_figure, rule
+from auxcal.plots.style import dress, family_look, figure_legend, new_figure, rule
 
 ROWS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
 CLASSES = (10, 30, 100, 300, 1000)

@@ -59,12 +59,12 @@ def circumstances(load: float, taken: float) -> dict[str, Any]:
 INTRODUCTION = """\
 # Performance
 
-How long auxcal takes, beside other libraries on the same arrays and beside what the machine needs at least. All of it
-is measured and written by `make bench`; the numbers are in
-[`performance.json`](figures/performance.json). The ratios matter, the seconds are those of one machine.
+How fast auxcal is, compared with other libraries on the same arrays and with the minimum that the machine needs.
+`make bench` measures everything and writes this page; the numbers are in
+[`performance.json`](figures/performance.json). The ratios matter; the seconds are those of one machine.
 
-Every comparison first checks that both give the same answer: our loss on the rows of the fit is the peer's, or lower,
-and metrics are the same number. Times are the best of several runs that take turns."""
+Every comparison first checks that both give the same answer: our loss on the rows of the fit is at most the peer's, and
+metrics have the same value. Times are the best of several interleaved runs."""
 
 
 def verdicts(results: dict[str, Any]) -> str:
@@ -109,16 +109,17 @@ def fits(rows: Rows) -> str:
         )
     return "\n\n".join(
         [
-            "## Fits\n\nReal logits for 10 classes (a ResNet-20 on CIFAR-10 D1), drawn ones for 100 and 1000, whose"
-            " true classes follow a distorted softmax of them. Histogram, isotonic, beta and scaling-binning have"
-            " one map for each class, as the peers have. Dirichlet has one setting of its penalties. The ratio is"
-            " the peer's time by the clock over ours. A peer that takes too long is given up, and one far from the"
-            " optimum does not count.",
+            "## Fits\n\nReal logits for 10 classes (a ResNet-20 on CIFAR-10 D1), simulated ones for 100 and 1000, whose"
+            " true classes follow a distorted softmax. Histogram, isotonic, beta and scaling-binning fit one map per"
+            " class, as the peers do. Dirichlet has one setting of its penalties. The ratio is the peer's wall time"
+            " over ours. A peer that takes too long is stopped, and one far from the optimum does not count.",
             table(head, short),
-            '??? note "Every library"\n\n'
-            + indented(table(("method", "n × K", "library", "time", "CPU time", "memory", "loss"), contenders(rows)))
-            + "\n\n    *memory*: the highest during the fit, beyond what was held before. *loss*: on the rows of the"
-            " fit; for maps of one score the Brier score of the confidence.",
+            details(
+                "Every library",
+                table(("method", "n × K", "library", "time", "CPU time", "memory", "loss"), contenders(rows))
+                + "\n\n*memory*: the peak during the fit, minus that before it. *loss*: on the rows of the fit; for"
+                " maps of one score, the Brier score of the confidence.",
+            ),
         ]
     )
 
@@ -139,9 +140,9 @@ def contenders(rows: Rows) -> Iterator[tuple[str, ...]]:
                 )
 
 
-def indented(text: str) -> str:
-    """Indent a text as what belongs to a note."""
-    return "\n".join("    " + line for line in text.splitlines())
+def details(title: str, text: str) -> str:
+    """Return a text that opens with a click, here and on GitHub."""
+    return f"<details markdown>\n<summary>{title}</summary>\n\n{text}\n\n</details>"
 
 
 def networks(rows: Rows) -> str:
@@ -164,9 +165,9 @@ def networks(rows: Rows) -> str:
         )
     epochs = rows[0]["epochs"]
     return (
-        "## CCAC, CCAC-S and CCAC-T\n\nThe whole grid of λ with its selection, on CIFAR-10 D1. The paper's recipe is"
-        " one network for each setting, its epochs of Adam in batches of 32: a plain torch loop was measured for"
-        f" {epochs} epochs and scaled up.\n\n" + table(head, lines)
+        "## CCAC, CCAC-S and CCAC-T\n\nThe whole grid of λ with its selection, on CIFAR-10 D1. The paper's recipe"
+        " trains one network per setting, with Adam in batches of 32: a plain torch loop was timed for"
+        f" {epochs} epochs and extrapolated.\n\n" + table(head, lines)
     )
 
 
@@ -181,7 +182,7 @@ def quality(rows: Rows) -> str:
         lines.append((f"{row['suite']} {row['shift']}", f"{row['n']:,}", row["method"], *numbers, mark(row["verdict"])))
     return (
         "### As good as the paper's recipe\n\nOn the test part, at λ1 = 0 and λ2 = 1; the paper's recipe runs all"
-        " of its epochs. Of the CIFAR-10 logits a tenth of the paper's rows is fitted, which keeps that affordable.\n\n"
+        " of its epochs. For CIFAR-10, a tenth of the paper's rows is used, to keep that affordable.\n\n"
         + table(head, lines)
     )
 
@@ -202,9 +203,9 @@ def scoring(rows: Rows) -> str:
         for row in rows
     ]
     return (
-        "## Scoring\n\n`predict_confidence` of float32 logits beside the bare matrix products with the fitted weights"
-        " and one softmax in NumPy; the target is at most 2× and 100 MB. Both sides go"
-        " through the rows in chunks that stay in the cache, on one thread.\n\n" + table(head, lines)
+        "## Scoring\n\n`predict_confidence` of float32 logits, compared with the bare matrix products with the fitted"
+        " weights and one softmax in NumPy; the target is at most 2× and 100 MB. Both process the rows in chunks that"
+        " stay in cache, on one thread.\n\n" + table(head, lines)
     )
 
 
@@ -228,9 +229,8 @@ def default(rows: Rows) -> str:
             )
         )
     return (
-        "## The default beside CCAC\n\nCPU time of CCAC-X: a fit, beside that of CCAC with its whole grid (with 1000"
-        " classes of CCAC-S, as the paper has it); and scoring. The target is at most 3× CCAC's for both.\n\n"
-        + table(head, lines)
+        "## The default beside CCAC\n\nCPU time of CCAC-X, fit and scoring, compared with CCAC with its whole grid"
+        " (with 1000 classes CCAC-S, as in the paper). The target is at most 3× for both.\n\n" + table(head, lines)
     )
 
 
@@ -259,10 +259,9 @@ def metrics(rows: Rows) -> str:
     ]
     return "\n\n".join(
         [
-            "## Metrics\n\nFrom confidences in float32. Here a ratio is our time over the other's: less is better.",
+            "## Metrics\n\nOn float32 confidences. Here the ratio is our time over the other's: lower is better.",
             table(head, lines),
-            '??? note "Every library, and the number it gives"\n\n'
-            + indented(table(("metric", "library", "time", "value"), peers)),
+            details("Every library, and its value", table(("metric", "library", "time", "value"), peers)),
         ]
     )
 
@@ -278,9 +277,9 @@ def growth(rows: Rows) -> str:
         grid = cells["settings"]
         lines.append((name, *powers, f"{cost_of_a_setting(grid):.0%}".replace("%", " %") if grid else ""))
     return (
-        "## Growth\n\n![Seconds of CPU time against rows, classes and settings](figures/growth.png)\n\nThe power with"
-        " which the time of a fit grows, over the upper half of each line (1 is linear), and what one more setting of λ"
-        " costs of what one network costs by itself.\n\n"
+        "## Growth\n\n![Seconds of CPU time against rows, classes and settings](figures/growth.png)\n\nThe exponent"
+        " of the growth of a fit's time, over the upper half of each line (1 is linear), and the cost of one more"
+        " setting of λ as a share of training one network alone.\n\n"
         + table(("method", "with n", "with K", "one more setting"), lines)
     )
 
@@ -322,7 +321,7 @@ def environment(results: dict[str, Any]) -> str:
     used = ", ".join(f"{name} {version}" for name, version in latest["versions"].items())
     out = "\n".join(f"- {name}: {reason}." for name, reason in latest["left_out"].items())
     return (
-        "## The machine\n\nEveryone has the same number of threads; auxcal's fits use one. A load above 0 is other work"
-        f" on the same cores: it slows libraries with several threads more than others.\n\n{runs}\n\nPython"
+        "## The machine\n\nAll libraries get the same number of threads; auxcal's fits use one. A load above 0 is other"
+        f" work on the same cores, which slows libraries with several threads most.\n\n{runs}\n\nPython"
         f" {latest['python']}, {used}.\n\nLeft out:\n\n{out}"
     )

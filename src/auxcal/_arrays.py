@@ -5,6 +5,7 @@ look like probabilities.
 """
 
 import sys
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,6 +19,8 @@ NO_CLASS = -1
 Floats: TypeAlias = NDArray[np.floating[Any]]
 Ints: TypeAlias = NDArray[np.integer[Any]]
 Bools: TypeAlias = NDArray[np.bool_]
+Weight: TypeAlias = NDArray[Any]
+"""How often each row counts: whole numbers or floats of at least 0."""
 
 _LARGEST = 1e15  # beyond it, squares and differences leave what float32 can hold
 
@@ -63,7 +66,7 @@ def as_logits(logits: ArrayLike, *, n_classes: int | None = None) -> Floats:
         repair="Drop or repair those rows; a log-probability of -inf can be clipped to -1e4.",
         shrink="These are no scores of a classifier: check where they come from, or scale them.",
     )
-    return array
+    return _row_by_row(array)
 
 
 def as_features(features: ArrayLike, *, n_rows: int, n_columns: int | None = None) -> Floats:
@@ -88,7 +91,7 @@ def as_features(features: ArrayLike, *, n_rows: int, n_columns: int | None = Non
             f"features of the same target classifier, or fit a calibrator with these."
         )
     _check_size(array, "features", repair="Drop or repair those rows.", shrink="Scale them, or leave the column out.")
-    return array
+    return _row_by_row(array)
 
 
 def as_y(y: ArrayLike, *, n_rows: int, n_classes: int) -> Ints:
@@ -157,7 +160,7 @@ def as_correct(correct: ArrayLike, *, n_rows: int) -> Bools:
     return array.astype(np.bool_)
 
 
-def as_weight(weight: ArrayLike | None, *, n_rows: int) -> NDArray[Any] | None:
+def as_weight(weight: ArrayLike | None, *, n_rows: int) -> Weight | None:
     """Check `weight`, how often each row counts, and return it as numbers of at least 0 of shape (n,), or None."""
     if weight is None:
         return None
@@ -170,6 +173,17 @@ def as_weight(weight: ArrayLike | None, *, n_rows: int) -> NDArray[Any] | None:
     if not (np.isfinite(array).all() and (array >= 0).all() and array.any()):
         raise InvalidInputError("weight must be finite, at least 0, and above 0 in some row; got other numbers.")
     return array
+
+
+def as_class_names(class_names: Sequence[str] | None, n_classes: int) -> tuple[str, ...]:
+    """Check the names of the K classes and return them; the class indices where there are none."""
+    if class_names is None:
+        return tuple(str(index) for index in range(n_classes))
+    if isinstance(class_names, str) or len(class_names) != n_classes:
+        raise InvalidInputError(
+            f"class_names must be {n_classes} names, one for each column of the logits; got {len(class_names)}."
+        )
+    return tuple(str(name) for name in class_names)
 
 
 def to_numpy(array: Any, name: str) -> NDArray[Any]:
@@ -227,6 +241,12 @@ def _as_floats(values: ArrayLike, name: str) -> Floats:
         raise InvalidInputError(
             f"{name} must be numbers; got dtype {array.dtype}: {error}. Convert every entry to a number first."
         ) from error
+
+
+def _row_by_row(matrix: Floats) -> Floats:
+    """Return a matrix with each row in one piece: sums in another order give other bits on some processors."""
+    in_one_piece = matrix.shape[1] == 1 or matrix.strides[1] == matrix.itemsize
+    return matrix if in_one_piece else np.ascontiguousarray(matrix)
 
 
 def _check_size(array: Floats, name: str, *, repair: str, shrink: str) -> None:

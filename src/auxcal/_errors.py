@@ -31,7 +31,7 @@ class NotFittedError(AuxcalError, sklearn_exceptions.NotFittedError):
 
 
 class FileFormatError(AuxcalError, ValueError):
-    """A file is truncated, foreign, changed by somebody else or written by a newer version."""
+    """A file is truncated, changed, of another kind or written by a newer version."""
 
 
 class MissingDataError(AuxcalError, FileNotFoundError):

@@ -1,29 +1,61 @@
-"""Packages that only some users have."""
+"""Packages that only some users have: they come with the extras, and their absence is one sentence."""
 
 from __future__ import annotations
 
 import warnings
-from importlib import import_module
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
 
 from auxcal._errors import MissingExtraError
 
+EXTRAS = {
+    "torch": ("torch",),
+    "tables": ("pyarrow",),
+    "report": ("jinja2",),
+    "plots": ("matplotlib",),
+    "experiments": ("foolbox", "h5py", "onnx", "onnxruntime", "PIL"),
+}
+"""The extras, and the modules that each brings; joblib comes with scikit-learn."""
 
-def import_extra(module: str, package: str, extra: str = "experiments") -> Any:
-    """Import a module of an optional package, or raise an error that names the install command.
+
+@contextmanager
+def needs(extra: str) -> Iterator[None]:
+    """Give a context for imports of optional packages; where one is missing, the error names the install command.
 
     Examples
     --------
-    >>> from auxcal._extras import import_extra
-    >>> import_extra("no_such_module", "no-such-package")
+    >>> from auxcal._extras import needs
+    >>> with needs("plots"):
+    ...     import no_such_module
     Traceback (most recent call last):
-    auxcal._errors.MissingExtraError: this needs the package no-such-package. Install it with: ...
+    auxcal._errors.MissingExtraError: No module named 'no_such_module'. Install it with: pip install 'auxcal[plots]'
     """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # what it has still to change is not our user's concern
-            return import_module(module)
+            yield
     except ImportError as error:
-        raise MissingExtraError(
-            f'this needs the package {package}. Install it with: pip install "auxcal[{extra}]" ({error}).'
-        ) from error
+        if isinstance(error, MissingExtraError) or (error.name or "").startswith("auxcal"):
+            raise
+        raise MissingExtraError(f"{error}. Install it with: {install_command(extra)}", name=error.name) from error
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs an extra."""
+    return f"pip install 'auxcal[{extra}]'"
+
+
+def is_installed(extra: str) -> bool:
+    """Whether all packages of an extra are there; none of them is imported.
+
+    Examples
+    --------
+    >>> from auxcal._extras import is_installed
+    >>> is_installed("torch") in (True, False)
+    True
+    """
+    try:
+        return all(find_spec(module) is not None for module in EXTRAS[extra])
+    except ImportError:  # of a finder that refuses
+        return False

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and NumPy's archives of arrays."""
 
 import os
 import tempfile
@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from auxcal._errors import InvalidInputError
 
@@ -15,6 +17,13 @@ def as_path(path: Any) -> Path:
     if not isinstance(path, str | os.PathLike):
         raise InvalidInputError(f"path must be a string or a pathlib.Path; got {type(path).__name__}. Name a file.")
     return Path(path)
+
+
+@contextmanager
+def open_arrays(path: Path) -> Iterator[Any]:
+    """Open an `.npz` file, whose arrays are read when they are asked for by name; none of them can run code."""
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+        yield arrays
 
 
 @contextmanager

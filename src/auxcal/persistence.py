@@ -1,14 +1,14 @@
-"""Fitted calibrators as files: one safetensors file with a JSON header, never pickle.
+"""Fitted calibrators as files: safetensors with a JSON header, never pickle.
 
-The arrays of the fitted state are the file's tensors. Its metadata has one entry, ``auxcal``, a JSON object:
+The tensors of the file are the arrays of the fitted state. Its metadata has one entry, ``auxcal``, a JSON object:
 
 - ``format``: the version of this layout;
 - ``library``: the version of auxcal that wrote it;
-- ``class`` and ``params``: the calibrator and its constructor's arguments;
-- ``state``: the fitted attributes, with ``{"tensor": name}`` where an array stands;
-- ``digest``: SHA-256 over all of the above and the tensors, which tells a damaged file from a whole one.
+- ``class`` and ``params``: the calibrator's class and constructor arguments;
+- ``state``: the fitted attributes, with ``{"tensor": name}`` in place of an array;
+- ``digest``: SHA-256 of all of the above and the tensors, which detects a damaged file.
 
-Nothing in a file can run code: the class is looked up among the calibrators that are imported already, and everything
+Nothing in a file can run code: the class is looked up among the calibrators that are already imported, and everything
 else is numbers and strings.
 """
 
@@ -33,7 +33,7 @@ FORMAT = 1
 
 
 def save(calibrator: Calibrator, path: str | os.PathLike[str]) -> None:
-    """Write a fitted calibrator to a file; an interrupted save leaves the old file whole.
+    """Write a fitted calibrator to a file; an interrupted save leaves the old file intact.
 
     Examples
     --------
@@ -71,9 +71,9 @@ def save(calibrator: Calibrator, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Calibrator:
-    """Read a calibrator that `save` wrote, ready to score, without importing torch.
+    """Load a calibrator that `save` wrote, ready to score, without importing torch.
 
-    A file that is truncated, foreign, changed or from a newer version is refused with a `FileFormatError`.
+    A file that is truncated, changed, of another kind or from a newer version raises a `FileFormatError`.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def _state(calibrator: Calibrator) -> dict[str, Any]:
 
 
 def _to_json(value: Any, name: str, tensors: dict[str, np.ndarray[Any, Any]]) -> Any:
-    """Return what JSON can hold of a value, and put its arrays among the tensors."""
+    """Return the JSON form of a value, and add its arrays to the tensors."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         tensors[name] = np.ascontiguousarray(value)
         return {"tensor": name}
@@ -182,7 +182,7 @@ def _digest(header: dict[str, Any], tensors: dict[str, np.ndarray[Any, Any]]) ->
 
 
 def _class_named(name: str, path: Path) -> type[Calibrator]:
-    """Find a calibrator among the library's, or among the user's own that are imported already."""
+    """Find a class among the library's calibrators, or among the user's own that are already imported."""
     own: type = Calibrator  # as a plain type, since mypy takes no abstract class for a type[Calibrator]
     known = {kind.__name__: kind for kind in [*_subclasses(own), *CALIBRATORS.values()]}
     if name not in known:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from auxcal._arrays import NO_CLASS, Bools, Floats, Ints, as_features, as_logits, as_rng, as_y
 from auxcal._errors import AuxcalError, FileFormatError, InvalidInputError
-from auxcal._files import as_path, written_whole
+from auxcal._files import as_path, open_arrays, written_whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,9 +24,9 @@ class Predictions:
     logits : array of shape (n, K)
         The raw scores of the classifier. Log-probabilities are fine, probabilities are not.
     y : array of shape (n,)
-        The true class, 0..K-1, or `NO_CLASS` = -1 where none of the classes is right.
+        The true class, 0..K-1, or `NO_CLASS` = -1 for an out-of-distribution sample, which has none of the classes.
     features : array of shape (n, d), optional
-        Further inputs of each sample, for instance what the classifier's last hidden layer gives. Only a calibrator
+        Further inputs of each sample, for instance the output of the classifier's last hidden layer. Only a calibrator
         with `uses_features` reads them.
 
     Examples
@@ -50,6 +50,18 @@ class Predictions:
         object.__setattr__(self, "y", as_y(y, n_rows=n, n_classes=k))
         object.__setattr__(self, "features", None if features is None else as_features(features, n_rows=n))
 
+    @classmethod
+    def _trusted(cls, logits: Floats, y: Ints, features: Floats | None) -> Predictions:
+        """Make one of parts of what was checked already; only that there are any rows is not known."""
+        if np.ndim(y) != 1 or len(y) == 0:
+            raise InvalidInputError(
+                f"a part must have at least one row; got shape {np.shape(y)}. Check what chooses the rows."
+            )
+        part = cls.__new__(cls)
+        for name, array in (("logits", logits), ("y", y), ("features", features)):
+            object.__setattr__(part, name, array)
+        return part
+
     @property
     def n_classes(self) -> int:
         """K, the number of the target classifier's classes."""
@@ -62,7 +74,7 @@ class Predictions:
 
     @cached_property
     def prediction(self) -> Ints:
-        """The class with the largest logit, the first of equals."""
+        """The class with the largest logit; the first one in a tie."""
         return self.logits.argmax(axis=1)
 
     @cached_property
@@ -88,19 +100,19 @@ class Predictions:
 
     def take(self, rows: Ints | Bools | slice) -> Predictions:
         """Return the given rows as new `Predictions`."""
-        return Predictions(self.logits[rows], self.y[rows], None if self.features is None else self.features[rows])
+        features = None if self.features is None else self.features[rows]
+        return self._trusted(self.logits[rows], self.y[rows], features)
 
     def joined(self, other: Predictions) -> Predictions:
-        """Return the rows of both; they must come from the same target classifier, both with features or without."""
+        """Return the rows of both, which must come from the same target classifier and have the same features."""
         features = None
         if self.features is not None and other.features is not None:
             features = np.concatenate([self.features, other.features])
-        return Predictions(
-            np.concatenate([self.logits, other.logits]), np.concatenate([self.y, other.y]), features=features
-        )
+        logits, y = np.concatenate([self.logits, other.logits]), np.concatenate([self.y, other.y])
+        return self._trusted(logits, y, features)
 
     def folds(self, n_folds: int, random_state: int | None = None) -> Ints:
-        """Return a fold for each row, 0..n_folds-1, in each of which every class, and the misclassified, has its share.
+        """Return a fold for each row, 0..n_folds-1, stratified by `w`.
 
         They do not depend on the order in which the rows are given.
 
@@ -138,14 +150,14 @@ class Predictions:
         return np.lexsort((self.logits.min(axis=1), self.logits.max(axis=1), self.y, self.w))
 
     def with_class(self) -> Predictions | None:
-        """Return the rows whose true class is one of the K classes, or None where there are none."""
+        """Return the rows whose true class is one of the K classes, or None if there are none."""
         known = self.y != NO_CLASS
         if known.all():
             return self
         return self.take(known) if known.any() else None
 
     def split(self, *sizes: int, random_state: int | None = None) -> tuple[Predictions, ...]:
-        """Draw disjoint random parts of the given sizes, the paper's fit, select and test part.
+        """Draw disjoint random parts of the given sizes, such as a fit, a select and a test part.
 
         Examples
         --------
@@ -166,12 +178,12 @@ class Predictions:
         return tuple(self.take(order[end - size : end]) for size, end in zip(sizes, ends, strict=True))
 
     def split_stratified(self, share: float, random_state: int | None = None) -> tuple[Predictions, Predictions]:
-        """Set a share aside in which every class, and the misclassified, has its share too."""
+        """Split off a share of the rows, stratified by `w`; return the rest and that share."""
         rest, aside = self.stratified_rows(share, random_state)
         return self.take(rest), self.take(aside)
 
     def stratified_rows(self, share: float, random_state: int | None = None) -> tuple[Ints, Ints]:
-        """Return the rows that `split_stratified` leaves and those that it sets aside, in their order.
+        """Return the row numbers of both parts of `split_stratified`, in order.
 
         Examples
         --------
@@ -189,7 +201,7 @@ class Predictions:
             )
         order = as_rng(random_state).permutation(len(self))
         order = order[np.argsort(self.w[order], kind="stable")]
-        # Systematic sampling along the sorted labels: every label gets its share to within one row.
+        # Systematic sampling along the sorted labels: the share of every label is exact to within one row.
         aside = np.floor(np.arange(1, len(self) + 1) * share + 0.5) > np.floor(np.arange(len(self)) * share + 0.5)
         return np.sort(order[~aside]), np.sort(order[aside])
 
@@ -210,7 +222,7 @@ class Predictions:
         """Read a bundle that `save` or `numpy.savez(path, logits=..., y=...)` wrote, with `features` if it has them."""
         path = as_path(path)
         try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            with open_arrays(path) as arrays:
                 return cls(arrays["logits"], arrays["y"], arrays.get("features"))
         except FileNotFoundError:
             raise

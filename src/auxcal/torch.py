@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
 from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
+from auxcal._extras import needs
+from auxcal._progress import Report, silent
 from auxcal.predictions import Predictions
+
+with needs("torch"):
+    import torch
+    from torch import Tensor, nn
 
 
 def collect(
@@ -20,31 +24,30 @@ def collect(
     loader: Iterable[tuple[Any, Any]],
     *,
     features: str | None = None,
-    report: Callable[[int, int | None], None] | None = None,
+    report: Report = silent,
 ) -> Predictions:
-    """Run a target classifier over labelled batches and keep its logits, and features if they are asked for.
+    """Run a target classifier over labelled batches and collect its logits, and features on request.
 
-    The module runs in evaluation mode, without gradients and on the device of its parameters; afterwards
-    every part of it is in the mode in which it was. Threads and random states stay as they are.
+    The module runs in evaluation mode, without gradients, on the device of its parameters. Afterwards every submodule
+    is back in its former mode. Threads and random states are not touched.
 
     Parameters
     ----------
     module : nn.Module
-        Gives logits of shape (batch, K): without a softmax at its end.
+        Returns logits of shape (batch, K), without a final softmax.
     loader : iterable of (inputs, y)
-        For instance a DataLoader. y holds class indices, or `NO_CLASS` = -1. Inputs may be a tensor or a
-        tuple, list or dict of tensors, which become the arguments of the module.
+        For instance a DataLoader. y holds class indices, or `NO_CLASS` = -1. Inputs may be a tensor, or a tuple, list
+        or dict of tensors, which become the arguments of the module.
     features : str, optional
-        The name of a part of the module, as in `module.named_modules()`, whose output becomes the features of each
-        sample, for instance "avgpool" in torchvision's ResNets.
-    report : callable, optional
-        Is told after each batch how many of how many batches are done, ``report(done, total)``; the total is
-        None where the loader has no length.
+        The name of a submodule, as in `module.named_modules()`, whose output becomes the features of each sample, for
+        instance "avgpool" in torchvision's ResNets.
+    report : callable
+        Called after each batch with the share of the batches that is done, if the loader has a length.
 
     Returns
     -------
     Predictions
-        Logits in float32 (float64 where the module gives it), y, and features of shape (n, d), in the order of the
+        Logits in float32 (float64 if the module returns it), y, and features of shape (n, d), in the order of the
         loader.
 
     Examples
@@ -67,8 +70,8 @@ def collect(
             if features is not None:
                 further.append(_flat(outputs, features, len(logits[-1])))
             y.append(np.asarray(torch.as_tensor(labels).cpu()))
-            if report is not None:
-                report(done, total)
+            if total is not None:
+                report(done / total)
     if not logits:
         raise InvalidInputError("loader must give at least one batch (inputs, y); it gave none. Is its data set empty?")
     return Predictions(np.concatenate(logits), np.concatenate(y), np.concatenate(further) if further else None)
@@ -87,7 +90,7 @@ def _evaluating(module: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def _outputs_of(module: nn.Module, name: str | None) -> Iterator[list[Any]]:
-    """Give a list to which the named part adds what it puts out; without a name it stays empty."""
+    """Yield a list that collects the outputs of the named submodule; without a name it stays empty."""
     outputs: list[Any] = []
     if name is None:
         yield outputs
@@ -104,7 +107,7 @@ def _outputs_of(module: nn.Module, name: str | None) -> Iterator[list[Any]]:
 
 
 def _flat(outputs: list[Any], name: str, n_rows: int) -> Floats:
-    """Take what the part put out for a batch, a row for each sample."""
+    """Return the output of the submodule for a batch, one row per sample."""
     seen = [tuple(output.shape) if isinstance(output, Tensor) else type(output).__name__ for output in outputs]
     if len(seen) != 1 or not isinstance(seen[0], tuple) or seen[0][:1] != (n_rows,):
         raise InvalidInputError(

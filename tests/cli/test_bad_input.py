@@ -8,13 +8,11 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-import torch
 from safetensors.numpy import save_file
 
 import auxcal
+from auxcal._extras import is_installed
 
 HEADER = "logit_0,logit_1,logit_2,y\n"
 FEATURED = "age,size,logit_0,logit_1,logit_2,y\n"
@@ -30,7 +28,12 @@ def good(rows, featured, featured_platt, tmp_path_factory):
     np.save(folder / "y.npy", y)
     np.savez(folder / "four.npz", logits=np.eye(4)[y], y=y)
     (folder / "good.csv").write_text(f"{HEADER}1,2,3,0\n3,2,1,0\n2,3,1,1\n1,1,4,-1\n")
-    pq.write_table(pa.table({f"logit_{k}": logits[:, k] for k in range(3)} | {"y": y}), folder / "good.parquet")
+    if is_installed("tables"):
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        columns = {f"logit_{k}": logits[:, k] for k in range(3)} | {"y": y}
+        parquet.write_table(pa.table(columns), folder / "good.parquet")
     auxcal.TemperatureScaling().fit(logits, y).save(folder / "ts.safetensors")
     (folder / "featured.csv").write_text(f"{FEATURED}20,1,1,2,3,0\n30,,3,2,1,0\n40,2,2,3,1,1\n")
     with_features = featured_platt().fit(featured.logits, featured.y, features=featured.features)
@@ -91,16 +94,21 @@ def huge_safetensors(path):
     path.write_bytes(struct.pack("<Q", len(header)) + header)
 
 
+def bare_tensor(path):
+    torch = pytest.importorskip("torch")
+    torch.save(torch.ones(3, 3), path)
+
+
 def fit(*arguments):
     return ["fit", *arguments, "--method", "temperature", "-o", "out.safetensors"]
 
 
-def score(*arguments, out="out.parquet"):
+def score(*arguments, out="out.csv"):
     return ["score", "ts.safetensors", *arguments, "-o", out]
 
 
 def score_featured(*arguments):
-    return ["score", "fp.safetensors", *arguments, "-o", "out.parquet"]
+    return ["score", "fp.safetensors", *arguments, "-o", "out.csv"]
 
 
 # What it is: the file that is written first and how, the command, words of the sentence.
@@ -110,8 +118,8 @@ BAD = {
     "missing calibrator": (None, ["score", "no.safetensors", "good.npz", "-o", "out.csv"], "no.safetensors"),
     "missing select file": (None, fit("good.npz", "--select", "no.csv"), "no.csv: there is no such file"),
     "a folder": (("bad.csv", lambda path: path.mkdir()), fit("bad.csv"), "bad.csv: this is a folder"),
-    "unknown ending": (("bad.xlsx", text("x")), fit("bad.xlsx"), "bad.xlsx: the ending must be one of .npz"),
-    "no ending": (("bad", text("x")), fit("bad"), "bad: the ending must be one of"),
+    "unknown extension": (("bad.xlsx", text("x")), fit("bad.xlsx"), "bad.xlsx: the extension must be one of .npz"),
+    "no extension": (("bad", text("x")), fit("bad"), "bad: the extension must be one of"),
     "empty csv": (("bad.csv", text("")), fit("bad.csv"), "bad.csv: expected a line with the names"),
     "empty npz": (("bad.npz", text("")), fit("bad.npz"), "bad.npz: expected a whole .npz file"),
     "empty parquet": (("bad.parquet", text("")), score("bad.parquet"), "bad.parquet: expected a whole .parquet file"),
@@ -130,7 +138,7 @@ BAD = {
     "text as npz": (("bad.npz", text("hello")), fit("bad.npz"), "bad.npz: expected a whole .npz file"),
     "text as torch": (("bad.pt", text("hello")), fit("bad.pt"), "bad.pt: expected a whole .pt file"),
     "a bare tensor": (
-        ("bad.pt", lambda path: torch.save(torch.ones(3, 3), path)),
+        ("bad.pt", bare_tensor),
         fit("bad.pt"),
         "bad.pt: expected a dict with logits and y; got Tensor",
     ),
@@ -287,7 +295,7 @@ BAD = {
     "no data named": (None, ["fit", "-o", "out.safetensors"], "Missing argument 'FILE'"),
     "json beside scores": (None, ["score", "ts.safetensors", "good.npz", "--json"], "give --out"),
     # outputs
-    "output of unknown ending": (None, score("good.npz", out="out.doc"), "out.doc: the ending must be one of"),
+    "output of unknown extension": (None, score("good.npz", out="out.doc"), "out.doc: the extension must be one of"),
     "output that is only read": (None, score("good.npz", out="out.pt"), "out.pt: such files are only read"),
     "calibrator of another ending": (None, ["fit", "good.npz", "-o", "out.npz"], "Save it as out.safetensors"),
     "output in no folder": (None, score("good.npz", out="no/out.csv"), "the folder 'no' does not exist"),
@@ -323,8 +331,18 @@ BAD = {
 }
 
 
+EXTRA_OF = {".parquet": "tables", ".pt": "torch"}
+
+
+def skip_without_its_extra(file):
+    extra = EXTRA_OF.get(Path(file[0]).suffix) if file else None
+    if extra and not is_installed(extra):
+        pytest.skip(f"needs the extra {extra}")
+
+
 @pytest.mark.parametrize(("file", "arguments", "words"), BAD.values(), ids=BAD)
 def test_bad_input_is_one_sentence_and_exit_code_2(file, arguments, words, folder, call, capsys):
+    skip_without_its_extra(file)
     if file is not None:
         name, write = file
         write(folder / name)
@@ -341,6 +359,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(file, arguments, words, folde
 @pytest.mark.parametrize("name", ["missing file", "damaged parquet", "labels as text", "unknown method"])
 def test_as_a_program_of_its_own_too(name, folder, command):
     file, arguments, words = BAD[name]
+    skip_without_its_extra(file)
     if file is not None:
         file[1](folder / file[0])
     program = command(*arguments)
@@ -369,7 +388,7 @@ def test_a_disk_that_can_not_be_written_is_one_sentence(number, folder, call, ca
     error = capsys.readouterr().err
     assert "auxcal: the folder '.' can't be written to" in error
     assert error.count("\n") == 1
-    assert not (folder / "out.parquet").exists()
+    assert not (folder / "out.csv").exists()
 
 
 def test_empty_standard_input_is_one_sentence(folder, call, capsys, monkeypatch):

@@ -1,5 +1,7 @@
 """auxcal reproduce says what is there, runs the suites, and says in one sentence what is wrong."""
 
+from dataclasses import replace
+
 import pytest
 
 from auxcal.experiments import runner, suites
@@ -44,10 +46,20 @@ def test_a_run_prints_the_tables_and_writes_the_pages(toys, call, capsys, tmp_pa
     assert len(list((tmp_path / "out" / "figures").iterdir())) == 4
 
 
-def test_all_runs_every_suite(toys, call, tmp_path):
+def test_all_runs_every_suite_whose_data_are_there_and_names_the_others(toys, call, monkeypatch, capsys, tmp_path):
+    absent = replace(toys, name="far-net", needs=("cifar10",))
+    monkeypatch.setattr(suites, "SUITES", (toys, absent))
     arguments = ["reproduce", "--all", "--methods", "platt", "--cache", tmp_path, "--out", tmp_path, "--no-figures"]
-    assert call(*arguments) == 0
+    assert call(*arguments, "--data", tmp_path) == 0
     assert (tmp_path / "toy-net.md").is_file()
+    assert not (tmp_path / "far-net.md").exists()
+    assert capsys.readouterr().err.startswith("Left out, for want of their data: far-net; auxcal reproduce --list")
+
+
+def test_all_of_nothing_is_one_sentence(toys, call, monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(suites, "SUITES", (replace(toys, needs=("cifar10",)),))
+    assert call("reproduce", "--all", "--data", tmp_path, "--cache", tmp_path) == 2
+    assert "the data of no suite are in" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -78,4 +90,4 @@ def test_an_interrupted_run_says_how_to_go_on(toys, call, monkeypatch, capsys, t
 
     monkeypatch.setattr(runner, "run", interrupted)
     assert call("reproduce", "toy-net", "--cache", tmp_path, "--out", tmp_path) == 130
-    assert "the same command goes on from there" in capsys.readouterr().err
+    assert "run the same command again to resume" in capsys.readouterr().err

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from auxcal import cli
+
 WNIDS = ["n04285008", "n01443537", "n02123045"]  # not sorted, as in the official file
 
 
@@ -54,3 +56,18 @@ def _save(image_module, path, colour, mode):
     pixels = np.zeros((64, 64, 3), np.uint8)
     pixels[..., colour] = 255
     image_module.fromarray(pixels).convert(mode).save(path, "JPEG", quality=95)
+
+
+@pytest.fixture
+def run_reproduce(tmp_path, monkeypatch):
+    """Run `auxcal reproduce` on a suite with two quick methods, into ``tmp_path/out``."""
+
+    def run(name, data_dir):
+        arguments = ["reproduce", name, "--methods", "uncalibrated,platt", "--random-states", 1, "--jobs", 1]
+        arguments += ["--data", data_dir, "--cache", tmp_path / "cache", "--out", tmp_path / "out", "--no-figures"]
+        monkeypatch.setattr("sys.argv", ["auxcal", *map(str, arguments)])
+        with pytest.raises(SystemExit) as exit_:
+            cli.main()
+        assert not exit_.value.code
+
+    return run

@@ -29,7 +29,7 @@ def test_a_missing_data_set_says_how_to_get_it(entry, tmp_path):
 
 
 def test_unknown_names_are_refused_with_the_known_ones():
-    with pytest.raises(InvalidInputError, match="cifar10, tiny-imagenet"):
+    with pytest.raises(InvalidInputError, match="cifar10, cifar100"):
         dataset("mnist")
     with pytest.raises(InvalidInputError, match="cifar10-resnet20, cifar10-resnet56"):
         suite("mnist-lenet")

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,7 @@ from auxcal._errors import FileFormatError
 from auxcal.experiments.results import SCORES, Results, Row, spread
 from auxcal.metrics import METRICS
 
+DOCS = Path(__file__).parents[2] / "docs"
 ROW = Row(
     "r8-dan", "D1", "ccac", 0, 3000, 500, 1500, 0.9, 1 / 3, True, dict.fromkeys(SCORES, 0.1) | {"auroc": math.pi / 4}
 )
@@ -29,6 +31,28 @@ def test_a_metric_without_a_value_survives_a_file(tmp_path):
     Results((replace(ROW, scores=dict(ROW.scores) | {"auroc": math.nan}),)).write(tmp_path / "results.csv")
     (row,) = Results.read(tmp_path / "results.csv")
     assert math.isnan(row.scores["auroc"])
+
+
+def test_a_file_from_before_a_metric_is_read_and_the_metric_has_no_value(tmp_path, monkeypatch):
+    Results((ROW,)).write(tmp_path / "results.csv")
+    monkeypatch.setitem(METRICS, "new", METRICS["ece"])
+    old = Results.read(tmp_path / "results.csv")
+    assert old == Results((ROW,))
+    assert math.isnan(old.spread("new").mean)
+    assert old.spread("auroc").mean == math.pi / 4
+
+
+def test_rows_from_before_a_metric_can_stand_beside_rows_from_after_it(tmp_path):
+    both = Results((ROW, replace(ROW, random_state=1, scores=dict(ROW.scores) | {"new": 0.5})))
+    both.write(tmp_path / "results.csv")
+    assert Results.read(tmp_path / "results.csv") == both
+
+
+def test_every_committed_file_is_read_whatever_metrics_there_are_today(monkeypatch):
+    monkeypatch.setitem(METRICS, "new", METRICS["ece"])
+    committed = [*DOCS.glob("results/*.csv"), *(DOCS / "figures" / f"{name}.csv" for name in ("labels", "unseen"))]
+    assert len(committed) > 6
+    assert all(len(Results.read(path)) for path in committed)
 
 
 @pytest.mark.parametrize("text", ["", "suite,shift\nr8-dan,D1\n", "\x00\x01"])

@@ -7,7 +7,6 @@ from auxcal._errors import MissingDataError
 from auxcal.experiments.datasets.reuters import (
     R8_CLASSES,
     load_r8,
-    load_r52,
     parse,
     read_articles,
     select_r8,
@@ -81,7 +80,7 @@ def test_reads_all_files_in_order(tmp_path: Path) -> None:
     for number, body in ((21, "Last."), (0, "First."), (10, "Caf\xe9.")):
         text = article("ship", body=body) + article("ship", split="TEST")
         (folder / f"reut2-{number:03}.sgm").write_text(text, encoding="latin-1")
-    train, test = load_r52(tmp_path)
+    train, test = select_r52(read_articles(tmp_path))
     assert [text.split()[-1] for text in train.texts] == ["First.", "Café.", "Last."]
     assert len(test) == 3
 

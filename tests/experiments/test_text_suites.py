@@ -5,6 +5,7 @@ import pytest
 
 from auxcal._arrays import NO_CLASS
 from auxcal._errors import InvalidInputError
+from auxcal._progress import Report
 from auxcal.experiments.classifiers.dan import TextClassifier, train_dan
 from auxcal.experiments.classifiers.tokenizer import Tokenizer
 from auxcal.experiments.datasets._documents import Documents
@@ -12,7 +13,7 @@ from auxcal.experiments.datasets.newsgroups import NG2_TOPICS, NG18_CLASSES
 from auxcal.experiments.datasets.reuters import R8_CLASSES
 from auxcal.experiments.suites import ng18, r8
 from auxcal.experiments.suites._suite import Suite
-from auxcal.experiments.suites._text import Report, builder, noisy, trained_once
+from auxcal.experiments.suites._text import builder, noisy, trained_once
 from auxcal.experiments.suites.ng18 import NG18_DAN
 from auxcal.experiments.suites.r8 import R8_DAN
 
@@ -29,7 +30,7 @@ def rng() -> np.random.Generator:
 
 @SUITES
 def test_every_shift_says_how_it_differs(suite: Suite) -> None:
-    assert suite.shifts == ("D1", "OOD")
+    assert suite.shifts == ("D0", "D1", "OOD")
     assert set(suite.differences) == set(suite.shifts)
     assert all(len(text) > 80 for text in suite.differences.values())
 
@@ -93,21 +94,21 @@ def test_a_suite_trains_once_for_each_folder(tmp_path: Path) -> None:
         return TextClassifier(Tokenizer({}, 1), None)  # type: ignore[arg-type]
 
     first = train(tmp_path, print)
-    assert train(tmp_path, lambda done, total: None) is first
+    assert train(tmp_path, lambda done: None) is first
     assert train(tmp_path / "other", print) is not first
     assert len(trained) == 2
 
 
 def test_build_asks_the_classifier_about_the_documents_of_the_shift(tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
+    told: list[float] = []
 
     def classifier(data_dir: Path, report: Report) -> TextClassifier:
         assert data_dir == tmp_path
         return train_dan(["wheat corn", "bank rate"] * 8, np.array([0, 1] * 8), epochs=20, report=report)
 
     build = builder({"D1": lambda data_dir: (["corn", "rate", "rate"], np.array([0, 1, NO_CLASS]))}, classifier)
-    bundle = build("D1", tmp_path, lambda done, total: told.append((done, total)))
+    bundle = build("D1", tmp_path, told.append)
     assert bundle.correct.tolist() == [True, True, False]
-    assert told[-1] == (20, 20)
+    assert told[-1] == 1
     with pytest.raises(InvalidInputError, match="shift must be one of D1; got 'D2'"):
-        build("D2", tmp_path, lambda done, total: None)
+        build("D2", tmp_path, lambda done: None)

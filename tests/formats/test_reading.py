@@ -4,15 +4,13 @@ import sys
 from io import BytesIO, TextIOWrapper
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-import torch
-from pyarrow import csv
 from safetensors.numpy import save_file
 
 from auxcal import AuxcalError, FileFormatError, InvalidInputError, Predictions
 from auxcal.formats import FORMATS, _csv, _format, read_predictions
+
+from .conftest import arrow_csv, pa, pq, torch
 
 LOGITS = np.array([[2.5, 0.25, -1.0], [0.5, 1.5, 3.0], [-0.125, 4.0, 0.0], [1.0, 0.5, 0.25]], dtype=np.float32)
 Y = np.array([0, 2, -1, 1])
@@ -227,7 +225,9 @@ class TestProbabilities:
             read_predictions(path, probabilities=True)
 
     def test_rounded_ones_are_taken(self, tmp_path):
-        read_predictions(self.write(tmp_path, np.array([[0.333, 0.333, 0.333], [0.2, 0.3, 0.5]])), probabilities=True)
+        rounded = np.array([[0.333, 0.333, 0.333], [0.2, 0.3, 0.5]])
+        part = read_predictions(self.write(tmp_path, rounded), probabilities=True)
+        assert np.array_equal(part.logits, np.log(rounded))
 
 
 class TestFeatures:
@@ -242,7 +242,7 @@ class TestFeatures:
         if ending == ".parquet":
             pq.write_table(named, folder / "a.parquet")
         else:
-            csv.write_csv(named, folder / "a.csv")
+            arrow_csv.write_csv(named, folder / "a.csv")
         return folder / f"a{ending}"
 
     @pytest.mark.parametrize("ending", [".npz", ".safetensors", ".pt"])
@@ -395,7 +395,7 @@ def test_a_damaged_file_is_one_sentence(write, share, tmp_path):
     path, *rest = write(tmp_path)
     contents = path.read_bytes()
     path.write_bytes(contents[: int(len(contents) * share)])
-    with pytest.raises(FileFormatError, match="Check it, or save it anew"):
+    with pytest.raises(FileFormatError, match="Check it, or save it again"):
         read_predictions(path, *rest)
 
 

@@ -4,14 +4,13 @@ import sys
 from io import BytesIO, TextIOWrapper
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from pyarrow import csv
 from safetensors.numpy import load_file, save_file
 
 from auxcal import InvalidInputError, TemperatureScaling
-from auxcal.formats import FORMATS, _csv, _format, _scored, read_scored, score_file
+from auxcal.formats import _csv, _format, _scored, read_scored, score_file
+
+from .conftest import arrow_csv, pa, pq
 
 N, K = 500, 3
 RNG = np.random.default_rng(0)
@@ -21,7 +20,7 @@ Y[::50] = -1
 IDS = [f"00{i}" for i in range(N)]
 CALIBRATOR = TemperatureScaling().fit(LOGITS, Y)
 CONFIDENCE = CALIBRATOR.predict_confidence(LOGITS)
-WRITABLE = [ending for ending, format_ in FORMATS.items() if format_.write and ending != "-"]
+PARQUET = pytest.param(".parquet", marks=pytest.mark.needs("tables"))
 
 
 def write_table(path):
@@ -45,7 +44,7 @@ INPUTS = {"new.parquet": write_table, "new.csv": write_csv, "new.npz": write_npz
 
 
 @pytest.mark.parametrize("name", INPUTS)
-@pytest.mark.parametrize("ending", [".parquet", ".csv", ".npz"])
+@pytest.mark.parametrize("ending", [PARQUET, ".csv", ".npz"])
 def test_scores_stand_beside_all_but_the_logits(name, ending, tmp_path):
     out = tmp_path / f"scored{ending}"
     assert score_file(CALIBRATOR, INPUTS[name](tmp_path / name), out=out) == N
@@ -57,6 +56,7 @@ def test_scores_stand_beside_all_but_the_logits(name, ending, tmp_path):
     assert read_scored(out, "prediction").correct.all()
 
 
+@pytest.mark.needs("tables")
 @pytest.mark.parametrize("name", INPUTS)
 def test_the_columns_of_a_scored_table(name, tmp_path):
     score_file(CALIBRATOR, INPUTS[name](tmp_path / name), out=tmp_path / "scored.parquet")
@@ -90,6 +90,7 @@ def test_tensors_hold_numbers_only(tmp_path):
     assert not (tmp_path / "text.safetensors").exists()
 
 
+@pytest.mark.needs("tables")
 def test_logits_need_no_labels(tmp_path):
     np.save(tmp_path / "logits.npy", LOGITS)
     assert score_file(CALIBRATOR, tmp_path / "logits.npy", out=tmp_path / "scored.parquet") == N
@@ -114,7 +115,7 @@ def test_standard_input_and_output_are_csv(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", INPUTS)
-@pytest.mark.parametrize("ending", WRITABLE[1:3])
+@pytest.mark.parametrize("ending", [PARQUET, ".csv"])
 def test_no_more_than_one_batch_is_held(name, ending, tmp_path, monkeypatch):
     """What is read is scored and written before more is read."""
     monkeypatch.setattr(_format, "BATCH_BYTES", 2000)
@@ -153,12 +154,14 @@ def test_what_is_wrong_far_down_is_said_with_its_row_and_nothing_is_left(tmp_pat
     assert [path.name for path in tmp_path.iterdir()] == ["new.npz"]
 
 
+@pytest.mark.needs("tables")
 def test_labels_that_are_no_numbers_stay_what_they_are(tmp_path):
     (tmp_path / "new.csv").write_text("logit_0,logit_1,logit_2,y\n1,2,3,cat\n1,2,3,\n")
     score_file(CALIBRATOR, tmp_path / "new.csv", out=tmp_path / "scored.parquet")
     assert pq.read_table(tmp_path / "scored.parquet")["y"].to_pylist() == ["cat", ""]
 
 
+@pytest.mark.needs("tables")
 def test_rows_without_a_label_can_be_scored(tmp_path):
     (tmp_path / "new.csv").write_text("logit_0,logit_1,logit_2,y\n1,2,3,1\n1,2,3,\n")
     score_file(CALIBRATOR, tmp_path / "new.csv", out=tmp_path / "scored.parquet")
@@ -206,7 +209,7 @@ def featured_file(featured, tmp_path):
     columns = {f"logit_{k}": featured.logits[:, k] for k in range(3)}
     columns |= {"age": featured.features[:, 0], "size": featured.features[:, 1], "y": featured.y}
     pq.write_table(pa.table(columns), tmp_path / "new.parquet")
-    csv.write_csv(pa.table(columns), tmp_path / "new.csv")
+    arrow_csv.write_csv(pa.table(columns), tmp_path / "new.csv")
     featured.save(tmp_path / "new.npz")
     return lambda ending: tmp_path / f"new{ending}"
 

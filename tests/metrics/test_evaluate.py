@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from auxcal import InvalidInputError, UndefinedMetricWarning, evaluate
+from auxcal import InvalidInputError, UndefinedMetricWarning, _arrays, evaluate
 from auxcal.metrics import METRICS, ece_noise_floor
 from auxcal.metrics._evaluate import _resamples
 
@@ -119,3 +119,21 @@ def test_a_resample_has_all_rows_and_each_cell_its_share(count):
     share = np.array(count) / sum(count)
     assert draws.mean(axis=0) == pytest.approx(count, rel=0.05)
     assert draws.var(axis=0) == pytest.approx(sum(count) * share * (1 - share), rel=0.1)
+
+
+def test_a_sample_is_checked_once_however_many_resamples_there_are(monkeypatch):
+    counted, check = [], _arrays.to_numpy
+    monkeypatch.setattr(_arrays, "to_numpy", lambda array, name: (counted.append(name), check(array, name))[1])
+    evaluate(CONFIDENCE, CORRECT, bootstrap=20)
+    assert counted == ["confidence", "correct"]
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_metric_checks_and_its_kernel_trusts(name):
+    metric = METRICS[name]
+    assert metric.kernel is not metric.function
+    assert metric.kernel(CONFIDENCE, CORRECT) == metric.function(CONFIDENCE.tolist(), CORRECT.tolist())
+    with pytest.raises(InvalidInputError, match="confidence must be a probability"):
+        metric.function([1.5, 0.5], [True, False])
+    with pytest.raises(InvalidInputError, match="weight must be finite"):
+        metric.function([0.5, 0.5], [True, False], weight=[-1, 1])

@@ -9,7 +9,7 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from auxcal import CALIBRATORS, InvalidInputError, Predictions, Uncalibrated
+from auxcal import CALIBRATORS, InvalidInputError, Predictions, Uncalibrated, compare
 from auxcal.comparison import Comparison, Entry
 from auxcal.metrics import evaluate
 from auxcal.reports import save_report
@@ -105,6 +105,16 @@ class TestWords:
         table = page[page.index('<table class="methods">') : page.index("</table>")]
         assert re.findall(r'data-method="([^"]+)"', table) == [entry.method for entry in comparisons[0].ranked]
         assert table.count('class="badge"') == 1
+
+    def test_the_noise_floor_beside_a_chart_is_the_tables(self, tmp_path):
+        rng = np.random.default_rng(0)
+        data = Predictions(rng.normal(size=(300, 3)), rng.integers(3, size=300))
+        comparison = compare(data, methods=["platt"], bootstrap=0, random_state=3)
+        comparison.save_report(tmp_path / "page.html")
+        drawn = data_of((tmp_path / "page.html").read_text())["sets"][0]["methods"]
+        for entry in comparison.entries:
+            assert drawn[entry.method]["reliability"]["floor"] == entry.scores["ece_floor_p95"]
+            assert drawn[entry.method]["reliability"]["ece"] == entry.scores["ece"]
 
     def test_a_method_that_failed_says_why(self, comparisons, tmp_path):
         whole = comparisons[1]

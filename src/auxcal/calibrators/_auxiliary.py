@@ -66,6 +66,7 @@ class AuxiliaryClassCalibrator(ProbaCalibrator):
     """
 
     paper: ClassVar[dict[int, Architecture]]
+    fit_extra = "torch"
 
     def __init__(
         self,

@@ -58,6 +58,8 @@ class Calibrator(ABC, BaseEstimator):
     """Where the method comes from."""
     uses_features: ClassVar[bool] = False
     """Whether the method can learn from further inputs of each sample."""
+    fit_extra: ClassVar[str | None] = None
+    """The extra of the package that fitting needs, if any; scoring needs none."""
 
     n_further_features_: int = 0  # what holds for a file from before there were any
 
@@ -140,7 +142,9 @@ class Calibrator(ABC, BaseEstimator):
         """Check the data and return the fit part, and the select part if the method has use for one."""
         if features is not None:
             self._check_uses_features()
-        data = Predictions(as_logits(logits, n_classes=n_classes), y, features)
+        if n_classes is not None:
+            logits = as_logits(logits, n_classes=n_classes)
+        data = Predictions(logits, y, features)
         part = None if select is None else as_select(select, data)
         if not self._searches(data.n_classes):
             return data, None

@@ -84,15 +84,15 @@ class NoPenalty:
     """Nothing is added to the loss."""
 
     def __call__(self, theta: Floats) -> tuple[float, Floats]:
-        """Return nought and its gradient."""
+        """Return zero and its gradient."""
         return 0.0, np.zeros_like(theta)
 
     def along(self, direction: Floats) -> Floats:
-        """Return noughts."""
+        """Return zeros."""
         return np.zeros_like(direction)
 
     def strength(self, theta: Floats) -> Floats:
-        """Return noughts."""
+        """Return zeros."""
         return np.zeros(theta.shape[1])
 
 
@@ -141,9 +141,9 @@ class Full:
         return self.features @ theta.T.astype(np.float32)
 
     def adjoint(self, residual: Floats) -> Floats:
-        """Return Σ_n residual_nk φ_n, for residuals that add up to nought over the classes."""
+        """Return Σ_n residual_nk φ_n, for residuals that sum to zero over the classes."""
         image = (residual.T @ self.features).astype(np.float64)
-        return image - image.mean(axis=0)  # nought, but for rounding in a direction that nothing holds back
+        return image - image.mean(axis=0)  # zero, except for rounding in a direction without a penalty
 
     def curvature(self, weight: Floats) -> Floats:
         """Return Σ_n weight_nk φ_n φ_nᵀ; a class' faint rows are left out."""

@@ -1,6 +1,7 @@
 """CCAC: confidence calibration with an auxiliary class."""
 
 from auxcal._arrays import as_rng
+from auxcal._extras import needs
 from auxcal.calibrators._auxiliary import (
     Architecture,
     AuxiliaryClassCalibrator,
@@ -78,9 +79,9 @@ class CCAC(AuxiliaryClassCalibrator):
     }
 
     def _train(self, data: Predictions, settings: list[Setting]) -> list[Network]:
-        from auxcal.training.auxiliary_class import Problem, train_networks
-        from auxcal.training.networks import GridNetwork
-
+        with needs("torch"):
+            from auxcal.training.auxiliary_class import Problem, train_networks
+            from auxcal.training.networks import GridNetwork
         rng = as_rng(self.random_state)
         k = data.n_classes
         x = standardised(data.logits)

@@ -5,7 +5,7 @@ from scipy.special import expit, logit
 
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
-from auxcal.metrics._binning import Strategy, check_bins, equal_mass_edges, index_by_edges
+from auxcal.metrics.binning import Strategy, check_bins, equal_mass_edges, index_by_edges
 
 
 class HistogramBinning(BinaryCalibrator):

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from auxcal._arrays import Floats, as_rng
+from auxcal._extras import needs
 from auxcal.calibrators._auxiliary import (
     Architecture,
     AuxiliaryClassCalibrator,
@@ -88,9 +89,9 @@ class SimplifiedCCAC(AuxiliaryClassCalibrator):
     }
 
     def _train(self, data: Predictions, settings: list[Setting]) -> list[Network]:
-        from auxcal.training.auxiliary_class import Problem, train_networks
-        from auxcal.training.networks import GridNetwork
-
+        with needs("torch"):
+            from auxcal.training.auxiliary_class import Problem, train_networks
+            from auxcal.training.networks import GridNetwork
         rng = as_rng(self.random_state)
         k = data.n_classes
         x = standardised(data.logits)
@@ -103,7 +104,7 @@ class SimplifiedCCAC(AuxiliaryClassCalibrator):
         """Carry the fitted calibrator over to another shift with a few hundred labels (CCAC-T).
 
         Only the temperature and the last layer move, from where they are; the layers before stay as they were learned.
-        λ1, λ2 and the mean are chosen anew. Without hidden layers the last layer is all there is.
+        λ1, λ2 and the mean are chosen again. Without hidden layers the last layer is all there is.
 
         Parameters
         ----------
@@ -133,9 +134,9 @@ def _retrain_last_layer(
     network: Network, data: Predictions, settings: list[Setting], random_state: int | None
 ) -> list[Network]:
     """Train the temperature and the last layer on what the frozen layers give."""
-    from auxcal.training.auxiliary_class import Problem, train_networks
-    from auxcal.training.networks import GridNetwork
-
+    with needs("torch"):
+        from auxcal.training.auxiliary_class import Problem, train_networks
+        from auxcal.training.networks import GridNetwork
     z = data.logits.astype(np.float32, copy=False)
     frozen_weights, frozen_biases = network.weights[:-1], network.biases[:-1]
     hidden = np.maximum(forward(frozen_weights, frozen_biases, z), 0) if frozen_weights else z

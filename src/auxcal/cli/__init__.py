@@ -1,4 +1,4 @@
-"""The command line: one file for each command, which parses, calls and prints; the work is done elsewhere."""
+"""The command line: one file per command, which parses, calls and prints; the work is done elsewhere."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ for command in COMMANDS:
 
 
 def main() -> None:
-    """Run the command line; an error that is raised on purpose is one sentence and exit code 2."""
+    """Run the command line; an expected error is one sentence and exit code 2."""
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _say_warning
@@ -78,7 +78,7 @@ def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 def _sentence(error: Exception) -> str | None:
-    """Return what to tell the user of an error: what is wrong with the command, the data or the machine."""
+    """Return what to tell the user about an expected error; None for a bug."""
     from auxcal._errors import AuxcalError
 
     # Of the errors of the command line only some are public, and their module has moved; all of them have this method.

@@ -1,26 +1,25 @@
-"""What `compare` and `demo` share: the progress, and the answer and the table in the terminal."""
+"""What `compare` and `demo` share: progress, and the answer and the table in the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from auxcal._progress import Report
     from auxcal.comparison import Comparison
-    from auxcal.comparison._compare import Report
 
 
-def share_of(update: Callable[[float], None], index: int, sets: int) -> Report:
+COMPARING = 0.95
+"""The share of the time until the charts, which come after all comparisons."""
+
+
+def share_of(update: Report, index: int, sets: int) -> Report:
     """Return what tells the progress of all comparisons about the one with the given index."""
-
-    def report(_: str, done: int, total: int) -> None:
-        # The charts of a data set, which come after all comparisons, take about as long as one more method.
-        update((index * total + done) / (sets * (total + 1)))
-
-    return report
+    return lambda done: update(COMPARING * (index + done) / sets)
 
 
 def show(console: Console, comparison: Comparison) -> None:
@@ -41,18 +40,22 @@ def show(console: Console, comparison: Comparison) -> None:
 
 
 def explain(console: Console) -> None:
-    """Print what the columns mean, once below all tables."""
+    """Explain the columns, once below all tables."""
     from rich.text import Text
 
     text = (
-        "AUROC, AUPR and p.9 say how well the confidence tells right from wrong: higher is better. Brier and ECE say "
-        "how honest it is: lower is better, and an ECE up to the noise beside it can't be told from perfect."
+        "AUROC, AUPR and p.9 measure how well the confidence tells right from wrong: higher is better. Brier and ECE "
+        "measure how honest it is: lower is better. An ECE up to the noise next to it can't be told from perfect."
     )
     console.print(Text(text, style="dim"))
 
 
-def open_page(page: Path) -> None:
-    """Open a page in the browser."""
+def open_page(written: Sequence[Path]) -> None:
+    """Open the page in the browser, if it is among the files that were written."""
     import webbrowser
 
-    webbrowser.open(page.resolve().as_uri())
+    from auxcal.reports.folder import PAGE
+
+    for path in written:
+        if path.name == PAGE:
+            webbrowser.open(path.resolve().as_uri())

@@ -1,4 +1,4 @@
-"""What the commands share: their options, what they print, and the progress of what takes long."""
+"""What the commands share: options, output, and progress bars."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 PATIENCE = 2.0
-"""The seconds after which progress is shown."""
+"""Seconds before a progress bar is shown."""
 
 Files = Annotated[
     list[Path],
@@ -25,37 +25,37 @@ Files = Annotated[
     ),
 ]
 Label = Annotated[
-    str, typer.Option(help="The column of the true classes: an index from 0, or -1 where no class is right.")
+    str, typer.Option(help="The column of the true classes: an index from 0, or -1 for none of the classes.")
 ]
 ColumnNames = Annotated[
     str | None,
     typer.Option(
         "--columns",
         show_default=False,
-        help="The columns of the classes in order, with commas between; or the prefix of columns that are numbered "
-        "from 0; or the name of one array. [default: the array logits, or the columns logit_0, logit_1, …]",
+        help="The columns of the classes in order, comma-separated; or the prefix of columns numbered from 0; or the "
+        "name of one array. [default: the array logits, or the columns logit_0, logit_1, …]",
     ),
 ]
 Probabilities = Annotated[
     bool,
-    typer.Option("--probabilities", help="The file has probabilities (proba, or prob_0, prob_1, …) and no logits."),
+    typer.Option("--probabilities", help="The file has probabilities (proba, or prob_0, prob_1, …) instead of logits."),
 ]
 FeatureNames = Annotated[
     str | None,
     typer.Option(
         "--features",
         show_default=False,
-        help="Further inputs of each sample, for a method that uses them: columns with commas between, or the prefix "
-        "of columns that are numbered from 0, or the name of one array. [default: the array features, if there is one]",
+        help="Further inputs of each sample, for a method that uses them: comma-separated columns, or the prefix of "
+        "columns numbered from 0, or the name of one array. [default: the array features, if there is one]",
     ),
 ]
 RandomState = Annotated[int, typer.Option(min=0, help="The only source of randomness.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 CalibratorOut = Annotated[Path, typer.Option("--out", "-o", help="Where to save the calibrator, a .safetensors file.")]
 
 
 def as_columns(text: str | None) -> str | list[str] | None:
-    """Return a list of columns where there are commas, and one name or prefix where there are none."""
+    """Split a comma-separated list of columns; return a single name or prefix as it is."""
     return [name.strip() for name in text.split(",")] if text and "," in text else text
 
 
@@ -65,13 +65,13 @@ def say(text: str) -> None:
 
 
 def say_json(value: Mapping[str, Any] | list[Any]) -> None:
-    """Print JSON; what has no value is null."""
+    """Print JSON, with null for NaN."""
     typer.echo(json.dumps(_without_nan(value), indent=2, ensure_ascii=False))
 
 
 @contextmanager
 def about(*paths: Path) -> Iterator[None]:
-    """Put the names of files before what an error says that comes of their contents."""
+    """Prefix an error about the contents of files with their names."""
     from auxcal._errors import AuxcalError
 
     try:
@@ -82,7 +82,7 @@ def about(*paths: Path) -> Iterator[None]:
 
 @contextmanager
 def calibrator_file(path: Path) -> Iterator[Path]:
-    """Give a path to save a calibrator at; that it can be written is known before the work begins."""
+    """Yield a path to save a calibrator at, checked for writing before the work starts."""
     from auxcal._errors import InvalidInputError
     from auxcal._files import written_whole
 
@@ -94,7 +94,7 @@ def calibrator_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[float], None]]:
-    """Show on a terminal what is going on, once it has taken two seconds; give what reports the share that is done."""
+    """Show a progress bar on a terminal after two seconds; yield a function that takes the share that is done."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 

@@ -1,4 +1,4 @@
-"""auxcal compare: every method on one's own logits."""
+"""auxcal compare: every method on your own logits."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from auxcal.cli._terminal import (
 
 def compare(
     files: Files,
-    out: Annotated[Path, typer.Option(help="The folder for the report, the numbers and the best calibrator.")] = Path(
+    out: Annotated[Path, typer.Option(help="The folder for the report, the scores and the best calibrator.")] = Path(
         "report"
     ),
     test: Annotated[Path | None, typer.Option(show_default=False, help="A file with the test part.")] = None,
     share: Annotated[
-        float, typer.Option(help="Without --test, the share of the rows that is set aside for it.")
+        float, typer.Option(help="Without --test, the share of the rows to hold out as test part.")
     ] = 0.25,
     methods: Annotated[
-        str | None, typer.Option(show_default=False, help="Only these, with commas between. [default: all]")
+        str | None, typer.Option(show_default=False, help="Only these, comma-separated. [default: all]")
     ] = None,
     label: Label = "y",
     columns: ColumnNames = None,
@@ -42,18 +42,18 @@ def compare(
     class_names: Annotated[
         str | None,
         typer.Option(
-            show_default=False, help="The names of the classes, with commas between, or a file with one on each line."
+            show_default=False, help="The names of the classes, comma-separated, or a file with one name per line."
         ),
     ] = None,
     random_state: RandomState = 0,
     json: Json = False,
     open_: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
 ) -> None:
-    """Try every method on your own logits: a table, a report to look at, and the best calibrator.
+    """Try every method on your own logits: a table, an HTML report, and the best calibrator.
 
-    Each file is a data set of its own; .npy files are taken two by two. The methods are fitted on one part of the rows
-    and measured on the other. Best is the least Brier score, which only a confidence that is honest and tells right
-    from wrong can have.
+    Each file is a data set of its own; .npy files come in pairs. The methods are fitted on one part of the rows and
+    measured on the rest. The best method has the lowest Brier score, which rewards both honesty and telling right from
+    wrong.
 
     Examples
     --------
@@ -97,11 +97,11 @@ def compare(
     if json:
         say(to_json(comparisons))
     if open_:
-        open_page(written[0])
+        open_page(written)
 
 
 def _data_sets(files: list[Path]) -> dict[str, tuple[Path, ...]]:
-    """Return the files of each data set by its name; .npy files belong together two by two."""
+    """Return the files of each data set by its name; .npy files come in pairs."""
     waiting: list[Path] = []
     groups: list[tuple[Path, ...]] = []
     for file in files:
@@ -113,9 +113,7 @@ def _data_sets(files: list[Path]) -> dict[str, tuple[Path, ...]]:
             groups.append(tuple(waiting))
             waiting = []
     if waiting:
-        raise typer.BadParameter(
-            f"a .npy file holds one array, so they come in pairs, logits and y; got {waiting[0]} without its pair."
-        )
+        raise typer.BadParameter(f".npy files come in pairs, logits and y; got {waiting[0]} without the other one.")
     stems = [group[0].stem for group in groups]
     names = [stem if stems.count(stem) == 1 else str(group[0]) for stem, group in zip(stems, groups, strict=True)]
     if len(set(names)) < len(names):
@@ -124,7 +122,7 @@ def _data_sets(files: list[Path]) -> dict[str, tuple[Path, ...]]:
 
 
 def _class_names(text: str | None, columns: str | list[str] | None) -> list[str] | None:
-    """Return the names in a list with commas, or those in a file, one a line; else those of the columns."""
+    """Return the comma-separated names, or those in a file, one per line; else those of the columns."""
     if text is None:
         return columns if isinstance(columns, list) else None
     if Path(text).is_file():

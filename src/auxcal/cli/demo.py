@@ -1,4 +1,4 @@
-"""auxcal demo: every method on logits that the package carries."""
+"""auxcal demo: every method on logits that come with the package."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from auxcal.cli._terminal import progress
 
 SHIFTS = {
     "OOD": (
-        "CIFAR-10 among foreign images",
-        "A ResNet-20 that was trained on CIFAR-10 meets 28,000 of its images and 12,000 of Tiny-ImageNet, most of "
-        "which show none of its classes.",
+        "CIFAR-10 with out-of-distribution images",
+        "A ResNet-20 trained on CIFAR-10 meets 28,000 CIFAR-10 images and 12,000 from Tiny-ImageNet, most of which "
+        "show none of its classes.",
     ),
     "D1": (
-        "CIFAR-10 turned and zoomed",
-        "The same ResNet-20 meets 40,000 images of CIFAR-10 that are turned, moved and zoomed at random.",
+        "CIFAR-10 rotated and zoomed",
+        "The same ResNet-20 meets 40,000 CIFAR-10 images that are rotated, shifted and zoomed at random.",
     ),
 }
 """What the demo shows: a name and a sentence for each bundle."""
@@ -28,9 +28,9 @@ def demo(
     out: Annotated[Path, typer.Option(help="The folder for report.html.")] = Path(),
     open_: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
 ) -> None:
-    """See what calibration brings: every method on real logits that the package carries, in a minute.
+    """See what calibration brings: every method on real logits that come with the package, in a minute.
 
-    A classifier of CIFAR-10 meets images of other classes, and images that are turned, moved and zoomed.
+    A CIFAR-10 classifier meets images of other classes, and images that are rotated, shifted and zoomed.
 
     Examples
     --------
@@ -42,8 +42,7 @@ def demo(
     import auxcal
     from auxcal.experiments.bundles import bundle
     from auxcal.experiments.suites.cifar10 import CIFAR10_RESNET20
-    from auxcal.reports import save_report
-    from auxcal.reports.folder import PAGE, make_folder
+    from auxcal.reports.folder import make_folder, write_page
 
     make_folder(out)
     with progress("comparing") as update:
@@ -56,12 +55,14 @@ def demo(
             )
             for index, (shift, (name, _)) in enumerate(SHIFTS.items())
         ]
-        save_report(comparisons, out / PAGE, about=[about for _, about in SHIFTS.values()])
+        page = write_page(comparisons, out, about=[about for _, about in SHIFTS.values()])
     console = Console(highlight=False)
     for comparison in comparisons:
         show(console, comparison)
     explain(console)
-    console.print(f"\nThe report, with all charts: [bold]{out / PAGE}[/]", soft_wrap=True)
+    console.print()
+    for path in page:
+        console.print(f"The report, with all charts: [bold]{path}[/]", soft_wrap=True)
     console.print("With your own logits:        [bold]auxcal compare logits.npz --out report/[/]", soft_wrap=True)
     if open_:
-        open_page(out / PAGE)
+        open_page(page)

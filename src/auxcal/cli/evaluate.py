@@ -1,4 +1,4 @@
-"""auxcal evaluate: how good a confidence is, with how sure that is."""
+"""auxcal evaluate: every metric of a confidence, with intervals."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from auxcal.formats import Scored
 
 BINNED = ("ece", "ece_mass", "mce")
-"""The metrics whose resamples lie too high to be an interval, since resampling adds noise of its own to every bin."""
+"""The metrics without an interval: resampling adds noise to every bin, so their bootstrap is biased upward."""
 
 ScoredFile = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
         show_default=False,
-        help="What auxcal score wrote, with the true classes in it; - for CSV from standard input.",
+        help="The output of auxcal score, with the true classes; - for CSV from standard input.",
     ),
 ]
 
@@ -29,15 +29,16 @@ def evaluate(
     file: ScoredFile,
     label: Label = "y",
     resamples: Annotated[
-        int, typer.Option(min=0, help="How many resamples of the rows the 95 % intervals come from; 0 for none.")
+        int, typer.Option(min=0, help="The number of bootstrap resamples for the 95 % intervals; 0 for none.")
     ] = 200,
     random_state: RandomState = 0,
     json: Json = False,
 ) -> None:
-    """Show every metric of a scored file, with its interval and the noise floor.
+    """Show every metric of a scored file, with confidence intervals and the noise floor.
 
-    Use rows that took no part in the fit. An ECE is never 0 on a finite sample: below the noise floor it can't be told
-    from that of a perfectly calibrated confidence. That floor stands beside it where others have their interval.
+    Use rows that took no part in the fit. Even a perfectly calibrated confidence has an ECE above 0 on a finite sample.
+    An ECE below this noise floor can't be told from perfect calibration. The floor is shown next to the ECE, in place
+    of an interval.
 
     Examples
     --------
@@ -67,7 +68,7 @@ def evaluate(
 
 
 def _rows(scored: Scored) -> str:
-    from auxcal.metrics._written import percent
+    from auxcal._formatting import percent
 
     return (
         f"{len(scored.y):,} rows: the classifier has {percent(scored.correct.mean())} right, the confidence says "
@@ -76,8 +77,8 @@ def _rows(scored: Scored) -> str:
 
 
 def _table(scores: dict[str, float]) -> list[str]:
+    from auxcal._formatting import write_score
     from auxcal.metrics import METRICS
-    from auxcal.metrics._written import write_score
 
     lines = []
     for name, metric in METRICS.items():
@@ -92,7 +93,7 @@ def _table(scores: dict[str, float]) -> list[str]:
 
 
 def _reading(scores: dict[str, float], scored: Scored) -> str:
-    from auxcal.metrics._written import percent
+    from auxcal._formatting import percent
 
     error, noise = percent(scores["ece"]), percent(scores["ece_floor_p95"])
     if scores["ece"] <= scores["ece_floor_p95"]:

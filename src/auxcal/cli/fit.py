@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 def fit(
     files: Files,
     out: CalibratorOut,
-    method: Annotated[str, typer.Option(help="What to fit; auxcal methods lists them.")] = "ccac-x",
+    method: Annotated[str, typer.Option(help="The method to fit; auxcal methods lists them.")] = "ccac-x",
     select: Annotated[
         Path | None,
         typer.Option(
             show_default=False,
-            help="A file with the rows on which hyper-parameters are chosen; ccac-x has none to choose, and learns "
-            "from these rows too. [default: a fifth of FILE, set aside where there is something to choose]",
+            help="A file with the validation set, for methods that choose hyper-parameters; ccac-x has none to choose, "
+            "and learns from these rows too. [default: a fifth of FILE, if the method needs one]",
         ),
     ] = None,
     label: Label = "y",
@@ -49,10 +49,10 @@ def fit(
     random_state: RandomState = 0,
     json: Json = False,
 ) -> None:
-    """Learn a calibrator from labelled logits, and save it.
+    """Fit a calibrator on labelled logits, and save it.
 
-    All rows are used, so fit on data like those that the classifier meets, and keep other rows for auxcal evaluate: how
-    well a calibrator does shows only on rows that it has not seen.
+    Fit on data like those that the classifier meets. All rows are used, so keep other rows for auxcal evaluate: only
+    rows that a calibrator has not seen show how good it is.
 
     Examples
     --------
@@ -61,8 +61,8 @@ def fit(
     auxcal fit fit.csv --columns cat,dog --features width,height -o ccac-x.safetensors
     auxcal fit fit.npz --select select.npz --method ccac -o ccac.safetensors
     """
+    from auxcal._progress import reported_to
     from auxcal.formats import read_predictions
-    from auxcal.training.progress import reported_to
 
     calibrator = _calibrator(method, random_state)
     read = partial(
@@ -85,7 +85,7 @@ def fit(
 
 def say_fitted(calibrator: Calibrator, data: Predictions, out: Path, *, json: bool) -> None:
     """Print what a calibrator learned, from which rows, and where it is."""
-    from auxcal.metrics._written import percent
+    from auxcal._formatting import percent
 
     learned = _learned(calibrator)
     if json:
@@ -126,7 +126,7 @@ def _calibrator(method: str, random_state: int) -> Calibrator:
 
 
 def _learned(calibrator: Calibrator) -> dict[str, Any]:
-    """Return the fitted attributes that are one number or word; the networks and tables stay in the file."""
+    """Return the fitted attributes that are a single number or word."""
     said = {"n_features_in_", "n_further_features_", "converged_"}
     fitted = {
         name.removesuffix("_"): value

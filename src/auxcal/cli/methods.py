@@ -1,4 +1,4 @@
-"""auxcal methods: what there is."""
+"""auxcal methods: the list of methods."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from auxcal.cli._terminal import Json, say, say_json
 
 
 def methods(json: Json = False) -> None:
-    """List the methods, in one line each: its name, what it does, where it comes from, whether it uses features.
+    """List the methods, one per line: name, what it does, where it comes from, whether it uses features.
 
     Examples
     --------

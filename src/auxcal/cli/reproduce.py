@@ -1,8 +1,9 @@
-"""auxcal reproduce: the paper's tables and figures, made again."""
+"""auxcal reproduce: the paper's tables and figures."""
 
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,29 +21,29 @@ INTERRUPTED = 130
 def reproduce(
     suites: Annotated[list[str] | None, typer.Argument(help="The suites to run; --list shows them.")] = None,
     list_: Annotated[
-        bool, typer.Option("--list", help="Show the suites, what data each needs, what is there.")
+        bool, typer.Option("--list", help="Show the suites, the data each needs, and which are available.")
     ] = False,
-    all_: Annotated[bool, typer.Option("--all", help="Run every suite.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Run every suite whose data are there.")] = False,
     data: Annotated[Path, typer.Option(help="The folder of the raw data.")] = Path("data"),
     out: Annotated[Path, typer.Option(help="Where pages, CSV files and figures are written.")] = Path("auxcal-results"),
     cache: Annotated[
-        Path, typer.Option(help="Where bundles and finished units are kept, so that a run can go on where it stopped.")
+        Path, typer.Option(help="Where bundles and finished fits are kept, so that a run can be resumed.")
     ] = Path("auxcal-cache"),
     random_states: Annotated[int, typer.Option(min=1, help="How many random states, from 0 up.")] = 3,
-    methods: Annotated[list[str] | None, typer.Option("--methods", help="Only these, with commas between.")] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes at once; one for each core by default.")] = None,
+    methods: Annotated[list[str] | None, typer.Option("--methods", help="Only these, comma-separated.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="The number of processes; one per core by default.")] = None,
     figures: Annotated[bool, typer.Option(help="Whether to draw the figures.")] = True,
 ) -> None:
-    """Make the paper's tables and figures again, with its numbers beside ours."""
+    """Reproduce the paper's tables and figures, with its numbers beside ours."""
     from rich.console import Console
 
-    from auxcal.experiments.suites import SUITES, suite
+    from auxcal.experiments.suites import suite
 
     console = Console()
     if list_:
         _print_suites(console, data, cache)
         return
-    chosen = list(SUITES) if all_ else [suite(name) for name in dict.fromkeys(suites or ())]
+    chosen = _ready(data, cache) if all_ else [suite(name) for name in dict.fromkeys(suites or ())]
     if not chosen:
         raise typer.BadParameter("name the suites to run, or give --all; auxcal reproduce --list shows them.")
     names = [name for text in methods for name in text.split(",")] if methods else None
@@ -52,8 +53,24 @@ def reproduce(
         _print_tables(console, chosen, results)
         _write(console, chosen, results, data, cache, out, figures=figures)
     except KeyboardInterrupt:
-        typer.echo("auxcal: stopped. What is finished is kept: the same command goes on from there.", err=True)
+        typer.echo("auxcal: stopped. Finished fits are kept: run the same command again to resume.", err=True)
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _ready(data: Path, cache: Path) -> list[Suite]:
+    """Return the suites that can be run here, and say which can't."""
+    from auxcal._errors import MissingDataError
+    from auxcal.experiments.availability import is_ready
+    from auxcal.experiments.suites import SUITES
+
+    ready = [entry for entry in SUITES if is_ready(entry, data, cache)]
+    left_out = ", ".join(entry.name for entry in SUITES if entry not in ready)
+    advice = "auxcal reproduce --list says how to get them."
+    if not ready:
+        raise MissingDataError(f"the data of no suite are in {data}; {advice}")
+    if left_out:
+        typer.echo(f"Left out, for want of their data: {left_out}; {advice}", err=True)
+    return ready
 
 
 def _print_suites(console: Console, data: Path, cache: Path) -> None:
@@ -82,13 +99,16 @@ def _run(
     from auxcal.experiments.runner import run
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    tasks: dict[str, TaskID] = {}
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
 
-        def report(what: str, done: float, total: float) -> None:
-            if what not in tasks:
-                tasks[what] = progress.add_task(what)
-            progress.update(tasks[what], completed=done, total=total)
+        def report(what: str) -> Callable[[float], None]:
+            task: list[TaskID] = []
+
+            def show(done: float) -> None:
+                task.extend([] if task else [progress.add_task(what, total=1)])
+                progress.update(task[0], completed=done)
+
+            return show
 
         return run(
             suites,
@@ -102,9 +122,9 @@ def _run(
 
 
 def _print_tables(console: Console, suites: list[Suite], results: Results) -> None:
-    from auxcal.reports.claims import CLAIMS, WORDS, judge
-    from auxcal.reports.tables import table
-    from auxcal.reports.terminal import to_rich
+    from auxcal.experiments.pages.claims import CLAIMS, WORDS, judge
+    from auxcal.experiments.pages.tables import table
+    from auxcal.experiments.pages.terminal import to_rich
 
     for entry in suites:
         for shift in entry.shifts:
@@ -120,9 +140,9 @@ def _print_tables(console: Console, suites: list[Suite], results: Results) -> No
 def _write(
     console: Console, suites: list[Suite], results: Results, data: Path, cache: Path, out: Path, *, figures: bool
 ) -> None:
+    from auxcal.experiments.pages.figures import FIGURE_SHIFT, figure_methods, write_figures
+    from auxcal.experiments.pages.writing import write_pages
     from auxcal.experiments.runner import fitted
-    from auxcal.reports.figures import FIGURE_SHIFT, figure_methods, write_figures
-    from auxcal.reports.pages import write_pages
 
     for entry in suites:
         names = figure_methods(results.where(suite=entry.name, shift=FIGURE_SHIFT).distinct("method"))

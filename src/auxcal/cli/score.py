@@ -27,7 +27,7 @@ def score(
     out: Annotated[
         Path,
         typer.Option(
-            "--out", "-o", help="What to write: .parquet, .csv, .npz, .safetensors; - is CSV to standard output."
+            "--out", "-o", help="The file to write: .parquet, .csv, .npz, .safetensors; - for CSV to standard output."
         ),
     ] = Path("-"),
     label: Label = "y",
@@ -36,11 +36,11 @@ def score(
     features: FeatureNames = None,
     json: Json = False,
 ) -> None:
-    """Write the prediction and the confidence of every row beside its other columns.
+    """Write the prediction and the confidence of every row next to its other columns.
 
-    Logits and features are left out of what is written; ids, y and all else are passed on. CSV and parquet are read and
-    written in batches, so that memory does not grow with the file. For hundreds of classes, parquet with one column of
-    lists, logits, takes far less memory than a column for each class.
+    Logits and features are dropped; ids, y and all other columns are passed through. CSV and parquet are read and
+    written in batches, so memory does not grow with the file. With hundreds of classes, a parquet file with one list
+    column, logits, needs far less memory than one column per class.
 
     Examples
     --------

@@ -13,25 +13,25 @@ from auxcal.cli.evaluate import ScoredFile
 
 def threshold(
     file: ScoredFile,
-    risk: Annotated[float, typer.Option(help="The error that is allowed among the accepted: 0.05 for 5 %.")],
+    risk: Annotated[float, typer.Option(help="The error rate allowed among accepted predictions: 0.05 for 5 %.")],
     label: Label = "y",
-    level: Annotated[float, typer.Option(help="How sure the upper bound of the error is.")] = 0.95,
+    level: Annotated[float, typer.Option(help="The confidence level of the upper bound of the error.")] = 0.95,
     json: Json = False,
 ) -> None:
-    """Find the least confidence that keeps the error of the accepted predictions in bounds.
+    """Find the lowest confidence that keeps the error of accepted predictions within a limit.
 
-    Accept a prediction if its confidence is at least the threshold, and hand the others to a person. The bound of the
-    error is that of Clopper and Pearson. The threshold is chosen on the rows of the file, where it looks a little
-    better than it is: check it on other rows.
+    Accept a prediction if its confidence is at least the threshold, and hand the others to a person. The upper bound of
+    the error is that of Clopper and Pearson. The threshold is chosen on the rows of the file, which makes it look a
+    little better than it is: check it on other rows.
 
     Examples
     --------
     auxcal threshold scored.parquet --risk 0.05
     auxcal threshold scored.csv --risk 0.01 --label truth --json
     """
+    from auxcal._formatting import percent
     from auxcal.formats import read_scored
     from auxcal.metrics import threshold_at_risk
-    from auxcal.metrics._written import percent
 
     scored = read_scored(file, label)
     with about(file):

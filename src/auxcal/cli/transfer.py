@@ -53,11 +53,11 @@ def transfer(
     auxcal transfer ccac-x.safetensors few.csv -o here.safetensors
     """
     from auxcal._errors import InvalidInputError
+    from auxcal._progress import reported_to
     from auxcal.calibrators import CALIBRATORS
     from auxcal.calibrators._base import Transferable
     from auxcal.formats import read_predictions
     from auxcal.persistence import load
-    from auxcal.training.progress import reported_to
 
     source = load(calibrator)
     if not isinstance(source, Transferable):

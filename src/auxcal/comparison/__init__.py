@@ -1,4 +1,4 @@
-"""Every method on your own data: which one to take, and what it brings."""
+"""Every method on your own data: which one to use, and what it gains."""
 
 from auxcal.comparison._answer import Answer
 from auxcal.comparison._compare import compare

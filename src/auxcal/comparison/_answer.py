@@ -1,4 +1,4 @@
-"""The answer to a user's question: whether the confidence is honest, and what makes it so."""
+"""The outcome in words: whether the confidence is honest, and which method makes it so."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from auxcal.metrics._written import write_score
+from auxcal._formatting import whole_percent, write_score
 
 if TYPE_CHECKING:
     from auxcal.comparison._comparison import Entry
@@ -17,19 +17,19 @@ Verdict = Literal["calibrated", "solved", "better", "unhelped"]
 
 @dataclass(frozen=True)
 class Answer:
-    """Two sentences, and the verdict and the numbers behind them.
+    """Two sentences, with the verdict and the numbers behind them.
 
     Parameters
     ----------
     verdict : {"calibrated", "solved", "better", "unhelped"}
-        Whether the classifier is calibrated already, within the noise; the best method is within it; the best method
-        is better than the classifier but not within the noise; or no method is better.
+        The classifier is already calibrated within the noise; the best method is; the best method is better than the
+        classifier but not within the noise; or no method is better.
     says, right : float
-        The classifier's mean confidence, and the share of its predictions that are correct.
+        The classifier's mean confidence, and its accuracy.
     found : str
-        What is so today.
+        How the classifier does today.
     then : str
-        What the best method makes of it.
+        What the best method changes.
     """
 
     verdict: Verdict
@@ -43,7 +43,7 @@ class Answer:
 
 
 def answer(before: Entry, best: Entry, *, accuracy: float, methods: int) -> Answer:
-    """Put the numbers of the classifier itself and of the best method into words that are true of them."""
+    """Put the scores of the classifier itself and of the best method into words."""
     _, confidence = before.measured()
     says = float(np.mean(confidence, dtype=np.float64))
     verdict: Verdict = (
@@ -56,23 +56,9 @@ def answer(before: Entry, best: Entry, *, accuracy: float, methods: int) -> Answ
     return Answer(verdict, says, accuracy, _found(before, says, accuracy), then(before, best, methods))
 
 
-def percent(share: float) -> str:
-    """Write a share as a whole percentage, but never a part as nothing or as everything.
-
-    Examples
-    --------
-    >>> from auxcal.comparison._answer import percent
-    >>> percent(0.714), percent(0.9998), percent(1.0)
-    ('71 %', 'over 99 %', '100 %')
-    """
-    if 0.995 <= share < 1:
-        return "over 99 %"
-    return "under 1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
-
-
 def _found(before: Entry, says: float, right: float) -> str:
-    sentence = f"Your classifier says {percent(says)} and is right {percent(right)} of the time"
-    if percent(says) != percent(right) or before.within_noise:
+    sentence = f"Your classifier says {whole_percent(says)} and is right {whole_percent(right)} of the time"
+    if whole_percent(says) != whole_percent(right) or before.within_noise:
         return f"{sentence}."
     ece = write_score("ece", before.scores["ece"])
     return f"{sentence} on average, but sample by sample the two differ: its ECE is {ece}."

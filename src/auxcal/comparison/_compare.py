@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from sklearn.base import clone
 
-from auxcal._arrays import Ints
-from auxcal._errors import ConvergenceWarning, InvalidInputError, UndefinedMetricWarning
+from auxcal._arrays import Ints, as_class_names
+from auxcal._errors import AuxcalWarning, ConvergenceWarning, InvalidInputError, UndefinedMetricWarning
+from auxcal._extras import install_command, is_installed
+from auxcal._progress import Report, silent
 from auxcal.calibrators import CALIBRATORS, Calibrator
 from auxcal.calibrators._base import features_for
 from auxcal.calibrators._seeded import seeded
-from auxcal.comparison._comparison import SHOWN, UNCALIBRATED, Comparison, Entry
+from auxcal.comparison._comparison import UNCALIBRATED, Comparison, Entry
+from auxcal.comparison.text import SHOWN
 from auxcal.metrics import evaluate
 from auxcal.predictions import Predictions
-
-Report = Callable[[str, int, int], None]
 
 
 def compare(
@@ -30,11 +31,11 @@ def compare(
     name: str = "data",
     class_names: Sequence[str] | None = None,
     bootstrap: int = 200,
-    report: Report | None = None,
+    report: Report = silent,
 ) -> Comparison:
-    """Fit every method on a part of the data, measure it on the rest, and say which is best.
+    """Fit every method on one part of the data, measure it on the rest, and say which is best.
 
-    A method that fails does not end the comparison: its entry says why. Features, if the data have such, are given to
+    A method that fails does not end the comparison: its entry says why. Features, if the data have them, are passed to
     the methods that use them.
 
     Parameters
@@ -42,25 +43,25 @@ def compare(
     data : Predictions
         Labelled predictions of the data that the classifier really meets.
     test : Predictions or float
-        The test part, or the share of `data` that is set aside for it, stratified.
+        The test part, or the share of `data` to hold out for it, stratified.
     methods : iterable of str, or mapping of str to Calibrator, optional
-        Names of `CALIBRATORS`, or your own calibrators by name, not yet fitted; all of `CALIBRATORS` if it is not
-        given. The classifier's own confidence is always compared too.
+        Names of `CALIBRATORS`, or your own unfitted calibrators by name; by default all of `CALIBRATORS` whose extra is
+        installed, with a warning that names the others. The classifier's own confidence is always compared too.
     random_state : int
-        The source of the test part, of the fits and of the intervals.
+        The source of the split, of the fits and of the intervals.
     name : str
-        What the data are called.
+        The name of the data.
     class_names : sequence of str, optional
         The names of the K classes.
     bootstrap : int
-        The resamples that the intervals come from; 0 for none.
-    report : callable, optional
-        Is told of the progress as ``report(label, done, total)``: which method comes next, and how many are done.
+        The number of bootstrap resamples for the intervals; 0 for none.
+    report : callable
+        Called after each method with the share of the methods that is done.
 
     Returns
     -------
     Comparison
-        Its `best` is the entry with the least Brier score.
+        Its `best` is the entry with the lowest Brier score.
 
     Examples
     --------
@@ -82,24 +83,21 @@ def compare(
         raise InvalidInputError(
             f"data must be auxcal.Predictions; got {type(data).__name__}. Use auxcal.Predictions(logits, y)."
         )
-    calibrators = _calibrators(methods, random_state)
-    names = _checked_names(class_names, data.n_classes)
+    names = None if class_names is None else as_class_names(class_names, data.n_classes)
     fit, held_out, rows = _parts(data, test, random_state)
+    calibrators = _calibrators(methods, random_state)
     entries = []
-    for done, (method, calibrator) in enumerate(calibrators.items()):
+    for done, (method, calibrator) in enumerate(calibrators.items(), start=1):
         label = calibrator.abbreviation if method in CALIBRATORS else method
-        if report is not None:
-            report(label, done, len(calibrators))
         entries.append(_entry(method, label, calibrator, fit, held_out, bootstrap, random_state))
-    if report is not None:
-        report("", len(calibrators), len(calibrators))
+        report(done / len(calibrators))
     return Comparison(str(name), tuple(entries), held_out, rows, len(fit), names)
 
 
 def _calibrators(methods: Iterable[str] | Mapping[str, Calibrator] | None, random_state: int) -> dict[str, Calibrator]:
-    """Return the methods by name, not yet fitted, the uncalibrated one first."""
+    """Return unfitted calibrators by name, the uncalibrated one first."""
     chosen = methods if isinstance(methods, Mapping) else None
-    names = list(CALIBRATORS if methods is None else methods)
+    names = _installed() if methods is None else list(methods)
     unknown = [name for name in names if chosen is None and name not in CALIBRATORS]
     if unknown:
         raise InvalidInputError(
@@ -111,18 +109,18 @@ def _calibrators(methods: Iterable[str] | Mapping[str, Calibrator] | None, rando
     return {name: (own | listed)[name] for name in dict.fromkeys((UNCALIBRATED, *names))}
 
 
-def _checked_names(class_names: Sequence[str] | None, n_classes: int) -> tuple[str, ...] | None:
-    if class_names is None:
-        return None
-    if isinstance(class_names, str) or len(class_names) != n_classes:
-        raise InvalidInputError(
-            f"class_names must be {n_classes} names, one for each column of the logits; got {len(class_names)}."
-        )
-    return tuple(map(str, class_names))
+def _installed() -> list[str]:
+    """Return the methods that can be fitted here, and warn of those that lack their extra."""
+    missing = {name: kind for name, kind in CALIBRATORS.items() if kind.fit_extra and not is_installed(kind.fit_extra)}
+    if missing:
+        labels = " and ".join(kind.abbreviation for kind in missing.values())
+        commands = dict.fromkeys(install_command(str(kind.fit_extra)) for kind in missing.values())
+        warnings.warn(f"left out: {labels}. To fit them: {', '.join(commands)}", AuxcalWarning, stacklevel=4)
+    return [name for name in CALIBRATORS if name not in missing]
 
 
 def _parts(data: Predictions, test: Predictions | float, random_state: int) -> tuple[Predictions, Predictions, Ints]:
-    """Return what to fit on, the test part, and the rows that the test part has in its source."""
+    """Return the fit part, the test part, and the row numbers of the test part in its source."""
     if not isinstance(test, Predictions):
         rest, aside = data.stratified_rows(test, random_state)
         return data.take(rest), data.take(aside), aside

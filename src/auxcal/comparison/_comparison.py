@@ -1,4 +1,4 @@
-"""What a comparison found: an entry for each method, the best of them, and the ways to show it."""
+"""The outcome of a comparison: one entry per method, the best of them, and ways to show it."""
 
 from __future__ import annotations
 
@@ -13,34 +13,31 @@ from auxcal._arrays import Floats, Ints
 from auxcal.calibrators import CALIBRATORS, Calibrator
 from auxcal.comparison._answer import Answer, answer
 from auxcal.comparison._notebook import to_html
-from auxcal.comparison._text import to_text
+from auxcal.comparison.text import to_text
 from auxcal.predictions import Predictions
 
 UNCALIBRATED = "uncalibrated"
-"""The method that all others are compared with: what the classifier says of itself."""
-
-SHOWN = ("auroc", "aupr", "p90", "ece", "brier")
-"""The metrics of the table, which are the paper's."""
+"""The method that all others are compared with: the classifier's own confidence."""
 
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """What one method made of the data.
+    """How one method did on the data.
 
     Parameters
     ----------
     method : str
-        Its name in `CALIBRATORS`, or the one that was given for it.
+        Its name in `CALIBRATORS`, or the name you gave it.
     label : str
-        What tables call it.
+        Its label in tables.
     fit_seconds : float
         The CPU time of its fit.
     calibrator : Calibrator or None
-        The fitted calibrator; None where the fit failed.
+        The fitted calibrator; None if the fit failed.
     confidence : array of shape (n,) or None
         Its confidence in every prediction of the test part.
     scores : dict of str to float
-        What `auxcal.evaluate` says of it: the paper's five metrics, their intervals, and the noise floor of ECE.
+        From `auxcal.evaluate`: the paper's five metrics, their intervals, and the noise floor of ECE.
     problem : str or None
         Why the fit failed or did not converge.
     """
@@ -55,7 +52,7 @@ class Entry:
 
     @property
     def full_name(self) -> str:
-        """What the first line of its documentation calls a method of the library; its label for one of your own."""
+        """The name of the method from its documentation; the label for your own methods."""
         if self.method not in CALIBRATORS:
             return self.label
         name = re.split("[:,]", getdoc(CALIBRATORS[self.method]) or self.label)[0]
@@ -68,7 +65,7 @@ class Entry:
 
     @property
     def within_noise(self) -> bool:
-        """Whether the ECE can't be told from that of a perfectly calibrated confidence on as many rows."""
+        """Whether the ECE is below the noise floor: not distinguishable from perfect calibration on as many rows."""
         return bool(self.scores) and self.scores["ece"] <= self.scores["ece_floor_p95"]
 
     def measured(self) -> tuple[Calibrator, Floats]:
@@ -82,20 +79,20 @@ class Entry:
 class Comparison:
     """Every method on one data set, measured on a test part that no method has seen.
 
-    A notebook shows it as a table; `print` too. `save_report` writes the page with all charts.
+    A notebook and `print` show it as a table. `save_report` writes a page with all charts.
 
     Parameters
     ----------
     name : str
-        What the data are called.
+        The name of the data.
     entries : tuple of Entry
-        What each method made of them, in the order of `CALIBRATORS`; the first is uncalibrated.
+        One entry per method, in the order of `CALIBRATORS`; the first is uncalibrated.
     test : Predictions
         The test part.
     rows : array of shape (n,)
-        Where each row of the test part stands in the data that were given, counted from 0.
+        The row number of each row of the test part in the given data, from 0.
     n_fit : int
-        How many rows the methods were fitted on, their select parts included.
+        The number of rows that the methods were fitted on, including their validation sets.
     class_names : tuple of str or None
         The names of the K classes.
 
@@ -118,28 +115,27 @@ class Comparison:
 
     @cached_property
     def ranked(self) -> tuple[Entry, ...]:
-        """The entries from the least Brier score up, the first of equals first; then those that failed."""
+        """The entries by rising Brier score, then those that failed."""
         return tuple(sorted(self.entries, key=lambda entry: entry.scores.get("brier", float("inf"))))
 
     @property
     def best(self) -> Entry:
-        """The entry with the least Brier score on the test part.
+        """The entry with the lowest Brier score on the test part.
 
-        The Brier score is proper: only honest confidences that tell right from wrong make it small, where a low ECE can
-        be had by giving every prediction the same confidence. The classifier itself counts as one of the methods,
-        so that where none does better, the best is to leave it alone. With few test rows the best of many methods
-        looks a little better than it is.
+        The Brier score is a proper score: it rewards both honesty and telling right from wrong, whereas a constant
+        confidence can have a low ECE. The classifier itself counts as one of the methods, so if none does better, the
+        best is to leave it alone. With few test rows, the best of many methods looks a little better than it is.
         """
         return self.ranked[0]
 
     @cached_property
     def answer(self) -> Answer:
-        """What to tell the user in two sentences."""
+        """The outcome in two sentences."""
         return answer(self.before, self.best, accuracy=float(self.test.correct.mean()), methods=len(self.entries))
 
     @property
     def table(self) -> list[dict[str, Any]]:
-        """One dict for each method, in the order of `ranked`, ready for a data frame or a CSV file."""
+        """One dict per method, in the order of `ranked`, ready for a data frame or a CSV file."""
         return [
             {
                 "data": self.name,
@@ -155,7 +151,7 @@ class Comparison:
         ]
 
     def save_report(self, path: str | os.PathLike[str]) -> None:
-        """Write the comparison as one self-contained HTML page, which works without a network."""
+        """Write the comparison as a self-contained HTML page, which works offline."""
         from auxcal.reports.html import save_report
 
         save_report([self], path)

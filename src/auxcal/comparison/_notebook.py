@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from auxcal._notebook import card, grid, note
-from auxcal.comparison._text import HEADS, cells
+from auxcal.comparison.text import HEADS, cells
 
 if TYPE_CHECKING:
     from auxcal.comparison._comparison import Comparison
@@ -19,6 +19,6 @@ def to_html(comparison: Comparison) -> str:
         str(comparison.answer),
         f"{comparison.name}: {comparison.n_fit:,} rows to fit, {len(comparison.test):,} to test",
         grid(rows, head=["", *HEADS.values(), "fit"], bold=0),
-        note("Best: the least Brier score. An ECE up to the noise can't be told from perfect calibration."),
+        note("Best: the lowest Brier score. An ECE up to the noise can't be told from perfect calibration."),
         *problems,
     )

@@ -20,7 +20,7 @@ def availability(suite: Suite, data_dir: Path, cache_dir: Path) -> list[str]:
     >>> from auxcal.experiments.availability import availability
     >>> from auxcal.experiments.suites import suite
     >>> availability(suite("r8-dan"), Path("nowhere"), Path("nowhere"))
-    ['D1, OOD: packaged']
+    ['D0, D1, OOD: packaged']
     """
     places: dict[str, list[str]] = {}
     for shift in suite.shifts:
@@ -29,6 +29,20 @@ def availability(suite: Suite, data_dir: Path, cache_dir: Path) -> list[str]:
     if any(place.startswith(_MISSING) for place in places):
         lines += [f"{entry.name}: get {entry.source}" for entry in _absent(suite, data_dir)]
     return lines
+
+
+def is_ready(suite: Suite, data_dir: Path, cache_dir: Path) -> bool:
+    """Whether every bundle of a suite is there or can be built from the data that are there.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from auxcal.experiments.availability import is_ready
+    >>> from auxcal.experiments.suites import suite
+    >>> is_ready(suite("imagenet-efficientnet"), Path("nowhere"), Path("nowhere"))
+    False
+    """
+    return not any(_place(suite, shift, data_dir, cache_dir).startswith(_MISSING) for shift in suite.shifts)
 
 
 def _place(suite: Suite, shift: str, data_dir: Path, cache_dir: Path) -> str:

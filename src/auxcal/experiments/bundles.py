@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
 from importlib.resources import as_file, files
 from pathlib import Path
 from zipfile import is_zipfile
 
 from auxcal._errors import FileFormatError, InvalidInputError
+from auxcal._progress import Report, silent
 from auxcal.experiments.datasets import dataset
 from auxcal.experiments.suites._suite import Suite
 from auxcal.predictions import Predictions
@@ -23,7 +23,7 @@ def bundle(
     shift: str,
     data_dir: Path,
     cache_dir: Path,
-    report: Callable[[int, int], None] | None = None,
+    report: Report = silent,
 ) -> Predictions:
     """Return a bundle from the package, else from the cache, else build it and put it into the cache.
 
@@ -39,8 +39,8 @@ def bundle(
         The folder of the raw data, read only if the bundle must be built.
     cache_dir : Path
         Where built bundles are kept; made if it is not there.
-    report : callable, optional
-        Is told of the progress of a build as ``report(done, total)``.
+    report : callable
+        Is told the share of a build that is done.
 
     Returns
     -------
@@ -88,15 +88,11 @@ def _built(
     shift: str,
     data_dir: Path,
     cache_dir: Path,
-    report: Callable[[int, int], None] | None,
+    report: Report,
 ) -> Predictions:
     for name in suite.needs:
         dataset(name).require(data_dir)
-    predictions = suite.build(shift, data_dir, report or _silent)
+    predictions = suite.build(shift, data_dir, report)
     cache_dir.mkdir(parents=True, exist_ok=True)
     predictions.save(bundle_path(suite, shift, cache_dir))
     return predictions
-
-
-def _silent(done: int, total: int) -> None:
-    """Take a report of progress and show nothing."""

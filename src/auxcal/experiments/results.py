@@ -16,7 +16,7 @@ from auxcal._files import written_whole
 from auxcal.metrics import METRICS
 
 SCORES = (*METRICS, "ece_floor", "ece_floor_p95")
-"""What is measured on the test part: every metric, and the noise floor of ECE."""
+"""What is measured on the test part today: every metric, and the noise floor of ECE; a file may hold others."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Row:
     converged : bool
         Whether the fit reached its optimum.
     scores : mapping of str to float
-        The values of `SCORES`.
+        What was measured when the row was made; `SCORES`, where that was today.
     """
 
     suite: str
@@ -55,13 +55,14 @@ class Row:
 
     def flat(self) -> dict[str, Any]:
         """Return the row with one entry for each score, as a CSV file and JSON hold it."""
-        return {name: getattr(self, name) for name in _FACTS} | {name: self.scores[name] for name in SCORES}
+        return {name: getattr(self, name) for name in _FACTS} | dict(self.scores)
 
     @classmethod
     def from_flat(cls, values: Mapping[str, Any]) -> Row:
-        """Return the row that `flat` gave, also from text."""
+        """Return the row that `flat` gave, also from text; an empty score was not measured."""
         facts = {name: _READ[kind](values[name]) for name, kind in _FACTS.items()}
-        return cls(**facts, scores={name: float(values[name]) for name in SCORES})
+        scores = {name: float(value) for name, value in values.items() if name not in _FACTS and value != ""}
+        return cls(**facts, scores=scores)
 
 
 _FACTS = {field.name: str(field.type) for field in fields(Row) if field.name != "scores"}
@@ -112,8 +113,8 @@ class Results:
         return tuple(dict.fromkeys(getattr(row, name) for row in self))
 
     def scores(self, metric: str) -> dict[int, float]:
-        """Return a metric for each random state, of rows that differ in nothing else."""
-        return {row.random_state: row.scores[metric] for row in self}
+        """Return a metric for each random state, of rows that differ in nothing else; NaN where it was not measured."""
+        return {row.random_state: row.scores.get(metric, math.nan) for row in self}
 
     def spread(self, metric: str) -> Spread:
         """Return the mean and the standard deviation of a metric over the rows."""
@@ -122,7 +123,8 @@ class Results:
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the table as a CSV file that `read` reads to the same bits."""
         with written_whole(Path(path)) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, [*_FACTS, *SCORES], lineterminator="\n")
+            names = dict.fromkeys(name for row in self for name in row.scores)
+            writer = csv.DictWriter(file, [*_FACTS, *names], restval="", lineterminator="\n")
             writer.writeheader()
             writer.writerows(row.flat() for row in self)
 
@@ -134,7 +136,7 @@ class Results:
                 reader = csv.DictReader(file)
                 if reader.fieldnames is None:
                     raise ValueError("the file is empty")
-                missing = {*_FACTS, *SCORES}.difference(reader.fieldnames)
+                missing = set(_FACTS).difference(reader.fieldnames)
                 if missing:
                     raise ValueError(f"the file lacks {', '.join(sorted(missing))}")
                 return cls(tuple(Row.from_flat(values) for values in reader))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from itertools import product
 from pathlib import Path
 
 from joblib import Parallel, cpu_count, delayed, parallel_config
 
 from auxcal._errors import InvalidInputError
+from auxcal._progress import Report, silent
 from auxcal.calibrators import Calibrator
 from auxcal.experiments.bundles import bundle
 from auxcal.experiments.code import code_digest
@@ -20,7 +20,7 @@ from auxcal.experiments.units import Unit, UnitCache, compute, digest_of
 from auxcal.persistence import load
 from auxcal.predictions import Predictions
 
-Report = Callable[[str, float, float], None]
+Tell = Callable[[str], Report]
 Bundles = dict[tuple[str, str], Predictions]
 
 _SECONDS = {"ccac": 10.0, "ccac-s": 8.0, "dirichlet": 2.0, "ccac-t": 1.0, "ccac-x": 6.0}
@@ -38,7 +38,7 @@ def run(
     data_dir: str | Path = "data",
     cache_dir: str | Path = "cache",
     jobs: int | None = None,
-    report: Report | None = None,
+    report: Tell = lambda what: silent,
 ) -> Results:
     """Fit every method on every shift of the suites, and measure it on the test part.
 
@@ -59,8 +59,8 @@ def run(
         Where bundles and finished units are kept; made if it is not there.
     jobs : int, optional
         Processes at once; by default one for each core.
-    report : callable, optional
-        Is told of the progress as ``report(what, done, total)``, in the unit of `what`.
+    report : callable
+        Is asked for each thing that takes long, ``report(what)``, who is to be told the share of it that is done.
 
     Returns
     -------
@@ -74,16 +74,15 @@ def run(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     results = run(["r8-dan"], methods=["uncalibrated"], random_states=[0], cache_dir=folder, jobs=1)
     >>> [(row.shift, row.n_test) for row in results]
-    [('D1', 1500), ('OOD', 1500)]
+    [('D0', 656), ('D1', 1500), ('OOD', 1500)]
     """
     chosen = [entry if isinstance(entry, Suite) else suite(entry) for entry in suites]
     names = _checked_methods(methods)
-    tell = report or _silent
-    bundles = _bundles(chosen, Path(data_dir), Path(cache_dir) / "bundles", tell)
+    bundles = _bundles(chosen, Path(data_dir), Path(cache_dir) / "bundles", report)
     units = _units(chosen, names, random_states, bundles)
     cache = UnitCache(Path(cache_dir) / "results")
     rows = {unit: row for unit in units if (row := cache.row(unit)) is not None}
-    for unit, row in _computed([unit for unit in units if unit not in rows], bundles, cache, jobs, tell):
+    for unit, row in _computed([unit for unit in units if unit not in rows], bundles, cache, jobs, report):
         rows[unit] = row
     return Results(tuple(rows[unit] for unit in units))
 
@@ -101,7 +100,7 @@ def fitted(
 
     What is not in the cache is fitted now.
     """
-    bundles = _bundles([entry], Path(data_dir), Path(cache_dir) / "bundles", _silent)
+    bundles = _bundles([entry], Path(data_dir), Path(cache_dir) / "bundles", lambda what: silent)
     cache = UnitCache(Path(cache_dir) / "results")
     calibrators = {}
     for unit in _units([entry], list(methods), [random_state], bundles):
@@ -122,10 +121,10 @@ def _checked_methods(methods: Sequence[str] | None) -> list[str]:
     return [name for name in METHODS if methods is None or name in methods]
 
 
-def _bundles(suites: list[Suite], data_dir: Path, cache_dir: Path, tell: Report) -> Bundles:
+def _bundles(suites: list[Suite], data_dir: Path, cache_dir: Path, tell: Tell) -> Bundles:
     """Return the bundle of every suite and shift, built where it must be."""
     return {
-        (entry.name, shift): bundle(entry, shift, data_dir, cache_dir, partial(tell, f"building {entry.name} {shift}"))
+        (entry.name, shift): bundle(entry, shift, data_dir, cache_dir, tell(f"building {entry.name} {shift}"))
         for entry in suites
         for shift in entry.shifts
     }
@@ -153,17 +152,17 @@ def _units(suites: list[Suite], methods: list[str], random_states: Sequence[int]
 
 
 def _computed(
-    units: list[Unit], bundles: Bundles, cache: UnitCache, jobs: int | None, tell: Report
+    units: list[Unit], bundles: Bundles, cache: UnitCache, jobs: int | None, tell: Tell
 ) -> Iterator[tuple[Unit, Row]]:
     """Compute units as cores come free, the longest first; those that start from another's calibrator at the end."""
     costs = {unit: _cost(unit, bundles[unit.suite, unit.shift].n_classes) for unit in units}
-    done, total = 0.0, sum(costs.values())
+    done, total, fitting = 0.0, sum(costs.values()), tell("fitting")
     for later in (False, True):
         wave = [unit for unit in units if (unit.source is not None) == later]
         wave.sort(key=costs.__getitem__, reverse=True)
         for unit, row in _in_parallel(wave, bundles, cache, min(jobs or cpu_count(), max(1, len(wave)))):
             done += costs[unit]
-            tell("fitting", done, total)
+            fitting(done / total)
             yield unit, row
 
 
@@ -184,7 +183,3 @@ def _in_parallel(units: list[Unit], bundles: Bundles, cache: UnitCache, jobs: in
             )
             for unit in units
         )
-
-
-def _silent(what: str, done: float, total: float) -> None:
-    """Take a report of progress and show nothing."""

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 import auxcal
-import auxcal.training.auxiliary_class  # here, so that the time of the first fit is that of a fit
 from auxcal._errors import AuxcalError, AuxcalWarning
+from auxcal._extras import needs
 from auxcal._files import written_whole
 from auxcal.calibrators import Calibrator
 from auxcal.calibrators._base import Transferable
@@ -23,6 +23,9 @@ from auxcal.experiments.results import Row
 from auxcal.metrics import evaluate
 from auxcal.persistence import load
 from auxcal.predictions import Predictions
+
+with needs("experiments"):
+    import auxcal.training.auxiliary_class  # here, so that the time of the first fit is that of a fit
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Files of logits and of scores: one file for each format, and FORMATS, the one list of them by ending."""
+"""Files of logits and of scores: one module per format, and FORMATS, the registry by file extension."""
 
 from auxcal.formats._predictions import read_predictions
 from auxcal.formats._scored import Scored, read_scored, score_file

@@ -13,7 +13,7 @@ from auxcal.formats._format import Batch, Columns, Source, rows_of_batch
 
 
 def arrays_source(arrays: Mapping[str, NDArray[Any]]) -> Source:
-    """Return named arrays as a source; what is passed on are vectors with as many entries as there are rows."""
+    """Return named arrays as a source; vectors with one entry per row are passed through."""
     n = max((len(array) for array in arrays.values() if array.ndim), default=0)
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
@@ -28,7 +28,7 @@ def arrays_source(arrays: Mapping[str, NDArray[Any]]) -> Source:
 
 
 def joined(batches: Iterator[Columns]) -> dict[str, NDArray[Any]]:
-    """Return all rows of the batches as arrays; text becomes NumPy's, which needs no pickle."""
+    """Return all rows of the batches as arrays; text becomes NumPy strings, which need no pickle."""
     parts: dict[str, list[NDArray[Any]]] = {}
     for columns in batches:
         for name, column in columns.items():
@@ -40,10 +40,12 @@ def _common_length(arrays: Mapping[str, NDArray[Any]]) -> int:
     lengths = {name: len(array) if array.ndim else 0 for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
         text = ", ".join(f"{name!r} {length}" for name, length in lengths.items())
-        raise InvalidInputError(f"all arrays must have one row for each sample; got {text}. Save them anew together.")
+        raise InvalidInputError(f"all arrays must have one row for each sample; got {text}. Save them together again.")
     return max(lengths.values(), default=0)
 
 
 def _as_numpy(column: Any) -> NDArray[Any]:
+    if isinstance(column, np.ma.MaskedArray):
+        return np.where(column.mask, np.nan, column.data)
     array = column if isinstance(column, np.ndarray) else column.to_numpy(zero_copy_only=False)
     return array.astype(str) if array.dtype == object else array

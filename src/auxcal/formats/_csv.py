@@ -1,8 +1,8 @@
 """.csv, and `-` for standard input and output: a table in text, as programs and spreadsheets write it.
 
-The delimiter is a comma, a semicolon or a tab: whichever the first line has most of. Where it is not the comma, numbers
-may have a decimal comma, as in files of a European spreadsheet. The columns that are not numbers are passed on as the
-text that they are.
+The delimiter is a comma, a semicolon or a tab, whichever is most frequent in the first line. If it is not the comma,
+numbers may have a decimal comma, as in files of a European spreadsheet. Columns that are not numbers are passed through
+as text.
 """
 
 from __future__ import annotations
@@ -10,27 +10,30 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import reduce
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO
 
-import pyarrow as pa
-import pyarrow.compute as pc
-from pyarrow import csv as arrow_csv
+import numpy as np
+from numpy.typing import NDArray
 
 from auxcal._errors import FileFormatError
-from auxcal.formats._arrow import record_batch
+from auxcal.formats._csv_fields import fields_of
 from auxcal.formats._format import BATCH_BYTES, Batch, Columns, Source, shortened
 
 _SAMPLE_BYTES = 2**20
 _SAMPLE_ROWS = 1000
 _DELIMITERS = ",;\t"
+_STRING_OVERHEAD = 8  # how many times as much memory the strings of a row take as its line
+_MISSING = frozenset(
+    ["", "NA", "N/A", "n/a", "#NA", "#N/A", "#N/A N/A", "NULL", "null", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"]
+)
+_SWAPPED = str.maketrans(",.", ".,")  # a decimal comma for a point, and the way back
 
 
 @contextmanager
@@ -42,34 +45,39 @@ def open_csv(path: Path) -> Iterator[Source]:
 
 @contextmanager
 def open_standard_input(_: Path) -> Iterator[Source]:
-    """Read CSV from standard input in batches, as it comes."""
+    """Read CSV from standard input in batches, as it arrives."""
     yield _source(sys.stdin.buffer, None)
 
 
 def write_csv(path: Path, batches: Iterator[Columns]) -> None:
-    """Write batches as they come."""
+    """Write batches as they arrive."""
     with path.open("wb") as file:
         _write(file, batches)
 
 
 def write_standard_output(_: Path, batches: Iterator[Columns]) -> None:
-    """Write CSV to standard output as it comes."""
+    """Write CSV to standard output as it arrives."""
     _write(sys.stdout.buffer, batches)
     sys.stdout.buffer.flush()
 
 
 @dataclass(frozen=True)
 class _Dialect:
-    """What the first rows of a file tell about it."""
+    """The dialect of a CSV file, found from its first rows."""
 
     delimiter: str
     names: tuple[str, ...]
     header_line: int
     rows: tuple[dict[str, str], ...]
 
-    def decimal_point(self, numbers: Sequence[str]) -> str:
-        comma = self.delimiter != "," and any("," in (row.get(name) or "") for row in self.rows for name in numbers)
-        return "," if comma else "."
+    def has_decimal_comma(self, numbers: Sequence[str]) -> bool:
+        return self.delimiter != "," and any("," in (row.get(name) or "") for row in self.rows for name in numbers)
+
+    def damaged(self, reason: str) -> FileFormatError:
+        return FileFormatError(
+            f"expected the {len(self.names)} columns of the first line in every row, and numbers for logits and "
+            f"features; got {shortened(reason)}. Repair that row; if it has other letters, save it as 'CSV UTF-8'."
+        )
 
 
 def _source(file: BinaryIO, size: int | None) -> Source:
@@ -77,44 +85,44 @@ def _source(file: BinaryIO, size: int | None) -> Source:
     dialect = _dialect(sample)
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
-        for batch in _record_batches(io.BufferedReader(_Rejoined(sample, file)), dialect, numbers, others):
-            rows = _without_blank_rows(batch)
-            if rows.num_rows:
-                done = file.tell() / size if size else None
-                yield Batch(dict(zip(rows.schema.names, rows.columns, strict=True)), done)
+        places = {name: dialect.names.index(name) for name in (*numbers, *others)}
+        comma = dialect.has_decimal_comma(numbers)
+        for rows in _row_batches(io.BufferedReader(_Rejoined(sample, file)), dialect, list(places.values())):
+            columns = {name: [row[place] for row in rows] for name, place in places.items()}
+            read = {name: _numbers(columns[name], name, dialect, comma=comma) for name in numbers}
+            read |= {name: _text(columns[name], name, dialect) for name in others}
+            yield Batch(read, file.tell() / size if size else None)
 
     return Source(dialect.names, batches, dialect.names)
 
 
-def _record_batches(
-    file: Any, dialect: _Dialect, numbers: Sequence[str], others: Sequence[str]
-) -> Iterator[pa.RecordBatch]:
-    read = arrow_csv.ReadOptions(
-        use_threads=False,
-        block_size=BATCH_BYTES // 2,
-        skip_rows=dialect.header_line + 1,
-        column_names=list(dialect.names),
-    )
-    parse = arrow_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True)
-    convert = arrow_csv.ConvertOptions(
-        column_types=dict.fromkeys(others, pa.string()) | dict.fromkeys(numbers, pa.float64()),
-        include_columns=[*numbers, *others],
-        decimal_point=dialect.decimal_point(numbers),
-    )
+def _row_batches(file: Any, dialect: _Dialect, places: Sequence[int]) -> Iterator[list[list[str]]]:
+    """Give rows, some at a time; those without any value, which spreadsheets write below the last one, are left out."""
+    # What is not UTF-8 matters only in the columns that are read.
+    lines = _Lines(io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline=""))
+    skipped = len(list(islice(lines, dialect.header_line + 1)))
+    reader, values = csv.reader(lines, delimiter=dialect.delimiter), itemgetter(*places)
+    rows: list[list[str]] = []
     try:
-        yield from arrow_csv.open_csv(file, read, parse, convert)
-    except pa.ArrowInvalid as error:
-        reason = re.sub(r"In CSV column #(\d+)", lambda match: f"column {dialect.names[int(match[1])]!r}", str(error))
-        raise FileFormatError(
-            f"expected the {len(dialect.names)} columns of the first line in every row, and numbers for logits and "
-            f"features; got {shortened(reason)}. Repair that row; if it has other letters, save it as 'CSV UTF-8'."
-        ) from error
+        for row in reader:
+            if row and len(row) != len(dialect.names):
+                number, text = skipped + reader.line_num, dialect.delimiter.join(row)
+                raise dialect.damaged(f"Row #{number}: Expected {len(dialect.names)} columns, got {len(row)}: {text}")
+            if row and any(values(row)):
+                rows.append(row)
+            if lines.letters * _STRING_OVERHEAD >= BATCH_BYTES and rows:
+                yield rows
+                rows, lines.letters = [], 0
+    except csv.Error as error:
+        raise dialect.damaged(f"Row #{skipped + reader.line_num}: {error}") from error
+    if rows:
+        yield rows
 
 
 def _dialect(sample: bytes) -> _Dialect:
     if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise FileFormatError("expected text in UTF-8; this is UTF-16. Save it as 'CSV UTF-8'.")
-    lines = sample.decode("utf-8-sig", errors="replace").splitlines()
+    lines = list(io.StringIO(sample.decode("utf-8-sig", errors="replace"), newline=""))
     header_line = next((place for place, line in enumerate(lines) if line.strip()), None)
     if header_line is None:
         raise FileFormatError("expected a line with the names of the columns, and rows; the file is empty.")
@@ -125,27 +133,61 @@ def _dialect(sample: bytes) -> _Dialect:
     return _Dialect(delimiter, names, header_line, tuple(islice(rows, _SAMPLE_ROWS)))
 
 
-def _without_blank_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Leave out rows in which every column is empty, which spreadsheets write below the last one."""
-    if not all(column.null_count or pa.types.is_string(column.type) for column in batch.columns):
-        return batch
-    empty = [pc.equal(column, "") if pa.types.is_string(column.type) else column.is_null() for column in batch.columns]
-    return batch.filter(pc.invert(reduce(pc.and_, empty)))
+def _numbers(values: list[str], name: str, dialect: _Dialect, *, comma: bool) -> NDArray[np.float64]:
+    if comma:
+        values = [value.translate(_SWAPPED) for value in values]
+    try:
+        return np.fromiter(map(float, values), np.float64, len(values))
+    except ValueError:
+        found = [np.nan if value.strip() in _MISSING else _as_float(value) for value in values]
+    if None in found:
+        wrong = values[found.index(None)]
+        raise dialect.damaged(f"column {name!r}: invalid value {wrong.translate(_SWAPPED) if comma else wrong!r}")
+    return np.array(found)
+
+
+def _as_float(value: str) -> float | None:
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def _text(values: list[str], name: str, dialect: _Dialect) -> NDArray[Any]:
+    try:
+        "".join(values).encode()
+    except UnicodeEncodeError as error:
+        raise dialect.damaged(f"column {name!r}: invalid UTF-8 data") from error
+    return np.array(values, dtype=object)
 
 
 def _write(file: Any, batches: Iterator[Columns]) -> None:
-    first = record_batch(next(batches), flat=True)
-    header = io.StringIO()
-    csv.writer(header, lineterminator="\n").writerow(first.schema.names)
-    file.write(header.getvalue().encode())
-    with arrow_csv.CSVWriter(file, first.schema, write_options=arrow_csv.WriteOptions(include_header=False)) as writer:
-        writer.write_batch(first)
-        for columns in batches:
-            writer.write_batch(record_batch(columns, first.schema, flat=True))
+    for number, columns in enumerate(batches):
+        fields = [fields_of(column, name) for name, column in columns.items()]
+        if number == 0:
+            header = io.StringIO()
+            csv.writer(header, lineterminator="\n").writerow(columns)
+            file.write(header.getvalue().encode())
+        file.write("".join(",".join(row) + "\n" for row in zip(*fields, strict=True)).encode())
+
+
+class _Lines:
+    """The lines of a file, and how many letters they had since somebody set the count to 0."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file, self.letters = file, 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._file)
+        self.letters += len(line)
+        return line
 
 
 class _Rejoined(io.RawIOBase):
-    """A file of which the first bytes have been read, from its beginning again; a pipe can't be rewound."""
+    """A file read from its beginning again, after its first bytes were read; a pipe can't be rewound."""
 
     def __init__(self, head: bytes, rest: BinaryIO) -> None:
         self._head, self._rest = io.BytesIO(head), rest

@@ -1,4 +1,4 @@
-"""What a file format is: columns that are read in batches of rows, and written so."""
+"""What a file format is: columns that are read and written in batches of rows."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 
 from auxcal._errors import InvalidInputError
 
 Columns: TypeAlias = Mapping[str, Any]
-"""NumPy or pyarrow arrays of one length by name; one of them can be a matrix with a row for each sample."""
+"""NumPy arrays of the same length by name; one of them can be a matrix with a row for each sample. Columns that are
+passed on from parquet files are pyarrow arrays."""
 
 BATCH_BYTES = 2**22
-"""About how large a batch is, so that memory does not grow with the file."""
+"""The approximate size of a batch, so that memory does not grow with the file."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Batch:
     columns : mapping of str to array
         Their values.
     done : float or None
-        The share of the file that has been read with them, where it is known.
+        The share of the file that has been read so far, if it is known.
     """
 
     columns: Columns
@@ -46,7 +46,8 @@ class Source:
     names : tuple of str
         The columns that it has.
     batches : callable
-        From the names of those to read as numbers and of those to read as they are to an iterator of batches.
+        Takes the names of the columns to read as numbers and of those to read as they are; returns an iterator of
+        batches.
     passable : tuple of str
         The columns that can be written beside scores: one value for each row.
     """
@@ -65,14 +66,14 @@ class Source:
 
 @dataclass(frozen=True)
 class Format:
-    """How files with one ending are read and written.
+    """How files with one extension are read and written.
 
     Parameters
     ----------
     open : callable
-        From one path, or up to `most_files`, to a context manager that gives a `Source`.
+        Takes one path, or up to `most_files`; returns a context manager that yields a `Source`.
     write : callable or None
-        Writes batches of columns, one after the other; None where the format is only read.
+        Writes batches of columns, one after the other; None if the format is read-only.
     most_files : int
         How many files make up one set of predictions.
     """
@@ -85,14 +86,18 @@ class Format:
 def _joined(parts: list[Any]) -> Any:
     if len(parts) == 1:
         return parts[0]
-    return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else pa.concat_arrays(parts)
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    from auxcal.formats._arrow import joined
+
+    return joined(parts)
 
 
 def shortened(reason: str) -> str:
-    """Return what another library says, in one line; some of them quote a whole row."""
+    """Shorten another library's message to one line; some quote a whole row."""
     return textwrap.shorten(reason, 200, placeholder=" …").rstrip(".")
 
 
 def rows_of_batch(row_bytes: float) -> int:
-    """Return how many rows of a given size make a batch."""
+    """Return the number of rows of a given size in a batch."""
     return max(1, int(BATCH_BYTES // max(row_bytes, 1)))

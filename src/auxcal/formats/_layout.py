@@ -1,4 +1,4 @@
-"""Which columns hold what: the one rule for all formats, and what may stand in them."""
+"""Which columns hold what, and what they may contain: the same rule for all formats."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from auxcal._arrays import NO_CLASS, Floats, Ints, as_features, as_logits
@@ -16,7 +14,7 @@ from auxcal._errors import InvalidInputError
 from auxcal.formats._format import Columns, Source
 
 LEAST_PROBABILITY = 1e-12
-"""What a smaller probability is taken as, since the logarithm of 0 is no logit."""
+"""Probabilities are clipped here from below, since the logarithm of 0 is not a logit."""
 
 _FEATURES = "features"
 _SUM_TOLERANCE = 1e-3
@@ -42,7 +40,7 @@ def find_logits(names: Sequence[str], columns: str | Sequence[str] | None, *, pr
 
 
 def find_features(source: Source, features: str | Sequence[str] | None, taken: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns of the features, or the name of the one matrix; nothing where there are none."""
+    """Return the columns of the features, or the name of the one matrix; an empty tuple if there are none."""
     if features is None:  # a vector of that name, such as a column of a table, can be anything
         return (_FEATURES,) if _FEATURES in source.names and _FEATURES not in source.passable else ()
     found = tuple(features)
@@ -60,41 +58,29 @@ def find_features(source: Source, features: str | Sequence[str] | None, taken: S
 
 
 def check_column(names: Sequence[str], name: str, advice: str) -> None:
-    """Refuse the name of a column that is not there."""
+    """Raise an error if a column does not exist."""
     if name not in names:
         raise InvalidInputError(f"there is no column {name!r}; {_have(names)}. {advice}")
 
 
 def logits_of(columns: Columns, names: Sequence[str], *, probabilities: bool) -> Floats:
-    """Return the columns of the classes as one checked matrix; probabilities become their logarithms."""
-    parts = [as_numbers(columns[name], name) for name in names]
+    """Return the columns of the classes as one validated matrix; probabilities become their logarithms."""
+    parts = [columns[name] for name in names]
     matrix = parts[0] if parts[0].ndim == 2 else np.column_stack(parts)
     return _log(matrix) if probabilities else as_logits(matrix)
 
 
 def features_of(columns: Columns, names: Sequence[str], *, n_rows: int) -> Floats | None:
-    """Return the columns of the features as one checked matrix, or None where there are none."""
+    """Return the columns of the features as one validated matrix, or None if there are none."""
     if not names:
         return None
-    parts = [as_numbers(columns[name], name) for name in names]
+    parts = [columns[name] for name in names]
     one = len(parts) == 1 and parts[0].ndim > 1
     return as_features(parts[0] if one else np.column_stack(parts), n_rows=n_rows)
 
 
-def as_numbers(column: Any, name: str) -> NDArray[Any]:
-    """Return a column as a vector, or a column of lists as a matrix."""
-    if isinstance(column, np.ndarray):
-        return column
-    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type) or pa.types.is_fixed_size_list(column.type):
-        lengths = pc.unique(pc.list_value_length(column))
-        if len(lengths) != 1 or column.null_count:
-            raise InvalidInputError(f"the lists of {name!r} must have one length in all rows. Repair the others.")
-        return np.asarray(column.flatten().to_numpy(zero_copy_only=False)).reshape(len(column), lengths[0].as_py())
-    return np.asarray(column.to_numpy(zero_copy_only=False))
-
-
 def as_classes(column: Any, name: str, class_names: Sequence[str] | None = None) -> Ints:
-    """Return class indices, however they are written (3, 3.0, "3"); or names, which are those of the columns."""
+    """Return class indices, however they are written (3, 3.0, "3"), or as the names of the columns."""
     values = _as_text_or_numbers(column)
     if values.dtype == object:
         values = _from_text(values, name, class_names)
@@ -113,8 +99,19 @@ def as_classes(column: Any, name: str, class_names: Sequence[str] | None = None)
     return values.astype(np.int64)
 
 
+def text_of(column: Any) -> list[str] | None:
+    """Return the text of each row of a table's column without blanks around it, or None where it holds other values."""
+    if isinstance(column, np.ndarray):
+        values = column if column.dtype == object else None
+    else:
+        from auxcal.formats._arrow import is_text, values_of
+
+        values = values_of(column) if is_text(column) else None
+    return None if values is None else ["" if value is None else str(value).strip() for value in values]
+
+
 def _matrix_or_numbered(names: Sequence[str], matrix: str, prefix: str, advice: str) -> tuple[str, ...]:
-    """Return the one matrix if it is there, else the columns with the prefix in the order of their numbers."""
+    """Return the one matrix if it exists, else the columns with the prefix in the order of their numbers."""
     if matrix in names:
         return (matrix,)
     numbered = _numbered(names, prefix)
@@ -168,10 +165,10 @@ def _log(proba: NDArray[Any]) -> Floats:
 
 def _as_text_or_numbers(column: Any) -> NDArray[Any]:
     """Return numbers as they are, and text as objects."""
-    if isinstance(column, pa.Array):
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        column = column.to_numpy(zero_copy_only=False)
+    if not isinstance(column, np.ndarray):
+        from auxcal.formats._arrow import values_of
+
+        return values_of(column)
     array = np.asarray(column)
     return array.astype(str).astype(object) if array.dtype.kind in "US" else array
 

@@ -1,4 +1,4 @@
-""".npy: one NumPy array in each file; logits, and y beside them."""
+""".npy: one NumPy array per file; logits in one, y in another."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMES = {1: ("y",), 2: ("logits", "proba")}  # a matrix does not say what it ho
 
 @contextmanager
 def open_npy(*paths: Path) -> Iterator[Source]:
-    """Map a matrix, and a vector `y` if there are two files, in either order."""
+    """Memory-map a matrix, and a vector `y` if there are two files, in either order."""
     shapes = [np.load(path, mmap_mode="r").shape for path in paths]
     if sorted(len(shape) for shape in shapes) not in ([2], [1, 2]):
         raise InvalidInputError(
@@ -32,7 +32,7 @@ def open_npy(*paths: Path) -> Iterator[Source]:
 
 
 class _Mapped(Mapping[str, NDArray[Any]]):
-    """Arrays that are mapped anew whenever they are asked for, so that what was read does not stay in memory."""
+    """Arrays that are memory-mapped again at every access, so that pages already read do not stay in memory."""
 
     def __init__(self, paths: Mapping[str, Path]) -> None:
         self._paths = paths

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from auxcal._errors import FileFormatError
+from auxcal._files import open_arrays
 from auxcal.formats._arrays import arrays_source, joined
 from auxcal.formats._format import Columns, Source
 
@@ -19,15 +20,15 @@ def open_npz(path: Path) -> Iterator[Source]:
     """Read all arrays of an .npz file."""
     if not zipfile.is_zipfile(path):
         raise FileFormatError(
-            "expected a whole .npz file; this is another kind, or a part of one. Check it, or save it anew with "
+            "expected a whole .npz file; this is another kind, or a part of one. Check it, or save it again with "
             "numpy.savez(path, logits=logits, y=y)."
         )
-    with np.load(path, allow_pickle=False) as arrays:
+    with open_arrays(path) as arrays:
         named = dict(arrays)
     yield arrays_source(named)
 
 
 def write_npz(path: Path, batches: Iterator[Columns]) -> None:
-    """Write columns as arrays; all rows are held until the last one has come."""
+    """Write columns as arrays; all rows are held in memory until the last one arrives."""
     with path.open("wb") as file:
         np.savez_compressed(file, **joined(batches))  # type: ignore[arg-type]

@@ -7,13 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from auxcal.formats._arrow import record_batch
+from auxcal._extras import needs
 from auxcal.formats._format import Batch, Columns, Source, rows_of_batch
 
-# Without a buffer for each column, and with pre_buffer, whole row groups are read, and one can be the whole file.
+# Without a buffer per column, or with pre_buffer, whole row groups are read, and one can be the whole file.
 _STREAMED: dict[str, Any] = {"buffer_size": 2**13, "pre_buffer": False}
 _GROUP_ROWS = 2**16
 
@@ -21,7 +18,11 @@ _GROUP_ROWS = 2**16
 @contextmanager
 def open_parquet(path: Path) -> Iterator[Source]:
     """Read a parquet file in batches that do not grow with its row groups."""
-    with pq.ParquetFile(path, **_STREAMED) as file:
+    with needs("tables"):
+        from pyarrow.parquet import ParquetFile
+
+        from auxcal.formats._arrow import numbers_of
+    with ParquetFile(path, **_STREAMED) as file:
         names = tuple(file.schema_arrow.names)
 
         def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
@@ -30,24 +31,31 @@ def open_parquet(path: Path) -> Iterator[Source]:
             read = 0
             for batch in file.iter_batches(rows, columns=columns, use_threads=False):
                 read += batch.num_rows
-                yield Batch({name: batch.column(name) for name in columns}, read / file.metadata.num_rows)
+                found = {name: numbers_of(batch.column(name), name) for name in numbers}
+                found |= {name: batch.column(name) for name in others}
+                yield Batch(found, read / file.metadata.num_rows)
 
         yield Source(names, batches, names)
 
 
 def write_parquet(path: Path, batches: Iterator[Columns]) -> None:
-    """Write batches as they come, gathered into row groups; the first one fixes the types."""
+    """Write batches as they arrive, collected into row groups; the first batch fixes the types."""
+    with needs("tables"):
+        from pyarrow import Table
+        from pyarrow.parquet import ParquetWriter
+
+        from auxcal.formats._arrow import record_batch
     first = record_batch(next(batches))
-    with pq.ParquetWriter(path, first.schema) as file:
+    with ParquetWriter(path, first.schema) as file:
         group = [first]
         for columns in batches:
             group.append(record_batch(columns, first.schema))
             if sum(len(batch) for batch in group) >= _GROUP_ROWS:
-                file.write_table(pa.Table.from_batches(group))
+                file.write_table(Table.from_batches(group))
                 group.clear()
-        file.write_table(pa.Table.from_batches(group, first.schema))
+        file.write_table(Table.from_batches(group, first.schema))
 
 
-def _row_bytes(metadata: pq.FileMetaData) -> float:
+def _row_bytes(metadata: Any) -> float:
     groups = (metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
     return sum(groups) / max(metadata.num_rows, 1)

@@ -17,7 +17,7 @@ def read_predictions(
     probabilities: bool = False,
     features: str | Sequence[str] | None = None,
 ) -> Predictions:
-    r"""Read logits and true classes from a file, and features if there are any.
+    r"""Read logits and true classes from a file, and features if it has them.
 
     Parameters
     ----------
@@ -25,18 +25,18 @@ def read_predictions(
         An `.npz`, `.csv`, `.parquet`, `.safetensors`, `.pt` or `.pth` file; two `.npy` files, logits and y in any
         order; or `-` for CSV from standard input.
     label : str
-        The array or column of the true classes: an index 0..K-1 (3, 3.0 or "3"), or -1 where no class is right. Where
+        The array or column of the true classes: an index 0..K-1 (3, 3.0 or "3"), or -1 for none of the classes. If
         `columns` lists names, it may hold these names instead.
     columns : str or sequence of str, optional
-        Where the logits are: the name of one array, or the prefix of K columns that are numbered from 0, or a list of
-        K columns in the order of the classes. By default the array `logits`, else the columns `logit_0` to
-        `logit_{K-1}`, whatever their order in the file.
+        Where the logits are: the name of one array, or the prefix of K columns numbered from 0, or a list of K columns
+        in the order of the classes. By default the array `logits`, else the columns `logit_0` to `logit_{K-1}`, in any
+        order in the file.
     probabilities : bool
-        The file holds probabilities and no logits; by default the array `proba`, else the columns `prob_0` to
-        `prob_{K-1}`. Every row must add up to 1 within 0.001. Their logarithms are taken as logits; a probability
-        below 1e-12 as 1e-12.
+        The file holds probabilities instead of logits; by default the array `proba`, else the columns `prob_0` to
+        `prob_{K-1}`. Every row must sum to 1 within 0.001. Probabilities are clipped at 1e-12 from below, and their
+        logarithms are the logits.
     features : str or sequence of str, optional
-        Where the features of each sample are, in the ways of `columns`, a single column too; `()` for none. By default
+        Where the features of each sample are, given as for `columns`, or a single column; `()` for none. By default
         the array `features` of shape (n, d), if the file has one; in a table the columns must be named.
 
     Returns

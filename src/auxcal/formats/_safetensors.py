@@ -26,7 +26,7 @@ def open_safetensors(path: Path) -> Iterator[Source]:
 
 
 def write_safetensors(path: Path, batches: Iterator[Columns]) -> None:
-    """Write columns of numbers as tensors; all rows are held until the last one has come."""
+    """Write columns of numbers as tensors; all rows are held in memory until the last one arrives."""
     arrays = joined(batches)
     text = [name for name, array in arrays.items() if array.dtype.kind not in "biuf"]
     if text:

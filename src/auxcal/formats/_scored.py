@@ -1,4 +1,4 @@
-"""Scores beside the rows that they belong to: files that `auxcal score` writes, batch by batch."""
+"""Files of scores: what `auxcal score` writes, batch by batch, and what `auxcal evaluate` reads."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-import pyarrow as pa
-import pyarrow.compute as pc
+import numpy as np
 
 from auxcal._arrays import NO_CLASS, Bools, Floats, Ints, as_confidence
 from auxcal._errors import InvalidInputError
 from auxcal._files import as_path, written_whole
+from auxcal._progress import Report, silent
 from auxcal.calibrators import Calibrator
 from auxcal.formats._format import Columns, Source
 from auxcal.formats._layout import (
     as_classes,
-    as_numbers,
     check_column,
     features_of,
     find_features,
     find_logits,
     logits_of,
+    text_of,
 )
 from auxcal.formats._sources import FORMATS, STANDARD, format_of, open_source
 
@@ -30,7 +30,7 @@ PREDICTION, CONFIDENCE = "prediction", "confidence"
 
 
 class Scored(NamedTuple):
-    """The rows of a scored file: what the metrics read, and what it follows from."""
+    """The rows of a scored file: what the metrics take, and the prediction and true class behind it."""
 
     confidence: Floats
     correct: Bools
@@ -46,14 +46,14 @@ def score_file(
     columns: str | Sequence[str] | None = None,
     probabilities: bool = False,
     features: str | Sequence[str] | None = None,
-    report: Callable[[float], None] = lambda done: None,
+    report: Report = silent,
 ) -> int:
-    """Write the prediction and the confidence of every row of a file beside its other columns, all but the inputs.
+    """Write the prediction and the confidence of every row of a file next to its other columns, without the inputs.
 
     CSV, parquet and `.npy` files are read, and CSV and parquet files written, in batches: memory does not grow with the
-    rows. For parquet it grows with the columns, by some 3 MB for each, so that hundreds of classes are better kept in
-    one column of lists, `logits`. The output is written whole or not at all. Columns of the input that are named
-    `prediction` or `confidence` are replaced.
+    rows. For parquet it grows with the columns, by some 3 MB each, so hundreds of classes are better kept in one list
+    column, `logits`. The output is written whole or not at all. Input columns named `prediction` or `confidence` are
+    replaced.
 
     Parameters
     ----------
@@ -62,13 +62,13 @@ def score_file(
     *paths : path
         The logits, in any format that `read_predictions` takes; y may be missing.
     out : path
-        What to write, by its ending; `-` for CSV to standard output.
+        The file to write, in the format of its extension; `-` for CSV to standard output.
     label : str
         The column of the true classes, if there is one; whole numbers in the text of a CSV file become numbers.
     columns, probabilities, features
-        As in `read_predictions`; features are only looked for if the calibrator was fitted with such.
+        As in `read_predictions`; features are only read if the calibrator was fitted with features.
     report : callable
-        Called after every batch with the share of the file that is done, where it is known.
+        Called after every batch with the share of the file that is done, if it is known.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def score_file(
 
 
 def read_scored(path: str | os.PathLike[str], label: str = "y") -> Scored:
-    """Read a file that `score_file` wrote and that has the true classes beside the scores.
+    """Read a file of `score_file` that has the true classes next to the scores.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def read_scored(path: str | os.PathLike[str], label: str = "y") -> Scored:
             check_column(source.names, name, "Score the file with auxcal score first.")
         check_column(source.names, label, "Name the column of the true classes with label (--label).")
         rows = source.read((CONFIDENCE,), (PREDICTION, label))
-        confidence = as_confidence(as_numbers(rows[CONFIDENCE], CONFIDENCE))
+        confidence = as_confidence(rows[CONFIDENCE])
         prediction, y = as_classes(rows[PREDICTION], PREDICTION), as_classes(rows[label], label)
         if y.min() < NO_CLASS:
             raise InvalidInputError(f"{label} must be a class index, or {NO_CLASS} for no class; got {y.min()}.")
@@ -144,7 +144,7 @@ def _scored(
     label: str,
     columns: str | Sequence[str] | None,
     features: str | Sequence[str] | None,
-    report: Callable[[float], None],
+    report: Report,
     *,
     probabilities: bool,
 ) -> Iterator[Columns]:
@@ -153,7 +153,7 @@ def _scored(
         further = _features_for(calibrator, source, features, taken=(*names, label))
         inputs = (*names, *further)
         others = [name for name in source.passable if name not in inputs]
-        start, as_label = 0, _label_reader(None)
+        start, as_label = 0, None
         for batch in source.batches(inputs, others):
             with _counting_from(start):
                 logits = logits_of(batch.columns, names, probabilities=probabilities)
@@ -161,7 +161,7 @@ def _scored(
                 confidence = calibrator.predict_confidence(logits, of_rows)
             passed = {name: batch.columns[name] for name in others}
             if label in passed:
-                as_label = _label_reader(passed[label]) if start == 0 else as_label
+                as_label = as_label or _label_reader(passed[label])
                 passed[label] = as_label(passed[label])
             yield passed | {PREDICTION: logits.argmax(axis=1), CONFIDENCE: confidence}
             start += len(logits)
@@ -198,7 +198,7 @@ def _counting_from(start: int) -> Iterator[None]:
 
 
 def _label_reader(first: Any) -> Callable[[Any], Any]:
-    """Return what makes numbers of labels that are the text of numbers, if the first rows are such."""
+    """Return a function that parses labels as integers, if the first rows can be parsed; else the identity."""
     try:
         _whole_numbers(first)
     except InvalidInputError:
@@ -207,11 +207,13 @@ def _label_reader(first: Any) -> Callable[[Any], Any]:
 
 
 def _whole_numbers(column: Any) -> Any:
-    """Return text as whole numbers, nothing as nothing; other columns stay as they are."""
-    if not isinstance(column, pa.Array) or not pa.types.is_string(column.type):
+    """Parse text as integers, with null for empty text; return other columns unchanged."""
+    text = text_of(column)
+    if text is None:
         return column
-    text = pc.utf8_trim_whitespace(column)
     try:
-        return pc.cast(pc.if_else(pc.equal(text, ""), None, text), pa.int64())
-    except pa.ArrowInvalid as error:
+        numbers = np.array([int(value) if value else 0 for value in text], dtype=np.int64)
+    except (ValueError, OverflowError) as error:
         raise InvalidInputError(f"the first labels are whole numbers, and then: {error}. Repair these rows.") from error
+    missing = np.array([not value for value in text])
+    return np.ma.MaskedArray(numbers, missing) if missing.any() else numbers

@@ -1,4 +1,4 @@
-"""FORMATS, the one list of file formats, and files opened by it."""
+"""FORMATS, the registry of file formats, and opening files with it."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ FORMATS: dict[str, Format] = {
     ".pth": Format(open_torch),
     STANDARD: Format(open_standard_input, write_standard_output),
 }
-"""The one list of file formats, by the ending of the file's name."""
+"""The registry of file formats, by file extension."""
 
 
 def format_of(path: Path) -> Format:
-    """Return the format of a file by the ending of its name."""
+    """Return the format of a file by its extension."""
     ending = STANDARD if str(path) == STANDARD else path.suffix.lower()
     if ending not in FORMATS:
         raise InvalidInputError(
-            f"{path}: the ending must be one of {', '.join(key for key in FORMATS if key != STANDARD)}; got "
+            f"{path}: the extension must be one of {', '.join(key for key in FORMATS if key != STANDARD)}; got "
             f"{ending or 'none'}. Save it as one of these."
         )
     return FORMATS[ending]
@@ -47,7 +47,7 @@ def format_of(path: Path) -> Format:
 
 @contextmanager
 def open_source(*paths: str | os.PathLike[str]) -> Iterator[Source]:
-    """Open a file, or the two of a pair, by its ending; every error in the block names it, so write outside of it."""
+    """Open a file, or a pair of files; every error in the block names it, so write outside of the block."""
     files = [as_path(path) for path in paths]
     if not files:
         raise InvalidInputError("name a file with logits.")
@@ -66,7 +66,7 @@ def open_source(*paths: str | os.PathLike[str]) -> Iterator[Source]:
 
 @contextmanager
 def _naming(files: Sequence[Path]) -> Iterator[None]:
-    """Put the names of the files before what an error says; an error of another library becomes one of ours."""
+    """Prefix errors with the names of the files; turn an error of another library into one of ours."""
     names = " and ".join("standard input" if str(file) == STANDARD else str(file) for file in files)
     try:
         yield
@@ -75,7 +75,7 @@ def _naming(files: Sequence[Path]) -> Iterator[None]:
     except Exception as error:  # a damaged file can make the readers raise nearly anything
         raise FileFormatError(
             f"{names}: expected a whole {files[0].suffix.lower() or 'CSV'} file; reading it failed with "
-            f"{shortened(f'{type(error).__name__}: {error}')}. Check it, or save it anew."
+            f"{shortened(f'{type(error).__name__}: {error}')}. Check it, or save it again."
         ) from error
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from auxcal._arrays import to_numpy
 from auxcal._errors import FileFormatError
+from auxcal._extras import needs
 from auxcal.formats._arrays import arrays_source
 from auxcal.formats._format import Source
 
@@ -15,8 +16,8 @@ from auxcal.formats._format import Source
 @contextmanager
 def open_torch(path: Path) -> Iterator[Source]:
     """Read the tensors of a dict that `torch.save` wrote; nothing in the file can run code."""
-    import torch
-
+    with needs("torch"):
+        import torch
     saved = torch.load(path, map_location="cpu", weights_only=True)
     if not isinstance(saved, dict):
         raise FileFormatError(

@@ -1,6 +1,7 @@
 """Metrics of a confidence: pure functions of (confidence, correct), and METRICS, the one list of them."""
 
 from auxcal.metrics._calibration_error import NoiseFloor, ece, ece_mass, ece_noise_floor, mce
+from auxcal.metrics._checked import checked
 from auxcal.metrics._evaluate import METRICS, Metric, evaluate
 from auxcal.metrics._proper import brier, nll
 from auxcal.metrics._ranking import aupr, auroc, fpr_at_tpr, precision_at_recall
@@ -17,6 +18,7 @@ __all__ = [
     "aurc",
     "auroc",
     "brier",
+    "checked",
     "ece",
     "ece_mass",
     "ece_noise_floor",

@@ -1,24 +1,26 @@
-"""How far confidence and accuracy are apart, bin by bin; and how far they would be by chance alone."""
+"""The gap between confidence and accuracy, bin by bin; and how large it would be by chance alone."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import as_confidence, as_correct, as_rng, as_weight
+from auxcal._arrays import Bools, Floats, Weight, as_confidence, as_rng
 from auxcal._errors import InvalidInputError
-from auxcal.metrics._binning import Bins, Strategy, bin_confidence, check_bins
+from auxcal.metrics._checked import checked
+from auxcal.metrics.binning import Bins, Strategy, bin_confidence, check_bins
 
 _FINE = 32  # the cells that each bin is cut into for the noise floor
 
 
+@checked
 def ece(
-    confidence: ArrayLike,
-    correct: ArrayLike,
+    confidence: Floats,
+    correct: Bools,
     *,
     n_bins: int = 20,
     strategy: Strategy = "width",
-    weight: ArrayLike | None = None,
+    weight: Weight | None = None,
 ) -> float:
     """Expected calibration error: the mean gap between confidence and accuracy over bins.
 
@@ -35,7 +37,7 @@ def ece(
     strategy : {"width", "mass"}
         Bins of equal width, or bins that hold equally many rows.
     weight : array of shape (n,), optional
-        How often each row counts; once if it is not given.
+        How often each row counts; once by default.
 
     Examples
     --------
@@ -43,11 +45,11 @@ def ece(
     >>> round(ece([0.9, 0.9, 0.9, 0.9], [True, True, True, False]), 4)
     0.15
     """
-    bins = _bins(confidence, correct, n_bins, strategy, weight)
-    return float(np.sum(bins.share * np.abs(bins.gap)))
+    return _mean_gap(bin_confidence(confidence, correct, n_bins, strategy, weight))
 
 
-def ece_mass(confidence: ArrayLike, correct: ArrayLike, *, n_bins: int = 20, weight: ArrayLike | None = None) -> float:
+@checked
+def ece_mass(confidence: Floats, correct: Bools, *, n_bins: int = 20, weight: Weight | None = None) -> float:
     """Expected calibration error over bins that hold equally many rows.
 
     Examples
@@ -56,18 +58,19 @@ def ece_mass(confidence: ArrayLike, correct: ArrayLike, *, n_bins: int = 20, wei
     >>> round(ece_mass([0.9, 0.9, 0.9, 0.9], [True, True, True, False]), 4)
     0.15
     """
-    return ece(confidence, correct, n_bins=n_bins, strategy="mass", weight=weight)
+    return _mean_gap(bin_confidence(confidence, correct, n_bins, "mass", weight))
 
 
+@checked
 def mce(
-    confidence: ArrayLike,
-    correct: ArrayLike,
+    confidence: Floats,
+    correct: Bools,
     *,
     n_bins: int = 20,
     strategy: Strategy = "width",
-    weight: ArrayLike | None = None,
+    weight: Weight | None = None,
 ) -> float:
-    """Maximum calibration error: the largest gap between confidence and accuracy of any bin.
+    """Maximum calibration error: the largest gap between confidence and accuracy in any bin.
 
     Examples
     --------
@@ -75,14 +78,11 @@ def mce(
     >>> mce([0.25, 0.25, 0.75, 0.75], [False, False, True, False])
     0.25
     """
-    bins = _bins(confidence, correct, n_bins, strategy, weight)
-    return float(np.max(np.abs(bins.gap)))
+    return float(np.max(np.abs(bin_confidence(confidence, correct, n_bins, strategy, weight).gap)))
 
 
-def _bins(confidence: ArrayLike, correct: ArrayLike, n_bins: int, strategy: Strategy, weight: ArrayLike | None) -> Bins:
-    confidence = as_confidence(confidence)
-    n = len(confidence)
-    return bin_confidence(confidence, as_correct(correct, n_rows=n), n_bins, strategy, as_weight(weight, n_rows=n))
+def _mean_gap(bins: Bins) -> float:
+    return float(np.sum(bins.share * np.abs(bins.gap)))
 
 
 class NoiseFloor(NamedTuple):
@@ -100,11 +100,11 @@ def ece_noise_floor(
     n_draws: int = 1000,
     random_state: int | None = 0,
 ) -> NoiseFloor:
-    """Return the ECE that these confidences would show if every one of them were the true probability.
+    """Return the ECE that these confidences would have if each of them were the true probability.
 
-    An ECE is never 0 on a finite sample. One that is below `p95` can't be told from perfect calibration.
-    Correctness is drawn from the confidences `n_draws` times: each bin is cut into 32 cells, and the correct rows
-    of a cell are a binomial draw with the cell's mean confidence, so that the cost does not grow with the rows.
+    Even a perfectly calibrated confidence has an ECE above 0 on a finite sample. An ECE below `p95` can't be told from
+    perfect calibration. Correctness is simulated `n_draws` times: each bin is cut into 32 cells, and the number of
+    correct rows in a cell is a binomial draw with the cell's mean confidence, so the cost does not grow with the rows.
 
     Examples
     --------
@@ -115,10 +115,20 @@ def ece_noise_floor(
     >>> print(f"{mean:.1%} on average, {p95:.1%} in one case of twenty")
     1.6% on average, 2.0% in one case of twenty
     """
-    confidence = as_confidence(confidence)
     check_bins(n_bins, strategy)
     if not isinstance(n_draws, int | np.integer) or n_draws < 1:
         raise InvalidInputError(f"n_draws must be a whole number of at least 1; got {n_draws!r}. Use 1000.")
+    return noise_floor(as_confidence(confidence), n_bins, strategy, n_draws, random_state)
+
+
+def noise_floor(
+    confidence: Floats,
+    n_bins: int = 20,
+    strategy: Strategy = "width",
+    n_draws: int = 1000,
+    random_state: int | None = 0,
+) -> NoiseFloor:
+    """Return the noise floor of a confidence that is checked already; see `ece_noise_floor`."""
     cells = bin_confidence(confidence, np.zeros(len(confidence), dtype=bool), n_bins * _FINE, strategy)
     used = cells.count > 0
     probability = np.clip(cells.confidence[used] / cells.count[used], 0, 1)

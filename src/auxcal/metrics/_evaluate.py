@@ -1,4 +1,4 @@
-"""All metrics at once, with intervals and the noise floor."""
+"""All metrics at once, with confidence intervals and the noise floor."""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Bools, Floats, Ints, as_confidence, as_correct, as_rng
+from auxcal._arrays import Bools, Floats, Ints, as_rng
 from auxcal._errors import InvalidInputError, UndefinedMetricWarning
-from auxcal.metrics._calibration_error import ece, ece_mass, ece_noise_floor, mce
+from auxcal._progress import Report, silent
+from auxcal.metrics._calibration_error import ece, ece_mass, mce, noise_floor
+from auxcal.metrics._checked import check, kernel_of
 from auxcal.metrics._proper import brier, nll
 from auxcal.metrics._ranking import aupr, auroc, fpr_at_tpr, is_share, precision_at_recall
 from auxcal.metrics._risk_coverage import aurc, excess_aurc
@@ -21,11 +23,16 @@ _BINS = 20  # of ECE, as in the paper
 
 @dataclass(frozen=True)
 class Metric:
-    """A function of (confidence, correct, weight=None), how to write its name, and which way is better."""
+    """A function of (confidence, correct, *, weight=None), how to write its name, and which way is better."""
 
     function: Callable[..., float]
     label: str
     higher_is_better: bool
+
+    @property
+    def kernel(self) -> Callable[..., float]:
+        """The function without its checks, for arrays that are checked already."""
+        return kernel_of(self.function)
 
 
 METRICS: dict[str, Metric] = {
@@ -52,9 +59,9 @@ def evaluate(
     bootstrap: int = 0,
     level: float = 0.95,
     random_state: int | None = 0,
-    report: Callable[[float], None] = lambda done: None,
+    report: Report = silent,
 ) -> dict[str, float]:
-    """Return every metric of `METRICS`, or those that are named, and the noise floor of ECE.
+    """Return every metric of `METRICS`, or the named ones, and the noise floor of ECE.
 
     Parameters
     ----------
@@ -63,24 +70,24 @@ def evaluate(
     correct : array of shape (n,)
         Whether it is.
     metrics : sequence of str, optional
-        The names of the metrics; all if it is not given. The intervals of a few take a fraction of the time.
+        The names of the metrics; all by default. Intervals of a few metrics take a fraction of the time.
     bootstrap : int
-        With a number above 0, `<metric>_low` and `<metric>_high` are the percentile interval of that many
-        resamples of the rows. Those of ECE and MCE lie too high, since resampling adds noise of its own to every
-        bin: compare an ECE with its noise floor instead.
+        The number of bootstrap resamples. Above 0, `<metric>_low` and `<metric>_high` are the percentile interval.
+        Those of ECE and MCE are biased upward, because resampling adds noise to every bin: compare an ECE with its
+        noise floor instead.
     level : float
-        The share of the resamples that the interval holds.
+        The confidence level of the intervals.
     random_state : int or None
         The source of the resamples and of the noise floor's draws.
     report : callable
-        Called after every resample with the share of them that is done.
+        Called after every resample with the share that is done.
 
     Returns
     -------
     dict of str to float
         The metrics by name; `ece_floor` and `ece_floor_p95` are the mean and the 95th percentile of the ECE that
-        these confidences would show if they were perfectly calibrated. A metric that has no value is NaN, and a
-        warning says why.
+        these confidences would have if they were perfectly calibrated. An undefined metric is NaN, and a warning
+        says why.
 
     Examples
     --------
@@ -89,8 +96,7 @@ def evaluate(
     >>> scores["auroc"], round(scores["brier"], 4)
     (1.0, 0.125)
     """
-    confidence = as_confidence(confidence)
-    correct = as_correct(correct, n_rows=len(confidence))
+    confidence, correct = check(confidence, correct)
     if not isinstance(bootstrap, int | np.integer) or bootstrap < 0 or not is_share(level) or level == 1:
         raise InvalidInputError(
             f"bootstrap must be a number of resamples of at least 0 and level a share in (0, 1); got {bootstrap!r} "
@@ -99,8 +105,8 @@ def evaluate(
     chosen = _chosen(metrics)
     order = np.argsort(confidence)
     confidence, correct = confidence[order], correct[order]  # sorted once; metrics that rank see that it is done
-    scores = {name: metric.function(confidence, correct) for name, metric in chosen.items()}
-    floor = ece_noise_floor(confidence, random_state=random_state)
+    scores = {name: metric.kernel(confidence, correct) for name, metric in chosen.items()}
+    floor = noise_floor(confidence, random_state=random_state)
     scores |= {"ece_floor": floor.mean, "ece_floor_p95": floor.p95}
     if not bootstrap:
         return scores
@@ -122,7 +128,7 @@ def _intervals(
     bootstrap: int,
     level: float,
     random_state: int | None,
-    report: Callable[[float], None],
+    report: Report,
 ) -> dict[str, float]:
     rng = as_rng(random_state)
     draws = np.empty((bootstrap, len(metrics)))
@@ -133,7 +139,7 @@ def _intervals(
         for number, (draw, weight) in enumerate(zip(draws, _resamples(count, bootstrap, rng), strict=True), 1):
             drawn = np.flatnonzero(weight)
             some = confidence[drawn], correct[drawn]
-            draw[:] = [metric.function(*some, weight=weight[drawn]) for metric in metrics.values()]
+            draw[:] = [metric.kernel(*some, weight=weight[drawn]) for metric in metrics.values()]
             report(number / bootstrap)
     low, high = np.full((2, len(metrics)), np.nan)
     for column, values in enumerate(draws.T):

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from auxcal._arrays import Bools, Floats, as_confidence, as_correct, as_weight
+from auxcal._arrays import Bools, Floats, Weight
 
 _BLOCK = 1 << 15  # rows whose counts stay in the processor's cache
 
@@ -82,25 +82,22 @@ class Ranked:
         yield from _count_each_once(self.key)
 
 
-def ranked(confidence: ArrayLike, correct: ArrayLike, weight: ArrayLike | None = None) -> Ranked:
+def ranked(confidence: Floats, correct: Bools, weight: Weight | None = None) -> Ranked:
     """Put rows in the order of their confidence, with one sort, or none where they are in order already."""
-    confidence = as_confidence(confidence)
-    correct = as_correct(correct, n_rows=len(confidence))
-    checked = as_weight(weight, n_rows=len(confidence))
-    if checked is not None and not checked.all():
-        counted = np.flatnonzero(checked)
-        confidence, correct, checked = confidence[counted], correct[counted], checked[counted]
+    if weight is not None and not weight.all():
+        counted = np.flatnonzero(weight)
+        confidence, correct, weight = confidence[counted], correct[counted], weight[counted]
     key = _key(confidence, correct)
     if not _in_order(confidence):
-        if checked is None:
+        if weight is None:
             key.view(confidence.dtype).sort()  # in the same order; NumPy sorts float64 faster than int64
         else:
             order = np.argsort(key)
-            key, checked = key[order], checked[order]
-    return Ranked(key, checked)
+            key, weight = key[order], weight[order]
+    return Ranked(key, weight)
 
 
-def groups(confidence: ArrayLike, correct: ArrayLike, weight: ArrayLike | None = None) -> Groups:
+def groups(confidence: Floats, correct: Bools, weight: Weight | None = None) -> Groups:
     """Group rows by their confidence."""
     rows = ranked(confidence, correct, weight)
     found = [(rows.confidence(at.start + at.last), np.diff(at.right), np.diff(at.wrong)) for at in rows.counts()]

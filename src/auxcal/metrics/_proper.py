@@ -1,12 +1,13 @@
 """Proper scores of confidence as a forecast of correctness."""
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from auxcal._arrays import Floats, as_confidence, as_correct, as_weight
+from auxcal._arrays import Bools, Floats, Weight
+from auxcal.metrics._checked import checked
 
 
-def brier(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None = None) -> float:
+@checked
+def brier(confidence: Floats, correct: Bools, *, weight: Weight | None = None) -> float:
     """Brier score: the mean squared difference between confidence and correctness.
 
     Examples
@@ -15,16 +16,15 @@ def brier(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None
     >>> brier([1.0, 0.5], [True, False])
     0.125
     """
-    confidence = as_confidence(confidence)
-    correct = as_correct(correct, n_rows=len(confidence))
     return _mean(np.square(confidence - correct), weight)
 
 
-def nll(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None = None) -> float:
+@checked
+def nll(confidence: Floats, correct: Bools, *, weight: Weight | None = None) -> float:
     """Negative log-likelihood of correctness: the mean of −log c where correct, −log(1 − c) where wrong.
 
-    The probability of what happened is taken as at least half a step of the array's precision, so that one saturated
-    confidence that is wrong does not cost infinitely much and hide all other rows.
+    The probability of the outcome is clipped from below at half the machine epsilon of the array's dtype, so that a
+    single saturated mistake does not make the mean infinite.
 
     Examples
     --------
@@ -32,15 +32,12 @@ def nll(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None =
     >>> round(nll([0.5, 0.5], [True, False]), 4)
     0.6931
     """
-    confidence = as_confidence(confidence)
-    correct = as_correct(correct, n_rows=len(confidence))
     step = np.finfo(confidence.dtype).eps / 2
     probability = np.where(correct, confidence, 1 - confidence)
     return -_mean(np.log(np.maximum(probability, step)), weight)
 
 
-def _mean(values: Floats, weight: ArrayLike | None) -> float:
-    checked = as_weight(weight, n_rows=len(values))
-    if checked is None:
+def _mean(values: Floats, weight: Weight | None) -> float:
+    if weight is None:
         return float(np.mean(values, dtype=np.float64))
-    return float(np.dot(values.astype(np.float64), checked) / checked.sum())
+    return float(np.dot(values.astype(np.float64), weight) / weight.sum())

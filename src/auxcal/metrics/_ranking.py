@@ -1,6 +1,6 @@
 """How well confidence ranks the wrong predictions below the right ones.
 
-Misclassified is the positive class and a low confidence is the sign of it, as in the paper.
+Misclassified is the positive class and its score is low confidence, as in the paper.
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from auxcal._arrays import Floats
+from auxcal._arrays import Bools, Floats, Weight
 from auxcal._errors import InvalidInputError, UndefinedMetricWarning
+from auxcal.metrics._checked import checked
 from auxcal.metrics._groups import ranked
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """What rejecting every prediction at or below each distinct confidence would catch, from low to high.
+    """What rejecting every prediction at or below each distinct confidence catches, from low to high.
 
     Parameters
     ----------
@@ -47,8 +48,9 @@ class Thresholds:
         return self.right / self.right[-1]
 
 
-def auroc(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None = None) -> float:
-    """Area under the ROC curve: the probability that a wrong prediction has the lower confidence of two.
+@checked
+def auroc(confidence: Floats, correct: Bools, *, weight: Weight | None = None) -> float:
+    """Area under the ROC curve: the probability that a wrong prediction has a lower confidence than a correct one.
 
     Examples
     --------
@@ -65,7 +67,8 @@ def auroc(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None
     return float(doubled / 2 / wrong[-1] / right[-1])
 
 
-def aupr(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None = None) -> float:
+@checked
+def aupr(confidence: Floats, correct: Bools, *, weight: Weight | None = None) -> float:
     """Area under the precision–recall curve of misclassification, as average precision.
 
     Examples
@@ -80,12 +83,13 @@ def aupr(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None 
     return float(np.sum(np.diff(at.recall, prepend=0) * at.precision))
 
 
+@checked
 def precision_at_recall(
-    confidence: ArrayLike, correct: ArrayLike, *, recall: float = 0.9, weight: ArrayLike | None = None
+    confidence: Floats, correct: Bools, *, recall: float = 0.9, weight: Weight | None = None
 ) -> float:
-    """Precision of catching wrong predictions at the first threshold that catches the given share of them.
+    """Precision of detecting wrong predictions at the first threshold that reaches the given recall.
 
-    The paper's p.9 is the one at a recall of 0.9.
+    The paper's p.9 has a recall of 0.9.
 
     Examples
     --------
@@ -100,10 +104,9 @@ def precision_at_recall(
     return float(at.precision[np.searchsorted(at.recall, recall)])
 
 
-def fpr_at_tpr(
-    confidence: ArrayLike, correct: ArrayLike, *, tpr: float = 0.95, weight: ArrayLike | None = None
-) -> float:
-    """Share of correct predictions that are rejected too, at the first threshold that rejects `tpr` of the wrong.
+@checked
+def fpr_at_tpr(confidence: Floats, correct: Bools, *, tpr: float = 0.95, weight: Weight | None = None) -> float:
+    """False positive rate: the share of correct predictions rejected when at least `tpr` of the wrong ones are.
 
     Examples
     --------
@@ -118,7 +121,7 @@ def fpr_at_tpr(
     return float(at.false_alarms[np.searchsorted(at.recall, tpr)])
 
 
-def _thresholds(confidence: ArrayLike, correct: ArrayLike, weight: ArrayLike | None) -> Thresholds:
+def _thresholds(confidence: Floats, correct: Bools, weight: Weight | None) -> Thresholds:
     found = [(wrong[1:].copy(), right[1:].copy()) for *_, right, wrong in ranked(confidence, correct, weight).counts()]
     return Thresholds(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
@@ -141,6 +144,6 @@ def _undefined(wrong: float, right: float, name: str, *, needs_right: bool = Fal
         f"{name} is undefined (NaN): none of the {wrong + right} predictions is {missing}, and it "
         f"compares wrong predictions with correct ones. Evaluate on more rows.",
         UndefinedMetricWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
     return True

@@ -1,4 +1,4 @@
-"""What accepting only the more confident predictions costs and brings: the risk–coverage curve."""
+"""The risk–coverage curve: the error rate when only the more confident predictions are accepted."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from auxcal._arrays import Floats
+from auxcal._arrays import Bools, Floats, Weight
+from auxcal.metrics._checked import checked
 from auxcal.metrics._groups import groups
 
 
 @dataclass(frozen=True, eq=False)
 class RiskCoverage:
-    """How many predictions each distinct confidence accepts as a threshold, and how many of them are wrong.
+    """How many predictions each threshold accepts, and how many of them are wrong.
 
     Parameters
     ----------
@@ -32,17 +33,18 @@ class RiskCoverage:
 
     @property
     def coverage(self) -> Floats:
-        """The share of all predictions that is accepted."""
+        """The share of all predictions that are accepted."""
         return self.accepted / self.accepted[-1]
 
     @property
     def risk(self) -> Floats:
-        """The share of the accepted predictions that is wrong."""
+        """The share of accepted predictions that are wrong."""
         return self.errors / self.accepted
 
 
-def risk_coverage(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None = None) -> RiskCoverage:
-    """Return the risk and the coverage of every threshold that makes a difference.
+@checked
+def risk_coverage(confidence: Floats, correct: Bools, *, weight: Weight | None = None) -> RiskCoverage:
+    """Return the risk and the coverage at every distinct confidence.
 
     Examples
     --------
@@ -51,17 +53,16 @@ def risk_coverage(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLik
     >>> curve.threshold.tolist(), curve.coverage.tolist(), curve.risk.round(2).tolist()
     ([0.9, 0.8, 0.2], [0.25, 0.75, 1.0], [0.0, 0.33, 0.5])
     """
-    found = groups(confidence, correct, weight)
-    wrong, right = np.cumsum(found.wrong[::-1]), np.cumsum(found.right[::-1])
-    return RiskCoverage(found.confidence[::-1], wrong + right, wrong)
+    return curve_of(confidence, correct, weight)
 
 
-def aurc(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None = None) -> float:
-    """Area under the risk–coverage curve: the error rate of the accepted, averaged over all coverages.
+@checked
+def aurc(confidence: Floats, correct: Bools, *, weight: Weight | None = None) -> float:
+    """Area under the risk–coverage curve: the error rate of accepted predictions, averaged over all coverages.
 
-    The errors among equal confidences are taken as spread evenly, so that neither the order of ties nor a
-    repetition of the whole sample changes the area: with E(c) the errors among the most confident share c, it is
-    the integral of E(c) / c, in closed form between neighbouring thresholds.
+    Errors among equal confidences are spread evenly, so that neither the order of ties nor duplicating the whole sample
+    changes the area. With E(c) the errors among the most confident share c, it is the integral of E(c) / c, in closed
+    form between neighbouring thresholds.
 
     Examples
     --------
@@ -69,7 +70,34 @@ def aurc(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None 
     >>> round(aurc([0.9, 0.8, 0.3, 0.2], [True, True, True, False]), 4)
     0.0342
     """
-    curve = risk_coverage(confidence, correct, weight=weight)
+    return _area(curve_of(confidence, correct, weight))
+
+
+@checked
+def excess_aurc(confidence: Floats, correct: Bools, *, weight: Weight | None = None) -> float:
+    """Excess of the area under the risk–coverage curve over that of a perfect ranking at the same accuracy.
+
+    Examples
+    --------
+    >>> from auxcal.metrics import excess_aurc
+    >>> abs(round(excess_aurc([0.9, 0.8, 0.3, 0.2], [True, True, True, False]), 4))
+    0.0
+    """
+    curve = curve_of(confidence, correct, weight)
+    error = float(curve.risk[-1])
+    # A perfect ranking errs from a coverage of 1 − error on: the integral of (c − 1 + error) / c from there to 1.
+    perfect = error + (1 - error) * math.log1p(-error) if error < 1 else 1.0
+    return _area(curve) - perfect
+
+
+def curve_of(confidence: Floats, correct: Bools, weight: Weight | None = None) -> RiskCoverage:
+    """Return the curve of rows that are checked already; see `risk_coverage`."""
+    found = groups(confidence, correct, weight)
+    wrong, right = np.cumsum(found.wrong[::-1]), np.cumsum(found.right[::-1])
+    return RiskCoverage(found.confidence[::-1], wrong + right, wrong)
+
+
+def _area(curve: RiskCoverage) -> float:
     # Coverage and errors before and after each group of equal confidences.
     errors = np.diff(curve.errors, prepend=0)
     end = curve.coverage
@@ -80,18 +108,3 @@ def aurc(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None 
     with np.errstate(divide="ignore"):
         logs = np.where(start > 0, np.log(end) - np.log(start), 0)
     return float(np.sum(rest * logs + slope * (end - start)))
-
-
-def excess_aurc(confidence: ArrayLike, correct: ArrayLike, *, weight: ArrayLike | None = None) -> float:
-    """Area under the risk–coverage curve beyond that of a perfect ranking at the same accuracy.
-
-    Examples
-    --------
-    >>> from auxcal.metrics import excess_aurc
-    >>> abs(round(excess_aurc([0.9, 0.8, 0.3, 0.2], [True, True, True, False]), 4))
-    0.0
-    """
-    error = float(risk_coverage(confidence, correct, weight=weight).risk[-1])
-    # A perfect ranking errs from a coverage of 1 − error on: the integral of (c − 1 + error) / c from there to 1.
-    perfect = error + (1 - error) * math.log1p(-error) if error < 1 else 1.0
-    return aurc(confidence, correct, weight=weight) - perfect

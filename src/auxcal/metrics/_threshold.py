@@ -1,4 +1,4 @@
-"""How far to trust: the least confidence that keeps the error of what is accepted in bounds."""
+"""How far to trust: the lowest confidence that keeps the error of accepted predictions within a limit."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 
+from auxcal._arrays import Bools, Floats
 from auxcal._errors import InvalidInputError
-from auxcal.metrics._risk_coverage import risk_coverage
+from auxcal.metrics._checked import checked
+from auxcal.metrics._risk_coverage import curve_of
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """A confidence from which on predictions are accepted, and what that gives on the rows it was chosen on.
+    """A threshold on the confidence, with coverage and risk on the rows it was chosen on.
 
     Parameters
     ----------
     threshold : float
         Accept a prediction if its confidence is at least this.
     coverage : float
-        The share of the predictions that is accepted.
+        The share of predictions that are accepted.
     risk : float
-        The share of the accepted predictions that is wrong.
+        The share of accepted predictions that are wrong.
     risk_upper : float
-        The upper bound of Clopper and Pearson for the risk, one-sided: what `accepted` and `errors` allow for. It is
-        exact for a threshold fixed beforehand. This one was chosen on the same rows, where its risk looks a little
-        better than it is, so check it on rows that took no part in the choice.
+        The one-sided Clopper–Pearson upper bound of the risk. It is exact for a threshold fixed beforehand. This one
+        was chosen on the same rows, which makes its risk look a little better than it is: check it on other rows.
     accepted, errors : int
         The predictions that are accepted, and the wrong ones among them.
     """
@@ -41,10 +41,11 @@ class Threshold:
     errors: int
 
 
-def threshold_at_risk(confidence: ArrayLike, correct: ArrayLike, risk: float, *, level: float = 0.95) -> Threshold:
-    """Return the least confidence at which the accepted predictions are wrong in at most a share `risk` of the cases.
+@checked
+def threshold_at_risk(confidence: Floats, correct: Bools, risk: float, *, level: float = 0.95) -> Threshold:
+    """Return the lowest threshold at which at most a share `risk` of the accepted predictions are wrong.
 
-    Predictions of equal confidence are accepted together, so that the threshold can be used as it is:
+    Predictions of equal confidence are accepted together, so the threshold can be used as it is:
     ``confidence >= threshold``.
 
     Parameters
@@ -54,9 +55,9 @@ def threshold_at_risk(confidence: ArrayLike, correct: ArrayLike, risk: float, *,
     correct : array of shape (n,)
         Whether it is.
     risk : float
-        The error that is allowed, in (0, 1).
+        The allowed error rate, in (0, 1).
     level : float
-        How sure the upper bound of the risk is.
+        The confidence level of the upper bound of the risk.
 
     Returns
     -------
@@ -72,7 +73,7 @@ def threshold_at_risk(confidence: ArrayLike, correct: ArrayLike, risk: float, *,
     for name, share in (("risk", risk), ("level", level)):
         if not isinstance(share, Real) or not 0 < share < 1:
             raise InvalidInputError(f"{name} must be a share in (0, 1); got {share!r}. For 5 % give 0.05.")
-    curve = risk_coverage(confidence, correct)
+    curve = curve_of(confidence, correct)
     allowed = np.flatnonzero(curve.risk <= risk)
     if not len(allowed):
         least = int(np.argmin(curve.risk))

@@ -1,7 +1,7 @@
-"""Displays: pictures of a confidence, computed apart from being drawn; and the paper's figures, one panel per method.
+"""Displays: plots of a confidence, computed first and drawn later; and the paper's figures, one panel per method.
 
-Nothing here touches matplotlib's global state: a picture is a `matplotlib.figure.Figure` of its own, or drawn on the
-axes that it is given, and matplotlib is imported only when something is drawn.
+Nothing here touches matplotlib's global state: a plot is a `matplotlib.figure.Figure` of its own, or is drawn on given
+axes. matplotlib is imported only when something is drawn.
 """
 
 from typing import TYPE_CHECKING

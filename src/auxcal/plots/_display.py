@@ -1,4 +1,4 @@
-"""What the displays share: where they are drawn, and how they show themselves in a notebook."""
+"""What the displays share: where they are drawn, and how a notebook shows them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Self
 
-from auxcal.plots._style import dress, family_look, new_figure
+from auxcal.plots.style import dress, family_look, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 class Display(ABC):
-    """A picture whose numbers are computed; `plot` draws it.
+    """A plot whose numbers are already computed; `plot` draws it.
 
     Attributes
     ----------

@@ -1,8 +1,6 @@
-"""Checks of what only the pictures take: a distribution beside its logits, and names of classes."""
+"""Validation of what only the plots take: a distribution with its logits, and class names."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,15 +25,6 @@ def as_proba(proba: ArrayLike, part: Predictions) -> Floats:
             f"Use calibrator.predict_proba(logits), not the logits themselves."
         )
     return array.astype(np.float64)
-
-
-def as_class_names(class_names: Sequence[str] | None, n_classes: int) -> tuple[str, ...]:
-    """Return one name for each class: those given, or the class indices."""
-    if class_names is None:
-        return tuple(str(index) for index in range(n_classes))
-    if len(class_names) != n_classes:
-        raise InvalidInputError(f"class_names must be {n_classes} names, one for each class; got {len(class_names)}.")
-    return tuple(str(name) for name in class_names)
 
 
 def check_count(value: int, name: str) -> None:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auxcal._arrays import Ints, as_confidence, as_correct
-from auxcal.metrics._binning import bin_confidence
+from auxcal.metrics.binning import bin_confidence
 from auxcal.plots._display import Display, canvas
-from auxcal.plots._style import CORRECT, WRONG, header, rule, share_axis
+from auxcal.plots.style import CORRECT, WRONG, header, rule, share_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Floats, Ints
+from auxcal._arrays import Floats, Ints, as_class_names
 from auxcal._errors import InvalidInputError
 from auxcal.plots._display import Display, canvas
-from auxcal.plots._inputs import as_class_names, as_proba, check_count
-from auxcal.plots._style import HEAT, colour_scale, header, text_width
+from auxcal.plots._inputs import as_proba, check_count
+from auxcal.plots.style import HEAT, colour_scale, header, text_width
 from auxcal.predictions import Predictions
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ _MOST_NAMES = 20  # classes beyond which only every so many is named
 class HeatmapDisplay(Display):
     """Probabilities of correct predictions of one class, above those of wrong predictions.
 
-    Each row is a sample and each column a class; of a method with an auxiliary class, that is the column set apart. The
-    wrong predictions are sorted by the predicted class: where the classifier is confidently wrong they make a
-    staircase, and a good auxiliary class takes it away.
+    Each row is a sample and each column a class; the auxiliary class, if there is one, is the column set apart. The
+    wrong predictions are sorted by predicted class: confident mistakes form a staircase, which a good auxiliary class
+    removes.
 
     Parameters
     ----------

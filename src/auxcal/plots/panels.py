@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from numpy.typing import ArrayLike
 
 from auxcal._errors import InvalidInputError
-from auxcal.metrics._written import percent
-from auxcal.plots._style import DASHES, LINES, colour_scale, family_look, figure_legend, new_figure, text_width
+from auxcal._formatting import percent
 from auxcal.plots.confidence_histogram import ConfidenceHistogramDisplay
 from auxcal.plots.heatmap import HeatmapDisplay
 from auxcal.plots.reliability import ReliabilityDisplay
 from auxcal.plots.risk_coverage import RiskCoverageDisplay
+from auxcal.plots.style import DASHES, LINES, colour_scale, family_look, figure_legend, new_figure, text_width
 from auxcal.plots.tsne import TSNEDisplay
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from scipy.special import ndtri
 
 from auxcal._arrays import Floats, Ints, as_confidence, as_correct
 from auxcal._errors import InvalidInputError
+from auxcal._formatting import percent
 from auxcal.metrics import NoiseFloor, ece_noise_floor
-from auxcal.metrics._binning import bin_confidence
-from auxcal.metrics._written import percent
+from auxcal.metrics.binning import bin_confidence
 from auxcal.plots._display import Display, canvas
-from auxcal.plots._style import CORRECT, INK, MUTED, REFERENCE, WRONG, dress, header, rule, share_axis
+from auxcal.plots.style import CORRECT, INK, MUTED, REFERENCE, WRONG, dress, header, rule, share_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,24 +26,24 @@ _BASE = 0.27  # the height, as a share too, at which the accuracy is 0
 
 @dataclass(frozen=True, eq=False)
 class ReliabilityDisplay(Display):
-    """Reliability diagram: the accuracy of the predictions of each bin of confidence, and how many they are.
+    """Reliability diagram: the accuracy in each bin of confidence, and how many predictions it holds.
 
-    Where the classifier knows what it knows, the accuracy of each bin lies on the diagonal. The gap between accuracy
-    and mean confidence is shaded; its mean over the rows is the ECE. A bin without rows has no bar.
+    With perfect calibration, the accuracy of each bin lies on the diagonal. The gap between accuracy and mean
+    confidence is shaded; its mean over the rows is the ECE. An empty bin has no bar.
 
     Parameters
     ----------
     count : array of shape (M,)
         The rows of each bin of equal width.
     confidence, accuracy : arrays of shape (M,)
-        Their mean confidence, and the share of them that is correct; NaN for a bin without rows.
+        Their mean confidence, and the share of them that are correct; NaN for an empty bin.
     low, high : arrays of shape (M,)
-        The interval of each accuracy (Wilson's, for a binomial share).
+        The Wilson interval of each accuracy.
     ece : float
         The expected calibration error.
     floor : NoiseFloor
-        The ECE of a perfectly calibrated confidence, by chance: its mean and its 95th percentile. Both are written
-        beside the ECE, as a range.
+        The ECE that a perfectly calibrated confidence has by chance: mean and 95th percentile, shown as a range next to
+        the ECE.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class ReliabilityDisplay(Display):
         n_bins : int
             M, the number of bins of equal width.
         level : float
-            The probability with which each bin's interval covers its true accuracy.
+            The confidence level of the interval of each bin.
         random_state : int or None
             The source of the noise floor's draws.
         """

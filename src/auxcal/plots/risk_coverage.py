@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auxcal._arrays import Floats, as_confidence, as_correct
+from auxcal._formatting import percent
 from auxcal.metrics import aurc, risk_coverage
-from auxcal.metrics._written import percent
 from auxcal.plots._display import Display, canvas
-from auxcal.plots._style import CORRECT, MUTED, REFERENCE, header, rule, share_axis
+from auxcal.plots.style import CORRECT, MUTED, REFERENCE, header, rule, share_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class RiskCoverageDisplay(Display):
-    """The error of the most confident predictions, against the share of the predictions that they are.
+    """Risk–coverage curve: the error rate of the accepted predictions against the share that is accepted.
 
-    Errors among equal confidences are taken as spread evenly, as `auxcal.metrics.aurc` does.
+    Errors among equal confidences are spread evenly, as in `auxcal.metrics.aurc`.
 
     Parameters
     ----------
     coverage : array of shape (m,)
-        The share of the predictions that is accepted, from the most confident one to all.
+        The share of predictions that are accepted, from the most confident one to all.
     risk : array of shape (m,)
-        The share of the accepted predictions that is wrong.
+        The share of accepted predictions that are wrong.
     threshold : array of shape (m,)
-        The least confidence that is accepted.
+        The lowest accepted confidence.
     best : array of shape (m,)
         The risk of a confidence that ranks every wrong prediction below every correct one.
     aurc : float
@@ -64,7 +64,7 @@ class RiskCoverageDisplay(Display):
         correct : array of shape (n,)
             Whether it is.
         n_points : int
-            The most points that the curve has, evenly spaced.
+            The maximum number of points, evenly spaced.
         """
         confidence = as_confidence(confidence)
         correct = as_correct(correct, n_rows=len(confidence))
@@ -119,7 +119,7 @@ class RiskCoverageDisplay(Display):
                 ax.plot(self.coverage, self.best, color=MUTED, label="perfect ranking", **REFERENCE)
             rule(ax)
             share_axis(ax, "x")
-            ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+            ax.yaxis.set_major_formatter(lambda value, _: percent(value, decimals=0))
             ax.set_ylim(bottom=0)
             ax.set(xlabel="coverage", ylabel="error of the accepted")
             header(ax, title, f"AURC {percent(self.aurc)}" if legend else "", legend=legend)

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
-from auxcal._arrays import Bools, Floats, Ints
+from auxcal._arrays import Bools, Floats, Ints, as_class_names
 from auxcal._errors import InvalidInputError
 from auxcal.plots._display import Display, canvas
-from auxcal.plots._inputs import as_class_names, as_proba, check_count
-from auxcal.plots._style import FAINT, SMALL, class_colours, header
+from auxcal.plots._inputs import as_proba, check_count
+from auxcal.plots.style import FAINT, SMALL, class_colours, header
 from auxcal.predictions import Predictions
 
 if TYPE_CHECKING:
@@ -28,10 +28,10 @@ _LONG_NAME = 12  # letters beyond which a name is written in the legend, and the
 
 @dataclass(frozen=True, eq=False)
 class TSNEDisplay(Display):
-    """Map of the probabilities in two dimensions: near points have similar distributions.
+    """t-SNE map of the probabilities: nearby points have similar distributions.
 
-    Equally many samples of each predicted class are drawn; every sample has one, those of no class too. A method whose
-    distribution tells that a prediction is wrong has the wrong ones in a cluster of their own.
+    Equally many samples of each predicted class are drawn, out-of-distribution samples included. If a method's
+    distribution reveals wrong predictions, they form a cluster of their own.
 
     Parameters
     ----------
@@ -90,12 +90,12 @@ class TSNEDisplay(Display):
         n_per_class : int
             The samples of each predicted class, or fewer where there are not so many.
         classes : sequence of int, optional
-            The predicted classes that are shown; all if it is not given. 5,000 samples take a minute.
+            The predicted classes to show; all by default. 5,000 samples take a minute.
         class_names : sequence of str, optional
             The names of the K classes; their indices if they are not given.
         perplexity : float, optional
-            How many neighbours a sample keeps near, at most a third of the samples; twice `n_per_class` if it is not
-            given, since with fewer than a class has the map falls apart into specks.
+            The perplexity of t-SNE, at most a third of the samples; twice `n_per_class` by default, since with a
+            smaller one the classes fall apart into specks.
         random_state : int or None
             The source of the draw and of the map.
         """

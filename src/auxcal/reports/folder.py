@@ -6,14 +6,14 @@ import csv
 import json
 import math
 import re
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from auxcal._errors import InvalidInputError
+from auxcal._errors import AuxcalWarning, InvalidInputError, MissingExtraError
 from auxcal._files import written_whole
 from auxcal.comparison import Comparison
-from auxcal.reports.html import save_report
 
 PAGE = "report.html"
 
@@ -34,7 +34,7 @@ def write_folder(comparisons: Sequence[Comparison], out: Path) -> list[Path]:
     Returns
     -------
     list of Path
-        What was written, the page first.
+        What was written, the page first; without the extra `report` there is no page, and a warning says so.
     """
     make_folder(out)
     names = calibrator_names(comparisons)
@@ -48,8 +48,19 @@ def write_folder(comparisons: Sequence[Comparison], out: Path) -> list[Path]:
         writer.writerows(rows)
     with written_whole(out / "results.json") as temporary:
         temporary.write_text(to_json(comparisons) + "\n", encoding="utf-8")
-    save_report(comparisons, out / PAGE, saved=names)
-    return [out / name for name in (PAGE, "results.csv", "results.json", *names)]
+    page = write_page(comparisons, out, saved=names)
+    return [*page, *(out / name for name in ("results.csv", "results.json", *names))]
+
+
+def write_page(comparisons: Sequence[Comparison], out: Path, **options: Any) -> list[Path]:
+    """Write the page alone, and return it; nothing where its extra is not installed, and a warning says so."""
+    try:
+        from auxcal.reports.html import save_report
+    except MissingExtraError as error:
+        warnings.warn(f"{PAGE} is left out: {error}", AuxcalWarning, stacklevel=2)
+        return []
+    save_report(comparisons, out / PAGE, **options)
+    return [out / PAGE]
 
 
 def calibrator_names(comparisons: Sequence[Comparison]) -> list[str]:

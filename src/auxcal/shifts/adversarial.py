@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from auxcal._arrays import Floats, Ints
 from auxcal._errors import InvalidInputError
-from auxcal._extras import import_extra
+from auxcal._extras import needs
+from auxcal._progress import Report, silent
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +59,7 @@ class DeepFool:
         self,
         images: NDArray[np.float32],
         y: Ints,
-        report: Callable[[int, int], None] | None = None,
+        report: Report = silent,
     ) -> Floats:
         """Return attacked copies of the images.
 
@@ -68,8 +69,8 @@ class DeepFool:
             From 0 to 1.
         y : array of shape (n,)
             The true classes; an image that is misclassified already stays as it is.
-        report : callable, optional
-            Is told of the progress as ``report(done, total)``.
+        report : callable
+            Is told after each batch the share of the images that is done.
 
         Returns
         -------
@@ -82,12 +83,12 @@ class DeepFool:
         for start in range(0, len(images), self.batch_size):
             part = slice(start, start + self.batch_size)
             parts.append(_attacked(attack, model, images[part], y[part]))
-            if report is not None:
-                report(min(start + self.batch_size, len(images)), len(images))
+            report(min(start + self.batch_size, len(images)) / len(images))
         return np.concatenate(parts)
 
     def _foolbox(self) -> tuple[Any, Any]:
-        foolbox = import_extra("foolbox", "foolbox")
+        with needs("experiments"):
+            import foolbox
         preprocessing = {"mean": list(self.mean), "std": list(self.std), "axis": -3}
         model = foolbox.PyTorchModel(
             self.network, bounds=(0, 1), device=_device(self.network), preprocessing=preprocessing

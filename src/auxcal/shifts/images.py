@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
+from auxcal._extras import needs
 
 
 @dataclass(frozen=True)
@@ -104,8 +105,8 @@ def affine(images: NDArray[np.generic], matrices: Floats) -> Floats:
     array of shape (n, C, H, W), float32
         Bilinear; a point outside shows the nearest pixel of the border.
     """
-    import torch
-
+    with needs("torch"):
+        import torch
     half = (np.array(images.shape[2:]) - 1) / 2
     half = np.maximum(half, 0.5)  # an axis of one pixel has no extent to be scaled by
     # grid_sample counts (x, y) from -1 to 1 over the pixel centres; the maps count (row, column) in pixels.

@@ -15,14 +15,16 @@ import numpy as np
 from sklearn.base import clone
 from threadpoolctl import threadpool_info
 
-from auxcal._arrays import NO_CLASS, Floats
+from auxcal._arrays import NO_CLASS
 from auxcal._errors import ConvergenceWarning, InvalidInputError, NotFittedError
+from auxcal._extras import is_installed
 from auxcal.calibrators import Calibrator, ProbaCalibrator, Uncalibrated
-from auxcal.calibrators._base import CHUNK_BYTES
 from auxcal.metrics import brier
 from auxcal.persistence import load
 from auxcal.predictions import Predictions
 from auxcal.testing._demands import demand, demand_error
+from auxcal.testing._feature_checks import features_are_used_or_refused
+from auxcal.testing._trials import demand_confidence, fit, refit, sample
 
 
 def parameters_survive_a_clone(calibrator: Calibrator) -> None:
@@ -36,7 +38,7 @@ def parameters_survive_a_clone(calibrator: Calibrator) -> None:
 
 def an_unfitted_one_refuses(calibrator: Calibrator) -> None:
     """Before `fit` there is no confidence, and nothing to save."""
-    new, logits = clone(calibrator), _sample().logits
+    new, logits = clone(calibrator), sample().logits
     demand_error(NotFittedError, lambda: new.predict_confidence(logits), "an unfitted calibrator was scored")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "unfitted.safetensors"
@@ -46,8 +48,8 @@ def an_unfitted_one_refuses(calibrator: Calibrator) -> None:
 
 def a_failed_fit_stays_unfitted(calibrator: Calibrator) -> None:
     """A fit that raises leaves nothing behind, not even of an earlier fit."""
-    data = _sample()
-    fitted = _fit(calibrator, data)
+    data = sample()
+    fitted = fit(calibrator, data)
     bad = data.logits.copy()
     bad[3, 1] = np.nan
     demand_error(InvalidInputError, lambda: fitted.fit(bad, data.y), "NaN in logits was accepted by fit")
@@ -56,9 +58,9 @@ def a_failed_fit_stays_unfitted(calibrator: Calibrator) -> None:
 
 def malformed_input_is_explained(calibrator: Calibrator) -> None:
     """Bad input is an `InvalidInputError` that says what was expected, what came and what to do."""
-    data = _sample()
+    data = sample()
     z, y = data.logits, data.y
-    fitted = _fit(calibrator, data)
+    fitted = fit(calibrator, data)
     nan, inf = z.copy(), z.copy()
     nan[0, 0], inf[0, 0] = np.nan, -np.inf
     beyond = y.copy()
@@ -84,10 +86,10 @@ def malformed_input_is_explained(calibrator: Calibrator) -> None:
 
 def degenerate_data_fit(calibrator: Calibrator) -> None:
     """K = 2, an absent class, every row correct, every row wrong, no row of any class: all give a confidence."""
-    data = _sample()
+    data = sample()
     z, right = data.logits, data.prediction
     cases = {
-        "K = 2": _sample(n_classes=2),
+        "K = 2": sample(n_classes=2),
         "a class absent from y": Predictions(z, np.where(data.y == 1, 0, data.y)),
         "every row correct": Predictions(z, right),
         "every row wrong": Predictions(z, (right + 1) % z.shape[1]),
@@ -95,25 +97,25 @@ def degenerate_data_fit(calibrator: Calibrator) -> None:
         "equal logits": Predictions(np.ones_like(z), np.abs(data.y)),
     }
     for what, case in cases.items():
-        confidence = _fit(calibrator, case).predict_confidence(case.logits)
-        _demand_confidence(confidence, len(case), f"with {what}")
+        confidence = fit(calibrator, case).predict_confidence(case.logits)
+        demand_confidence(confidence, len(case), f"with {what}")
 
 
 def extreme_logits_score(calibrator: Calibrator) -> None:
     """Logits of ±1e4 give a confidence, whether they are met in the fit or after it."""
-    data = _sample()
+    data = sample()
     extreme = np.random.default_rng(0).choice([-1e4, 0.0, 1e4], size=data.logits.shape).astype(np.float32)
-    _demand_confidence(_fit(calibrator, data).predict_confidence(extreme), len(extreme), "at logits of ±1e4")
-    fitted = _fit(calibrator, Predictions(extreme, data.y))
-    _demand_confidence(fitted.predict_confidence(extreme), len(extreme), "fitted at logits of ±1e4")
+    demand_confidence(fit(calibrator, data).predict_confidence(extreme), len(extreme), "at logits of ±1e4")
+    fitted = fit(calibrator, Predictions(extreme, data.y))
+    demand_confidence(fitted.predict_confidence(extreme), len(extreme), "fitted at logits of ±1e4")
 
 
 def probabilities_add_up(calibrator: Calibrator) -> None:
     """Confidence is in [0, 1]; rows of `predict_proba` are distributions of K or K + 1 classes."""
-    data = _sample()
-    fitted = _fit(calibrator, data)
+    data = sample()
+    fitted = fit(calibrator, data)
     confidence = fitted.predict_confidence(data.logits)
-    _demand_confidence(confidence, len(data), "after fit")
+    demand_confidence(confidence, len(data), "after fit")
     demand(confidence.dtype == data.logits.dtype, f"float32 in must be float32 out; got {confidence.dtype}")
     if isinstance(fitted, ProbaCalibrator):
         proba = fitted.predict_proba(data.logits)
@@ -125,8 +127,8 @@ def probabilities_add_up(calibrator: Calibrator) -> None:
 
 def rows_are_independent(calibrator: Calibrator) -> None:
     """The confidence of a row does not depend on the rows beside it."""
-    data = _sample()
-    fitted = _fit(calibrator, data)
+    data = sample()
+    fitted = fit(calibrator, data)
     whole = fitted.predict_confidence(data.logits)
     backwards = fitted.predict_confidence(data.logits[::-1])[::-1]
     alone = np.concatenate([fitted.predict_confidence(data.logits[row : row + 1]) for row in range(50)])
@@ -137,9 +139,9 @@ def rows_are_independent(calibrator: Calibrator) -> None:
 def a_fit_brings_something(calibrator: Calibrator) -> None:
     """On over-confident logits of any scale the Brier score gets no worse; a fit that did not move says so."""
     for scale in (0.01, 1, 100):
-        data = _sample(n=1000)
+        data = sample(n=1000)
         data = Predictions(data.logits * np.float32(scale), data.y)
-        fitted = _fit(calibrator, data)
+        fitted = fit(calibrator, data)
         before = brier(Uncalibrated().fit(data.logits, data.y).predict_confidence(data.logits), data.correct)
         after = brier(fitted.predict_confidence(data.logits), data.correct)
         demand(
@@ -150,9 +152,9 @@ def a_fit_brings_something(calibrator: Calibrator) -> None:
 
 def a_refit_forgets(calibrator: Calibrator) -> None:
     """A second fit on other data is the same as a first one, and the same `random_state` gives the same bits."""
-    first, second = _sample(), _sample(seed=1)
-    twice = _refit(_fit(calibrator, first), second)
-    once = _fit(calibrator, second)
+    first, second = sample(), sample(seed=1)
+    twice = refit(fit(calibrator, first), second)
+    once = fit(calibrator, second)
     demand(
         np.array_equal(twice.predict_confidence(first.logits), once.predict_confidence(first.logits)),
         "two fits on the same data with the same random_state must agree to the bit, whatever was fitted before",
@@ -161,27 +163,28 @@ def a_refit_forgets(calibrator: Calibrator) -> None:
 
 def nothing_else_changes(calibrator: Calibrator) -> None:
     """Global random states, thread counts, warning filters and the inputs are as before."""
-    data = _sample()
+    data = sample()
     before = _world(data)
-    _fit(calibrator, data).predict_confidence(data.logits)
+    fit(calibrator, data).predict_confidence(data.logits)
     for name, state in _world(data).items():
         demand(state == before[name], f"fit or predict changed {name}")
 
 
 def arrays_of_every_kind_agree(calibrator: Calibrator) -> None:
-    """Lists, NumPy and torch tensors of any precision, with or without grad, give the same fit."""
-    import torch
-
-    data = _sample()
+    """Lists, NumPy and, where torch is installed, tensors of any precision, with or without grad, give the same fit."""
+    data = sample()
     z = data.logits.astype(np.float16).astype(np.float32)  # what every kind below can hold
-    expected = _refit(clone(calibrator), Predictions(z, data.y)).predict_confidence(z)
-    tensor = torch.tensor(z)
-    kinds = {
+    expected = refit(clone(calibrator), Predictions(z, data.y)).predict_confidence(z)
+    kinds: dict[str, tuple[Any, Any]] = {
         "a list": (z.tolist(), data.y.tolist()),
         "float64": (z.astype(np.float64), data.y),
-        "a tensor with grad": (tensor.clone().requires_grad_(), torch.tensor(data.y)),
-        "a float16 tensor": (tensor.half(), torch.tensor(data.y)),
     }
+    if is_installed("torch"):
+        import torch
+
+        tensor = torch.tensor(z)
+        kinds["a tensor with grad"] = tensor.clone().requires_grad_(), torch.tensor(data.y)
+        kinds["a float16 tensor"] = tensor.half(), torch.tensor(data.y)
     for what, (logits, y) in kinds.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -192,8 +195,8 @@ def arrays_of_every_kind_agree(calibrator: Calibrator) -> None:
 
 def a_saved_one_is_the_same(calibrator: Calibrator) -> None:
     """Saved and loaded, here and in a fresh process, it gives the same bits."""
-    data = _sample()
-    fitted = _fit(calibrator, data)
+    data = sample()
+    fitted = fit(calibrator, data)
     expected = fitted.predict_confidence(data.logits)
     with tempfile.TemporaryDirectory() as folder:
         path, rows, scored = (Path(folder) / name for name in ("c.safetensors", "logits.npy", "confidence.npy"))
@@ -209,23 +212,6 @@ def a_saved_one_is_the_same(calibrator: Calibrator) -> None:
             )
             subprocess.run([sys.executable, "-c", script, path, rows, scored], check=True)
             demand(np.array_equal(np.load(scored), expected), "a fresh process gives other bits")
-
-
-def features_are_used_or_refused(calibrator: Calibrator) -> None:
-    """Features count for a method that uses them, in fit, scoring and files; another refuses them and says why."""
-    data = _sample()
-    features = _features_of(data)
-    if calibrator.uses_features:
-        _demand_use(calibrator, data, features)
-        _demand_the_same_number(calibrator, data, features)
-        return
-    fitted = _fit(calibrator, data)
-    for attempt in (
-        lambda: clone(calibrator).fit(data.logits, data.y, features=features),
-        lambda: fitted.predict_confidence(data.logits, features),
-    ):
-        message = demand_error(InvalidInputError, attempt, "features were taken by a method that does not use them")
-        demand("Leave features out" in message, f"the error for features must say what to do: {message!r}")
 
 
 CALIBRATOR_CHECKS: tuple[Callable[[Calibrator], None], ...] = (
@@ -247,74 +233,10 @@ CALIBRATOR_CHECKS: tuple[Callable[[Calibrator], None], ...] = (
 """What every calibrator promises; each is a bug that some library of the field has."""
 
 
-def _sample(n: int = 400, n_classes: int = 4, seed: int = 0) -> Predictions:
-    """Over-confident logits of a classifier that also meets samples of no class."""
-    rng = np.random.default_rng(seed)
-    truth = rng.normal(size=(n, n_classes), scale=1.5)
-    y = (truth + rng.gumbel(size=truth.shape)).argmax(axis=1)
-    y[rng.random(n) < 0.1] = NO_CLASS
-    return Predictions((3 * truth).astype(np.float32), y)
-
-
-def _fit(calibrator: Calibrator, data: Predictions) -> Calibrator:
-    new = clone(calibrator)
-    if "random_state" in new.get_params():
-        new.set_params(random_state=0)
-    return _refit(new, data)
-
-
-def _refit(calibrator: Calibrator, data: Predictions) -> Calibrator:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return calibrator.fit(data.logits, data.y, features=data.features)
-
-
-def _features_of(data: Predictions, d: int = 50) -> Floats:
-    """Draw features, of which the first knows more of what is correct than the logits do."""
-    features = np.random.default_rng(0).normal(size=(len(data), d)).astype(np.float32)
-    features[:, 0] += 2 * data.correct
-    return features
-
-
-def _demand_use(calibrator: Calibrator, data: Predictions, features: Floats) -> None:
-    fitted = _fit(calibrator, Predictions(data.logits, data.y, features))
-    confidence = fitted.predict_confidence(data.logits, features)
-    _demand_confidence(confidence, len(data), "with features")
-    others = fitted.predict_confidence(data.logits, features[::-1])
-    demand(not np.array_equal(others, confidence), "uses_features is True, and other features change nothing")
-    times = 1 + CHUNK_BYTES // (data.logits.nbytes + features.nbytes)
-    many = fitted.predict_confidence(np.tile(data.logits, (times, 1)), np.tile(features, (times, 1)))
-    demand(np.allclose(many, np.tile(confidence, times), atol=1e-6), "many rows with features give other confidences")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "c.safetensors"
-        fitted.save(path)
-        loaded = load(path).predict_confidence(data.logits, features)
-        demand(np.array_equal(loaded, confidence), "with features, load gives other bits than save")
-
-
-def _demand_the_same_number(calibrator: Calibrator, data: Predictions, features: Floats) -> None:
-    z, y = data.logits, data.y
-    fitted, plain = _fit(calibrator, Predictions(z, y, features)), _fit(calibrator, data)
-    attempts: dict[str, Callable[[], Any]] = {
-        "fewer features than in the fit": lambda: fitted.predict_confidence(z, features[:, 1:]),
-        "no features after a fit with them": lambda: fitted.predict_confidence(z),
-        "features after a fit without": lambda: plain.predict_confidence(z, features),
-        "fewer rows of features than of logits": lambda: fitted.predict_confidence(z, features[1:]),
-        "a select part without features": lambda: clone(calibrator).fit(z, y, select=(z, y), features=features),
-    }
-    for what, attempt in attempts.items():
-        message = demand_error(InvalidInputError, attempt, f"{what} must be refused")
-        demand("got" in message, f"the error for {what} must say what came: {message!r}")
-
-
 def _world(data: Predictions) -> dict[str, Any]:
-    import torch
-
-    return {
+    return _world_of_torch() | {  # first: importing torch brings thread pools
         "numpy.random": str(np.random.get_state()),  # noqa: NPY002
         "random": random.getstate(),
-        "torch's random state": torch.get_rng_state().tolist(),
-        "torch's threads": torch.get_num_threads(),
         "the thread pools": [(pool["prefix"], pool["num_threads"]) for pool in threadpool_info()],
         "the warning filters": list(warnings.filters),
         "NumPy's error handling": np.geterr(),
@@ -323,6 +245,9 @@ def _world(data: Predictions) -> dict[str, Any]:
     }
 
 
-def _demand_confidence(confidence: Floats, n: int, when: str) -> None:
-    demand(confidence.shape == (n,), f"{when}: predict_confidence gave shape {confidence.shape}, not ({n},)")
-    demand(bool(np.all((confidence >= 0) & (confidence <= 1))), f"{when}: a confidence is outside [0, 1] or NaN")
+def _world_of_torch() -> dict[str, Any]:
+    if not is_installed("torch"):
+        return {}
+    import torch
+
+    return {"torch's random state": torch.get_rng_state().tolist(), "torch's threads": torch.get_num_threads()}

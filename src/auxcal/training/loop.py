@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from auxcal.training.progress import tell
+from auxcal._progress import tell
 from auxcal.training.recipes import Recipe
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from auxcal._arrays import Floats
+from auxcal._progress import Report, silent
 from auxcal.experiments.classifiers._onnx import OnnxNetwork
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
@@ -40,7 +40,7 @@ class ImageClassifier:
     mean: tuple[float, ...] = IMAGENET_MEAN
     std: tuple[float, ...] = IMAGENET_STD
 
-    def logits(self, images: Floats, *, report: Callable[[int, int], None] | None = None) -> Floats:
+    def logits(self, images: Floats, *, report: Report = silent) -> Floats:
         """Return the logits of images (n, 3, H, W), float32 from 0 to 1."""
         return self.compiled(images.shape[1:])(images, report=report)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,8 @@ import torch
 from torch import nn
 
 from auxcal._arrays import Floats
-from auxcal._extras import import_extra
+from auxcal._extras import needs
+from auxcal._progress import Report, silent
 
 
 class OnnxNetwork:
@@ -37,11 +37,12 @@ class OnnxNetwork:
     """
 
     def __init__(self, network: nn.Module, shape: tuple[int, ...], n_threads: int = 1) -> None:
-        runtime = import_extra("onnxruntime", "onnxruntime")
-        options = runtime.SessionOptions()
+        with needs("experiments"):
+            import onnxruntime
+        options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = n_threads
         options.inter_op_num_threads = 1
-        self._session: Any = runtime.InferenceSession(
+        self._session: Any = onnxruntime.InferenceSession(
             _exported(network, shape), options, providers=["CPUExecutionProvider"]
         )
 
@@ -50,20 +51,20 @@ class OnnxNetwork:
         inputs: Floats,
         *,
         batch_size: int = 100,
-        report: Callable[[int, int], None] | None = None,
+        report: Report = silent,
     ) -> Floats:
         """Return the network's output for every row of the inputs."""
         rows = []
         for start in range(0, len(inputs), batch_size):
             batch = np.ascontiguousarray(inputs[start : start + batch_size], dtype=np.float32)
             rows.append(self._session.run(None, {"inputs": batch})[0])
-            if report is not None:
-                report(min(start + batch_size, len(inputs)), len(inputs))
+            report(min(start + batch_size, len(inputs)) / len(inputs))
         return np.concatenate(rows)
 
 
 def _exported(network: nn.Module, shape: tuple[int, ...]) -> bytes:
-    import_extra("onnx", "onnx")
+    with needs("experiments"):
+        import onnx  # noqa: F401  # torch exports with it, and its own error names no extra
     file = io.BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch warns that this exporter is old; the new one needs more packages

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from auxcal._arrays import Ints
-
-Report = Callable[[int, int], None]
+from auxcal._progress import Report, silent
 
 
 def train(
@@ -24,7 +23,7 @@ def train(
     epochs: int,
     batch_size: int,
     random_state: int,
-    report: Report | None = None,
+    report: Report = silent,
 ) -> nn.Module:
     """Make a network and fit it by Adam (learning rate 1e-3) to the cross-entropy.
 
@@ -41,8 +40,7 @@ def train(
                 loss: Any = nn.functional.cross_entropy(network(inputs[rows]), labels[rows])
                 loss.backward()
                 optimizer.step()
-            if report is not None:
-                report(epoch + 1, epochs)
+            report((epoch + 1) / epochs)
     return network.eval()
 
 

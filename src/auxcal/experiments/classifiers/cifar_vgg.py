@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from auxcal._errors import FileFormatError, InvalidInputError, MissingDataError
-from auxcal._extras import import_extra
+from auxcal._extras import needs
 from auxcal.experiments.classifiers._image_classifier import ImageClassifier
 
 _WIDTHS = (64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0)  # 0: pooling
@@ -54,7 +54,8 @@ def cifar_vgg16(path: Path, *, n_classes: int = 10) -> ImageClassifier:
 
 
 def _keras_layers(path: Path) -> Iterator[tuple[str, list[Any]]]:
-    h5py = import_extra("h5py", "h5py")
+    with needs("experiments"):
+        import h5py
     if not path.is_file():
         raise MissingDataError(
             f"{path}: expected a file of weights; there is none. Get cifar10vgg.h5 or cifar100vgg.h5 as "

@@ -12,7 +12,8 @@ from torch import nn
 
 from auxcal._arrays import Ints
 from auxcal._errors import InvalidInputError
-from auxcal.experiments.classifiers._training import Report, logits_of, train
+from auxcal._progress import Report, silent
+from auxcal.experiments.classifiers._training import logits_of, train
 from auxcal.experiments.classifiers.tokenizer import Tokenizer
 from auxcal.experiments.datasets.glove import WordVectors
 
@@ -47,7 +48,7 @@ def train_dan(
     n_words: int = 20_000,
     length: int = 1000,
     random_state: int = 0,
-    report: Report | None = None,
+    report: Report = silent,
 ) -> TextClassifier:
     """Train the deep averaging network for R8: averaged word vectors and three dense blocks.
 
@@ -92,7 +93,7 @@ def train_convolutional(
     n_words: int = 20_000,
     length: int = 1000,
     random_state: int = 0,
-    report: Report | None = None,
+    report: Report = silent,
 ) -> TextClassifier:
     """Train the network for NG18: given word vectors, three convolutions and two dense layers.
 

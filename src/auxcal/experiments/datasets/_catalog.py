@@ -56,6 +56,10 @@ class DataSet:
             )
         return folder
 
+    def path(self, data_dir: Path) -> Path:
+        """Return the file of a data set that is one file, such as weights."""
+        return next(self.require(data_dir).glob(self.files[0]))
+
     def _absent(self, folder: Path) -> list[str]:
         return [pattern for pattern in self.files if not any(folder.glob(pattern))]
 
@@ -68,6 +72,20 @@ DATASETS: tuple[DataSet, ...] = (
         "the binary version from https://www.cs.toronto.edu/~kriz/cifar.html and unpack it there",
         "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
         "c32a1d4ab5d03f1284b67883e8d87530",
+    ),
+    DataSet(
+        "cifar100",
+        "cifar-100-binary",
+        ("train.bin", "test.bin"),
+        "the binary version from https://www.cs.toronto.edu/~kriz/cifar.html and unpack it there",
+        "https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz",
+        "03b5dce01913d631647c71ecec9e9cb8",
+    ),
+    DataSet(
+        "imagenet",
+        "imagenet-val",
+        ("n*/*.JPEG",),
+        "the validation images of ImageNet 2012 from https://image-net.org and sort them into folders by WordNet id",
     ),
     DataSet(
         "tiny-imagenet",
@@ -100,6 +118,39 @@ DATASETS: tuple[DataSet, ...] = (
         "cifar10-resnet",
         ("resnet20-12fca82f.th", "resnet56-4bfd9763.th"),
         "the checkpoints of https://github.com/akamaster/pytorch_resnet_cifar10 (folder pretrained_models)",
+    ),
+    *(
+        DataSet(
+            f"cifar{n}-vgg16",
+            f"cifar{n}-vgg16",
+            (f"cifar{n}vgg.h5",),
+            f"cifar{n}vgg.h5 as https://github.com/geifmany/cifar-vgg tells and put it there",
+        )
+        for n in (10, 100)
+    ),
+    DataSet(
+        "cifar10-resnet50",
+        "cifar10-resnet50",
+        ("resnet50.pt",),
+        "state_dicts/resnet50.pt of https://github.com/huyvnphan/PyTorch_CIFAR10 and put it there",
+    ),
+    DataSet(
+        "cifar100-resnet50",
+        "cifar100-resnet50",
+        ("resnet50.pt",),
+        "a ResNet-50 for CIFAR-100 (we know of none that is published: train one) and save its state dict there",
+    ),
+    DataSet(
+        "imagenet-vgg16",
+        "imagenet-vgg16",
+        ("vgg16-*.pth",),
+        "https://download.pytorch.org/models/vgg16-397923af.pth and put it there",
+    ),
+    DataSet(
+        "imagenet-resnet50",
+        "imagenet-resnet50",
+        ("resnet50-*.pth",),
+        "https://download.pytorch.org/models/resnet50-0676ba61.pth and put it there",
     ),
     DataSet(
         "efficientnet-lite0",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auxcal._errors import FileFormatError
-from auxcal._extras import import_extra
+from auxcal._extras import needs
 from auxcal.experiments.datasets._catalog import dataset
 
 
@@ -83,5 +83,7 @@ def _not_glove(path: Path, found: str) -> FileFormatError:
 
 
 def _parquet_words(path: Path) -> tuple[str, ...]:
-    table = import_extra("pyarrow.parquet", "pyarrow").read_table(path, columns=["index"])
+    with needs("tables"):
+        from pyarrow.parquet import read_table
+    table = read_table(path, columns=["index"])
     return tuple(table.column("index").to_pylist())

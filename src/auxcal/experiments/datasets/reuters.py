@@ -59,11 +59,6 @@ def load_r8(data_dir: Path) -> tuple[Documents, Documents]:
     return select_r8(read_articles(data_dir))
 
 
-def load_r52(data_dir: Path) -> tuple[Documents, Documents]:
-    """Read the training and the test documents of R52 (6,532 and 2,568) from ``data_dir/reuters21578``."""
-    return select_r52(read_articles(data_dir))
-
-
 def read_articles(data_dir: Path) -> list[Article]:
     """Read the ModApté split from the official SGML files in ``data_dir/reuters21578``."""
     files = sorted(dataset("reuters").require(data_dir).glob("reut2-0*.sgm"))

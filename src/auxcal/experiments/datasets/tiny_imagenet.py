@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auxcal._errors import FileFormatError
-from auxcal._extras import import_extra
+from auxcal._extras import needs
 from auxcal.experiments.datasets._catalog import dataset
 from auxcal.experiments.datasets._images import Images
 
@@ -80,9 +80,10 @@ def _number(path: Path) -> int:
 
 
 def _decode(path: Path, size: int) -> NDArray[np.uint8]:
-    image_module = import_extra("PIL.Image", "pillow")
-    with image_module.open(path) as image:
+    with needs("experiments"):
+        from PIL import Image
+    with Image.open(path) as image:
         colour = image.convert("RGB")
         if colour.size != (size, size):
-            colour = colour.resize((size, size), image_module.Resampling.BILINEAR)
+            colour = colour.resize((size, size), Image.Resampling.BILINEAR)
         return np.asarray(colour).transpose(2, 0, 1)

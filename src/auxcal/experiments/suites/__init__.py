@@ -5,6 +5,8 @@ from auxcal.experiments.suites._suite import Suite
 from auxcal.experiments.suites.cifar10 import CIFAR10_RESNET20, CIFAR10_RESNET56
 from auxcal.experiments.suites.imagenet import IMAGENET_EFFICIENTNET
 from auxcal.experiments.suites.ng18 import NG18_DAN
+from auxcal.experiments.suites.paper_cifar import PAPER_CIFAR
+from auxcal.experiments.suites.paper_imagenet import PAPER_IMAGENET
 from auxcal.experiments.suites.r8 import R8_DAN
 from auxcal.experiments.suites.tiny100 import TINY100_EFFICIENTNET
 
@@ -17,8 +19,10 @@ SUITES: tuple[Suite, ...] = (
     IMAGENET_EFFICIENTNET,
     R8_DAN,
     NG18_DAN,
+    *PAPER_CIFAR,
+    *PAPER_IMAGENET,
 )
-"""Every suite, in the order of the paper."""
+"""Every suite: those that stand for the paper's, in its order; then the paper's own, which need official files."""
 
 
 def suite(name: str) -> Suite:
@@ -28,7 +32,7 @@ def suite(name: str) -> Suite:
     --------
     >>> from auxcal.experiments.suites import suite
     >>> suite("cifar10-resnet20").shifts
-    ('D1', 'D2', 'OOD', 'AD')
+    ('D0', 'D1', 'D2', 'OOD', 'AD')
     """
     for entry in SUITES:
         if entry.name == name:

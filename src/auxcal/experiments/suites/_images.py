@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from auxcal._arrays import Floats, Ints
-from auxcal.experiments.classifiers._image_classifier import ImageClassifier
+from auxcal._progress import Report
 from auxcal.experiments.datasets._images import Images
 from auxcal.shifts.adversarial import DeepFool
 from auxcal.shifts.images import Augment
 from auxcal.shifts.mixtures import Mixture
 
-Report: TypeAlias = Callable[[int, int], None]
+if TYPE_CHECKING:  # torch is imported when a bundle must be built, not to name the suites
+    from auxcal.experiments.classifiers._image_classifier import ImageClassifier
+
 Sample: TypeAlias = tuple[Floats, Ints]
 
 

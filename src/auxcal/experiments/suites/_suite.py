@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from auxcal._progress import Report
 from auxcal.predictions import Predictions
-
 
 NOT_IN_PAPER = "The paper has no such table."
 """What is said of D0, the classifier on its own clean test data."""
@@ -30,7 +30,7 @@ class Suite:
     differences : dict of shift to str
         In what each shift differs from the paper's setting, in one or two sentences.
     build : callable
-        ``build(shift, data_dir, report)`` makes the bundle; ``report(done, total)`` is told of its progress.
+        ``build(shift, data_dir, report)`` makes the bundle; ``report`` is told the share that is done.
     left_out : dict of method to str
         The methods that are not run here, and why.
     class_names : tuple of str
@@ -43,7 +43,7 @@ class Suite:
     needs: tuple[str, ...]
     sizes: tuple[int, int, int]
     differences: dict[str, str]
-    build: Callable[[str, Path, Callable[[int, int], None]], Predictions]
+    build: Callable[[str, Path, Report], Predictions]
     left_out: dict[str, str] = field(default_factory=dict)
     class_names: tuple[str, ...] = ()
 

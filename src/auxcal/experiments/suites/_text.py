@@ -5,25 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from auxcal._arrays import Ints
 from auxcal._errors import InvalidInputError
-from auxcal.experiments.classifiers.dan import TextClassifier
+from auxcal._progress import Report
 from auxcal.experiments.datasets._documents import Documents, class_map
 from auxcal.predictions import Predictions
 from auxcal.shifts.mixtures import Mixture
 from auxcal.shifts.text import TextNoise
 
-Report = Callable[[int, int], None]
-Train = Callable[[Path, Report], TextClassifier]
-Labelled = tuple[list[str], Ints]
+if TYPE_CHECKING:  # torch is imported when a bundle must be built, not to name the suites
+    from auxcal.experiments.classifiers.dan import TextClassifier
+
+Train: TypeAlias = "Callable[[Path, Report], TextClassifier]"
+Labelled: TypeAlias = tuple[list[str], Ints]
 
 
 def clean(test: Documents, classes: Sequence[str]) -> Labelled:
     """Return the test documents as they are, and the class of each."""
-    return test.texts, test.y(classes)
+    return list(test.texts), test.y(classes)
 
 
 def noisy(

@@ -1,15 +1,15 @@
-"""CIFAR-10 as it is (D0) and under D1, D2, OOD and AD: ResNet-20 and ResNet-56 stand for the paper's VGG16 and ResNet-50."""
+"""CIFAR-10 clean (D0) and under D1, D2, OOD and AD: ResNet-20 and -56 stand for the paper's VGG16 and ResNet-50."""
 
 from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
 
-from auxcal.experiments.classifiers.cifar_resnet import cifar_resnet
+from auxcal._progress import Report
 from auxcal.experiments.datasets._images import Images
 from auxcal.experiments.datasets.cifar10 import CLASSES, load_cifar10
 from auxcal.experiments.datasets.tiny_imagenet import load_tiny_imagenet, wnids
-from auxcal.experiments.suites._images import Report, Sample, adversarial, augmented, clean, out_of_distribution
+from auxcal.experiments.suites._images import Sample, adversarial, augmented, clean, out_of_distribution
 from auxcal.experiments.suites._suite import NOT_IN_PAPER, Suite
 from auxcal.predictions import Predictions
 from auxcal.shifts.images import D1, D2
@@ -73,6 +73,8 @@ def _both(data_dir: Path) -> tuple[Images, Images]:
 
 
 def _build(depth: int, adversarial_size: int, shift: str, data_dir: Path, report: Report) -> Predictions:
+    from auxcal.experiments.classifiers.cifar_resnet import cifar_resnet
+
     classifier = cifar_resnet(data_dir, depth)
     if shift == "AD":
         images, y = adversarial(*_both(data_dir), adversarial_size, classifier, random_state=0, report=report)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from auxcal.experiments.classifiers.efficientnet import efficientnet_lite0
+from auxcal._progress import Report
 from auxcal.experiments.datasets._images import Images
 from auxcal.experiments.datasets.cifar10 import load_cifar10
 from auxcal.experiments.datasets.tiny_imagenet import load_tiny_imagenet, wnids
-from auxcal.experiments.suites._images import Report, Sample, augmented, clean, out_of_distribution
+from auxcal.experiments.suites._images import Sample, augmented, clean, out_of_distribution
 from auxcal.experiments.suites._suite import NOT_IN_PAPER, Suite
 from auxcal.predictions import Predictions
 from auxcal.shifts.images import IMAGENET_D1
@@ -58,6 +58,8 @@ _SHIFTS = {"D0": _d0, "D1": _d1, "OOD": _ood}
 
 
 def _build(shift: str, data_dir: Path, report: Report) -> Predictions:
+    from auxcal.experiments.classifiers.efficientnet import efficientnet_lite0
+
     images, y = _SHIFTS[shift](data_dir)
     return Predictions(efficientnet_lite0(data_dir, size=PIXELS).logits(images, report=report), y)
 

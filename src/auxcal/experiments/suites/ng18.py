@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from auxcal.experiments.classifiers.dan import TextClassifier, train_convolutional
+from auxcal._progress import Report
 from auxcal.experiments.datasets._documents import Documents, class_map
 from auxcal.experiments.datasets.glove import load_glove
 from auxcal.experiments.datasets.newsgroups import NG18_CLASSES, load_ng2, load_ng18
 from auxcal.experiments.datasets.reuters import load_r8
 from auxcal.experiments.suites._suite import NOT_IN_PAPER, Suite
-from auxcal.experiments.suites._text import Labelled, Report, builder, clean, noisy, trained_once
+from auxcal.experiments.suites._text import Labelled, builder, clean, noisy, trained_once
 from auxcal.shifts.mixtures import Mixture
+
+if TYPE_CHECKING:
+    from auxcal.experiments.classifiers.dan import TextClassifier
 
 NG2_AS_NG18 = {"comp.sys.mac.hardware": "comp.sys.ibm.pc.hardware", "rec.sport.hockey": "rec.sport.baseball"}
 """What the paper takes the two groups of NG2 for."""
@@ -43,6 +47,8 @@ def _ood(data_dir: Path) -> Labelled:
 
 @trained_once
 def _classifier(data_dir: Path, report: Report) -> TextClassifier:
+    from auxcal.experiments.classifiers.dan import train_convolutional
+
     train, _ = load_ng18(data_dir)
     y = train.y(NG18_CLASSES)
     return train_convolutional(train.texts, y, load_glove(data_dir), random_state=0, report=report)

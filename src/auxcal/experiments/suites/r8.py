@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from auxcal.experiments.classifiers.dan import TextClassifier, train_dan
+from auxcal._progress import Report
 from auxcal.experiments.datasets._documents import Documents, class_map
 from auxcal.experiments.datasets.reuters import R8_CLASSES, load_r8, read_articles, select_r8, select_r52
 from auxcal.experiments.suites._suite import NOT_IN_PAPER, Suite
-from auxcal.experiments.suites._text import Labelled, Report, builder, clean, noisy, trained_once
+from auxcal.experiments.suites._text import Labelled, builder, clean, noisy, trained_once
 from auxcal.shifts.mixtures import Mixture
+
+if TYPE_CHECKING:
+    from auxcal.experiments.classifiers.dan import TextClassifier
 
 R52_AS_R8 = {"income": "earn", "jobs": "earn", "money-supply": "money-fx"}
 """The topics of R52 that the paper counts as a class of R8; its other topics have no class."""
@@ -44,6 +48,8 @@ def _ood(data_dir: Path) -> Labelled:
 
 @trained_once
 def _classifier(data_dir: Path, report: Report) -> TextClassifier:
+    from auxcal.experiments.classifiers.dan import train_dan
+
     train, _ = load_r8(data_dir)
     return train_dan(train.texts, train.y(R8_CLASSES), random_state=0, report=report)
 

@@ -1,4 +1,4 @@
-"""100 classes of Tiny-ImageNet as they are (D0) and under D1, D2, OOD and AD: stands for VGG16 and ResNet-50 on CIFAR-100.
+"""100 classes of Tiny-ImageNet, clean (D0) and under D1, D2, OOD and AD: stands for VGG16 and ResNet-50 on CIFAR-100.
 
 The target classifier is EfficientNet-Lite0 whose last layer is trained here, on the training images.
 """
@@ -6,18 +6,20 @@ The target classifier is EfficientNet-Lite0 whose last layer is trained here, on
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from torch import nn
-
-from auxcal.experiments.classifiers._image_classifier import ImageClassifier
-from auxcal.experiments.classifiers.efficientnet import efficientnet_lite0
-from auxcal.experiments.classifiers.linear_head import train_head
+from auxcal._progress import Report
 from auxcal.experiments.datasets._images import Images
 from auxcal.experiments.datasets.tiny_imagenet import load_tiny_imagenet, wnids
-from auxcal.experiments.suites._images import Report, Sample, adversarial, augmented, clean, out_of_distribution
+from auxcal.experiments.suites._images import Sample, adversarial, augmented, clean, out_of_distribution
 from auxcal.experiments.suites._suite import NOT_IN_PAPER, Suite
 from auxcal.predictions import Predictions
 from auxcal.shifts.images import D1, D2
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from auxcal.experiments.classifiers._image_classifier import ImageClassifier
 
 N_CLASSES = 100
 PIXELS = 96
@@ -64,6 +66,11 @@ _HEADS: dict[Path, nn.Module] = {}  # the shifts of one process share one traini
 
 
 def _classifier(data_dir: Path, report: Report) -> ImageClassifier:
+    from torch import nn
+
+    from auxcal.experiments.classifiers.efficientnet import efficientnet_lite0
+    from auxcal.experiments.classifiers.linear_head import train_head
+
     key = Path(data_dir).resolve()
     if key not in _HEADS:
         train = _part(data_dir, "train")

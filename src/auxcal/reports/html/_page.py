@@ -11,21 +11,22 @@ from functools import cache
 from importlib.resources import files
 from inspect import getdoc
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
-
 import auxcal
 from auxcal._errors import InvalidInputError
+from auxcal._extras import needs
 from auxcal._files import as_path, written_whole
+from auxcal._formatting import write_score, write_seconds
 from auxcal.comparison import Comparison, Entry
-from auxcal.comparison._comparison import SHOWN
-from auxcal.comparison._text import write_seconds
+from auxcal.comparison.text import SHOWN
 from auxcal.metrics import METRICS
-from auxcal.metrics._written import write_score
-from auxcal.plots._style import CLASSES, CORRECT, FAINT, INK, MUTED, WRONG
+from auxcal.plots.style import CLASSES, CORRECT, FAINT, INK, MUTED, WRONG
 from auxcal.reports.html._encoding import LEVELS, to_json
 from auxcal.reports.html._payload import payload
 from auxcal.reports.html._words import KEYS, MEANINGS, QUESTIONS
+
+with needs("report"):
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup, escape
 
 VENDOR = ("d3.min.js", "plot.umd.min.js")
 SCRIPTS = ("data.js", "charts.js", "methods.js", "details.js", "picker.js", "mistakes.js", "page.js")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from auxcal._arrays import Floats
+from auxcal._arrays import Bools, Floats, as_class_names
 from auxcal.calibrators import ProbaCalibrator
 from auxcal.calibrators._base import features_for
 from auxcal.comparison import Comparison, Entry
@@ -17,7 +18,6 @@ from auxcal.plots import (
     RiskCoverageDisplay,
     TSNEDisplay,
 )
-from auxcal.plots._inputs import as_class_names
 from auxcal.reports.html._encoding import packed, quantise, rounded
 
 CURVE_POINTS = 200
@@ -48,7 +48,7 @@ def _method(comparison: Comparison, entry: Entry) -> dict[str, Any]:
     found = {
         "label": entry.label,
         "confidence": packed(quantise(confidence)),
-        **_of_confidence(confidence, comparison),
+        **_of_confidence(confidence, entry.scores, comparison.test.correct),
     }
     if isinstance(calibrator, ProbaCalibrator):
         mapped = entry in (comparison.before, comparison.best) or entry.method == ALWAYS_MAPPED
@@ -57,8 +57,7 @@ def _method(comparison: Comparison, entry: Entry) -> dict[str, Any]:
     return found
 
 
-def _of_confidence(confidence: Floats, comparison: Comparison) -> dict[str, Any]:
-    correct = comparison.test.correct
+def _of_confidence(confidence: Floats, scores: Mapping[str, float], correct: Bools) -> dict[str, Any]:
     reliability = ReliabilityDisplay.from_predictions(confidence, correct)
     histogram = ConfidenceHistogramDisplay.from_predictions(confidence, correct)
     curve = RiskCoverageDisplay.from_predictions(confidence, correct, n_points=CURVE_POINTS)
@@ -69,8 +68,8 @@ def _of_confidence(confidence: Floats, comparison: Comparison) -> dict[str, Any]
             "accuracy": rounded(reliability.accuracy),
             "low": rounded(reliability.low),
             "high": rounded(reliability.high),
-            "ece": reliability.ece,
-            "floor": reliability.floor.p95,
+            "ece": scores["ece"],  # the table's: one number, one computation
+            "floor": scores["ece_floor_p95"],
         },
         "histogram": {"correct": histogram.correct.tolist(), "wrong": histogram.wrong.tolist()},
         "curve": {"coverage": rounded(curve.coverage), "risk": rounded(curve.risk), "best": rounded(curve.best)},

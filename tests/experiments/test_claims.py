@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+from auxcal.experiments.pages.claims import CLAIMS, judge
 from auxcal.experiments.results import SCORES, Results, Row
-from auxcal.reports.claims import CLAIMS, judge
 
 ECE, BRIER, AUROC, TRANSFER, _ = CLAIMS
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from statistics import fmean
 
+from auxcal._formatting import write_score
 from auxcal.experiments.methods import METHODS
+from auxcal.experiments.pages._spread import write_spread
 from auxcal.experiments.paper import PAPER_METRICS, paper_scores
 from auxcal.experiments.results import Results
 from auxcal.experiments.suites import Suite
 from auxcal.metrics import METRICS
-from auxcal.metrics._written import write_score
-from auxcal.reports._format import write_spread
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The reference of the command line, written from the commands themselves while the site is built."""
+"""The reference of the command line, written from the commands themselves."""
 
 import inspect
 import re
@@ -10,13 +10,6 @@ import typer.main
 
 from auxcal.cli import app
 
-PLACE = "<!-- commands -->"
-
-
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Put the reference in its place."""
-    return markdown.replace(PLACE, reference()) if PLACE in markdown else markdown
-
 
 def reference() -> str:
     """Return a section for each command: what it does, how it is called, its arguments and options."""
@@ -27,11 +20,11 @@ def reference() -> str:
 def _section(name: str, command: Any) -> Iterator[str]:
     context = command.make_context(name, [], resilient_parsing=True)
     context.info_name = f"auxcal {name}"
-    yield f"## {name} {{ #{name} }}"
+    yield f"## {name}"
     yield f"```\n{' '.join(command.get_usage(context).removeprefix('Usage:').split())}\n```"
     yield _paragraphs(command.help or "")
     records = [record for record in (_record(each, context) for each in command.get_params(context)) if record]
-    yield "\n\n".join(f"`{term}`\n:   {text}" for term, text in records)
+    yield "\n".join(f"- `{term}`: {text}" for term, text in records)
 
 
 def _record(parameter: Any, context: Any) -> tuple[str, str] | None:

@@ -4,32 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from auxcal._formatting import write_score, write_seconds
 from auxcal.metrics import METRICS
-from auxcal.metrics._written import write_score
 
 if TYPE_CHECKING:
     from auxcal.comparison._comparison import Comparison, Entry
 
+SHOWN = ("auroc", "aupr", "p90", "ece", "brier")
+"""The metrics of the table: those of the paper."""
+
 COLUMNS = ("auroc", "aupr", "p90", "brier", "ece", "ece_floor_p95")
-"""The columns of a narrow table; the noise floor stands beside the ECE that it belongs to."""
+"""The columns of a narrow table; the noise floor is next to its ECE."""
 
 HEADS = {metric: METRICS[metric].label if metric in METRICS else "noise" for metric in COLUMNS}
 
 
-def write_seconds(seconds: float) -> str:
-    """Write a time in at most seven letters.
-
-    Examples
-    --------
-    >>> from auxcal.comparison._text import write_seconds
-    >>> write_seconds(0.004), write_seconds(14.25), write_seconds(300)
-    ('0.0 s', '14.2 s', '300 s')
-    """
-    return f"{seconds:.1f} s" if seconds < 99.5 else f"{seconds:.0f} s"
-
-
 def cells(entry: Entry) -> list[str]:
-    """Return what stands in the row of a method: a cell for each column, and the time of the fit."""
+    """Return the row of a method: one cell per column, and the time of the fit."""
     scores = [write_score(metric, entry.scores[metric]) if entry.scores else "failed" for metric in COLUMNS]
     return [*scores, write_seconds(entry.fit_seconds)]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from auxcal._formatting import PERCENT
 from auxcal.experiments.results import Spread
-from auxcal.metrics._written import PERCENT
 
 
 def write_spread(metric: str, spread: Spread) -> str:
@@ -14,7 +14,7 @@ def write_spread(metric: str, spread: Spread) -> str:
     Examples
     --------
     >>> from auxcal.experiments.results import Spread
-    >>> from auxcal.reports._format import write_spread
+    >>> from auxcal.experiments.pages._spread import write_spread
     >>> write_spread("ece", Spread(0.0169, 0.0021)), write_spread("auroc", Spread(0.9476, 0.0031))
     ('1.7 ± 0.2 %', '0.948 ± 0.003')
     """

@@ -127,7 +127,7 @@ def figure_methods(present: Collection[str]) -> list[str]:
 
     Examples
     --------
-    >>> from auxcal.reports.figures import figure_methods
+    >>> from auxcal.experiments.pages.figures import figure_methods
     >>> figure_methods(["uncalibrated", "temperature", "ccac-s", "platt"])
     ['uncalibrated', 'temperature', 'ccac-s']
     """

@@ -1,12 +1,18 @@
-"""How far a training has got, for whoever waits for it."""
+"""How far something has got, for whoever waits for it: one protocol, a callable that is told the share that is done."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TypeAlias
 
-Report = Callable[[float], None]
+Report: TypeAlias = Callable[[float], None]
+"""What is told of progress: the share that is done, from 0 to 1."""
 
 _report: ContextVar[Report | None] = ContextVar("report", default=None)
+
+
+def silent(done: float) -> None:
+    """Take a report of progress and show nothing."""
 
 
 @contextmanager
@@ -15,7 +21,7 @@ def reported_to(report: Report) -> Iterator[None]:
 
     Examples
     --------
-    >>> from auxcal.training.progress import reported_to, tell
+    >>> from auxcal._progress import reported_to, tell
     >>> shares = []
     >>> with reported_to(shares.append):
     ...     tell(0.5)

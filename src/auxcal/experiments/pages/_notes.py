@@ -21,5 +21,5 @@ def notes_on(suite: str, shift: str, failed: Collection[str]) -> list[str]:
 @cache
 def all_notes() -> tuple[dict[str, Any], ...]:
     """Return every note: the suites, shifts and claims that it is about, and its text."""
-    text = files("auxcal.reports").joinpath("notes.toml").read_text(encoding="utf-8")
+    text = files("auxcal.experiments.pages").joinpath("notes.toml").read_text(encoding="utf-8")
     return tuple(tomllib.loads(text)["note"])

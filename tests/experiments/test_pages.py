@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from auxcal.experiments.pages import _notes, writing
+from auxcal.experiments.pages.figures import FIGURES, figure_methods, write_figures
+from auxcal.experiments.pages.tables import table
+from auxcal.experiments.pages.writing import write_pages
 from auxcal.experiments.results import Results
 from auxcal.experiments.runner import fitted, run
-from auxcal.reports import _notes, pages
-from auxcal.reports.figures import FIGURES, figure_methods, write_figures
-from auxcal.reports.pages import write_pages
-from auxcal.reports.tables import table
 
 METHODS = ["uncalibrated", "temperature", "scaling-binning", "platt"]
 
@@ -82,14 +82,14 @@ def test_why_a_claim_fails_is_said_where_it_fails(toy_suite, results, tmp_path, 
     monkeypatch.setattr(_notes, "all_notes", lambda: notes)
     rows = [replace(row, method="ccac") for row in results.where(method="uncalibrated")]
     worse = [replace(row, scores=dict(row.scores) | {"brier": 0.9, "ece": 0.0}) for row in rows]
-    page = pages.suite_page(toy_suite, Results(results.rows + tuple(worse)), tmp_path)
+    page = writing.suite_page(toy_suite, Results(results.rows + tuple(worse)), tmp_path)
     assert page.count("Why: It is too small.") == 1
     assert "Never shown" not in page
 
 
 def test_every_note_is_of_a_suite_a_shift_and_a_claim():
+    from auxcal.experiments.pages.claims import CLAIMS
     from auxcal.experiments.suites import suite
-    from auxcal.reports.claims import CLAIMS
 
     for note in _notes.all_notes():
         for name in note["suites"]:

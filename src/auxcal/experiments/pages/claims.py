@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from auxcal._formatting import write_score
 from auxcal.experiments.methods import METHODS
 from auxcal.experiments.results import Results, spread
 from auxcal.metrics import METRICS
-from auxcal.metrics._written import write_score
 
 BASELINES = ("uncalibrated", "temperature", "scaling-binning", "dirichlet")
 """What the paper compares its methods with: MP, TS, SB and Dirichlet."""
@@ -80,7 +80,7 @@ def judge(claim: Claim, here: Results) -> Verdict | None:
     ...     return Row("r8-dan", "D1", method, random_state, 3000, 500, 1500, 0.9, 1.2, True, scores)
     >>> here = Results((row("ccac", 0, 0.01), row("ccac", 1, 0.02), row("temperature", 0, 0.04),
     ...                 row("temperature", 1, 0.05)))
-    >>> from auxcal.reports import CLAIMS, judge
+    >>> from auxcal.experiments.pages import CLAIMS, judge
     >>> judge(CLAIMS[0], here).text
     'CCAC 1.5 %, TS 4.5 %'
     """

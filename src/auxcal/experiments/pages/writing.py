@@ -7,15 +7,15 @@ from pathlib import Path
 
 import auxcal
 from auxcal._files import written_whole
+from auxcal._formatting import percent, write_score
 from auxcal.experiments.methods import METHODS, TRANSFER_SIZES
+from auxcal.experiments.pages._notes import notes_on
+from auxcal.experiments.pages.claims import BASELINES, CLAIMS, OUR_CLAIMS, PAPER_METHODS, SIGNS, WORDS, Verdict, judge
+from auxcal.experiments.pages.figures import FIGURES, figure_path
+from auxcal.experiments.pages.markdown import markdown_table, to_markdown
+from auxcal.experiments.pages.tables import table
 from auxcal.experiments.results import Results
 from auxcal.experiments.suites import SUITES, Suite
-from auxcal.metrics._written import write_score
-from auxcal.reports._notes import notes_on
-from auxcal.reports.claims import BASELINES, CLAIMS, OUR_CLAIMS, PAPER_METHODS, SIGNS, WORDS, Verdict, judge
-from auxcal.reports.figures import FIGURES, figure_path
-from auxcal.reports.markdown import markdown_table, to_markdown
-from auxcal.reports.tables import table
 
 _IN_INDEX = (*PAPER_METHODS, "ccac-x")
 
@@ -39,7 +39,7 @@ scaling; VS and MS vector and matrix scaling, SVS and SMS their structured forms
 def write_pages(suites: Sequence[Suite], results: Results, out: Path) -> list[Path]:
     """Write a page and a CSV file for each suite into a folder, and an index over all that the folder holds.
 
-    Figures that are in the folder already (see `auxcal.reports.figures`) are shown on the pages.
+    Figures that are in the folder already (see `auxcal.experiments.pages.figures`) are shown on the pages.
 
     Returns
     -------
@@ -172,7 +172,7 @@ def _count(verdicts: list[Verdict]) -> str:
 
 
 def _accuracy(here: Results) -> str:
-    return f"{100 * sum(row.accuracy for row in here) / len(here):.1f} %"
+    return percent(sum(row.accuracy for row in here) / len(here))
 
 
 def _made_by(name: str, results: Results) -> str:

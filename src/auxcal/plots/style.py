@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from auxcal._extras import needs
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -61,15 +63,15 @@ _RC: dict[Any, Any] = {
 
 def family_look() -> AbstractContextManager[None]:
     """Return a context in which matplotlib draws in the look of the family."""
-    from matplotlib import rc_context
-
+    with needs("plots"):
+        from matplotlib import rc_context
     return rc_context(_RC)
 
 
 def new_figure(width: float, height: float) -> Figure:
     """Return an empty figure of the given size in inches, which pyplot knows nothing of."""
-    from matplotlib.figure import Figure
-
+    with needs("plots"):
+        from matplotlib.figure import Figure
     return Figure(figsize=(width, height), dpi=DPI, layout="constrained")
 
 

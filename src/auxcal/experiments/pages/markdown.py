@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from auxcal.experiments.pages.tables import Table, heads
 from auxcal.metrics import METRICS
-from auxcal.reports.tables import Table, heads
 
 
 def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = True) -> str:
@@ -13,7 +13,7 @@ def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, num
 
     Examples
     --------
-    >>> from auxcal.reports.markdown import markdown_table
+    >>> from auxcal.experiments.pages.markdown import markdown_table
     >>> print(markdown_table(["Method", "ECE"], [["TS", "1.3 %"]]))
     | Method | ECE |
     |---|---:|

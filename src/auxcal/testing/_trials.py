@@ -1,0 +1,44 @@
+"""What the checks of a calibrator try it on."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn.base import clone
+
+from auxcal._arrays import NO_CLASS, Floats
+from auxcal._errors import ConvergenceWarning
+from auxcal.calibrators import Calibrator
+from auxcal.predictions import Predictions
+from auxcal.testing._demands import demand
+
+
+def sample(n: int = 400, n_classes: int = 4, seed: int = 0) -> Predictions:
+    """Over-confident logits of a classifier that also meets samples of no class."""
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(size=(n, n_classes), scale=1.5)
+    y = (truth + rng.gumbel(size=truth.shape)).argmax(axis=1)
+    y[rng.random(n) < 0.1] = NO_CLASS
+    return Predictions((3 * truth).astype(np.float32), y)
+
+
+def fit(calibrator: Calibrator, data: Predictions) -> Calibrator:
+    """Return a copy that is fitted, with the random state 0 if it has one."""
+    new = clone(calibrator)
+    if "random_state" in new.get_params():
+        new.set_params(random_state=0)
+    return refit(new, data)
+
+
+def refit(calibrator: Calibrator, data: Predictions) -> Calibrator:
+    """Fit the calibrator itself, whether it converges or not."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return calibrator.fit(data.logits, data.y, features=data.features)
+
+
+def demand_confidence(confidence: Floats, n: int, when: str) -> None:
+    """Refuse what is no confidence of n rows."""
+    demand(confidence.shape == (n,), f"{when}: predict_confidence gave shape {confidence.shape}, not ({n},)")
+    demand(bool(np.all((confidence >= 0) & (confidence <= 1))), f"{when}: a confidence is outside [0, 1] or NaN")

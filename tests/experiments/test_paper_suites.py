@@ -1,0 +1,137 @@
+"""The paper's own suites run from end to end on small files of the official layouts."""
+
+import numpy as np
+import pytest
+import torch
+
+from auxcal import NO_CLASS
+from auxcal._errors import FileFormatError
+from auxcal.experiments import suites
+from auxcal.experiments.availability import availability, is_ready
+from auxcal.experiments.classifiers import imagenet_vgg
+from auxcal.experiments.classifiers.imagenet_vgg import imagenet_vgg16
+from auxcal.experiments.classifiers.resnet50 import ResNet50
+from auxcal.experiments.datasets.cifar100 import BUS, PICKUP_TRUCK, load_cifar100
+from auxcal.experiments.datasets.imagenet import N_CLASSES, imagenet_paths, read_images
+from auxcal.experiments.suites.paper_cifar import PAPER_CIFAR, Sizes, paper_cifar_suite
+from auxcal.experiments.suites.paper_imagenet import PAPER_IMAGENET, paper_imagenet_suite
+
+from .test_image_classifiers import keras_file, randomised
+
+SMALL = Sizes(augmented=(60, 20), out_of_distribution=(50, 30), adversarial=8, parts=(50, 10, 20))
+
+
+@pytest.fixture
+def cifar100_dir(cifar10_dir):
+    """A CIFAR-100 of 120 training and 30 test images, beside the CIFAR-10."""
+    folder = cifar10_dir / "cifar-100-binary"
+    folder.mkdir()
+    rng = np.random.default_rng(1)
+    for part, n in (("train", 120), ("test", 30)):
+        labels = np.column_stack([np.zeros(n), rng.permutation(np.arange(n) % 100)]).astype(np.uint8)
+        np.hstack([labels, rng.integers(0, 256, (n, 3072), dtype=np.uint8)]).tofile(folder / f"{part}.bin")
+    return cifar10_dir
+
+
+@pytest.fixture
+def imagenet_dir(cifar100_dir):
+    """An image for each of the 1000 classes, wider than high, in one of ten colours."""
+    image_module = pytest.importorskip("PIL.Image")
+    for index in range(N_CLASSES):
+        folder = cifar100_dir / "imagenet-val" / f"n{index:08}"
+        folder.mkdir(parents=True)
+        image_module.new("RGB", (20, 16), (25 * (index % 10), 0, 255)).save(folder / "ILSVRC2012_val_1.JPEG")
+    return cifar100_dir
+
+
+def put_weights(data_dir, n_classes, network):
+    folder = data_dir / f"cifar{n_classes}-{network.lower().replace('-', '')}"
+    folder.mkdir()
+    if network == "VGG16":
+        keras_file(folder / f"cifar{n_classes}vgg.h5", n_classes, np.random.default_rng(0))
+    else:
+        torch.save(randomised(ResNet50(n_classes, for_cifar=True)).state_dict(), folder / "resnet50.pt")
+
+
+def test_the_six_are_listed_with_what_they_need(tmp_path):
+    names = [entry.name for entry in (*PAPER_CIFAR, *PAPER_IMAGENET)]
+    assert names == [f"{data}-{net}" for data in ("cifar10", "cifar100", "imagenet") for net in ("vgg16", "resnet50")]
+    assert {entry.name for entry in suites.SUITES} >= set(names)
+    for entry in (*PAPER_CIFAR, *PAPER_IMAGENET):
+        assert not is_ready(entry, tmp_path, tmp_path)
+        lines = availability(entry, tmp_path, tmp_path)
+        assert "missing, for want of" in lines[0]
+        assert len(lines) == 1 + len(entry.needs)
+
+
+def test_they_have_the_papers_sizes():
+    assert {sum(entry.sizes) for entry in PAPER_CIFAR} == {40_000}
+    assert {entry.sizes for entry in PAPER_IMAGENET} == {(10_000, 2_000, 18_000)}
+
+
+@pytest.mark.parametrize("n_classes", [10, 100])
+@pytest.mark.parametrize("network", ["VGG16", "ResNet-50"])
+def test_a_cifar_suite_runs_from_its_files_to_its_page(
+    n_classes, network, cifar100_dir, tmp_path, monkeypatch, run_reproduce
+):
+    put_weights(cifar100_dir, n_classes, network)
+    small = paper_cifar_suite(n_classes, network, SMALL)
+    monkeypatch.setattr(suites, "SUITES", (small,))
+    run_reproduce(small.name, cifar100_dir)
+    page = (tmp_path / "out" / f"{small.name}.md").read_text()
+    assert f"the paper's {network} on CIFAR-{n_classes}" in page
+    assert all(f"## {shift}" in page for shift in small.shifts)
+
+
+def test_foreign_images_are_of_no_class_but_two(cifar100_dir):
+    put_weights(cifar100_dir, 10, "VGG16")
+    everything = Sizes(out_of_distribution=(0, 120))
+    y = paper_cifar_suite(10, "VGG16", everything).build("OOD", cifar100_dir, lambda done: None).y
+    names = load_cifar100(cifar100_dir, "train").y
+    assert (y == 1).sum() == (names == BUS).sum() > 0
+    assert (y == 9).sum() == (names == PICKUP_TRUCK).sum() > 0
+    assert (y == NO_CLASS).sum() == 120 - np.isin(names, (BUS, PICKUP_TRUCK)).sum()
+
+
+@pytest.mark.parametrize("network", ["VGG16", "ResNet-50"])
+def test_an_imagenet_suite_builds_its_bundles(network, imagenet_dir, monkeypatch):
+    folder = imagenet_dir / f"imagenet-{network.lower().replace('-', '')}"
+    folder.mkdir()
+    if network == "VGG16":  # 528 MB of weights: the file is tried where it is loaded, a small network stands in here
+        (folder / "vgg16-397923af.pth").touch()
+        small = torch.nn.Sequential(torch.nn.AvgPool2d(32), torch.nn.Flatten(), torch.nn.Linear(147, 1000)).eval()
+        monkeypatch.setattr(imagenet_vgg, "load_weights", lambda make, path: small)
+        assert imagenet_vgg16(imagenet_dir).network is small
+    else:
+        weights = randomised(ResNet50(1000, for_cifar=False)).state_dict()
+        torch.save(weights, folder / "resnet50-0676ba61.pth")
+    sizes = {"D0": (6, 0), "D1": (6, 0), "OOD": (3, 4)}
+    suite = paper_imagenet_suite(network, sizes, parts=(3, 1, 2))
+    shares = []
+    bundles = {shift: suite.build(shift, imagenet_dir, shares.append) for shift in suite.shifts}
+    assert {shift: len(bundle) for shift, bundle in bundles.items()} == {"D0": 6, "D1": 6, "OOD": 7}
+    assert (bundles["OOD"].y[3:] == NO_CLASS).all()
+    assert (bundles["D1"].y >= 0).all()
+    assert all(bundle.n_classes == 1000 for bundle in bundles.values())
+    assert shares[-1] == 1
+
+
+def test_images_are_scaled_and_cut_to_their_middle(imagenet_dir):
+    paths, y = imagenet_paths(imagenet_dir)
+    assert y.tolist() == list(range(N_CLASSES))
+    image = read_images(paths[9:10], 8)
+    assert image.shape == (1, 3, 8, 8)
+    np.testing.assert_allclose(image.mean(axis=(0, 2, 3)), [225 / 255, 0, 1], atol=0.02)
+
+
+def test_a_class_that_is_missing_is_noticed(imagenet_dir):
+    (imagenet_dir / "imagenet-val" / "n00000000").rename(imagenet_dir / "aside")
+    with pytest.raises(FileFormatError, match="got 999"):
+        imagenet_paths(imagenet_dir)
+
+
+@pytest.mark.parametrize("contents", [b"", b"\0" * 3073, b"\xff" * 3074], ids=["empty", "CIFAR-10", "class 255"])
+def test_another_file_is_not_cifar100(contents, cifar100_dir):
+    (cifar100_dir / "cifar-100-binary" / "test.bin").write_bytes(contents)
+    with pytest.raises(FileFormatError, match="binary version of CIFAR-100"):
+        load_cifar100(cifar100_dir, "test")

@@ -1,0 +1,142 @@
+"""The base works without the extras; what needs one says so in one sentence with the command that installs it."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from auxcal._extras import EXTRAS
+
+BLOCKED = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {modules!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Missing())
+import numpy as np
+rng = np.random.default_rng(0)
+z = rng.normal(size=(200, 3)).astype(np.float32)
+y = (z + rng.gumbel(size=z.shape)).argmax(axis=1)
+"""
+
+NEEDS = {
+    "CCAC().fit": ("torch", "import auxcal; auxcal.CCAC().fit(z, y)"),
+    "CCAC-S": ("torch", "import auxcal; auxcal.SimplifiedCCAC().fit(z, y)"),
+    "auxcal.torch": ("torch", "from auxcal.torch import collect"),
+    "a file of tensors": (
+        "torch",
+        "open('a.pt', 'w').close(); from auxcal.formats import read_predictions; read_predictions('a.pt')",
+    ),
+    "augmented images": ("torch", "from auxcal.shifts.images import D1; D1(np.zeros((1, 3, 4, 4)), rng)"),
+    "DeepFool": (
+        "experiments",
+        "from auxcal.shifts import DeepFool; DeepFool(None, (0,), (1,))(np.zeros((1, 3, 4, 4)), np.zeros(1, int))",
+    ),
+    "reading parquet": (
+        "tables",
+        "open('a.parquet', 'w').close(); from auxcal.formats import read_predictions; read_predictions('a.parquet')",
+    ),
+    "writing parquet": (
+        "tables",
+        "import auxcal; from auxcal.formats import score_file; np.save('z.npy', z); "
+        "score_file(auxcal.PlattScaling().fit(z, y), 'z.npy', out='scored.parquet')",
+    ),
+    "the page": ("report", "from auxcal.reports import save_report"),
+    "a comparison's page": (
+        "report",
+        "import auxcal; auxcal.compare(auxcal.Predictions(z, y), methods=['platt']).save_report('report.html')",
+    ),
+    "a display": (
+        "plots",
+        "from auxcal.plots import RiskCoverageDisplay as Display; Display.from_predictions(z[:, 0] % 1, y > 0).plot()",
+    ),
+    "panels": (
+        "plots",
+        "from auxcal.plots import reliability_diagrams; reliability_diagrams({'TS': (z[:, 0] % 1, y > 0)})",
+    ),
+    "running experiments": ("experiments", "from auxcal.experiments import run"),
+    "a classifier of the experiments": ("experiments", "import auxcal.experiments.classifiers.cifar_resnet"),
+}
+
+
+def blocked(extra, code, folder):
+    """Run code in a fresh process in which the packages of an extra, and of those that it builds on, are missing."""
+    modules = set(EXTRAS[extra]) | ({"torch"} if extra == "experiments" else set())
+    program = BLOCKED.format(modules=modules) + code
+    return subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(("extra", "code"), NEEDS.values(), ids=NEEDS)
+def test_a_missing_extra_is_one_sentence_with_the_command_that_installs_it(extra, code, tmp_path):
+    done = blocked(extra, code, tmp_path)
+    last = done.stderr.strip().splitlines()[-1]
+    assert "MissingExtraError: " in last
+    assert last.endswith(f"Install it with: pip install 'auxcal[{extra}]'")
+
+
+def test_every_extra_is_tried():
+    assert {extra for extra, _ in NEEDS.values()} == set(EXTRAS)
+
+
+def test_a_file_of_an_absent_extra_leaves_nothing_behind(tmp_path):
+    blocked(*NEEDS["writing parquet"], tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["z.npy"]
+
+
+COMPARE = """
+np.savez("logits.npz", logits=z, y=y)
+sys.argv = ["auxcal", "compare", "logits.npz", *{arguments!r}]
+from auxcal.cli import main
+main()
+"""
+
+
+def test_without_torch_a_comparison_leaves_its_networks_out_and_says_so(tmp_path):
+    code = """
+import warnings, auxcal
+from auxcal.comparison._compare import _calibrators
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    names = list(_calibrators(None, 0))
+print(sorted(set(auxcal.CALIBRATORS) - set(names)), *[warning.message for warning in caught], sep="\\n")
+"""
+    done = blocked("torch", code, tmp_path)
+    assert done.stdout.splitlines() == [
+        "['ccac', 'ccac-s']",
+        "left out: CCAC and CCAC-S. To fit them: pip install 'auxcal[torch]'",
+    ]
+
+
+def test_a_method_that_is_named_and_lacks_its_extra_is_an_entry_that_says_so(tmp_path):
+    code = "import auxcal; print(auxcal.compare(auxcal.Predictions(z, y), methods=['ccac', 'platt']))"
+    done = blocked("torch", code, tmp_path)
+    assert "! CCAC: MissingExtraError: No module named 'torch'. Install it with: pip install" in done.stdout
+
+
+def test_without_jinja2_a_comparison_gives_all_but_the_page_and_says_so(tmp_path):
+    done = blocked("report", COMPARE.format(arguments=["--methods", "temperature,platt"]), tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "best" in done.stdout
+    written = {path.suffix for path in (tmp_path / "report").iterdir()}
+    assert written == {".csv", ".json", ".safetensors"}
+    (sentence,) = done.stderr.strip().splitlines()
+    assert sentence.startswith("auxcal: warning: report.html is left out: ")
+    assert sentence.endswith("pip install 'auxcal[report]'")
+
+
+def test_without_pyarrow_csv_is_read_and_written(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [f"{i},{a},{b},{a < b:d}" for i, (a, b) in enumerate(rng.normal(size=(50, 2)).round(3))]
+    (tmp_path / "new.csv").write_text("\n".join(["id,logit_0,logit_1,y", *rows]))
+    code = """
+import auxcal
+from auxcal.formats import read_scored, score_file
+score_file(auxcal.PlattScaling().fit(z[:, :2], y % 2), "new.csv", out="scored.csv")
+print(read_scored("scored.csv").correct.sum())
+"""
+    done = blocked("tables", code, tmp_path)
+    assert done.stdout.strip() == "50", done.stderr
