@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from auxcal import AuxcalWarning, Predictions, evaluate
 from auxcal.calibrators import Calibrator
 from auxcal.experiments import Results, Row
@@ -25,12 +27,33 @@ BUNDLES = {
 }
 """Those that are looked at more closely, and what the tables call them."""
 
+CLEAN = {
+    ("cifar10-resnet20", "D0"): "ResNet-20, CIFAR-10",
+    ("cifar10-resnet56", "D0"): "ResNet-56, CIFAR-10",
+    ("lenet-5-cifar-10", "D0"): "LeNet-5, CIFAR-10",
+    ("r8-dan", "D0"): "DAN, R8",
+    ("ng18-dan", "D0"): "DAN, NG18",
+    ("tiny100-efficientnet", "D0"): "EfficientNet, 100 classes",
+    ("densenet-bc-100-cifar-100", "D0"): "DenseNet-BC, CIFAR-100",
+    ("imagenet-efficientnet", "D0"): "EfficientNet, ImageNet",
+}
+"""Classifiers on their own clean test data; two of them are records of other people's classifiers."""
+
+_RECORDS = {"lenet-5-cifar-10": (7500, 2500), "densenet-bc-100-cifar-100": (7500, 2500)}
+
 
 @cache
 def parts(where: tuple[str, str], random_state: int) -> tuple[Predictions, Predictions]:
     """Return the fit and the test part of a bundle, each in random order."""
+    if where[0] in _RECORDS:
+        with np.load(Path("data") / "records" / f"{where[0]}.npz") as record:
+            logits = np.log(np.maximum(record["predictions"], np.finfo(np.float32).tiny))
+            fit, test = Predictions(logits, record["ground_truth"]).split(
+                *_RECORDS[where[0]], random_state=random_state
+            )
+        return fit, test
     entry = suite(where[0])
-    data = bundle(entry, where[1], Path("data"), Path("cache"))
+    data = bundle(entry, where[1], Path("data"), Path("cache") / "bundles")
     n_fit, _, n_test = entry.parts(len(data))
     fit, test = data.split(n_fit, n_test, random_state=random_state)
     return fit, test

@@ -1,4 +1,4 @@
-"""What each part of CCAC-X brings: the method without it, on five bundles.
+"""What each part of CCAC-X brings: the method without it, on eight bundles.
 
     python benchmarks/ablation.py [FOLDER]
 
@@ -9,7 +9,7 @@ ablation.csv.
 """
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import product
@@ -20,120 +20,92 @@ from unittest.mock import patch
 import numpy as np
 
 from _evidence import BUNDLES, Kept, paired, parts, write_table
-from auxcal import CrossFittedCCAC, Predictions
-from auxcal.calibrators import _committee, _open_map, _score_maps
+from auxcal import CrossFittedCCAC
 from auxcal.calibrators import cross_fitted_ccac as method
-from auxcal.calibrators._binary import relative, top_scores
+from auxcal.calibrators.ccac_x import correction, evidence, fits, open_map
 from auxcal.experiments import Results
 
 FEW, MANY = 200, 10_000
 RANDOM_STATES = (0, 1, 2)
 WHOLE = "the whole"
 VOICES = ("beta calibration", "isotonic regression", "the open map")
+ABLATED = BUNDLES | {
+    ("lenet-5-cifar-10", "D0"): "LeNet-5, clean",
+    ("tiny100-efficientnet", "D1"): "100 classes, D1",
+    ("tiny100-efficientnet", "AD"): "100 classes, AD",
+}
 
 Change = tuple[Any, str, Any]
 """Where a name is, the name, and what it is for a while."""
 
 
 def unheard(voice: int) -> list[Change]:
-    """Give a voice no weight, and its weight with no rows to the others."""
-
-    def muted(*said: Any) -> np.ndarray:
-        log_odds = VOICES_OF(*said)
-        log_odds[:, voice] = 0
-        return log_odds
-
-    prior = [0.0 if i == voice else weight for i, weight in enumerate(method._PRIOR)]
-    return [(method, "_PRIOR", prior), (method, "_voices", muted)]
+    """Give a voice no weight, whatever the evidence says."""
+    return [(method, "_PRIOR", np.where(np.arange(len(VOICES)) == voice, 0.0, method._PRIOR))]
 
 
-def unfitted_map(data: Predictions, folds: np.ndarray, start: _open_map.OpenMap) -> _open_map.CrossFitted:
-    """Leave the open map at temperature scaling, with "none" out of reach."""
-    theta = start.theta.copy()
-    theta[-1, -1] = -50
-    return as_seen(data, _open_map.CrossFitted(start._replace(theta=theta), np.empty(0), 0.0, None))
+def fixed(width: float) -> list[Change]:
+    """Choose no width of the open map by evidence."""
+    return [(fits, "_choose_widths", lambda rows: (fits.Widths(width, width), rows.centre))]
 
 
-def closed_map(data: Predictions, folds: np.ndarray, start: _open_map.OpenMap) -> _open_map.CrossFitted:
-    """Fit the open map without the rows of no class; those are then read by a map that has not seen them either."""
-    known = data.y >= 0
-    found = _open_map.cross_fit(data.take(known), folds[known], start)
-    readings = as_seen(data, found).readings
-    readings[known] = found.readings
-    return found._replace(readings=readings)
+def one_for_both(rows: Any) -> tuple[fits.Widths, np.ndarray]:
+    """Choose one width for the biases and the shared weights."""
+    width, theta = fits._best_width(rows, lambda width: fits.Widths(width, width), rows.centre)
+    return fits.Widths(width, width), theta
 
 
-def as_seen(data: Predictions, found: _open_map.CrossFitted) -> _open_map.CrossFitted:
-    """Read every row by the mean map."""
-    scores = found.map.scores(found.map.coordinates(data.logits, data.features), relative(data.logits))
-    return found._replace(readings=_open_map.read(scores, data.prediction))
-
-
-def map_on_seen(data: Predictions, folds: np.ndarray, start: _open_map.OpenMap) -> _open_map.CrossFitted:
-    """Read every row by the mean map, which has seen it."""
-    return as_seen(data, _open_map.cross_fit(data, folds, start))
-
-
-def maps_on_seen(data: Predictions, folds: np.ndarray) -> tuple[_score_maps.ScoreMaps, np.ndarray]:
-    """Judge the maps of the score on the rows they were fitted on."""
-    maps, _ = _score_maps.cross_fit_maps(data, folds)
-    return maps, maps.log_odds(top_scores(data.logits))
-
-
-def no_networks(data: Predictions, seen: _committee.Seen, *rest: Any) -> tuple[_committee.Committee, np.ndarray]:
-    """Add nothing to what the voices say."""
-    inputs = _committee._learn_inputs(_committee._describe(seen))
-    width = len(inputs.centre) + 1
-    layers = np.zeros((width, 1), np.float32), np.zeros((1, 1), np.float32)
-    biases = np.zeros(1, np.float32), np.zeros(1, np.float32)
-    return _committee.Committee(inputs, layers, biases, 1.0, np.zeros(data.n_classes, np.float32)), seen.base
-
-
-def heard(losses: np.ndarray, prior: Sequence[float]) -> np.ndarray:
-    """Weigh the widths without the choice of no network."""
-    return BY_EVIDENCE(losses, (0.0, *prior[1:]))
-
-
-def scoreless(*given: Any) -> _open_map.OpenDesign:
+def scoreless(own: np.ndarray, shared: np.ndarray) -> open_map.OpenDesign:
     """Let "none" not see the log-odds of the prediction."""
-    design = DESIGN(*given)
-    design.own[:, -1] = 0
-    return design
+    own[:, -1] = 0
+    return open_map.OpenDesign(own, shared)
 
 
-def unranked(seen: _committee.Seen) -> np.ndarray:
-    """Describe a sample without its ranked logits."""
-    first = _open_map.N_READINGS + 4  # after the readings come score, margin, entropy and energy
-    return np.delete(DESCRIBE(seen), slice(first, first + min(seen.near.z.shape[1], _committee._MOST_RANKS)), axis=0)
+def map_on_seen(data: Any, near: Any, folds: np.ndarray) -> fits.CrossFitted:
+    """Read every row by the map that has seen it."""
+    found = fits.cross_fit(data, near, folds)
+    scores = found.map.scores(found.map.coordinates(data.logits, data.features), near)
+    return found._replace(readings=open_map.read(scores, data.prediction))
 
 
-VOICES_OF, DESCRIBE, DESIGN = method._voices, _committee._describe, _open_map.OpenMap.design
-BY_EVIDENCE = _committee.by_evidence
+def maps_on_seen(scores: np.ndarray, correct: np.ndarray, folds: np.ndarray) -> tuple[Any, ...]:
+    """Judge the maps of the score on the rows that they were fitted on."""
+    maps, _, problem = CROSS_FIT_MAPS(scores, correct, folds)
+    return maps, maps.log_odds(scores), problem
+
+
+def no_correction(inputs: np.ndarray, base: np.ndarray, correct: np.ndarray) -> tuple[Any, ...]:
+    """Add nothing to what the voices say."""
+    nothing = np.zeros((len(correction._KNOTS) + 1, len(inputs)), dtype=np.float32)
+    same = correction.Correction(inputs.min(axis=1), inputs.max(axis=1), nothing[1:], nothing, 1.0, 0.0)
+    return same, 0.0, None
+
+
+CROSS_FIT_MAPS = method.cross_fit_maps
 
 VARIANTS: dict[str, list[Change]] = {
     WHOLE: [],
     **{f"without the voice of {name}": unheard(voice) for voice, name in enumerate(VOICES)},
-    "the open map not fitted": [*unheard(2), (method, "cross_fit", unfitted_map)],
-    "the open map without rows of no class": [(method, "cross_fit", closed_map)],
-    "the open map without the score of none": [(_open_map.OpenMap, "design", scoreless)],
-    "the open map of few rows as free as of many": [(_open_map, "_OF_FEW", _open_map._OF_MANY)],
-    "the open map with one width, chosen on one fold": [(_open_map, "_over_widths", _open_map._with_best_width)],
+    "the open map without the score of none": [(fits, "OpenDesign", scoreless)],
+    "the open map with fixed widths of 0.3": fixed(0.3),
+    "the open map with fixed widths of 1": fixed(1.0),
+    "the open map with one width for all": [(fits, "_choose_widths", one_for_both)],
+    "the open map with 32 components of 100": [(open_map, "_ALL_COMPONENTS", 32)],
     "voices judged on rows they have seen": [
         (method, "cross_fit", map_on_seen),
         (method, "cross_fit_maps", maps_on_seen),
     ],
-    "voices not weighed, but at their prior": [
-        (method, "stack", lambda log_odds, correct, start, hold: np.append(method._PRIOR, 0))
+    "voices not weighed, but at their prior": [(method, "weights_by_evidence", lambda evidence, prior: prior)],
+    "evidence without doubt": [(evidence, "_DOUBT", 1.0)],
+    "no correction": [(method, "fit_correction", no_correction)],
+    "correction: lines instead of curves": [(correction, "_KNOTS", ())],
+    "correction: the two largest logits only": [(correction, "_MOST_RANKS", 2)],
+    "correction: without the coordinates": [(correction, "_MOST_COORDINATES", 0)],
+    "correction: without slope and offset": [
+        (correction, "_SLOPE_WIDTH", 1e-4),
+        (correction, "_OFFSET_WIDTH", 1e-4),
     ],
-    "no networks": [(method, "cross_fit_committee", no_networks)],
-    "networks in any case": [(_committee, "by_evidence", heard)],
-    "networks of the strictest width only": [(_committee, "WIDTHS", _committee.WIDTHS[:1])],
-    "networks of the most lenient width only": [(_committee, "WIDTHS", _committee.WIDTHS[-1:])],
-    "no last map": [(method, "beta_log_odds", lambda log_odds, coefficients: log_odds)],
-    "networks without ranked logits": [(_committee, "_describe", unranked)],
-    "networks without the quantile of the margin": [(_committee, "_KNOTS", 1)],
-    "networks without the logits of the classes": [(_committee, "_MOST_COORDINATES", 0)],
-    "2 folds": [(method, "as_whole", lambda value, name, least: 2 if name == "n_folds" else value)],
+    "2 folds": [(method, "as_whole", lambda value, name, least: 2)],
 }
 
 
@@ -160,7 +132,7 @@ def measure(kept: Kept, where: tuple[str, str], random_state: int) -> None:
 def table(results: Results) -> list[list[str]]:
     """Return what each variant adds to the Brier score, in thousandths; bold where it is beyond two standard errors."""
     rows = [[f"{WHOLE}: Brier score"], *([name] for name in VARIANTS if name != WHOLE)]
-    for suite, shift in BUNDLES:
+    for suite, shift in ABLATED:
         here = results.where(suite=suite, shift=shift)
         whole = here.where(method=WHOLE)
         rows[0].append(f"{whole.spread('brier').mean:.3f}")
@@ -174,11 +146,11 @@ def table(results: Results) -> list[list[str]]:
 def main(folder: str = "docs/figures") -> None:
     """Measure, and write the tables."""
     kept = Kept(Path(folder) / "ablation.csv")
-    for random_state, where in product(RANDOM_STATES, BUNDLES):
+    for random_state, where in product(RANDOM_STATES, ABLATED):
         measure(kept, where, random_state)
     for name, few in (("few", True), ("many", False)):
         rows = tuple(row for row in kept.results if (row.n_fit == FEW) is few)
-        write_table(Path(folder) / f"ablation-{name}.csv", ["", *BUNDLES.values()], table(Results(rows)))
+        write_table(Path(folder) / f"ablation-{name}.csv", ["", *ABLATED.values()], table(Results(rows)))
 
 
 if __name__ == "__main__":

@@ -2,10 +2,12 @@
 
     python benchmarks/how_many_labels.py [FOLDER]
 
-Every method has the same labels for everything it does, its search of hyper-parameters included; CCAC-T and CCAC-XT
-start from a calibrator that was fitted on D1. Writes into the folder, docs/figures by default: labels.csv, tables for
-the page, and the figures labels.png ("Which method should I use") and label-curves.png ("The
-evidence"). Takes about half an hour, and goes on where it was stopped; to measure anew, delete labels.csv.
+Every method has the same labels for everything it does, its search of hyper-parameters included; CCAC-T starts from a
+calibrator that was fitted on D1. Where nothing shifts, the paper's networks are left out, whose training would take
+most of the time; with 100 classes and more also the methods that learn a weight for each pair of them without a
+penalty. Writes into the folder, docs/figures by default: labels.csv, tables for the page, and the figures labels.png
+("Which method should I use"), label-curves.png and label-curves-clean.png ("The evidence"). Takes about half an hour,
+and goes on where it was stopped; to measure anew, delete labels.csv.
 """
 
 import sys
@@ -18,8 +20,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, PercentFormatter
 
-from _evidence import BUNDLES, Kept, paired, parts, write_table
-from auxcal._formatting import write_score
+from _evidence import BUNDLES, CLEAN, Kept, paired, parts, write_table
+from auxcal import Predictions
 from auxcal.calibrators import Calibrator
 from auxcal.experiments import METHODS, Results
 from auxcal.experiments.methods import SOURCE_SHIFT
@@ -28,7 +30,9 @@ from auxcal.plots.style import CORRECT, INK, MUTED, WRONG, dress, family_look, f
 LABELS = (100, 200, 500, 1_000, 3_000, 10_000, 30_000)
 RANDOM_STATES = (0, 1, 2)
 
-TRANSFERS = ("ccac-x", "ccac-t", "ccac-xt")
+NETWORKS = ("ccac", "ccac-s", "ccac-t")
+UNPENALISED = ("matrix", "dirichlet")
+MANY_CLASSES = 100
 
 GUIDE = {
     "ccac": CORRECT,
@@ -61,13 +65,20 @@ def measure(kept: Kept, where: tuple[str, str], random_state: int) -> None:
     """Measure every method with every number of labels that the bundle has."""
     pool, test = parts(where, random_state)
     for n_labels, method in product(LABELS, METHODS.values()):
-        wanted = n_labels <= len(pool) and method.applies_to(where[1])
+        wanted = n_labels <= len(pool) and method.applies_to(where[1]) and method.name not in left_out(where, pool)
         if wanted and kept.lacks(where, method.name, random_state, n_labels):
             labelled = pool.take(slice(n_labels))
             fit = method.make(random_state).fit
             if method.source is not None:
                 fit = source(where[0], method.source, random_state).transfer
             kept.measure(where, method.name, random_state, n_labels, partial(fit, labelled.logits, labelled.y), test)
+
+
+def left_out(where: tuple[str, str], pool: Predictions) -> tuple[str, ...]:
+    """Return the methods that are not measured on a bundle."""
+    if where not in CLEAN:
+        return ()
+    return (*NETWORKS, *UNPENALISED) if pool.n_classes >= MANY_CLASSES else NETWORKS
 
 
 @cache
@@ -77,11 +88,12 @@ def source(suite_name: str, method: str, random_state: int) -> Calibrator:
     return METHODS[method].make(random_state).fit(fit.logits, fit.y)
 
 
-def verdicts(results: Results, metric: str) -> Iterator[list[str]]:
+def verdicts(results: Results, bundles: dict[tuple[str, str], str], metric: str) -> Iterator[list[str]]:
     """Compare CCAC-X for each number of labels and bundle with the best other method that has seen no other labels."""
     for n_labels in LABELS:
-        found = [verdict(results.where(suite=suite, shift=shift, n_fit=n_labels), metric) for suite, shift in BUNDLES]
-        yield [f"{n_labels:,}", *found]
+        found = [verdict(results.where(suite=suite, shift=shift, n_fit=n_labels), metric) for suite, shift in bundles]
+        if set(found) != {"–"}:
+            yield [f"{n_labels:,}", *found]
 
 
 def verdict(results: Results, metric: str) -> str:
@@ -93,15 +105,6 @@ def verdict(results: Results, metric: str) -> str:
     more = paired(results.where(method="ccac-x"), results.where(method=best), metric)
     text = f"{METHODS[best].label} {1000 * more.mean:+.1f}±{1000 * more.error:.1f}"
     return f"**{text}**" if more.significant and more.mean > 0 else text
-
-
-def transfers(results: Results) -> Iterator[list[str]]:
-    """Return Brier score and AUROC of CCAC-X from nothing, and of what is carried over from D1, up to 1,000 labels."""
-    for ((suite, shift), title), n_labels in product(BUNDLES.items(), LABELS[:4]):
-        here = [results.where(suite=suite, shift=shift, n_fit=n_labels, method=name) for name in TRANSFERS]
-        if all(here):
-            scores = [[write_score(metric, each.spread(metric).mean) for metric in ("brier", "auroc")] for each in here]
-            yield [f"{title}, {n_labels:,}", *(" / ".join(each) for each in scores)]
 
 
 def draw(results: Results, bundles: dict[tuple[str, str], str], colours: dict[str, str]) -> Figure:
@@ -142,18 +145,54 @@ def draw_panel(ax: Axes, results: Results, metric: str, colours: dict[str, str])
     ax.xaxis.set_minor_locator(NullLocator())
 
 
+def draw_clean(results: Results) -> Figure:
+    """Draw by how much each method is better or worse than temperature scaling where nothing shifts."""
+    with family_look():
+        figure = new_figure(7.4, 8.4)
+        axes = figure.subplots(4, 2)
+        for ax, ((suite, shift), title) in zip(axes.flat, CLEAN.items(), strict=True):
+            here = results.where(suite=suite, shift=shift)
+            dress(ax)
+            rule(ax)
+            for name, colour in EVIDENCE.items():
+                draw_excess(ax, here, name, colour)
+            ax.set_ylim(-8, 14)
+            ax.set_xscale("log")
+            ax.set_xticks([100, 1_000, 10_000], labels=["100", "1,000", "10,000"])
+            ax.xaxis.set_minor_locator(NullLocator())
+            ax.set_title(title, loc="left")
+        for ax in axes[:, 0]:
+            ax.set_ylabel("Brier − TS, × 1,000")
+        for ax in axes[-1]:
+            ax.set_xlabel("labels")
+        figure_legend(figure, axes[0, 0])
+    return figure
+
+
+def draw_excess(ax: Axes, here: Results, name: str, colour: str) -> None:
+    """Draw the Brier score of a method less that of temperature scaling, in thousandths."""
+    labels = sorted(here.where(method=name).distinct("n_fit"))
+    reference = [here.where(method="temperature", n_fit=n).spread("brier").mean for n in labels]
+    means = [here.where(method=name, n_fit=n).spread("brier").mean for n in labels]
+    excess = [1000 * (mean - other) for mean, other in zip(means, reference, strict=True)]
+    if colour == GREY:
+        ax.plot(labels, excess, color=colour, linewidth=0.8, zorder=1)
+    elif labels:
+        look = {"linewidth": 2.4, "zorder": 3} if name == "ccac-x" else {"linewidth": 1.2, "zorder": 2}
+        ax.plot(labels, excess, marker="o", markersize=3, color=colour, label=METHODS[name].label, **look)
+
+
 def main(folder: str = "docs/figures") -> None:
     """Measure, judge, draw."""
     kept = Kept(Path(folder) / "labels.csv")
-    for random_state, where in product(RANDOM_STATES, BUNDLES):
+    for random_state, where in product(RANDOM_STATES, (*BUNDLES, *CLEAN)):
         measure(kept, where, random_state)
-    for metric in ("brier", "ece"):
-        path = Path(folder) / f"labels-verdict-{metric}.csv"
-        write_table(path, ["labels", *BUNDLES.values()], verdicts(kept.results, metric))
-    head = ["Brier score / AUROC", *(METHODS[name].label for name in TRANSFERS)]
-    write_table(Path(folder) / "labels-transfer.csv", head, transfers(kept.results))
+    for metric, (ending, bundles) in product(("brier", "ece"), {"": BUNDLES, "-clean": CLEAN}.items()):
+        path = Path(folder) / f"labels-verdict-{metric}{ending}.csv"
+        write_table(path, ["labels", *bundles.values()], verdicts(kept.results, bundles, metric))
     draw(kept.results, GUIDE_BUNDLES, GUIDE).savefig(Path(folder) / "labels.png")
     draw(kept.results, BUNDLES, EVIDENCE).savefig(Path(folder) / "label-curves.png")
+    draw_clean(kept.results).savefig(Path(folder) / "label-curves-clean.png")
 
 
 if __name__ == "__main__":

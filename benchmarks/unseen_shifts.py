@@ -45,9 +45,9 @@ Split = dict[str, tuple[Predictions, ...]]
 
 def measure(kept: Kept, entry: Suite, random_state: int, cache: Path) -> None:
     """Try every calibrator of a suite on every shift."""
-    data = {shift: bundle(entry, shift, Path("data"), cache / "bundles") for shift in entry.shifts}
+    data = {shift: bundle(entry, shift, Path("data"), cache / "bundles") for shift in shifts_of(entry.name)}
     split = {shift: whole.split(*entry.parts(len(whole)), random_state=random_state) for shift, whole in data.items()}
-    singles, mixtures = dict.fromkeys(entry.shifts, SINGLE), dict.fromkeys(SUITES[entry.name], MIXED)
+    singles, mixtures = dict.fromkeys(shifts_of(entry.name), SINGLE), dict.fromkeys(SUITES[entry.name], MIXED)
     for fitted_on, methods in (singles | mixtures).items():
         fit, select = (mixed(split, fitted_on.split("+"), part) for part in (0, 1))
         n_labels = len(fit) + len(select)
@@ -67,6 +67,11 @@ def measure(kept: Kept, entry: Suite, random_state: int, cache: Path) -> None:
                 kept.measure(where, name, random_state, n_labels, lambda found=calibrator: found, targets[where])
 
 
+def shifts_of(name: str) -> list[str]:
+    """Return the shifts of a suite; its clean data are none."""
+    return [shift for shift in suite(name).shifts if shift != "D0"]
+
+
 def mixed(split: Split, shifts: list[str], part: int) -> Predictions:
     """Return the same number of rows of the parts of some shifts, or all that one has."""
     share = max(len(parts[part]) for parts in split.values()) // len(shifts)
@@ -75,7 +80,7 @@ def mixed(split: Split, shifts: list[str], part: int) -> Predictions:
 
 def table(results: Results, suites: tuple[str, ...], metric: str) -> tuple[list[str], list[list[str]]]:
     """Return a metric of every method for each pair of different shifts, and of CCAC-X where it was fitted there."""
-    pairs = [(name, a, b) for name in suites for a, b in permutations(suite(name).shifts, 2)]
+    pairs = [(name, a, b) for name in suites for a, b in permutations(shifts_of(name), 2)]
     short = len(suites) > 1
     head = ["", *(f"{name.split('-')[0].upper()} {a} → {b}" if short else f"{a} → {b}" for name, a, b in pairs)]
 
@@ -90,7 +95,7 @@ def table(results: Results, suites: tuple[str, ...], metric: str) -> tuple[list[
 def mixture_table(results: Results, metric: str) -> tuple[list[str], list[list[str]]]:
     """Return for each method and shift of CIFAR-10 what a fit on the others, on all of them and on itself gives."""
     name = "cifar10-resnet20"
-    shifts = suite(name).shifts
+    shifts = shifts_of(name)
     best = max if METRICS[metric].higher_is_better else min
     rows = []
     for method in MIXED:

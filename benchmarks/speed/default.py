@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 import auxcal
 
-MOST_TIMES = 3.0
+MOST_TIMES = 2.0
 BYTES_TO_SCORE = 40_000_000
 
 

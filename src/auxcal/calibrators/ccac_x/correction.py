@@ -21,7 +21,7 @@ _WORTHWHILE = 1e-4  # nats over all rows that a step must promise for another to
 
 
 class Correction(NamedTuple):
-    """log-odds = slope · base + Σ_j curve_j(input_j) + offset, with curves that are linear between knots.
+    """log-odds = slope · base + Σ_j curve_j(input_j) + offset, with curves w₀ x + Σ_q w_q max(x, knot_q).
 
     Beyond the inputs of the fit a curve is flat: there is nothing to learn from there.
     """
@@ -37,8 +37,9 @@ class Correction(NamedTuple):
         """Return the log-odds of the prediction, given the inputs of shape (d, n) and the log-odds to be corrected."""
         x = np.clip(inputs, self.least[:, None], self.most[:, None])
         log_odds = self.weights[0] @ x + np.float32(self.slope) * base + np.float32(self.offset)
+        bent = np.empty_like(x)
         for knots, weights in zip(self.knots, self.weights[1:], strict=True):
-            log_odds += weights @ np.maximum(x - knots[:, None], 0)
+            log_odds += weights @ np.maximum(x, knots[:, None], out=bent)
         return np.asarray(log_odds)
 
 
@@ -65,7 +66,7 @@ def fit_correction(inputs: Floats, base: Floats, correct: Bools) -> tuple[Correc
     """Return the correction, the width of its prior by evidence, and what is wrong with the fit, if anything."""
     least, most = inputs.min(axis=1), inputs.max(axis=1)
     knots = np.quantile(inputs, _KNOTS, axis=1).astype(np.float32)
-    features = np.concatenate([inputs, *(np.maximum(inputs - each[:, None], 0) for each in knots)])
+    features = np.concatenate([inputs, *(np.maximum(inputs, each[:, None]) for each in knots)])
     centre = features.mean(axis=1, dtype=np.float64)
     scale = features.std(axis=1, dtype=np.float64)
     scale[scale <= np.finfo(np.float32).eps * np.abs(centre)] = np.inf  # an input that does not vary says nothing

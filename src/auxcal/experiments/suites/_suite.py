@@ -7,6 +7,9 @@ from pathlib import Path
 from auxcal._progress import Report
 from auxcal.predictions import Predictions
 
+CLEAN = "D0"
+"""The shift that is none: the classifier on its own clean test data."""
+
 NOT_IN_PAPER = "The paper has no such table."
 """What is said of D0, the classifier on its own clean test data."""
 
