@@ -37,6 +37,3 @@ FAST = Recipe(epochs=20, batch_size=256, learning_rate=2e-2, least_steps=1500, w
 
 TRANSFER = Recipe(epochs=0, batch_size=64, learning_rate=3e-2, least_steps=300, one_cycle=True)
 """For CCAC-T, where a few hundred rows move a few dozen numbers from where they are."""
-
-CORRECTIONS = Recipe(epochs=12, batch_size=256, learning_rate=1e-2, least_steps=800, one_cycle=True)
-"""For CCAC-X, whose networks add to what other maps have found, and are held near nothing by a prior instead."""
