@@ -64,9 +64,7 @@ def transfer(
             f"{calibrator}: only {kinds} can be carried over; this is {source.abbreviation}. Fit one with auxcal fit "
             f"--method {' or '.join(names)}."
         )
-    read = partial(
-        read_predictions, label=label, columns=as_columns(columns), probabilities=probabilities, features=()
-    )
+    read = partial(read_predictions, label=label, columns=as_columns(columns), probabilities=probabilities, features=())
     with calibrator_file(out) as temporary:
         data = read(*files)
         part = None if select is None else read(select)
