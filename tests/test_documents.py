@@ -23,7 +23,7 @@ def table(path, **where):
     return Results.read(ROOT / "docs" / path).where(**where)
 
 
-TRANSFERRED = {"ccac-t", "ccac-xt"}
+TRANSFERRED = {"ccac-t"}
 
 
 def best(results, metric, but=TRANSFERRED):

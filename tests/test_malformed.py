@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse
-import torch
 from safetensors.numpy import save as to_safetensors
 
 import auxcal
@@ -34,6 +33,7 @@ from auxcal import (
     VectorScaling,
     evaluate,
 )
+from auxcal._extras import is_installed
 from auxcal.metrics import METRICS, ece, ece_noise_floor, fpr_at_tpr, mce, precision_at_recall
 from auxcal.persistence import _digest
 
@@ -78,7 +78,6 @@ BAD_LOGITS = {
     "a minus infinity": with_value(LOGITS, -np.inf),
     "a NaN in float32": with_value(LOGITS.astype(np.float32), np.nan),
     "an infinity in half precision": with_value(LOGITS.astype(np.float16), np.inf),
-    "a NaN in torch": torch.tensor(with_value(LOGITS, np.nan)),
     "numbers whose squares overflow": LOGITS * 1e300,
     "a number beyond float64": [[10**400, 1.0, 1.0]] * 60,
     "a number": 1.5,
@@ -92,21 +91,27 @@ BAD_LOGITS = {
     "strings": LOGITS.astype(str),
     "strings as objects": LOGITS.astype(str).astype(object),
     "complex numbers": LOGITS + 1j,
-    "complex numbers in torch": torch.tensor(LOGITS + 1j),
     "objects": np.full((60, 3), object()),
     "None in a row": [[None, 1.0, 2.0]] * 60,
     "dates": np.zeros((60, 3), dtype="datetime64[s]"),
     "records": np.zeros((60, 3), dtype=[("a", float)]),
     "masked entries": np.ma.masked_array(LOGITS, mask=LOGITS > 1),
     "a sparse matrix": scipy.sparse.csr_array(LOGITS),
-    "a sparse torch tensor": torch.tensor(LOGITS).to_sparse(),
-    "a torch tensor without data": torch.empty(60, 3, device="meta"),
     "None": None,
     "a dict": {"logits": LOGITS},
     "a set": {1.0, 2.0},
     "a generator": (row for row in LOGITS),
     "a file name": "logits.npy",
 }
+if is_installed("torch"):
+    import torch
+
+    BAD_LOGITS |= {
+        "a NaN in torch": torch.tensor(with_value(LOGITS, np.nan)),
+        "complex numbers in torch": torch.tensor(LOGITS + 1j),
+        "a sparse torch tensor": torch.tensor(LOGITS).to_sparse(),
+        "a torch tensor without data": torch.empty(60, 3, device="meta"),
+    }
 
 
 @table(BAD_LOGITS)
@@ -158,8 +163,9 @@ BAD_Y = {
     "a dict": {"y": Y},
     "rows of other lengths": [[0], [1, 2]],
     "a sparse matrix": scipy.sparse.csr_array(Y[None]),
-    "a torch tensor of floats": torch.tensor(Y).float(),
 }
+if is_installed("torch"):
+    BAD_Y["a torch tensor of floats"] = torch.tensor(Y).float()
 
 
 @table(BAD_Y)
@@ -270,6 +276,7 @@ BAD_TRANSFERS = {
 
 
 @table(BAD_TRANSFERS)
+@pytest.mark.needs("torch")
 def test_a_bad_transfer_is_refused_and_the_calibrator_stays_as_it_was(case, simplified):
     arguments, name = case
     before = simplified.predict_confidence(LOGITS)

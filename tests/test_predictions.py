@@ -4,6 +4,8 @@ from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from auxcal import NO_CLASS, InvalidInputError, Predictions, predictions
 
@@ -176,6 +178,78 @@ def test_split_stratified_draws_rows_at_random():
     asides = [WHOLE.split_stratified(0.2, random_state=seed)[1].logits for seed in (1, 1, 2)]
     assert np.array_equal(asides[0], asides[1])
     assert not np.array_equal(asides[0], asides[2])
+
+
+@given(y=st.lists(st.integers(-1, 2), min_size=2, max_size=60), n_folds=st.integers(2, 7), seed=st.integers(0, 99))
+def test_folds_are_of_one_size_and_each_has_its_share_of_every_label(y, n_folds, seed):
+    data = Predictions(np.random.default_rng(seed).normal(size=(len(y), 3)), y)
+    folds = data.folds(n_folds, seed)
+    sizes = np.bincount(folds, minlength=n_folds)
+    assert len(sizes) == n_folds
+    assert np.ptp(sizes) <= 1
+    for label in range(4):
+        # A run of one label in the sorted rows starts anywhere, and so a fold has its share to within one row.
+        assert np.ptp(np.bincount(folds[data.w == label], minlength=n_folds)) <= 1
+    assert np.array_equal(folds, data.folds(n_folds, seed))
+
+
+def with_ties(k, features=False):
+    """Give rows of whole numbers, of which many have the same largest and smallest logit; none are equal."""
+    rng = np.random.default_rng(0)
+    logits = np.unique(rng.integers(-3, 4, size=(300, k)).astype(np.float32), axis=0)
+    of_rows = np.arange(len(logits))
+    if features:
+        logits = logits[of_rows % 10]
+    return Predictions(logits, rng.integers(NO_CLASS, k, size=len(logits)), of_rows[:, None] if features else None)
+
+
+def by_contents(part, values):
+    features = part.logits[:, :0] if part.features is None else part.features
+    return {(*row, *more): value for row, more, value in zip(part.logits, features, values, strict=True)}
+
+
+TIED = {f"K = {k}": with_ties(k) for k in (2, 4, 10)} | {"told apart by features": with_ties(4, features=True)}
+of_tied_rows = pytest.mark.parametrize("whole", [WHOLE, *TIED.values()], ids=["no ties", *TIED])
+
+
+@of_tied_rows
+def test_folds_do_not_depend_on_the_order_of_the_rows(whole):
+    shuffled = whole.take(np.random.default_rng(1).permutation(len(whole)))
+    assert by_contents(whole, whole.folds(5, 0)) == by_contents(shuffled, shuffled.folds(5, 0))
+
+
+def test_folds_depend_on_the_random_state():
+    assert not np.array_equal(WHOLE.folds(5, 0), WHOLE.folds(5, 1))
+
+
+@of_tied_rows
+def test_spread_rows_do_not_depend_on_the_order_of_the_rows(whole):
+    shuffled = whole.take(np.random.default_rng(1).permutation(len(whole)))
+    most = len(whole) // 3
+    chosen = [by_contents(part, np.isin(np.arange(len(part)), part.spread_rows(most))) for part in (whole, shuffled)]
+    assert chosen[0] == chosen[1]
+
+
+@pytest.mark.parametrize("most", [1, 7, 60, 199])
+def test_spread_rows_are_so_many_different_ones_in_order_with_every_label_s_share(most):
+    rows = WHOLE.spread_rows(most)
+    assert len(rows) == most
+    assert (np.diff(rows) > 0).all()
+    for label in range(WHOLE.n_classes + 1):
+        share = (WHOLE.w == label).sum() * most / len(WHOLE)
+        assert abs((WHOLE.w[rows] == label).sum() - share) <= 1
+
+
+@pytest.mark.parametrize("most", [200, 201, 10**6])
+def test_few_rows_are_all_spread_rows(most):
+    assert np.array_equal(WHOLE.spread_rows(most), np.arange(200))
+
+
+def test_spread_rows_are_spread_over_the_logits_too():
+    largest = WHOLE.logits.max(axis=1)
+    right = WHOLE.correct & (WHOLE.y == 1)
+    chosen = np.isin(np.arange(200), WHOLE.spread_rows(50)) & right
+    assert np.median(largest[chosen]) == pytest.approx(np.median(largest[right]), abs=0.3)
 
 
 # Bundles --------------------------------------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ def test_importing_the_library_imports_nothing_heavy():
 
 
 def test_every_method_but_the_networks_fits_without_torch():
-    names = [name for name in CALIBRATORS if not name.startswith("ccac")]
+    names = [name for name in CALIBRATORS if name not in ("ccac", "ccac-s")]
     code = f"""
 import sys
 class NoTorch:

@@ -73,7 +73,8 @@ def save(calibrator: Calibrator, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> Calibrator:
     """Load a calibrator that `save` wrote, ready to score, without importing torch.
 
-    A file that is truncated, changed, of another kind or from a newer version raises a `FileFormatError`.
+    A file that is truncated, changed, of another kind, from a newer version or of a former design of its method raises
+    a `FileFormatError`.
 
     Examples
     --------
@@ -87,6 +88,11 @@ def load(path: str | os.PathLike[str]) -> Calibrator:
     header, tensors = _read(path)
     _check_header(header, tensors, path)
     kind = _class_named(header["class"], path)
+    for name, design in kind.former_designs.items():
+        if name in header["state"]:
+            raise FileFormatError(
+                f"{path}: was saved by {design}, and this version can't score with it; fit it again with auxcal fit."
+            )
     try:
         calibrator = kind(**_from_json(header["params"], tensors))
         for name, value in header["state"].items():

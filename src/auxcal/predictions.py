@@ -146,8 +146,12 @@ class Predictions:
         return np.sort(self._ordered_rows()[np.arange(most) * len(self) // most])
 
     def _ordered_rows(self) -> Ints:
-        """Return the rows in an order of their contents: by label, then by the largest and the smallest logit."""
-        return np.lexsort((self.logits.min(axis=1), self.logits.max(axis=1), self.y, self.w))
+        """Return the rows in an order of their contents: by label, by the largest and the smallest logit, by the rest.
+
+        The rest is one number that different rows hardly share. Rows that are equal may be in any order.
+        """
+        rest = _mark(self.logits) if self.features is None else _mark(self.logits) + _mark(self.features)
+        return np.lexsort((rest, self.logits.min(axis=1), self.logits.max(axis=1), self.y, self.w))
 
     def with_class(self) -> Predictions | None:
         """Return the rows whose true class is one of the K classes, or None if there are none."""
@@ -233,6 +237,11 @@ class Predictions:
                 f"{path}: expected a bundle, an .npz file with the arrays 'logits' and 'y'; reading it failed with "
                 f"{type(error).__name__}: {error}. Write one with numpy.savez(path, logits=logits, y=y)."
             ) from error
+
+
+def _mark(x: Floats) -> Floats:
+    """Return a sum of each row with weights of which none is a simple fraction of another."""
+    return np.asarray(np.einsum("nk,k->n", x, np.sqrt(np.arange(2, x.shape[1] + 2) + 1 / np.pi)))
 
 
 def _halved(array: Floats, name: str) -> Floats:

@@ -283,7 +283,7 @@ BAD = {
     "transfer of another": (
         None,
         ["transfer", "ts.safetensors", "good.csv", "-o", "out.safetensors"],
-        "ts.safetensors: only a CCAC-S or a CCAC-X can be carried over; this is TS",
+        "ts.safetensors: only a CCAC-S can be carried over; this is TS",
     ),
     "unknown method": (
         None,

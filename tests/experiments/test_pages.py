@@ -49,7 +49,7 @@ def test_the_pages_are_written(toy_suite, results, tmp_path):
     assert "It is a toy." in page
     assert "Left out here: MS: it is left out." in page
     assert "random states 0, 1" in page
-    absent = "Dirichlet, CCAC, CCAC-S, CCAC-T, CCAC-X, CCAC-XT, ETS, VS, SVS, SMS, Beta, Histogram, Isotonic, Spline"
+    absent = "Dirichlet, CCAC, CCAC-S, CCAC-T, CCAC-X, ETS, VS, SVS, SMS, Beta, Histogram, Isotonic, Spline"
     assert f"Not run for this page: {absent}." in page
     assert Results.read(tmp_path / "out" / "toy-net.csv") == results
     assert "[toy-net](toy-net.md)" in written[1].read_text()

@@ -24,7 +24,7 @@ def same(one, two):
 
 
 def test_every_calibrator_and_the_transfer_are_methods():
-    assert set(METHODS) == {*CALIBRATORS, "ccac-t", "ccac-xt"}
+    assert set(METHODS) == {*CALIBRATORS, "ccac-t"}
     assert list(METHODS)[:7] == [
         "uncalibrated", "temperature", "scaling-binning", "dirichlet", "ccac", "ccac-s", "ccac-t",
     ]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -60,6 +61,8 @@ class Calibrator(ABC, BaseEstimator):
     """Whether the method can learn from further inputs of each sample."""
     fit_extra: ClassVar[str | None] = None
     """The extra of the package that fitting needs, if any; scoring needs none."""
+    former_designs: ClassVar[Mapping[str, str]] = {}
+    """Fitted attributes that only an earlier design of the method had, and what to call it: its files are refused."""
 
     n_further_features_: int = 0  # what holds for a file from before there were any
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -74,6 +75,7 @@ class CrossFittedCCAC(ProbaCalibrator):
     abbreviation = "CCAC-X"
     reference = "this library, after Shao et al., 2020"
     uses_features = True
+    former_designs: ClassVar[Mapping[str, str]] = {"width_": "the first design of CCAC-X, which had networks"}
 
     score_maps_: tuple[Any, ...]
     open_map_: tuple[Any, ...]
@@ -128,8 +130,8 @@ class CrossFittedCCAC(ProbaCalibrator):
 
     def _score(self, logits: Floats, near: Relative, features: Floats | None) -> tuple[Floats, Floats]:
         """Return the confidence and the scores of the open map, in float32."""
-        *numbers, coordinates = self.open_map_
-        open_map = OpenMap(*numbers, Coordinates(*coordinates))
+        own, shared, bias, coordinates = self.open_map_
+        open_map = OpenMap(own, shared, bias, Coordinates(*coordinates))
         x = open_map.coordinates(logits, features)
         scores = open_map.scores(x, near)
         readings = read(scores, near.top[1])

@@ -11,7 +11,6 @@ import typer
 from auxcal.cli._terminal import (
     CalibratorOut,
     ColumnNames,
-    FeatureNames,
     Files,
     Json,
     Label,
@@ -25,32 +24,30 @@ from auxcal.cli.fit import say_fitted
 
 
 def transfer(
-    calibrator: Annotated[Path, typer.Argument(help="A CCAC-X or CCAC-S that auxcal fit saved.", show_default=False)],
+    calibrator: Annotated[Path, typer.Argument(help="A CCAC-S that auxcal fit saved.", show_default=False)],
     files: Files,
     out: CalibratorOut,
     select: Annotated[
         Path | None,
         typer.Option(
             show_default=False,
-            help="A file with more rows. CCAC-S chooses λ1, λ2 and the mean on them, by default on two fifths of FILE; "
-            "CCAC-X learns from them too.",
+            help="A file with the rows on which λ1, λ2 and the mean are chosen. [default: two fifths of FILE]",
         ),
     ] = None,
     label: Label = "y",
     columns: ColumnNames = None,
     probabilities: Probabilities = False,
-    features: FeatureNames = None,
     json: Json = False,
 ) -> None:
-    """Carry a CCAC-X or a CCAC-S over to other data of the same classifier, with a few hundred labels.
+    """Carry a CCAC-S over to other data of the same classifier, with a few hundred labels: the paper's CCAC-T.
 
-    Of CCAC-X the open map stays near where it was, and all else is learned anew. Of CCAC-S only the temperature and the
-    last layer move, which is the paper's CCAC-T; it takes 320 rows to fit and 200 to select.
+    Only the temperature and the last layer move. The paper takes 320 rows to fit and 200 to select. CCAC-X, the default
+    of auxcal fit, has no need of this: fit it again, on the new rows alone.
 
     Examples
     --------
-    auxcal fit there.npz -o ccac-x.safetensors
-    auxcal transfer ccac-x.safetensors few.csv -o here.safetensors
+    auxcal fit there.npz --method ccac-s -o ccac-s.safetensors
+    auxcal transfer ccac-s.safetensors few.csv -o here.safetensors
     """
     from auxcal._errors import InvalidInputError
     from auxcal._progress import reported_to
@@ -67,25 +64,13 @@ def transfer(
             f"{calibrator}: only {kinds} can be carried over; this is {source.abbreviation}. Fit one with auxcal fit "
             f"--method {' or '.join(names)}."
         )
-    if features and not source.n_further_features_:
-        raise InvalidInputError(
-            f"{calibrator}: this {source.abbreviation} was fitted without features. Leave --features out, or fit one "
-            f"with them."
-        )
-    read = partial(
-        read_predictions,
-        label=label,
-        columns=as_columns(columns),
-        probabilities=probabilities,
-        features=as_columns(features) if source.n_further_features_ else (),
-    )
+    read = partial(read_predictions, label=label, columns=as_columns(columns), probabilities=probabilities, features=())
     with calibrator_file(out) as temporary:
         data = read(*files)
         part = None if select is None else read(select)
         about_data = about(*files if select is None else (*files, select))
         with about_data, progress(f"carrying {source.abbreviation} over") as report, reported_to(report):
-            given = None if part is None else (part.logits, part.y, part.features)
-            further = {"features": data.features} if source.uses_features else {}
-            here = source.transfer(data.logits, data.y, select=given, **further)
+            given = None if part is None else (part.logits, part.y)
+            here = source.transfer(data.logits, data.y, select=given)
         here.save(temporary)
     say_fitted(here, data, out, json=json)

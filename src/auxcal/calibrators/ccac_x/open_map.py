@@ -123,11 +123,12 @@ class OpenDesign:
 
 def learn_coordinates(data: Predictions) -> Coordinates:
     """Return the coordinates that suit the rows."""
-    parts = [_of_unit_length(data.logits)]
+    rows = data.spread_rows(_ROWS_FOR_COMPONENTS)
+    parts = [_of_unit_length(data.logits, rows)]
     if data.features is not None:
         deviation = data.features.std(axis=0, dtype=np.float64)
         deviation[deviation == 0] = 1
-        centre, basis = _of_unit_length(data.features / deviation)
+        centre, basis = _of_unit_length(data.features / deviation, rows)
         parts.append((centre * deviation, basis / deviation[:, None]))
     centres, bases = zip(*parts, strict=True)
     return Coordinates(np.concatenate(centres), block_diag(*bases).astype(np.float32))
@@ -138,10 +139,10 @@ def _centred(x: Floats, centre: Floats) -> Floats:
     return (x - centre.astype(x.dtype)).astype(np.float32, copy=False)
 
 
-def _of_unit_length(x: Floats) -> tuple[Floats, Floats]:
-    """Return the centre and the leading principal components, scaled to coordinates of unit mean squared length."""
+def _of_unit_length(x: Floats, rows: Ints) -> tuple[Floats, Floats]:
+    """Return the centre and, by some rows, the leading principal components for coordinates of unit mean square."""
     centre = x.mean(axis=0, dtype=np.float64)
-    few = x[:: 1 + len(x) // _ROWS_FOR_COMPONENTS] - centre
+    few = x[rows] - centre
     basis = _components(few)
     length = np.sqrt(np.mean(np.vecdot(few @ basis, few @ basis)))
     return centre, basis / (length or 1.0)

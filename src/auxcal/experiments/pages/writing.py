@@ -35,8 +35,7 @@ Mean ± standard deviation over the random states, each of which draws its own f
 each column is bold. ECE has 20 bins of equal width; in brackets is its noise floor, the ECE that a perfectly calibrated
 confidence stays below in 19 of 20 samples of this size: an ECE below it can't be told from 0. *Fit* is CPU time.
 CCAC-T is CCAC-S fitted on D1 and carried over with {TRANSFER_SIZES[0]} + {TRANSFER_SIZES[1]} labels of the shift in
-question, where all others have the whole fit and select part. CCAC-X is no method of the paper but this library's own,
-and CCAC-XT is carried over in the same way.
+question, where all others have the whole fit and select part. CCAC-X is no method of the paper but this library's own.
 
 A claim of the paper is judged against the paper's baselines, {", ".join(METHODS[name].label for name in BASELINES)}: it
 holds where the best of the methods that it names beats the best of the baselines by more than one standard error of the

@@ -1,0 +1,361 @@
+"""CCAC-X as a whole: what it promises for any rows."""
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from scipy.special import expit, log_softmax, logsumexp
+from threadpoolctl import threadpool_limits
+
+import auxcal
+from auxcal import (
+    NO_CLASS,
+    ConvergenceWarning,
+    CrossFittedCCAC,
+    InvalidInputError,
+    IsotonicCalibration,
+    NotFittedError,
+    Predictions,
+    TemperatureScaling,
+)
+from auxcal.calibrators import cross_fitted_ccac
+from auxcal.calibrators._base import Transferable
+from auxcal.calibrators._binary import relative, top_scores
+from auxcal.calibrators.ccac_x import correction, fits, score_maps
+from auxcal.calibrators.ccac_x.correction import Correction, describe
+from auxcal.metrics import auroc, brier, ece
+
+
+def draw(n, k, seed=0, ties=False):
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(size=(n, k), scale=2).astype(np.float32)
+    if ties:
+        logits = np.round(logits)
+    y = (logits / 1.5 + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    y[::7] = NO_CLASS
+    return Predictions(logits, y)
+
+
+def fit(data, **parameters):
+    return CrossFittedCCAC(**{"random_state": 0} | parameters).fit(data.logits, data.y, features=data.features)
+
+
+def confidence_after(data, logits):
+    return fit(data).predict_confidence(logits)
+
+
+@pytest.fixture(scope="module")
+def parts(shifted):
+    return shifted.split(2500, 1500, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def fitted(parts):
+    return fit(parts[0])
+
+
+@pytest.fixture(scope="module")
+def small():
+    return draw(120, 3)
+
+
+# Quality --------------------------------------------------------------------------------------------------------------
+
+
+def test_it_beats_each_method_that_sees_one_score(fitted, parts):
+    labelled, test = parts
+    confidence = fitted.predict_confidence(test.logits)
+    for other in (TemperatureScaling(), TemperatureScaling(no_class="uniform"), IsotonicCalibration()):
+        theirs = other.fit(labelled.logits, labelled.y).predict_confidence(test.logits)
+        assert brier(confidence, test.correct) < brier(theirs, test.correct) - 0.02
+        assert auroc(confidence, test.correct) > auroc(theirs, test.correct) + 0.02
+    assert ece(confidence, test.correct) < 0.05
+
+
+def test_with_a_hundred_labels_it_is_no_worse_than_temperature_scaling(calibrated):
+    labelled, test = calibrated.split(100, 2500, random_state=0)
+    ours, theirs = (
+        brier(kind.fit(labelled.logits, labelled.y).predict_confidence(test.logits), test.correct)
+        for kind in (CrossFittedCCAC(random_state=0), TemperatureScaling())
+    )
+    assert ours < theirs + 0.005
+
+
+def test_many_classes_and_samples_of_none():
+    rng = np.random.default_rng(0)
+    y = rng.integers(250, size=1200)
+    logits = (rng.normal(size=(1200, 250)) + 4 * np.eye(250)[y]).astype(np.float32)
+    logits[::3] = rng.normal(size=(400, 250)) + 2 * np.eye(250)[rng.integers(250, size=400)]
+    y[::3] = NO_CLASS
+    labelled, test = Predictions(3 * logits, y).split(800, 400, random_state=0)
+    ours = confidence_after(labelled, test.logits)
+    theirs = TemperatureScaling().fit(labelled.logits, labelled.y).predict_confidence(test.logits)
+    assert brier(ours, test.correct) < brier(theirs, test.correct)
+
+
+# What it says ---------------------------------------------------------------------------------------------------------
+
+
+def test_its_confidence_can_be_written_down(fitted, parts):
+    z = parts[1].logits.astype(np.float32)
+    n, top, score = len(z), z.argmax(axis=1), top_scores(z)
+    own, shared, bias, (centre, basis) = fitted.open_map_
+    x = ((z - centre) @ basis).astype(np.float32)
+    seen = np.column_stack([z - z.max(axis=1, keepdims=True), score])
+    scores = (own * seen + x @ shared.T + bias).astype(np.float64)
+    log_mu = log_softmax(scores, axis=1)
+    others = log_mu.copy()
+    others[np.arange(n), top] = -np.inf
+    of_prediction = log_mu[np.arange(n), top] - logsumexp(others, axis=1)
+    readings = np.stack([of_prediction, log_mu[:, -1], others[:, :-1].max(axis=1)])
+    (a, b, c), knots = fitted.score_maps_
+    beta = a * np.log(expit(score)) - b * np.log(expit(-score)) + c
+    voices = np.clip([beta, np.interp(score, *knots), of_prediction], -15, 15)
+    inputs = describe(relative(z), readings.astype(np.float32), x)
+    expected = expit(Correction(*fitted.correction_).log_odds(inputs, fitted.voices_ @ voices))
+    assert fitted.predict_confidence(z) == pytest.approx(expected, abs=1e-4)
+
+
+def test_its_weights_add_up_to_one_and_its_widths_are_named(fitted):
+    assert fitted.voices_.shape == (3,)
+    assert fitted.voices_.sum() == pytest.approx(1)
+    assert (fitted.voices_ >= 0).all()
+    assert fitted.widths_.keys() == {"bias", "shared", "correction"}
+
+
+def test_its_distribution_has_the_confidence_at_the_prediction(fitted, parts):
+    logits = parts[1].logits
+    proba = fitted.predict_proba(logits)
+    assert proba.shape == (1500, 5)
+    assert proba.sum(axis=1) == pytest.approx(1, abs=1e-6)
+    assert (proba >= 0).all()
+    at_prediction = proba[np.arange(1500), logits.argmax(axis=1)]
+    assert at_prediction == pytest.approx(fitted.predict_confidence(logits), abs=1e-6)
+
+
+def test_the_auxiliary_class_is_for_what_has_none(fitted, parts):
+    none = fitted.predict_proba(parts[1].logits)[:, -1]
+    assert auroc(none, parts[1].y == NO_CLASS) > 0.9
+
+
+# What does not matter -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "ties"),
+    [(300, 2, False), (300, 2, True), (300, 10, False), (600, 10, True), (110, 100, True), (5000, 4, False)],
+)
+def test_the_order_of_the_rows(n, k, ties):
+    data, logits = draw(n, k, ties=ties), draw(200, k, seed=1).logits
+    shuffled = data.take(np.random.default_rng(0).permutation(n))
+    assert confidence_after(shuffled, logits) == pytest.approx(confidence_after(data, logits), abs=1e-5)
+
+
+def test_the_order_of_rows_that_only_features_tell_apart():
+    data = draw(300, 3, ties=True)
+    logits = data.logits[np.arange(300) % 20]
+    features = np.random.default_rng(0).normal(size=(300, 2)).astype(np.float32)
+    data = Predictions(logits, data.y, features)
+    shuffled = data.take(np.random.default_rng(1).permutation(300))
+    ours, theirs = (fit(each).predict_confidence(logits, features) for each in (data, shuffled))
+    assert ours == pytest.approx(theirs, abs=1e-5)
+
+
+def test_a_constant_that_is_added_to_all_logits(small):
+    moved = Predictions(small.logits + 5, small.y)
+    expected = confidence_after(small, small.logits)
+    assert confidence_after(moved, small.logits + 5) == pytest.approx(expected, abs=1e-4)
+
+
+def test_the_scale_of_the_logits_hardly():
+    data, logits = draw(300, 4), draw(500, 4, seed=1).logits
+    doubled = Predictions(2 * data.logits, data.y)
+    ours, theirs = confidence_after(doubled, 2 * logits), confidence_after(data, logits)
+    assert ours == pytest.approx(theirs, abs=0.03)  # the classifier's own log-odds are not doubled with them
+    assert np.abs(ours - theirs).mean() < 0.005
+
+
+def test_the_number_of_threads(small):
+    bits = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads):
+            calibrator = fit(small)
+            bits.append((calibrator.predict_proba(small.logits).tobytes(), calibrator.correction_[3].tobytes()))
+    assert bits[0] == bits[1]
+
+
+def test_whether_rows_are_given_as_a_select_part(parts):
+    data, logits = parts[0].take(slice(800)), parts[1].logits
+    first, rest = data.take(slice(500)), data.take(slice(500, None))
+    given = CrossFittedCCAC(random_state=0).fit(first.logits, first.y, select=(rest.logits, rest.y))
+    assert np.array_equal(given.predict_confidence(logits), confidence_after(data, logits))
+
+
+def test_whether_torch_is_there(tmp_path):
+    code = """
+import sys
+
+class NoTorch:
+    def find_spec(self, name, *_):
+        if name.split(".")[0] == "torch":
+            raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+sys.meta_path.insert(0, NoTorch())
+import numpy as np
+import auxcal
+
+with np.load("rows.npz") as rows:
+    fitted = auxcal.CrossFittedCCAC(random_state=0).fit(rows["logits"], rows["y"])
+    fitted.save("x.safetensors")
+    np.save("confidence.npy", auxcal.load("x.safetensors").predict_confidence(rows["logits"]))
+assert "torch" not in sys.modules
+"""
+    data = draw(200, 3)
+    data.save(tmp_path / "rows.npz")
+    subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, check=True)
+    expected = confidence_after(data, data.logits)
+    assert np.array_equal(np.load(tmp_path / "confidence.npy"), expected)
+    assert np.array_equal(auxcal.load(tmp_path / "x.safetensors").predict_confidence(data.logits), expected)
+
+
+# Rows of every kind ---------------------------------------------------------------------------------------------------
+
+PREDICTION = draw(60, 3).prediction
+UNUSUAL = {
+    "every row correct": PREDICTION,
+    "every row wrong": (PREDICTION + 1) % 3,
+    "all NO_CLASS": np.full(60, NO_CLASS),
+    "one row of a class": np.where(np.arange(60) == 3, PREDICTION, NO_CLASS),
+}
+
+
+@pytest.mark.filterwarnings("ignore::auxcal.ConvergenceWarning")
+@pytest.mark.parametrize("y", UNUSUAL.values(), ids=UNUSUAL.keys())
+def test_labels_of_one_kind_give_a_confidence_to_match(y):
+    logits = draw(60, 3).logits
+    data = Predictions(logits, y)
+    confidence = confidence_after(data, logits)
+    assert ((confidence > 0) & (confidence < 1)).all()
+    assert confidence.mean() == pytest.approx(data.correct.mean(), abs=0.1)
+
+
+def test_without_rows_of_no_class_none_is_improbable(calibrated):
+    data = calibrated.take(slice(500))
+    assert fit(data).predict_proba(data.logits)[:, -1].mean() < 0.02
+
+
+@pytest.mark.filterwarnings("ignore::auxcal.ConvergenceWarning")
+@pytest.mark.parametrize("y", [[0, 2], [0, 1], [1, 0], [NO_CLASS, NO_CLASS], [0, NO_CLASS]], ids=str)
+def test_two_rows_are_enough(y):
+    logits = [[1.0, 0.0, 0.5], [0.0, 2.0, 0.5]]
+    confidence = CrossFittedCCAC(random_state=0).fit(logits, y).predict_confidence(logits)
+    assert ((confidence > 0) & (confidence < 1)).all()
+
+
+def test_one_row_is_not():
+    with pytest.raises(InvalidInputError, match="at least 2 rows; got 1"):
+        CrossFittedCCAC().fit([[1.0, 0.0]], [0])
+
+
+@pytest.mark.filterwarnings("ignore::auxcal.ConvergenceWarning")
+@pytest.mark.parametrize("logits", [np.ones((40, 3)), 1e4 * np.eye(3)[np.arange(40) % 3], np.full((40, 3), -1e15)])
+def test_logits_without_measure_give_a_finite_confidence(logits):
+    y = np.arange(40) % 4 - 1
+    confidence = CrossFittedCCAC(random_state=0).fit(logits, y).predict_confidence(logits)
+    assert ((confidence > 0) & (confidence < 1)).all()
+
+
+def test_of_more_rows_than_enough_a_spread_sample_is_used(monkeypatch, small):
+    monkeypatch.setattr(cross_fitted_ccac, "_ENOUGH", 50)
+    of_all = fit(small)
+    of_fifty = fit(small.take(small.spread_rows(50)))
+    assert np.array_equal(of_all.predict_confidence(small.logits), of_fifty.predict_confidence(small.logits))
+    monkeypatch.setattr(cross_fitted_ccac, "_ENOUGH", 120)
+    assert not np.array_equal(fit(small).predict_confidence(small.logits), of_all.predict_confidence(small.logits))
+
+
+def test_a_hundred_thousand_rows_are_enough():
+    assert cross_fitted_ccac._ENOUGH == 100_000
+
+
+# What it says of itself -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("room", "name", "value", "expected"),
+    [
+        (score_maps, "fit_beta", lambda *_: (np.array([1.0, 1.0, 0.0]), False), "the voice of beta calibration"),
+        (correction, "_MAX_STEPS", 0, "the correction stopped short"),
+        (fits, "fit_temperature", lambda _: (1.0, "the temperature."), "the temperature"),
+    ],
+    ids=["beta", "correction", "temperature"],
+)
+def test_a_part_that_did_not_converge_is_told_once_in_its_own_name(room, name, value, expected, small, monkeypatch):
+    monkeypatch.setattr(room, name, value)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        calibrator = fit(small)
+    (warning,) = caught
+    assert warning.category is ConvergenceWarning
+    assert str(warning.message).startswith(f"CrossFittedCCAC: {expected}")
+    assert calibrator.converged_ is False
+
+
+@pytest.mark.parametrize("y", UNUSUAL.values(), ids=UNUSUAL.keys())
+def test_it_warns_at_most_once(y):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        calibrator = fit(Predictions(draw(60, 3).logits, y))
+    assert len(caught) == (not calibrator.converged_)
+    assert all(str(each.message).startswith("CrossFittedCCAC: ") for each in caught)
+
+
+def test_it_converges_in_silence(small):
+    assert fit(small).converged_ is True
+
+
+@pytest.mark.parametrize("value", [0, 1, -1, 2.5, "five", True])
+def test_folds_that_make_no_sense_are_refused(value, small):
+    calibrator = CrossFittedCCAC(n_folds=value)
+    with pytest.raises(InvalidInputError, match="n_folds must be a whole number"):
+        calibrator.fit(small.logits, small.y)
+    with pytest.raises(NotFittedError):
+        calibrator.predict_confidence(small.logits)
+
+
+def test_it_is_not_carried_over():
+    assert not issubclass(CrossFittedCCAC, Transferable)
+    assert CrossFittedCCAC().get_params().keys() == {"n_folds", "random_state"}
+
+
+# Features -------------------------------------------------------------------------------------------------------------
+
+
+def test_features_help_where_they_know(featured):
+    labelled, test = featured.split(400, 200, random_state=0)
+    with_them = fit(labelled).predict_confidence(test.logits, test.features)
+    without = confidence_after(Predictions(labelled.logits, labelled.y), test.logits)
+    assert brier(with_them, test.correct) < 0.8 * brier(without, test.correct)
+
+
+def test_features_are_required_where_it_was_fitted_with_them(featured):
+    calibrator = fit(featured)
+    with pytest.raises(InvalidInputError, match=r"2 columns .* got none"):
+        calibrator.predict_confidence(featured.logits)
+    with pytest.raises(InvalidInputError, match="got 1"):
+        calibrator.predict_proba(featured.logits, featured.features[:, :1])
+
+
+def test_features_are_refused_where_it_was_fitted_without(small):
+    with pytest.raises(InvalidInputError, match="fitted without features"):
+        fit(small).predict_confidence(small.logits, np.ones((120, 2)))
+
+
+def test_features_are_saved_with_it(featured, tmp_path):
+    calibrator = fit(featured)
+    calibrator.save(tmp_path / "x")
+    expected = calibrator.predict_confidence(featured.logits, featured.features)
+    loaded = auxcal.load(tmp_path / "x")
+    assert np.array_equal(loaded.predict_confidence(featured.logits, featured.features), expected)
