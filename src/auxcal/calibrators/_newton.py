@@ -91,6 +91,8 @@ def minimise(
         step = _newton_step(design, point, penalty, damping * gram)
         found = _evaluate(design, y, point.theta + step.change, penalty)
         gained = point.loss - found.loss
+        if max(step.gain, abs(gained)) <= worthwhile:  # what the loss says of so small a step is rounding: take it
+            return found.theta, found.loss, None
         if gained < 0.25 * step.gain:
             damping *= 8
         elif gained > 0.75 * step.gain:

@@ -118,7 +118,7 @@ def index_page(suites: Sequence[Suite], results: Results) -> str:
 
 def _shift_section(suite: Suite, shift: str, results: Results, out: Path) -> list[str]:
     here = results.where(shift=shift)
-    row = max(here, key=lambda row: row.n_fit)  # CCAC-T and CCAC-XT see a few labels only
+    row = max(here, key=lambda row: row.n_fit)  # CCAC-T sees a few labels only
     sizes = f"{row.n_fit:,} rows to fit, {row.n_select:,} to select, {row.n_test:,} to test"
     verdicts = [verdict for claim in CLAIMS if (verdict := _judged(claim, shift, here)) is not None]
     section = [
