@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from auxcal import NO_CLASS, Calibrator, Predictions
-from auxcal.calibrators import _auxiliary, _committee
+from auxcal.calibrators import _auxiliary
 from auxcal.calibrators._binary import top_scores
 from auxcal.experiments.suites import Suite
 
@@ -19,7 +19,6 @@ from auxcal.experiments.suites import Suite
 def quick_training(monkeypatch):
     """Train networks for a tenth of the steps, where a test asks for a contract and not for quality."""
     monkeypatch.setattr(_auxiliary, "FAST", replace(_auxiliary.FAST, epochs=1, least_steps=150))
-    monkeypatch.setattr(_committee, "CORRECTIONS", replace(_committee.CORRECTIONS, epochs=1, least_steps=80))
 
 
 class FeaturedPlatt(Calibrator):

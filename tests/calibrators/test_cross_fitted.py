@@ -26,7 +26,7 @@ from auxcal.calibrators._base import Transferable
 from auxcal.calibrators._binary import relative, top_scores
 from auxcal.calibrators._committee import Seen, cross_fit_committee, within_reason
 from auxcal.calibrators._last_map import fit_last_map
-from auxcal.calibrators._newton import minimise
+from auxcal.calibrators.solvers.newton import minimise
 from auxcal.calibrators._open_map import WIDTHS, cross_fit, read, start_map
 from auxcal.calibrators._score_maps import cross_fit_maps
 from auxcal.calibrators._stack import by_evidence, log_losses, stack

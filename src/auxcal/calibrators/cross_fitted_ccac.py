@@ -13,12 +13,12 @@ from auxcal._errors import InvalidInputError
 from auxcal.calibrators._base import ProbaCalibrator, SelectPart, as_select
 from auxcal.calibrators._binary import Relative, relative
 from auxcal.calibrators._selection import as_whole
-from auxcal.calibrators._softmax import softmax
 from auxcal.calibrators.ccac_x.correction import Correction, describe, fit_correction
 from auxcal.calibrators.ccac_x.evidence import log_likelihoods, weights_by_evidence
 from auxcal.calibrators.ccac_x.fits import cross_fit
 from auxcal.calibrators.ccac_x.open_map import Coordinates, OpenMap, read
 from auxcal.calibrators.ccac_x.score_maps import ScoreMaps, cross_fit_maps
+from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.predictions import Predictions
 
 _PRIOR = np.array([0.1, 0.01, 0.89])  # of beta calibration, isotonic regression and the open map, with no rows at all
@@ -128,8 +128,8 @@ class CrossFittedCCAC(ProbaCalibrator):
 
     def _score(self, logits: Floats, near: Relative, features: Floats | None) -> tuple[Floats, Floats]:
         """Return the confidence and the scores of the open map, in float32."""
-        *numbers, coordinates = self.open_map_
-        open_map = OpenMap(*numbers, Coordinates(*coordinates))
+        own, shared, bias, coordinates = self.open_map_
+        open_map = OpenMap(own, shared, bias, Coordinates(*coordinates))
         x = open_map.coordinates(logits, features)
         scores = open_map.scores(x, near)
         readings = read(scores, near.top[1])

@@ -7,10 +7,10 @@ import numpy as np
 
 from auxcal._arrays import Floats
 from auxcal.calibrators._base import DistributionCalibrator, at_prediction
-from auxcal.calibrators._linear import LinearMap, Penalty, fit_full
 from auxcal.calibrators._selection import SelectBy, as_candidates, check_select_by, select_score
-from auxcal.calibrators._softmax import log_softmax, softmax
-from auxcal.calibrators._targets import NoClass, rows_to_learn
+from auxcal.calibrators.solvers.linear import LinearMap, Penalty, fit_full
+from auxcal.calibrators.solvers.softmax import log_softmax, softmax
+from auxcal.calibrators.solvers.targets import NoClass, rows_to_learn
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
 

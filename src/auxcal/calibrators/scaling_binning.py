@@ -4,8 +4,8 @@ import numpy as np
 
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
-from auxcal.calibrators._logistic import fit_logistic, unconverged
 from auxcal.calibrators.histogram_binning import bin_bounds, bin_means
+from auxcal.calibrators.solvers.logistic import fit_logistic, unconverged
 from auxcal.metrics.binning import check_bins, equal_mass_edges, index_by_edges
 
 

@@ -4,8 +4,8 @@ import numpy as np
 
 from auxcal._arrays import Floats
 from auxcal.calibrators._base import DistributionCalibrator
-from auxcal.calibrators._softmax import softmax
-from auxcal.calibrators._targets import NoClass, expected, rows_to_learn
+from auxcal.calibrators.solvers.softmax import softmax
+from auxcal.calibrators.solvers.targets import NoClass, expected, rows_to_learn
 from auxcal.predictions import Predictions
 
 _REACH = 1e6  # the temperature is sought within this factor of the spread of the logits

@@ -2,7 +2,7 @@
 
 from auxcal._arrays import Floats
 from auxcal.calibrators._base import DistributionCalibrator
-from auxcal.calibrators._softmax import softmax
+from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.predictions import Predictions
 
 

@@ -91,7 +91,8 @@ class _Regression(NamedTuple):
 
     def by_evidence(self) -> tuple[float, tuple[Floats, str | None]]:
         """Return the width of the prior, and the optimum there."""
-        theta, evidence = np.zeros(len(self.x)), np.empty(len(WIDTHS))
+        theta: Floats = np.zeros(len(self.x))
+        evidence = np.empty(len(WIDTHS))
         for i, width in enumerate(WIDTHS):
             widths = self.widths(width)
             theta, _ = self.minimise(widths, theta)

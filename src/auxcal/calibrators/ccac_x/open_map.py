@@ -11,7 +11,7 @@ from scipy.linalg import block_diag
 
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._binary import Relative
-from auxcal.calibrators._linear import MOST_BLOCKS, definite, weighted_gram
+from auxcal.calibrators.solvers.linear import MOST_BLOCKS, definite, weighted_gram
 from auxcal.predictions import Predictions
 
 _ALL_COMPONENTS = 100  # logits or features up to which all principal components are kept
