@@ -49,9 +49,9 @@ def test_a_fit_part_that_is_split_keeps_its_features(featured_platt, featured):
         def _searches(self, n_classes):
             return True
 
-        def _fit(self, data, select):
+        def _search(self, data, select):
             self.seen_ = np.concatenate([data.features, select.features])
-            return super()._fit(data, select)
+            return self._fit(data)
 
     fit, select = featured.split(400, 200, random_state=0)
     aside = Searching().fit(featured.logits, featured.y, features=featured.features).seen_

@@ -36,7 +36,7 @@ class BinaryCalibrator(Calibrator):
 
     scheme: Scheme
 
-    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+    def _fit(self, data: Predictions) -> str | None:
         if self.scheme not in get_args(Scheme):
             raise InvalidInputError(f"scheme must be 'top-label' or 'per-class'; got {self.scheme!r}.")
         if self.scheme == "top-label":

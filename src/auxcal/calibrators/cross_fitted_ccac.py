@@ -10,9 +10,9 @@ from scipy.special import expit
 
 from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
-from auxcal.calibrators._base import ProbaCalibrator, SelectPart, as_select
+from auxcal.calibrators._base import ProbaCalibrator
 from auxcal.calibrators._binary import Relative, relative
-from auxcal.calibrators._selection import as_whole
+from auxcal.calibrators._selection import SelectPart, as_select, as_whole
 from auxcal.calibrators.ccac_x.correction import Correction, describe, fit_correction
 from auxcal.calibrators.ccac_x.evidence import log_likelihoods, weights_by_evidence
 from auxcal.calibrators.ccac_x.fits import cross_fit
@@ -97,7 +97,7 @@ class CrossFittedCCAC(ProbaCalibrator):
             )
         return data, None
 
-    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+    def _fit(self, data: Predictions) -> str | None:
         n_folds = as_whole(self.n_folds, "n_folds", least=2)
         data = data.take(data.spread_rows(_ENOUGH))
         # So that the kind of array does not matter, all is float32.

@@ -52,7 +52,7 @@ class EnsembleTemperatureScaling(DistributionCalibrator):
     def __init__(self, no_class: NoClass = "leave-out") -> None:
         self.no_class = no_class
 
-    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+    def _fit(self, data: Predictions) -> str | None:
         learned = rows_to_learn(data, self.no_class)
         self.temperature_, problem = fit_temperature(learned)
         self.weights_ = np.array([1.0, 0.0, 0.0])

@@ -53,7 +53,7 @@ class MatrixScaling(DistributionCalibrator):
         self.intercept = intercept
         self.no_class = no_class
 
-    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+    def _fit(self, data: Predictions) -> str | None:
         penalty = Penalty(as_strength(self.off_diagonal, "off_diagonal"), as_strength(self.intercept, "intercept"))
         learned = rows_to_learn(data, self.no_class)
         temperature, problem = fit_temperature(learned)

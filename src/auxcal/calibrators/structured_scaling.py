@@ -57,7 +57,7 @@ class StructuredVectorScaling(DistributionCalibrator):
         self.strength = strength
         self.no_class = no_class
 
-    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+    def _fit(self, data: Predictions) -> str | None:
         k = data.n_classes
         identity = np.column_stack([np.ones(k), np.zeros(k)])
         ridge = Ridge(identity, as_strength(self.strength, "strength") * np.full((k, 2), k))
@@ -114,7 +114,7 @@ class StructuredMatrixScaling(DistributionCalibrator):
         self.strength = strength
         self.no_class = no_class
 
-    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+    def _fit(self, data: Predictions) -> str | None:
         k = data.n_classes
         counts = np.full((k, k + 1), k * (k - 1))
         np.fill_diagonal(counts, k)

@@ -45,7 +45,7 @@ class TemperatureScaling(DistributionCalibrator):
     def __init__(self, no_class: NoClass = "leave-out") -> None:
         self.no_class = no_class
 
-    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+    def _fit(self, data: Predictions) -> str | None:
         self.temperature_, problem = fit_temperature(rows_to_learn(data, self.no_class))
         return problem
 

@@ -19,7 +19,7 @@ class Uncalibrated(DistributionCalibrator):
     abbreviation = "MP"
     reference = "Hendrycks & Gimpel, ICLR 2017"
 
-    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+    def _fit(self, data: Predictions) -> str | None:
         return None
 
     def _proba(self, logits: Floats) -> Floats:

@@ -43,7 +43,7 @@ class VectorScaling(DistributionCalibrator):
     def __init__(self, no_class: NoClass = "leave-out") -> None:
         self.no_class = no_class
 
-    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+    def _fit(self, data: Predictions) -> str | None:
         learned = rows_to_learn(data, self.no_class)
         temperature, problem = fit_temperature(learned)
         k = data.n_classes

@@ -55,7 +55,8 @@ def transfer(
     from auxcal._errors import InvalidInputError
     from auxcal._progress import reported_to
     from auxcal.calibrators import CALIBRATORS
-    from auxcal.calibrators._base import Transferable
+    from auxcal.calibrators._base import features_for
+    from auxcal.calibrators._transferable import Transferable
     from auxcal.formats import read_predictions
     from auxcal.persistence import load
 
@@ -85,7 +86,6 @@ def transfer(
         about_data = about(*files if select is None else (*files, select))
         with about_data, progress(f"carrying {source.abbreviation} over") as report, reported_to(report):
             given = None if part is None else (part.logits, part.y, part.features)
-            further = {"features": data.features} if source.uses_features else {}
-            here = source.transfer(data.logits, data.y, select=given, **further)
+            here = source.transfer(data.logits, data.y, given, features_for(source, data))
         here.save(temporary)
     say_fitted(here, data, out, json=json)

@@ -17,7 +17,7 @@ from auxcal._errors import AuxcalError, AuxcalWarning
 from auxcal._extras import needs
 from auxcal._files import written_whole
 from auxcal.calibrators import Calibrator
-from auxcal.calibrators._base import Transferable
+from auxcal.calibrators._transferable import Transferable
 from auxcal.experiments.methods import METHODS, TRANSFER_SIZES
 from auxcal.experiments.results import Row
 from auxcal.metrics import evaluate
