@@ -14,9 +14,9 @@ from sklearn.base import BaseEstimator
 
 from auxcal._arrays import Floats, as_features, as_logits
 from auxcal._errors import ConvergenceWarning, InvalidInputError, NotFittedError
+from auxcal._threads import one_thread
 from auxcal.calibrators._notebook import to_html
 from auxcal.calibrators._selection import SelectPart, as_select
-from auxcal.calibrators._threads import one_thread
 from auxcal.predictions import Predictions
 
 SELECT_SHARE = 0.2

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from auxcal._arrays import as_logits
+from auxcal._threads import one_thread
 from auxcal.calibrators._base import Calibrator
 from auxcal.calibrators._selection import SelectPart
-from auxcal.calibrators._threads import one_thread
 from auxcal.predictions import Predictions
 
 SELECT_SHARE = 0.4
