@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from auxcal._arrays import Floats, as_features, as_logits
 from auxcal._errors import ConvergenceWarning, InvalidInputError, NotFittedError
 from auxcal._threads import one_thread
-from auxcal.calibrators._notebook import to_html
+from auxcal.calibrators._calibrator_card import to_html
 from auxcal.calibrators._selection import SelectPart, as_select
 from auxcal.predictions import Predictions
 

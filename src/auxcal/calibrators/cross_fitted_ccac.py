@@ -11,7 +11,7 @@ from scipy.special import expit
 from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
 from auxcal.calibrators._base import ProbaCalibrator
-from auxcal.calibrators._binary import Relative, relative
+from auxcal.calibrators._binary import RelativeLogits, relative
 from auxcal.calibrators._selection import SelectPart, as_select, as_whole
 from auxcal.calibrators.ccac_x.correction import Correction, describe, fit_correction
 from auxcal.calibrators.ccac_x.evidence import log_likelihoods, weights_by_evidence
@@ -126,7 +126,7 @@ class CrossFittedCCAC(ProbaCalibrator):
         proba[near.top] = confidence
         return proba.astype(logits.dtype, copy=False)
 
-    def _score(self, logits: Floats, near: Relative, features: Floats | None) -> tuple[Floats, Floats]:
+    def _score(self, logits: Floats, near: RelativeLogits, features: Floats | None) -> tuple[Floats, Floats]:
         """Return the confidence and the scores of the open map, in float32."""
         own, shared, bias, coordinates = self.open_map_
         open_map = OpenMap(own, shared, bias, Coordinates(*coordinates))

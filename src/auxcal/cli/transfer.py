@@ -16,9 +16,9 @@ from auxcal.cli._terminal import (
     Json,
     Label,
     Probabilities,
-    about,
     as_columns,
     calibrator_file,
+    errors_named_after,
     progress,
 )
 from auxcal.cli.fit import say_fitted
@@ -83,8 +83,8 @@ def transfer(
     with calibrator_file(out) as temporary:
         data = read(*files)
         part = None if select is None else read(select)
-        about_data = about(*files if select is None else (*files, select))
-        with about_data, progress(f"carrying {source.abbreviation} over") as report, reported_to(report):
+        named = errors_named_after(*files if select is None else (*files, select))
+        with named, progress(f"carrying {source.abbreviation} over") as report, reported_to(report):
             given = None if part is None else (part.logits, part.y, part.features)
             here = source.transfer(data.logits, data.y, given, features_for(source, data))
         here.save(temporary)
