@@ -30,7 +30,7 @@ class MarginBinning(Calibrator):
     def __init__(self, n_bins: int = 15) -> None:
         self.n_bins = n_bins
 
-    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+    def _fit(self, data: Predictions) -> str | None:
         margins = _margin(data.logits)
         shares = np.arange(1, self.n_bins) / self.n_bins
         self.edges_ = np.unique(np.quantile(margins, shares))

@@ -28,7 +28,7 @@ class FeaturedPlatt(Calibrator):
     reference = "these tests"
     uses_features = True
 
-    def _fit(self, data, select):
+    def _fit(self, data):
         if data.correct.all() or not data.correct.any():  # scikit-learn wants both
             self.coefficients_ = np.zeros(2 + data.n_features)
             return "all rows are right, or all wrong."

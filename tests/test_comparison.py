@@ -37,7 +37,7 @@ class Broken(Calibrator):
 
     abbreviation, reference = "broken", "nobody"
 
-    def _fit(self, data, select):
+    def _fit(self, data):
         raise ZeroDivisionError("it can't <b>divide</b>")
 
     def _confidence(self, logits):
@@ -47,7 +47,7 @@ class Broken(Calibrator):
 class Stuck(Broken):
     """Fits, but says that it did not converge."""
 
-    def _fit(self, data, select):
+    def _fit(self, data):
         return "it stopped early"
 
     def _confidence(self, logits):

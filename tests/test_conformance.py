@@ -50,15 +50,15 @@ class GuessingScaling(TemperatureScaling):
 class RandomScaling(TemperatureScaling):
     """Draws from NumPy's global state."""
 
-    def _fit(self, data, select):
+    def _fit(self, data):
         np.random.rand()  # noqa: NPY002
-        return super()._fit(data, select)
+        return super()._fit(data)
 
 
 class IdleScaling(TemperatureScaling):
     """A fit that makes things worse and does not say so."""
 
-    def _fit(self, data, select):
+    def _fit(self, data):
         self.temperature_ = 0.1
 
 
@@ -68,8 +68,8 @@ def test_one_that_uses_features_keeps_every_promise(featured_platt):
 
 def test_the_suite_finds_features_that_change_nothing(featured_platt):
     class Deaf(featured_platt):
-        def _fit(self, data, select):
-            return super()._fit(Predictions(data.logits, data.y), select)
+        def _fit(self, data):
+            return super()._fit(Predictions(data.logits, data.y))
 
         def _confidence(self, logits, features=None):
             return super()._confidence(logits)

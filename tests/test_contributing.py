@@ -1,5 +1,6 @@
 """What CONTRIBUTING.md tells to do, done to the letter in a copy of the package."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+CALIBRATOR_GUIDE = (ROOT / "docs/add-a-calibrator.md").read_text(encoding="utf-8")  # which the first one refers to
 
 TRY = """
 import auxcal
@@ -29,9 +31,9 @@ main()
 """
 
 
-def code_of(title):
-    section = GUIDE[GUIDE.index(f"## {title}") :].split("\n## ")[0]
-    return re.findall(r"```python\n(.*?)```", section, flags=re.DOTALL)
+def code_of(title, guide=GUIDE):
+    section = guide[guide.index(f"## {title}") :].split("\n## ")[0]
+    return re.findall(r"```py(?:thon)?\n(.*?)```", section, flags=re.DOTALL)
 
 
 @pytest.fixture
@@ -54,3 +56,74 @@ def test_a_metric_is_a_function_and_one_line(package, tmp_path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "Absolute error" in done.stdout
+
+
+TRY_CALIBRATOR = """
+import sys
+import auxcal
+from auxcal.calibrators import UniformMixing
+from auxcal.cli import main
+from auxcal.experiments.methods import METHODS
+from auxcal.testing import check_calibrator
+
+check_calibrator(auxcal.CALIBRATORS["uniform-mixing"]())
+assert METHODS["uniform-mixing"].calibrator is UniformMixing
+sys.argv = ["auxcal", "fit", "logits.csv", "--method", "uniform-mixing", "-o", "mixing.safetensors"]
+main()
+"""
+
+EVERY_METHOD = [  # the tests of what all methods have in common, and the module's own example
+    "tests/test_repository.py",
+    "tests/test_documents.py",
+    "tests/test_scikit_learn.py",
+    "tests/test_malformed.py",
+    "tests/test_comparison.py",
+    "tests/test_persistence.py",
+    "tests/cli/test_commands.py",
+]
+
+
+@pytest.fixture
+def with_a_calibrator(package):
+    """Give the package with the calibrator of the guide."""
+    file, line = code_of("To the library", CALIBRATOR_GUIDE)
+    (package / "calibrators/uniform_mixing.py").write_text(file)
+    registry = package / "calibrators/__init__.py"
+    text = registry.read_text()
+    for before, new in {
+        "from auxcal.calibrators.temperature_scaling import TemperatureScaling\n": (
+            "from auxcal.calibrators.uniform_mixing import UniformMixing\n"
+        ),
+        '    "spline": SplineCalibration,\n': line,
+        '    "Uncalibrated",\n': '    "UniformMixing",\n',
+    }.items():
+        assert before in text
+        text = text.replace(before, before + new, 1)
+    registry.write_text(text)
+    return package
+
+
+def test_a_calibrator_is_a_file_and_a_line(with_a_calibrator, tmp_path):
+    assert "(docs/add-a-calibrator.md#to-the-library)" in GUIDE
+    rows = "".join(f"{i % 7},{i % 5},{i % 3},{i % 3}\n" for i in range(200))
+    (tmp_path / "logits.csv").write_text(f"logit_0,logit_1,logit_2,y\n{rows}")
+    done = run_with(with_a_calibrator, "-c", TRY_CALIBRATOR, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "UM" in done.stdout
+
+
+def test_the_tests_of_every_method_demand_no_more_of_a_calibrator(with_a_calibrator):
+    """Run them with the new one: those of it alone, and those of all names together."""
+    own = "uniform-mixing or UniformMixing or public_names or types_are_declared or labels_of_methods"
+    example = with_a_calibrator / "calibrators/uniform_mixing.py"
+    done = run_with(
+        with_a_calibrator, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", own, *EVERY_METHOD, example, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stdout
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 50
+
+
+def run_with(package, *arguments, cwd):
+    environment = os.environ | {"PYTHONPATH": str(package.parent)}
+    command = [sys.executable, *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)

@@ -626,7 +626,7 @@ class Unstorable(Calibrator):
     def __init__(self, state):
         self.state = state
 
-    def _fit(self, data, select):
+    def _fit(self, data):
         self.state_ = self.state
 
     def _confidence(self, logits):

@@ -190,7 +190,7 @@ class ClassAccuracy(Calibrator):
         self.prior = prior
         self.options = options
 
-    def _fit(self, data, select):
+    def _fit(self, data):
         right, all_ = self.prior
         rows = [data.prediction == k for k in range(data.n_classes)]
         self.accuracy_ = np.array([(data.correct[of_k].sum() + right) / (of_k.sum() + all_) for of_k in rows])

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from benchmarks.speed.data import drawn, packaged
 from benchmarks.speed.measure import in_turns
-from threadpoolctl import threadpool_limits
 
 import auxcal
+from auxcal._threads import one_thread
 
 MOST_TIMES = 2.0
 BYTES_TO_SCORE = 40_000_000
@@ -44,7 +44,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
             "ccac-s": auxcal.SimplifiedCCAC(random_state=0),
             "ccac-x": auxcal.CrossFittedCCAC(random_state=0),
         }
-        with threadpool_limits(1), warnings.catch_warnings():
+        with one_thread(), warnings.catch_warnings():
             warnings.simplefilter("ignore", auxcal.ConvergenceWarning)
             fits = in_turns({kind: partial(new.fit, data.logits, data.y) for kind, new in kinds.items()}, 3, 2.0)
             logits = repeated(data.logits, 1 if quick else BYTES_TO_SCORE)

@@ -11,6 +11,7 @@ from benchmarks.speed.data import packaged
 from benchmarks.speed.measure import Measured, in_turns, measured
 
 import auxcal
+from auxcal._threads import one_thread
 from auxcal.training.losses import auxiliary_class_loss
 
 LEAST_TIMES, MOST_SECONDS = 100, 1.0
@@ -84,9 +85,5 @@ def plain_epochs(
                 auxiliary_class_loss(out[None], w[rows], lambda1, lambda2).sum().backward()
                 optimiser.step()
 
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # more of them only wait for each other here, which would make the recipe look slower
-    try:
+    with one_thread():  # more of them only wait for each other here, which would make the recipe look slower
         return measured(train)[0]
-    finally:
-        torch.set_num_threads(threads)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from benchmarks.speed.data import drawn
 from benchmarks.speed.measure import Measured, in_turns
-from threadpoolctl import threadpool_limits
 
 import auxcal
+from auxcal._threads import one_thread
 
 SIZES = ((1_000_000, 10), (100_000, 1000))
 QUICK_SIZES = ((100_000, 10), (5_000, 1000))
@@ -81,7 +81,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
         # Methods with the same products share their floor, so that all of their runs find the best of it.
         floors = {shapes(one): partial(bare, products(one), logits) for one in fitted.values()}
         calls = {name: partial(one.predict_confidence, logits) for name, one in fitted.items()} | floors
-        with threadpool_limits(1):  # for both sides: threads that wait on busy cores would blur the ratio
+        with one_thread():  # for both sides: threads that wait on busy cores would blur the ratio
             taken = in_turns(calls, *((3, 2.0) if quick else (5, 10.0)))
         for name, one in fitted.items():
             floor = taken[shapes(one)]

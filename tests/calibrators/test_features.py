@@ -5,10 +5,19 @@ import json
 import numpy as np
 import pytest
 from safetensors import safe_open
+from scipy.special import softmax
 
 import auxcal
-from auxcal import CALIBRATORS, InvalidInputError, PlattScaling, Predictions, TemperatureScaling
+from auxcal import (
+    CALIBRATORS,
+    DistributionCalibrator,
+    InvalidInputError,
+    PlattScaling,
+    Predictions,
+    TemperatureScaling,
+)
 from auxcal.calibrators import _base
+from auxcal.calibrators._transferable import Transferable
 from auxcal.metrics import brier
 
 
@@ -49,15 +58,63 @@ def test_a_fit_part_that_is_split_keeps_its_features(featured_platt, featured):
         def _searches(self, n_classes):
             return True
 
-        def _fit(self, data, select):
+        def _search(self, data, select):
             self.seen_ = np.concatenate([data.features, select.features])
-            return super()._fit(data, select)
+            return self._fit(data)
 
     fit, select = featured.split(400, 200, random_state=0)
     aside = Searching().fit(featured.logits, featured.y, features=featured.features).seen_
     given = Searching().fit(fit.logits, fit.y, (select.logits, select.y, select.features), fit.features).seen_
     assert sorted(map(tuple, aside)) == sorted(map(tuple, featured.features))
     assert np.array_equal(given, np.concatenate([fit.features, select.features]))
+
+
+class FeaturedSoftmax(DistributionCalibrator, Transferable):
+    """A distribution that features move, and that can be carried over: the least of both."""
+
+    abbreviation = "FS"
+    reference = "these tests"
+    uses_features = True
+
+    def _fit(self, data):
+        self.shift_ = 0.0 if data.features is None else float(data.features.mean())
+
+    def _transfer(self, source, data, select):
+        self.shift_ = source.shift_ + 1
+        self.rows_ = len(data)
+
+    def _proba(self, logits, features=None):
+        shift = self.shift_ if features is None else self.shift_ * features[:, :1]
+        return softmax(logits * np.exp(shift), axis=1)
+
+
+def test_the_confidence_of_a_distribution_reads_the_features_too(featured):
+    fitted = FeaturedSoftmax().fit(featured.logits, featured.y, features=featured.features)
+    proba = fitted.predict_proba(featured.logits, featured.features)
+    confidence = fitted.predict_confidence(featured.logits, featured.features)
+    assert np.array_equal(confidence, proba[np.arange(len(proba)), featured.prediction])
+    assert not np.array_equal(confidence, fitted.predict_confidence(featured.logits, featured.features[::-1]))
+
+
+def test_features_are_carried_over_and_checked(featured):
+    z, y, x = featured.logits, featured.y, featured.features
+    source = FeaturedSoftmax().fit(z, y, features=x)
+    carried = source.transfer(z[:50], y[:50], features=x[:50])
+    assert (carried.shift_, carried.rows_, carried.n_further_features_) == (source.shift_ + 1, 50, 2)
+    assert not hasattr(source, "rows_")
+    with pytest.raises(InvalidInputError, match="the 2 columns that this FeaturedSoftmax was fitted with; got none"):
+        source.transfer(z, y)
+    with pytest.raises(InvalidInputError, match="was fitted without features"):
+        FeaturedSoftmax().fit(z, y).transfer(z, y, features=x)
+
+
+def test_one_that_says_it_searches_must_be_able_to(featured_platt, featured):
+    class Searching(featured_platt):
+        def _searches(self, n_classes):
+            return True
+
+    with pytest.raises(NotImplementedError, match=r"Searching says that it searches, and has no _search\(data, select"):
+        Searching().fit(featured.logits, featured.y)
 
 
 # Refusals -------------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from auxcal import (
     TemperatureScaling,
     VectorScaling,
 )
-from auxcal.calibrators._softmax import softmax
+from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.testing import check_calibrator
 
 KINDS = {

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-import torch
 
+from auxcal import _threads as threads
 from auxcal import cli
 
 WNIDS = ["n04285008", "n01443537", "n02123045"]  # not sorted, as in the official file
@@ -12,10 +12,8 @@ WNIDS = ["n04285008", "n01443537", "n02123045"]  # not sorted, as in the officia
 @pytest.fixture(autouse=True)
 def one_thread():
     """Small networks on a busy machine wait for threads more than they compute."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+    with threads.one_thread():
+        yield
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
 from auxcal.calibrators._base import ProbaCalibrator, at_prediction
 from auxcal.calibrators._selection import SelectBy, as_candidates, check_select_by, select_score
-from auxcal.calibrators._softmax import softmax
+from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.predictions import Predictions
 from auxcal.training.recipes import FAST, Recipe
 
@@ -127,13 +127,16 @@ class AuxiliaryClassCalibrator(ProbaCalibrator):
         check_select_by(self.select_by)
         return len(self._settings()) * len(self._means()) > 1
 
-    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
-        settings = self._settings()
-        self._choose(settings, self._train(data, settings), select)
+    def _fit(self, data: Predictions) -> str | None:
+        self._choose(self._settings(), self._train(data, self._settings()), None)
+        return None
+
+    def _search(self, data: Predictions, select: Predictions) -> str | None:
+        self._choose(self._settings(), self._train(data, self._settings()), select)
         return None
 
     def _choose(self, settings: list[Setting], networks: list[Network], select: Predictions | None) -> None:
-        """Keep the network and the mean that do best on the select part."""
+        """Keep the network and the mean that do best on the select part, if there is a choice."""
         candidates = []
         for (setting, network), mean in product(zip(settings, networks, strict=True), self._means()):
             score = np.nan

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol, Self, TypeAlias, runtime_checkable
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,8 +14,9 @@ from sklearn.base import BaseEstimator
 
 from auxcal._arrays import Floats, as_features, as_logits
 from auxcal._errors import ConvergenceWarning, InvalidInputError, NotFittedError
-from auxcal.calibrators._notebook import to_html
-from auxcal.calibrators._threads import one_thread
+from auxcal._threads import one_thread
+from auxcal.calibrators._calibrator_card import to_html
+from auxcal.calibrators._selection import SelectPart, as_select
 from auxcal.predictions import Predictions
 
 SELECT_SHARE = 0.2
@@ -31,17 +32,18 @@ _LEAST_ROWS = 256  # of a chunk: fewer do not pay for the calls
 _block = np.empty(2**23, dtype=np.uint8)
 del _block
 
-SelectPart: TypeAlias = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike | None]
-"""(logits, y), or (logits, y, features)."""
+OfLogits: TypeAlias = Callable[[Floats], Floats]
+OfFeatures: TypeAlias = Callable[[Floats, Floats | None], Floats]
 
 
 class Calibrator(ABC, BaseEstimator):
     """Turns a target classifier's logits into a confidence in its prediction.
 
     A method supplies `_fit`, which sets the fitted attributes (NumPy arrays, numbers, strings, and tuples or dicts of
-    them) and returns what is wrong with the fit, if anything; and `_confidence`, which reads nothing else. One that
-    `uses_features` finds them in the data of `_fit`; if there were any, its `_confidence` (and `_proba`) is given those
-    of the rows after their logits.
+    them) and returns what is wrong with the fit, if anything; and `_confidence`, which reads nothing else. One that has
+    hyper-parameters to choose says so in `_searches`; then `_search` is called in place of `_fit`, with the select part
+    too. One that `uses_features` finds them in the data of `_fit`, and `_confidence` (and `_proba`) is given those of
+    the rows after their logits: `_confidence(logits, features=None)`, where None stands for a fit without any.
 
     Attributes
     ----------
@@ -97,7 +99,7 @@ class Calibrator(ABC, BaseEstimator):
         data, part = self._parts(logits, y, select, features, share=SELECT_SHARE)
         # The problems are small: on a busy machine threads that wait for each other cost many times what they bring.
         with one_thread():
-            problem = self._fit(data, part)
+            problem = self._fit(data) if part is None else self._search(data, part)
         return self._fitted(data, problem)
 
     def predict_confidence(self, logits: ArrayLike, features: ArrayLike | None = None) -> Floats:
@@ -114,7 +116,7 @@ class Calibrator(ABC, BaseEstimator):
         -------
         array of shape (n,)
         """
-        return self._in_chunks(self._confidence, logits, features)
+        return self._in_chunks(self._with_features(self._confidence), logits, features)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted calibrator to one file that `auxcal.load` reads; see `auxcal.persistence`."""
@@ -123,7 +125,7 @@ class Calibrator(ABC, BaseEstimator):
         save(self, path)
 
     @abstractmethod
-    def _fit(self, data: Predictions, select: Predictions | None) -> str | None: ...
+    def _fit(self, data: Predictions) -> str | None: ...
 
     @abstractmethod
     def _confidence(self, logits: Floats) -> Floats: ...
@@ -131,6 +133,10 @@ class Calibrator(ABC, BaseEstimator):
     def _searches(self, n_classes: int) -> bool:
         """Whether the method has hyper-parameters to choose, and so needs a select part."""
         return False
+
+    def _search(self, data: Predictions, select: Predictions) -> str | None:
+        """Do what `_fit` does, and choose the hyper-parameters on the select part."""
+        raise NotImplementedError(f"{type(self).__name__} says that it searches, and has no _search(data, select).")
 
     def _parts(
         self,
@@ -140,13 +146,10 @@ class Calibrator(ABC, BaseEstimator):
         features: ArrayLike | None = None,
         *,
         share: float,
-        n_classes: int | None = None,
     ) -> tuple[Predictions, Predictions | None]:
         """Check the data and return the fit part, and the select part if the method has use for one."""
         if features is not None:
             self._check_uses_features()
-        if n_classes is not None:
-            logits = as_logits(logits, n_classes=n_classes)
         data = Predictions(logits, y, features)
         part = None if select is None else as_select(select, data)
         if not self._searches(data.n_classes):
@@ -203,14 +206,20 @@ class Calibrator(ABC, BaseEstimator):
             )
         return as_features(features, n_rows=n_rows, n_columns=d)
 
-    def _in_chunks(self, score: Any, logits: ArrayLike, features: ArrayLike | None) -> Floats:
+    def _with_features(self, score: OfLogits) -> OfFeatures:
+        """Return `_confidence` or `_proba` as a function of logits and features, whichever of them it reads."""
+        if self.uses_features:
+            return cast(OfFeatures, score)
+        return lambda logits, features: score(logits)
+
+    def _in_chunks(self, score: OfFeatures, logits: ArrayLike, features: ArrayLike | None) -> Floats:
         self._check_fitted()
         array = as_logits(logits, n_classes=self.n_features_in_)
         further = self._as_features(features, len(array))
         inputs = (array,) if further is None else (array, further)
-        rows = max(_LEAST_ROWS, CHUNK_BYTES // sum(each.itemsize * each.shape[1] for each in inputs))
-        starts = range(0, len(array), rows)
-        chunks = [score(*(each[start : start + rows] for each in inputs)) for start in starts]
+        size = max(_LEAST_ROWS, CHUNK_BYTES // sum(each.itemsize * each.shape[1] for each in inputs))
+        parts = (slice(start, start + size) for start in range(0, len(array), size))
+        chunks = [score(array[rows], None if further is None else further[rows]) for rows in parts]
         return np.clip(chunks[0] if len(chunks) == 1 else np.concatenate(chunks), 0, 1)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -222,14 +231,6 @@ class Calibrator(ABC, BaseEstimator):
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         # scikit-learn's shows the constructor's arguments alone, and a notebook prefers it to _repr_html_.
         return {"text/plain": repr(self), "text/html": to_html(self)}
-
-
-@runtime_checkable
-class Transferable(Protocol):
-    """A fitted calibrator that can be carried over to another shift with a few labels."""
-
-    def transfer(self, logits: ArrayLike, y: ArrayLike, select: Any = None) -> Any:
-        """Return a new calibrator, for the other shift."""
 
 
 class ProbaCalibrator(Calibrator):
@@ -249,7 +250,7 @@ class ProbaCalibrator(Calibrator):
         -------
         array of shape (n, K), or (n, K + 1) where the method has an auxiliary class, which is last
         """
-        return self._in_chunks(self._proba, logits, features)
+        return self._in_chunks(self._with_features(self._proba), logits, features)
 
     @abstractmethod
     def _proba(self, logits: Floats) -> Floats: ...
@@ -258,8 +259,8 @@ class ProbaCalibrator(Calibrator):
 class DistributionCalibrator(ProbaCalibrator):
     """One that calibrates the distribution over the K classes; its confidence is the value at the prediction."""
 
-    def _confidence(self, logits: Floats) -> Floats:
-        return at_prediction(self._proba(logits), logits)
+    def _confidence(self, logits: Floats, features: Floats | None = None) -> Floats:
+        return at_prediction(self._with_features(self._proba)(logits, features), logits)
 
 
 def at_prediction(values: Floats, logits: Floats) -> Floats:
@@ -270,27 +271,3 @@ def at_prediction(values: Floats, logits: Floats) -> Floats:
 def features_for(calibrator: Calibrator, data: Predictions) -> Floats | None:
     """Return the features of the data if the calibrator uses such."""
     return data.features if calibrator.uses_features else None
-
-
-def as_select(select: SelectPart, data: Predictions) -> Predictions:
-    """Check the select part, which must be of the same target classifier as the fit part."""
-    if not isinstance(select, tuple | list) or len(select) not in (2, 3):
-        raise InvalidInputError(
-            f"select must be a pair (logits, y), with features a triple (logits, y, features); got "
-            f"{type(select).__name__}. Give select=(select_logits, select_y)."
-        )
-    try:
-        part = Predictions(*select)
-    except InvalidInputError as error:
-        raise InvalidInputError(f"select: {error}") from None
-    if part.n_classes != data.n_classes:
-        raise InvalidInputError(
-            f"select: the logits of the select part must have {data.n_classes} columns as those of the fit part; got "
-            f"{part.n_classes}. Use the same target classifier for both."
-        )
-    if part.n_features != data.n_features:
-        raise InvalidInputError(
-            f"select: the select part must have {data.n_features} features of each sample as the fit part; got "
-            f"{part.n_features}. Give features=features and select=(logits, y, features), or neither."
-        )
-    return part

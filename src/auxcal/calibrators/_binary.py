@@ -17,11 +17,11 @@ _FAINT = 1e-30  # a sum of exponentials below which float32 loses digits
 
 
 class Sample(NamedTuple):
-    """What a map learns from: the scores of all rows in order, of the hits, and of those whose confidence it gives."""
+    """What a map learns from: the scores of all rows in order, of the hits, and of the predictions that it is for."""
 
     ordered: Floats
     hits: Floats
-    read: Floats
+    predicted: Floats
 
 
 class BinaryCalibrator(Calibrator):
@@ -36,7 +36,7 @@ class BinaryCalibrator(Calibrator):
 
     scheme: Scheme
 
-    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+    def _fit(self, data: Predictions) -> str | None:
         if self.scheme not in get_args(Scheme):
             raise InvalidInputError(f"scheme must be 'top-label' or 'per-class'; got {self.scheme!r}.")
         if self.scheme == "top-label":
@@ -62,7 +62,7 @@ class BinaryCalibrator(Calibrator):
         """Return the probability for each score under the map of that row."""
 
 
-class Relative(NamedTuple):
+class RelativeLogits(NamedTuple):
     """Logits relative to that of the prediction, in float32: a score must not depend on the precision of the logits.
 
     Parameters
@@ -96,13 +96,14 @@ class Relative(NamedTuple):
         return scores
 
 
-def relative(logits: Floats) -> Relative:
+def relative(logits: Floats) -> RelativeLogits:
     """Return the logits relative to that of the prediction."""
     top = np.arange(len(logits)), logits.argmax(axis=1)
     z = (logits - logits[top][:, None]).astype(np.float32, copy=False)
     e = np.exp(z)
     e[top] = 0
-    return Relative(top, z, e, np.einsum("nk->n", e))  # as fast as a product with ones, and the same for a row alone
+    others = np.einsum("nk->n", e)  # as fast as a product with ones, and the same for a row alone
+    return RelativeLogits(top, z, e, others)
 
 
 def top_scores(logits: Floats) -> Floats:

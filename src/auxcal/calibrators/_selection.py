@@ -1,9 +1,10 @@
-"""The choice of hyper-parameters on the select part."""
+"""The select part, and the choice of hyper-parameters on it."""
 
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
@@ -13,6 +14,33 @@ from auxcal.predictions import Predictions
 LARGEST = 1e9  # of a weight in a loss; far beyond it float32 overflows
 
 SelectBy = Literal["ece", "brier", "nll"]
+
+SelectPart: TypeAlias = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike | None]
+"""(logits, y), or (logits, y, features)."""
+
+
+def as_select(select: SelectPart, data: Predictions) -> Predictions:
+    """Check the select part, which must be of the same target classifier as the fit part."""
+    if not isinstance(select, tuple | list) or len(select) not in (2, 3):
+        raise InvalidInputError(
+            f"select must be a pair (logits, y), with features a triple (logits, y, features); got "
+            f"{type(select).__name__}. Give select=(select_logits, select_y)."
+        )
+    try:
+        part = Predictions(*select)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"select: {error}") from None
+    if part.n_classes != data.n_classes:
+        raise InvalidInputError(
+            f"select: the logits of the select part must have {data.n_classes} columns as those of the fit part; got "
+            f"{part.n_classes}. Use the same target classifier for both."
+        )
+    if part.n_features != data.n_features:
+        raise InvalidInputError(
+            f"select: the select part must have {data.n_features} features of each sample as the fit part; got "
+            f"{part.n_features}. Give features=features and select=(logits, y, features), or neither."
+        )
+    return part
 
 
 def select_score(select_by: SelectBy, confidence: Floats, select: Predictions) -> float:

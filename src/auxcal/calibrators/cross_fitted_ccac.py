@@ -11,15 +11,15 @@ from scipy.special import expit
 
 from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
-from auxcal.calibrators._base import ProbaCalibrator, SelectPart, as_select
-from auxcal.calibrators._binary import Relative, relative
-from auxcal.calibrators._selection import as_whole
-from auxcal.calibrators._softmax import softmax
+from auxcal.calibrators._base import ProbaCalibrator
+from auxcal.calibrators._binary import RelativeLogits, relative
+from auxcal.calibrators._selection import SelectPart, as_select, as_whole
 from auxcal.calibrators.ccac_x.correction import Correction, describe, fit_correction
 from auxcal.calibrators.ccac_x.evidence import log_likelihoods, weights_by_evidence
 from auxcal.calibrators.ccac_x.fits import cross_fit
 from auxcal.calibrators.ccac_x.open_map import Coordinates, OpenMap, read
 from auxcal.calibrators.ccac_x.score_maps import ScoreMaps, cross_fit_maps
+from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.predictions import Predictions
 
 _PRIOR = np.array([0.1, 0.01, 0.89])  # of beta calibration, isotonic regression and the open map, with no rows at all
@@ -99,7 +99,7 @@ class CrossFittedCCAC(ProbaCalibrator):
             )
         return data, None
 
-    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+    def _fit(self, data: Predictions) -> str | None:
         n_folds = as_whole(self.n_folds, "n_folds", least=2)
         data = data.take(data.spread_rows(_ENOUGH))
         # So that the kind of array does not matter, all is float32.
@@ -128,7 +128,7 @@ class CrossFittedCCAC(ProbaCalibrator):
         proba[near.top] = confidence
         return proba.astype(logits.dtype, copy=False)
 
-    def _score(self, logits: Floats, near: Relative, features: Floats | None) -> tuple[Floats, Floats]:
+    def _score(self, logits: Floats, near: RelativeLogits, features: Floats | None) -> tuple[Floats, Floats]:
         """Return the confidence and the scores of the open map, in float32."""
         own, shared, bias, coordinates = self.open_map_
         open_map = OpenMap(own, shared, bias, Coordinates(*coordinates))

@@ -7,10 +7,10 @@ import numpy as np
 
 from auxcal._arrays import Floats
 from auxcal.calibrators._base import DistributionCalibrator, at_prediction
-from auxcal.calibrators._linear import LinearMap, Penalty, fit_full
 from auxcal.calibrators._selection import SelectBy, as_candidates, check_select_by, select_score
-from auxcal.calibrators._softmax import log_softmax, softmax
-from auxcal.calibrators._targets import NoClass, rows_to_learn
+from auxcal.calibrators.solvers.linear import LinearMap, Penalty, fit_full
+from auxcal.calibrators.solvers.softmax import log_softmax, softmax
+from auxcal.calibrators.solvers.targets import NoClass, rows_to_learn
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
 
@@ -87,7 +87,15 @@ class Dirichlet(DistributionCalibrator):
         check_select_by(self.select_by)
         return len(self._grid()) > 1
 
-    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+    def _fit(self, data: Predictions) -> str | None:
+        return self._keep(self._fits(data), np.full(1, np.nan))
+
+    def _search(self, data: Predictions, select: Predictions) -> str | None:
+        fits = self._fits(data)
+        return self._keep(fits, np.array([self._score(fit, select) for fit in fits]))
+
+    def _fits(self, data: Predictions) -> list[LinearMap]:
+        """Return the fit of every penalty of the grid."""
         grid, learned = self._grid(), rows_to_learn(data, self.no_class)
         temperature, problem = fit_temperature(learned)
         k = data.n_classes
@@ -97,8 +105,11 @@ class Dirichlet(DistributionCalibrator):
             x = log_softmax(learned.logits)
             for index, penalty in enumerate(grid):
                 fits[index] = found = fit_full(x, learned.y, found, penalty)
-        scores = np.array([np.nan if select is None else self._score(fit, select) for fit in fits])
-        best = 0 if select is None else int(scores.argmin())
+        return fits
+
+    def _keep(self, fits: list[LinearMap], scores: Floats) -> str | None:
+        """Keep the fit of least score, and return what is wrong with it, if anything."""
+        grid, best = self._grid(), int(scores.argmin())
         self.weight_, self.bias_ = fits[best].weight, fits[best].bias
         self.off_diagonal_, self.intercept_ = grid[best].off_diagonal, grid[best].intercept
         self.candidates_ = {

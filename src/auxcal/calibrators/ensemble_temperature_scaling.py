@@ -5,8 +5,8 @@ from scipy.optimize import nnls
 
 from auxcal._arrays import Floats
 from auxcal.calibrators._base import DistributionCalibrator
-from auxcal.calibrators._softmax import softmax
-from auxcal.calibrators._targets import NoClass, entries, rows_to_learn
+from auxcal.calibrators.solvers.softmax import softmax
+from auxcal.calibrators.solvers.targets import NoClass, entries, rows_to_learn
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
 
@@ -52,7 +52,7 @@ class EnsembleTemperatureScaling(DistributionCalibrator):
     def __init__(self, no_class: NoClass = "leave-out") -> None:
         self.no_class = no_class
 
-    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+    def _fit(self, data: Predictions) -> str | None:
         learned = rows_to_learn(data, self.no_class)
         self.temperature_, problem = fit_temperature(learned)
         self.weights_ = np.array([1.0, 0.0, 0.0])

@@ -4,10 +4,10 @@ import numpy as np
 
 from auxcal._arrays import Floats
 from auxcal.calibrators._base import DistributionCalibrator
-from auxcal.calibrators._linear import LinearMap, Penalty, fit_full
 from auxcal.calibrators._selection import as_strength
-from auxcal.calibrators._softmax import softmax
-from auxcal.calibrators._targets import NoClass, rows_to_learn
+from auxcal.calibrators.solvers.linear import LinearMap, Penalty, fit_full
+from auxcal.calibrators.solvers.softmax import softmax
+from auxcal.calibrators.solvers.targets import NoClass, rows_to_learn
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
 
@@ -53,7 +53,7 @@ class MatrixScaling(DistributionCalibrator):
         self.intercept = intercept
         self.no_class = no_class
 
-    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+    def _fit(self, data: Predictions) -> str | None:
         penalty = Penalty(as_strength(self.off_diagonal, "off_diagonal"), as_strength(self.intercept, "intercept"))
         learned = rows_to_learn(data, self.no_class)
         temperature, problem = fit_temperature(learned)

@@ -5,7 +5,7 @@ from scipy.special import expit
 
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
-from auxcal.calibrators._logistic import fit_logistic, unconverged
+from auxcal.calibrators.solvers.logistic import fit_logistic, unconverged
 
 
 class PlattScaling(BinaryCalibrator):

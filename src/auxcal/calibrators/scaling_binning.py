@@ -4,8 +4,8 @@ import numpy as np
 
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
-from auxcal.calibrators._logistic import fit_logistic, unconverged
 from auxcal.calibrators.histogram_binning import bin_bounds, bin_means
+from auxcal.calibrators.solvers.logistic import fit_logistic, unconverged
 from auxcal.metrics.binning import check_bins, equal_mass_edges, index_by_edges
 
 
@@ -56,7 +56,8 @@ class ScalingBinning(BinaryCalibrator):
 
     def _fit_map(self, sample: Sample) -> tuple[Floats, Floats, Floats, bool]:
         coefficients, converged = fit_logistic(sample.ordered[None], sample.hits[None])
-        binned = sample.read if len(sample.read) else sample.ordered  # all rows for a class that is never predicted
+        # A class that is never predicted has all rows in its bins.
+        binned = sample.predicted if len(sample.predicted) else sample.ordered
         edges = equal_mass_edges(binned.astype(np.float64), self.n_bins)
         bounds = bin_bounds(sample.ordered, edges)
         slope, intercept = coefficients.astype(np.float32)

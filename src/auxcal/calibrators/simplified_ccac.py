@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import clone
 
 from auxcal._arrays import Floats, as_rng
 from auxcal._extras import needs
@@ -18,18 +16,17 @@ from auxcal.calibrators._auxiliary import (
     forward,
     standardised,
 )
+from auxcal.calibrators._transferable import Transferable
 from auxcal.predictions import Predictions
 from auxcal.training.recipes import TRANSFER
 
-TRANSFER_SELECT_SHARE = 0.4
-"""The share of the rows that `transfer` sets aside for its choice where no select part is given, near the paper's."""
 
-
-class SimplifiedCCAC(AuxiliaryClassCalibrator):
+class SimplifiedCCAC(AuxiliaryClassCalibrator, Transferable):
     """CCAC-S: a temperature T for the K logits and a small network for the auxiliary one.
 
     μ = softmax([z / T, f(z)]), where the network f has one output. Loss, confidence and search are those of `CCAC`.
-    With `transfer` (CCAC-T) a fitted one is carried over to another shift with a few hundred labels.
+    With `transfer` (CCAC-T) a fitted one is carried over to another shift with a few hundred labels: only the
+    temperature and the last layer move, from where they are, and λ1, λ2 and the mean are chosen again.
 
     Parameters
     ----------
@@ -100,34 +97,14 @@ class SimplifiedCCAC(AuxiliaryClassCalibrator):
         trained = train_networks(problem, settings, start, self._recipe(k), rng, _spread(data.logits))
         return [Network(*x.fold(layers.weights, layers.biases), layers.temperature) for layers in trained]
 
-    def transfer(self, logits: ArrayLike, y: ArrayLike, select: tuple[ArrayLike, ArrayLike] | None = None) -> Self:
-        """Carry the fitted calibrator over to another shift with a few hundred labels (CCAC-T).
+    def _transfer(self, source: Self, data: Predictions, select: Predictions | None) -> str | None:
+        """Move the temperature and the last layer, and choose λ1, λ2 and the mean again (CCAC-T).
 
-        Only the temperature and the last layer move, from where they are; the layers before stay as they were learned.
-        λ1, λ2 and the mean are chosen again. Without hidden layers the last layer is all there is.
-
-        Parameters
-        ----------
-        logits : array of shape (n, K)
-            The raw scores of the same target classifier on the new data; the paper takes 320 rows.
-        y : array of shape (n,)
-            The true class, or `NO_CLASS`.
-        select : tuple of (logits, y), optional
-            The part on which λ1, λ2 and the mean are chosen; the paper takes 200 rows. Where it is not given, two
-            fifths of the rows are set aside for it, stratified.
-
-        Returns
-        -------
-        SimplifiedCCAC
-            A new calibrator; this one is unchanged.
+        The layers before stay as they were learned. Without hidden layers the last layer is all there is.
         """
-        self._check_fitted()
-        new = clone(self)
-        data, part = new._parts(logits, y, select, share=TRANSFER_SELECT_SHARE, n_classes=self.n_features_in_)
-        settings = new._settings()
-        new._choose(settings, _retrain_last_layer(self._network(), data, settings, self.random_state), part)
-        new.converged_, new.n_features_in_ = True, data.n_classes
-        return new
+        settings = self._settings()
+        self._choose(settings, _retrain_last_layer(source._network(), data, settings, self.random_state), select)
+        return None
 
 
 def _retrain_last_layer(

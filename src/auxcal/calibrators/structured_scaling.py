@@ -9,11 +9,11 @@ import numpy as np
 
 from auxcal._arrays import Floats
 from auxcal.calibrators._base import DistributionCalibrator
-from auxcal.calibrators._linear import Diagonal, Full, Ridge
-from auxcal.calibrators._newton import Design, minimise
 from auxcal.calibrators._selection import as_strength
-from auxcal.calibrators._softmax import log_softmax, softmax
-from auxcal.calibrators._targets import NoClass, rows_to_learn
+from auxcal.calibrators.solvers.linear import Diagonal, Full, Ridge
+from auxcal.calibrators.solvers.newton import Design, minimise
+from auxcal.calibrators.solvers.softmax import log_softmax, softmax
+from auxcal.calibrators.solvers.targets import NoClass, rows_to_learn
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
 
@@ -57,7 +57,7 @@ class StructuredVectorScaling(DistributionCalibrator):
         self.strength = strength
         self.no_class = no_class
 
-    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+    def _fit(self, data: Predictions) -> str | None:
         k = data.n_classes
         identity = np.column_stack([np.ones(k), np.zeros(k)])
         ridge = Ridge(identity, as_strength(self.strength, "strength") * np.full((k, 2), k))
@@ -114,7 +114,7 @@ class StructuredMatrixScaling(DistributionCalibrator):
         self.strength = strength
         self.no_class = no_class
 
-    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+    def _fit(self, data: Predictions) -> str | None:
         k = data.n_classes
         counts = np.full((k, k + 1), k * (k - 1))
         np.fill_diagonal(counts, k)

@@ -4,8 +4,8 @@ import numpy as np
 
 from auxcal._arrays import Floats
 from auxcal.calibrators._base import DistributionCalibrator
-from auxcal.calibrators._softmax import softmax
-from auxcal.calibrators._targets import NoClass, expected, rows_to_learn
+from auxcal.calibrators.solvers.softmax import softmax
+from auxcal.calibrators.solvers.targets import NoClass, expected, rows_to_learn
 from auxcal.predictions import Predictions
 
 _REACH = 1e6  # the temperature is sought within this factor of the spread of the logits
@@ -45,7 +45,7 @@ class TemperatureScaling(DistributionCalibrator):
     def __init__(self, no_class: NoClass = "leave-out") -> None:
         self.no_class = no_class
 
-    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+    def _fit(self, data: Predictions) -> str | None:
         self.temperature_, problem = fit_temperature(rows_to_learn(data, self.no_class))
         return problem
 

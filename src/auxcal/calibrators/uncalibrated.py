@@ -2,7 +2,7 @@
 
 from auxcal._arrays import Floats
 from auxcal.calibrators._base import DistributionCalibrator
-from auxcal.calibrators._softmax import softmax
+from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.predictions import Predictions
 
 
@@ -19,7 +19,7 @@ class Uncalibrated(DistributionCalibrator):
     abbreviation = "MP"
     reference = "Hendrycks & Gimpel, ICLR 2017"
 
-    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+    def _fit(self, data: Predictions) -> str | None:
         return None
 
     def _proba(self, logits: Floats) -> Floats:

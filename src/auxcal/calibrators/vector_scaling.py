@@ -4,9 +4,9 @@ import numpy as np
 
 from auxcal._arrays import Floats
 from auxcal.calibrators._base import DistributionCalibrator
-from auxcal.calibrators._linear import LinearMap, fit_diagonal
-from auxcal.calibrators._softmax import softmax
-from auxcal.calibrators._targets import NoClass, rows_to_learn
+from auxcal.calibrators.solvers.linear import LinearMap, fit_diagonal
+from auxcal.calibrators.solvers.softmax import softmax
+from auxcal.calibrators.solvers.targets import NoClass, rows_to_learn
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
 
@@ -43,7 +43,7 @@ class VectorScaling(DistributionCalibrator):
     def __init__(self, no_class: NoClass = "leave-out") -> None:
         self.no_class = no_class
 
-    def _fit(self, data: Predictions, select: Predictions | None) -> str | None:
+    def _fit(self, data: Predictions) -> str | None:
         learned = rows_to_learn(data, self.no_class)
         temperature, problem = fit_temperature(learned)
         k = data.n_classes

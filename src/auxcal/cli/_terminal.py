@@ -70,7 +70,7 @@ def say_json(value: Mapping[str, Any] | list[Any]) -> None:
 
 
 @contextmanager
-def about(*paths: Path) -> Iterator[None]:
+def errors_named_after(*paths: Path) -> Iterator[None]:
     """Prefix an error about the contents of files with their names."""
     from auxcal._errors import AuxcalError
 

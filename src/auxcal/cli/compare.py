@@ -65,7 +65,7 @@ def compare(
 
     import auxcal
     from auxcal.formats import read_predictions
-    from auxcal.reports.folder import make_folder, to_json, write_folder
+    from auxcal.reports.folder import comparisons_as_json, make_folder, write_folder
 
     sets = _data_sets(files)
     if test is not None and len(sets) > 1:
@@ -95,7 +95,7 @@ def compare(
     explain(console)
     console.print("\nWritten:", *(f"  {path}" for path in written), sep="\n", soft_wrap=True)
     if json:
-        say(to_json(comparisons))
+        say(comparisons_as_json(comparisons))
     if open_:
         open_page(written)
 

@@ -17,9 +17,9 @@ from auxcal.cli._terminal import (
     Label,
     Probabilities,
     RandomState,
-    about,
     as_columns,
     calibrator_file,
+    errors_named_after,
     progress,
     say,
     say_json,
@@ -75,8 +75,8 @@ def fit(
     with calibrator_file(out) as temporary:
         data = read(*files)
         part = None if select is None else read(select)
-        about_data = about(*files if select is None else (*files, select))
-        with about_data, progress(f"fitting {calibrator.abbreviation}") as report, reported_to(report):
+        named = errors_named_after(*files if select is None else (*files, select))
+        with named, progress(f"fitting {calibrator.abbreviation}") as report, reported_to(report):
             given = None if part is None else (part.logits, part.y, part.features)
             calibrator.fit(data.logits, data.y, select=given, features=data.features)
         calibrator.save(temporary)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from auxcal.cli._terminal import Json, Label, about, say, say_json
+from auxcal.cli._terminal import Json, Label, errors_named_after, say, say_json
 from auxcal.cli.evaluate import ScoredFile
 
 
@@ -34,7 +34,7 @@ def threshold(
     from auxcal.metrics import threshold_at_risk
 
     scored = read_scored(file, label)
-    with about(file):
+    with errors_named_after(file):
         found = threshold_at_risk(scored.confidence, scored.correct, risk, level=level)
     if json:
         say_json(asdict(found) | {"rows": len(scored.y), "level": level})

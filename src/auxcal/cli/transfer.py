@@ -15,9 +15,9 @@ from auxcal.cli._terminal import (
     Json,
     Label,
     Probabilities,
-    about,
     as_columns,
     calibrator_file,
+    errors_named_after,
     progress,
 )
 from auxcal.cli.fit import say_fitted
@@ -52,7 +52,7 @@ def transfer(
     from auxcal._errors import InvalidInputError
     from auxcal._progress import reported_to
     from auxcal.calibrators import CALIBRATORS
-    from auxcal.calibrators._base import Transferable
+    from auxcal.calibrators._transferable import Transferable
     from auxcal.formats import read_predictions
     from auxcal.persistence import load
 
@@ -68,9 +68,9 @@ def transfer(
     with calibrator_file(out) as temporary:
         data = read(*files)
         part = None if select is None else read(select)
-        about_data = about(*files if select is None else (*files, select))
-        with about_data, progress(f"carrying {source.abbreviation} over") as report, reported_to(report):
+        named = errors_named_after(*files if select is None else (*files, select))
+        with named, progress(f"carrying {source.abbreviation} over") as report, reported_to(report):
             given = None if part is None else (part.logits, part.y)
-            here = source.transfer(data.logits, data.y, select=given)
+            here = source.transfer(data.logits, data.y, given)
         here.save(temporary)
     say_fitted(here, data, out, json=json)

@@ -12,7 +12,7 @@ from typing import Any
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators import CALIBRATORS, Calibrator
 from auxcal.comparison._answer import Answer, answer
-from auxcal.comparison._notebook import to_html
+from auxcal.comparison._comparison_card import to_html
 from auxcal.comparison.text import to_text
 from auxcal.predictions import Predictions
 

@@ -171,8 +171,7 @@ def _cost(unit: Unit, n_classes: int) -> float:
 
 
 def _in_parallel(units: list[Unit], bundles: Bundles, cache: UnitCache, jobs: int) -> Iterator[tuple[Unit, Row]]:
-    # One thread for each process: the fits are small, and threads that wait for each other cost more than they bring.
-    with parallel_config("loky", inner_max_num_threads=1, idle_worker_timeout=_IDLE_SECONDS):
+    with parallel_config("loky", idle_worker_timeout=_IDLE_SECONDS):
         parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs")
         yield from parallel(
             delayed(compute)(

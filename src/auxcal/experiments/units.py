@@ -16,8 +16,9 @@ import auxcal
 from auxcal._errors import AuxcalError, AuxcalWarning
 from auxcal._extras import needs
 from auxcal._files import written_whole
+from auxcal._threads import one_thread
 from auxcal.calibrators import Calibrator
-from auxcal.calibrators._base import Transferable
+from auxcal.calibrators._transferable import Transferable
 from auxcal.experiments.methods import METHODS, TRANSFER_SIZES
 from auxcal.experiments.results import Row
 from auxcal.metrics import evaluate
@@ -122,7 +123,8 @@ def digest_of(predictions: Predictions) -> str:
 def compute(unit: Unit, data: Predictions, source_data: Predictions | None, cache: UnitCache) -> tuple[Unit, Row]:
     """Fit and measure a unit on its bundle, and keep what comes out; `source_data` is the bundle of its source."""
     fit, select, test = data.split(*unit.sizes, random_state=unit.random_state)
-    with warnings.catch_warnings():
+    # Each process has a unit of its own: threads that wait for each other cost more than they bring.
+    with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", AuxcalWarning)  # the row says whether the fit converged
         if unit.source is not None and source_data is not None:
             start = _source(unit.source, source_data, cache)

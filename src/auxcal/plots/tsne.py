@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from threadpoolctl import threadpool_limits
 
 from auxcal._arrays import Bools, Floats, Ints, as_class_names
 from auxcal._errors import InvalidInputError
+from auxcal._threads import one_thread
 from auxcal.plots._display import Display, canvas
 from auxcal.plots._inputs import as_proba, check_count
 from auxcal.plots.style import FAINT, SMALL, class_colours, header
@@ -183,5 +183,5 @@ def _embed(proba: Floats, perplexity: float, random_state: int | None) -> Floats
     from sklearn.manifold import TSNE
 
     tsne = TSNE(perplexity=min(perplexity, (len(proba) - 1) / 3), init="pca", random_state=random_state)
-    with threadpool_limits(1):  # the sums of several threads are added in no fixed order
+    with one_thread():  # the sums of several threads are added in no fixed order
         return np.asarray(tsne.fit_transform(proba), dtype=np.float64)

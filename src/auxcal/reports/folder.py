@@ -47,7 +47,7 @@ def write_folder(comparisons: Sequence[Comparison], out: Path) -> list[Path]:
         writer.writeheader()
         writer.writerows(rows)
     with written_whole(out / "results.json") as temporary:
-        temporary.write_text(to_json(comparisons) + "\n", encoding="utf-8")
+        temporary.write_text(comparisons_as_json(comparisons) + "\n", encoding="utf-8")
     page = write_page(comparisons, out, saved=names)
     return [*page, *(out / name for name in ("results.csv", "results.json", *names))]
 
@@ -73,7 +73,7 @@ def calibrator_names(comparisons: Sequence[Comparison]) -> list[str]:
     return [f"{name}.safetensors" for name in names]
 
 
-def to_json(comparisons: Sequence[Comparison]) -> str:
+def comparisons_as_json(comparisons: Sequence[Comparison]) -> str:
     """Return the answers and tables as JSON; a metric without a value is null."""
     found = [
         {

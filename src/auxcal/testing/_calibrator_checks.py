@@ -22,7 +22,7 @@ from auxcal.calibrators import Calibrator, ProbaCalibrator, Uncalibrated
 from auxcal.metrics import brier
 from auxcal.persistence import load
 from auxcal.predictions import Predictions
-from auxcal.testing._demands import demand, demand_error
+from auxcal.testing._assertions import demand, demand_error
 from auxcal.testing._feature_checks import features_are_used_or_refused
 from auxcal.testing._trials import demand_confidence, fit, refit, sample
 

@@ -16,7 +16,7 @@ from auxcal.calibrators import Calibrator
 from auxcal.calibrators._base import CHUNK_BYTES
 from auxcal.persistence import load
 from auxcal.predictions import Predictions
-from auxcal.testing._demands import demand, demand_error
+from auxcal.testing._assertions import demand, demand_error
 from auxcal.testing._trials import demand_confidence, fit, sample
 
 

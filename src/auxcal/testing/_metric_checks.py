@@ -11,7 +11,7 @@ import numpy as np
 from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
 from auxcal.metrics import Metric
-from auxcal.testing._demands import demand, demand_error
+from auxcal.testing._assertions import demand, demand_error
 
 
 def order_and_repetition_do_not_matter(metric: Metric) -> None:

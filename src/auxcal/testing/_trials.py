@@ -11,7 +11,7 @@ from auxcal._arrays import NO_CLASS, Floats
 from auxcal._errors import ConvergenceWarning
 from auxcal.calibrators import Calibrator
 from auxcal.predictions import Predictions
-from auxcal.testing._demands import demand
+from auxcal.testing._assertions import demand
 
 
 def sample(n: int = 400, n_classes: int = 4, seed: int = 0) -> Predictions:

@@ -1,14 +1,14 @@
 """The training loop: Adam over shuffled batches, for all settings of a grid at once."""
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from auxcal._progress import tell
+from auxcal._threads import one_thread
 from auxcal.training.recipes import Recipe
 
 
@@ -38,7 +38,7 @@ def train(
     per_epoch = math.ceil(n_rows / batch)
     epochs = max(recipe.epochs, math.ceil(recipe.least_steps / per_epoch))
     weights_per_row = sum(parameter[0].numel() for parameter in parameters) / n_rows
-    with _one_thread():
+    with one_thread():  # the networks are so small that waiting for others costs more than they bring
         # A step can take away all of a weight, not more.
         weight_decay = min(recipe.weight_decay * weights_per_row, 1 / recipe.learning_rate)
         optimiser = torch.optim.AdamW(parameters, lr=recipe.learning_rate, weight_decay=weight_decay, fused=True)
@@ -60,14 +60,3 @@ def _one_cycle(done: float, warm_up: float = 0.2) -> float:
     if done < warm_up:
         return 0.1 + 0.9 * done / warm_up
     return 0.5 * (1 + math.cos(math.pi * (done - warm_up) / (1 - warm_up)))
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Keep torch to one thread: the networks are so small that waiting for others costs more than they bring."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)

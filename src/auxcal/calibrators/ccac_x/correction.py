@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit
 
 from auxcal._arrays import Bools, Floats
-from auxcal.calibrators._binary import Relative
+from auxcal.calibrators._binary import RelativeLogits
 from auxcal.calibrators.ccac_x.evidence import WIDTHS, log_marginal_likelihood, width_by_evidence
 
 _MOST_RANKS = 10  # of the largest logits
@@ -43,7 +43,7 @@ class Correction(NamedTuple):
         return np.asarray(log_odds)
 
 
-def describe(near: Relative, readings: Floats, coordinates: Floats) -> Floats:
+def describe(near: RelativeLogits, readings: Floats, coordinates: Floats) -> Floats:
     """Return the inputs, of shape (d, n).
 
     They are the open map's readings; the classifier's score, margin, entropy, energy and largest

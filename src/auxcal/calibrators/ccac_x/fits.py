@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from auxcal._arrays import NO_CLASS, Floats, Ints
-from auxcal.calibrators._binary import Relative
-from auxcal.calibrators._linear import MOST_BLOCKS, Ridge
-from auxcal.calibrators._newton import MAX_STEPS, minimise
-from auxcal.calibrators._softmax import softmax
+from auxcal.calibrators._binary import RelativeLogits
 from auxcal.calibrators.ccac_x.evidence import WIDTHS, log_marginal_likelihood, width_by_evidence
 from auxcal.calibrators.ccac_x.open_map import OpenDesign, OpenMap, learn_coordinates, read
+from auxcal.calibrators.solvers.linear import MOST_BLOCKS, Ridge
+from auxcal.calibrators.solvers.newton import MAX_STEPS, minimise
+from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
 
@@ -50,7 +50,7 @@ class CrossFitted(NamedTuple):
     problem: str | None
 
 
-def cross_fit(data: Predictions, near: Relative, folds: Ints) -> CrossFitted:
+def cross_fit(data: Predictions, near: RelativeLogits, folds: Ints) -> CrossFitted:
     """Fit the map on all rows, and once more without each fold, whose rows it then reads."""
     temperature, problem = fit_temperature(data.with_class())
     coordinates = learn_coordinates(data)

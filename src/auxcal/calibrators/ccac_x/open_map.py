@@ -10,8 +10,8 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from auxcal._arrays import Floats, Ints
-from auxcal.calibrators._binary import Relative
-from auxcal.calibrators._linear import MOST_BLOCKS, definite, weighted_gram
+from auxcal.calibrators._binary import RelativeLogits
+from auxcal.calibrators.solvers.linear import MOST_BLOCKS, definite, weighted_gram
 from auxcal.predictions import Predictions
 
 _ALL_COMPONENTS = 100  # logits or features up to which all principal components are kept
@@ -46,7 +46,7 @@ class OpenMap(NamedTuple):
     bias: Floats
     coordinates: Coordinates
 
-    def scores(self, x: Floats, near: Relative) -> Floats:
+    def scores(self, x: Floats, near: RelativeLogits) -> Floats:
         """Return the scores of each row, given its coordinates; their softmax is μ.
 
         They are of shape (K + 1, n): where classes are few, that is the faster way round.

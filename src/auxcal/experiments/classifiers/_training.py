@@ -13,6 +13,7 @@ from torch import nn
 
 from auxcal._arrays import Ints
 from auxcal._progress import Report, silent
+from auxcal._threads import one_thread
 
 
 def train(
@@ -60,14 +61,3 @@ def isolated(random_state: int) -> Iterator[None]:
     with one_thread(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(random_state)
         yield
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Use one thread inside the block: faster for small networks, and sums in one order."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

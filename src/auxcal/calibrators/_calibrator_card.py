@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from auxcal._notebook import card, grid, note
+from auxcal._html_card import card, grid, note
 
 if TYPE_CHECKING:
     from auxcal.calibrators._base import Calibrator
@@ -22,7 +22,7 @@ def to_html(calibrator: Calibrator) -> str:
     if not calibrator.__sklearn_is_fitted__():
         return card(repr(calibrator), about, note("Not fitted yet: call fit(logits, y)."))
     learned = {name: value for name, value in sorted(vars(calibrator).items()) if name.endswith("_")}
-    numbers = [(name, _written(value)) for name, value in learned.items() if _is_scalar(value) and name not in _SAID]
+    numbers = [(name, _formatted(value)) for name, value in learned.items() if _is_scalar(value) and name not in _SAID]
     others = [_described(name, value) for name, value in learned.items() if not _is_scalar(value)]
     d = calibrator.n_further_features_
     inputs = f"K = {calibrator.n_features_in_} classes" + (f" and {d} features of each sample" if d else "")
@@ -40,7 +40,7 @@ def _is_scalar(value: Any) -> bool:
     return isinstance(value, bool | int | float | str | np.generic)
 
 
-def _written(value: Any) -> str:
+def _formatted(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
 
 

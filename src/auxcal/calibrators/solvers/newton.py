@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol, Self
 import numpy as np
 
 from auxcal._arrays import Floats, Ints
-from auxcal.calibrators._targets import add_targets, expected
+from auxcal.calibrators.solvers.targets import add_targets, expected
 
 MAX_STEPS = 200
 _CHUNK = 2**19  # numbers that stay in the processor's cache

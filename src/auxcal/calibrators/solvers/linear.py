@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from auxcal._arrays import Floats, Ints
-from auxcal.calibrators._newton import minimise
+from auxcal.calibrators.solvers.newton import minimise
 
 MOST_BLOCKS = 200  # classes beyond which one matrix of curvature for each is too much
 _NOISE = 1e-11  # of the variance of the logits: far above what the rounding of float32 leaves, and below all else

@@ -18,7 +18,7 @@ def card(title: str, subtitle: str, *parts: str) -> str:
 
     Examples
     --------
-    >>> from auxcal._notebook import card
+    >>> from auxcal._html_card import card
     >>> "a &lt; b" in card("a < b", "")
     True
     """

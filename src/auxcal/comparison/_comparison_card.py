@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from auxcal._notebook import card, grid, note
+from auxcal._html_card import card, grid, note
 from auxcal.comparison.text import HEADS, cells
 
 if TYPE_CHECKING:

@@ -1,0 +1,106 @@
+"""One thread for work that is too small to share."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache, partial
+from threading import Lock
+from typing import Any, NamedTuple
+
+from threadpoolctl import ThreadpoolController
+
+
+class _Pool(NamedTuple):
+    """A library's thread pool."""
+
+    name: str
+    read: Callable[[], int]
+    limit: Callable[[int], object]
+
+
+_lock = Lock()
+_inside = 0
+_before: dict[str, tuple[_Pool, int]] = {}  # of the pools that all threads share
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Give a context in which BLAS, OpenMP and torch, if it is there, have one thread.
+
+    Any number of threads can be inside at once: the first saves what was, and the last restores it.
+
+    Examples
+    --------
+    >>> from threadpoolctl import threadpool_info
+    >>> from auxcal._threads import one_thread
+    >>> with one_thread():
+    ...     {pool["num_threads"] for pool in threadpool_info()}
+    {1}
+    """
+    own = _enter()
+    try:
+        yield
+    finally:
+        _leave(own)
+
+
+def _enter() -> list[tuple[_Pool, int]]:
+    """Limit all pools, and return what those of this thread alone were."""
+    global _inside
+    with _lock:
+        for pool in [*_torch(), *_libraries(shared=True)]:  # torch first: it sets up OpenMP when it is asked
+            if pool.name not in _before:
+                _before[pool.name] = pool, pool.read()
+        own = [(pool, pool.read()) for pool in _libraries(shared=False)]
+        for pool, _ in [*_before.values(), *own]:
+            pool.limit(1)
+        _inside += 1
+        return own
+
+
+def _leave(own: list[tuple[_Pool, int]]) -> None:
+    global _inside
+    with _lock:
+        _inside -= 1
+        if not _inside:
+            for pool, threads in _before.values():
+                pool.limit(threads)
+            _before.clear()
+        for pool, threads in own:
+            pool.limit(threads)
+
+
+def _torch() -> list[_Pool]:
+    torch = sys.modules.get("torch")
+    if torch is None or not hasattr(torch, "set_num_threads"):  # another thread may be importing it
+        return []
+    return [_Pool("torch", torch.get_num_threads, torch.set_num_threads)]
+
+
+def _libraries(*, shared: bool) -> list[_Pool]:
+    """Return the pools that all threads share, or those of which each has its own: OpenMP's.
+
+    Libraries come with imports, so that they are looked for again only where there were some since: to look takes
+    longer than some fits.
+    """
+    found = _controller(len(sys.modules)).lib_controllers
+    return [
+        _Pool(each.filepath, each.get_num_threads, partial(_limit, each))
+        for each in found
+        if shared != ("openmp" in (each.user_api, getattr(each, "threading_layer", None)))
+    ]
+
+
+def _limit(library: Any, threads: int) -> None:
+    # Newer versions of threadpoolctl let one thread alone limit OpenBLAS. Here the lock does that.
+    release = getattr(library, "clear_controlling_thread", lambda force: None)
+    release(force=True)
+    library.set_num_threads(threads)
+    release(force=True)
+
+
+@lru_cache(maxsize=1)
+def _controller(n_modules: int) -> ThreadpoolController:
+    return ThreadpoolController()
