@@ -156,9 +156,10 @@ def draw_clean(results: Results) -> Figure:
             rule(ax)
             for name, colour in EVIDENCE.items():
                 draw_excess(ax, here, name, colour)
-            ax.set_ylim(-8, 14)
+            lowest = min(-8.0, 1.1 * min(excess(here, "ccac-x").values()))
+            ax.set_ylim(lowest, -1.75 * lowest)  # what is far worse is of no interest
             ax.set_xscale("log")
-            ax.set_xticks([100, 1_000, 10_000], labels=["100", "1,000", "10,000"])
+            ax.set_xticks([100, 300, 1_000, 3_000], labels=["100", "300", "1,000", "3,000"])
             ax.xaxis.set_minor_locator(NullLocator())
             ax.set_title(title, loc="left")
         for ax in axes[:, 0]:
@@ -170,16 +171,24 @@ def draw_clean(results: Results) -> Figure:
 
 
 def draw_excess(ax: Axes, here: Results, name: str, colour: str) -> None:
-    """Draw the Brier score of a method less that of temperature scaling, in thousandths."""
-    labels = sorted(here.where(method=name).distinct("n_fit"))
-    reference = [here.where(method="temperature", n_fit=n).spread("brier").mean for n in labels]
-    means = [here.where(method=name, n_fit=n).spread("brier").mean for n in labels]
-    excess = [1000 * (mean - other) for mean, other in zip(means, reference, strict=True)]
+    """Draw by how much a method is worse than temperature scaling."""
+    worse = excess(here, name)
     if colour == GREY:
-        ax.plot(labels, excess, color=colour, linewidth=0.8, zorder=1)
-    elif labels:
+        ax.plot(worse.keys(), worse.values(), color=colour, linewidth=0.8, zorder=1)
+    elif worse:
         look = {"linewidth": 2.4, "zorder": 3} if name == "ccac-x" else {"linewidth": 1.2, "zorder": 2}
-        ax.plot(labels, excess, marker="o", markersize=3, color=colour, label=METHODS[name].label, **look)
+        label = METHODS[name].label
+        ax.plot(worse.keys(), worse.values(), marker="o", markersize=3, color=colour, label=label, **look)
+
+
+def excess(here: Results, name: str) -> dict[int, float]:
+    """Return the Brier score of a method less that of temperature scaling, in thousandths, by the number of labels."""
+    labels = sorted(here.where(method=name).distinct("n_fit"))
+
+    def mean(method: str, n_labels: int) -> float:
+        return here.where(method=method, n_fit=n_labels).spread("brier").mean
+
+    return {n: 1000 * (mean(name, n) - mean("temperature", n)) for n in labels}
 
 
 def main(folder: str = "docs/figures") -> None:
