@@ -18,7 +18,7 @@ test: $(READY) lint base  ## lint, types, imports and all tests
 
 base: $(BASE)/.ready  ## the wheel without extras, in an environment of its own, and the tests of what it promises
 	$(call install-wheel,--force-reinstall --no-deps)
-	PYTHONPATH=$(CURDIR)/src $(BASE)/bin/python -m pytest --quiet
+	PYTHONPATH=$(CURDIR)/src $(BASE)/bin/python -m pytest --quiet -n 2
 
 lint: $(READY)
 	$(BIN)/ruff check --quiet .
@@ -70,7 +70,7 @@ $(BASE)/.ready: pyproject.toml constraints.txt
 	$(BASE)/bin/python -m pip install --quiet --constraint constraints.txt pip
 	$(call install-wheel,)
 	du --summarize --apparent-size --block-size=1M $(BASE) > build/size && mv build/size $(BASE)/size
-	$(BASE)/bin/python -m pip install --quiet --constraint constraints.txt pytest hypothesis
+	$(BASE)/bin/python -m pip install --quiet --constraint constraints.txt pytest pytest-xdist hypothesis
 	touch $(BASE)/.ready
 
 define install-wheel

@@ -11,6 +11,7 @@ array([1., 0.])
 from typing import TYPE_CHECKING
 
 from auxcal._lazy import lazy_exports
+from auxcal._version import VERSION
 
 if TYPE_CHECKING:
     from auxcal._arrays import NO_CLASS as NO_CLASS
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from auxcal.persistence import save as save
     from auxcal.predictions import Predictions as Predictions
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 _HOMES = {
     "AuxcalError": "auxcal._errors",

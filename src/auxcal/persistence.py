@@ -24,9 +24,9 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_safetensors
 
-import auxcal
 from auxcal._errors import FileFormatError, InvalidInputError, NotFittedError
 from auxcal._files import as_path, written_whole
+from auxcal._version import VERSION
 from auxcal.calibrators import CALIBRATORS, Calibrator
 
 FORMAT = 1
@@ -39,8 +39,7 @@ def save(calibrator: Calibrator, path: str | os.PathLike[str]) -> None:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> import auxcal
-    >>> fitted = auxcal.TemperatureScaling().fit([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]] * 2, [0, 1, 0, 0, 1, 1])
+    >>>     >>> fitted = auxcal.TemperatureScaling().fit([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]] * 2, [0, 1, 0, 0, 1, 1])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "temperature.safetensors"
     ...     auxcal.save(fitted, path)
@@ -59,7 +58,7 @@ def save(calibrator: Calibrator, path: str | os.PathLike[str]) -> None:
     tensors: dict[str, np.ndarray[Any, Any]] = {}
     header = {
         "format": FORMAT,
-        "library": auxcal.__version__,
+        "library": VERSION,
         "class": type(calibrator).__name__,
         "params": _to_json(calibrator.get_params(deep=False), "params", tensors),
         "state": {name: _to_json(value, name, tensors) for name, value in _state(calibrator).items()},
@@ -78,8 +77,7 @@ def load(path: str | os.PathLike[str]) -> Calibrator:
 
     Examples
     --------
-    >>> import auxcal
-    >>> auxcal.load("nowhere.safetensors")
+    >>>     >>> auxcal.load("nowhere.safetensors")
     Traceback (most recent call last):
     ...
     FileNotFoundError: No such file or directory: nowhere.safetensors
@@ -168,7 +166,7 @@ def _check_header(header: Any, tensors: dict[str, np.ndarray[Any, Any]], path: s
     if header["format"] > FORMAT:
         raise FileFormatError(
             f"{path}: written by auxcal {header['library']} in format {header['format']}; this is auxcal "
-            f"{auxcal.__version__}, which reads up to format {FORMAT}. Upgrade with pip install -U auxcal."
+            f"{VERSION}, which reads up to format {FORMAT}. Upgrade with pip install -U auxcal."
         )
     if _digest(header, tensors) != header["digest"]:
         raise FileFormatError(

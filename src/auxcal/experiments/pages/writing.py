@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import auxcal
 from auxcal._files import written_whole
 from auxcal._formatting import percent, write_score
+from auxcal._version import VERSION
 from auxcal.experiments.methods import METHODS, TRANSFER_SIZES
 from auxcal.experiments.pages._notes import notes_on
 from auxcal.experiments.pages.claims import (
@@ -102,7 +102,7 @@ def index_page(suites: Sequence[Suite], results: Results) -> str:
     return "\n\n".join(
         [
             "# Results",
-            f"The paper's experiments made again by `auxcal reproduce` (auxcal {auxcal.__version__}, {states} random "
+            f"The paper's experiments made again by `auxcal reproduce` (auxcal {VERSION}, {states} random "
             f"states). Each page has the full tables, the paper's numbers beside them, and the figures.",
             "## The claims of the paper",
             _count(verdicts),
@@ -192,7 +192,7 @@ def _accuracy(here: Results) -> str:
 
 def _made_by(name: str, results: Results) -> str:
     states = ", ".join(str(state) for state in results.distinct("random_state"))
-    return f"Made by `auxcal reproduce {name}` (auxcal {auxcal.__version__}, random states {states})."
+    return f"Made by `auxcal reproduce {name}` (auxcal {VERSION}, random states {states})."
 
 
 def _write(path: Path, text: str) -> Path:

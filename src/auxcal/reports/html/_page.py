@@ -11,11 +11,11 @@ from functools import cache
 from importlib.resources import files
 from inspect import getdoc
 
-import auxcal
 from auxcal._errors import InvalidInputError
 from auxcal._extras import needs
 from auxcal._files import as_path, written_whole
 from auxcal._formatting import write_score, write_seconds
+from auxcal._version import VERSION
 from auxcal.comparison import Comparison, Entry
 from auxcal.comparison.text import SHOWN
 from auxcal.metrics import METRICS
@@ -61,8 +61,7 @@ def save_report(
     >>> import tempfile
     >>> from pathlib import Path
     >>> import numpy as np
-    >>> import auxcal
-    >>> from auxcal.reports import save_report
+    >>>     >>> from auxcal.reports import save_report
     >>> rng = np.random.default_rng(0)
     >>> data = auxcal.Predictions(rng.normal(size=(200, 3)), rng.integers(3, size=200))
     >>> comparison = auxcal.compare(data, methods=["platt"], bootstrap=0, name="nothing but noise")
@@ -98,7 +97,7 @@ def _render(sets: Sequence[tuple[Comparison, str, str]], title: str) -> str:
             scripts=[Markup(script) for script in scripts],
             hashes=[_csp_hash(script) for script in scripts],
             data=Markup(to_json(data)),
-            version=auxcal.__version__,
+            version=VERSION,
         )
     )
 
