@@ -39,7 +39,8 @@ def save(calibrator: Calibrator, path: str | os.PathLike[str]) -> None:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>>     >>> fitted = auxcal.TemperatureScaling().fit([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]] * 2, [0, 1, 0, 0, 1, 1])
+    >>> import auxcal
+    >>> fitted = auxcal.TemperatureScaling().fit([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]] * 2, [0, 1, 0, 0, 1, 1])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "temperature.safetensors"
     ...     auxcal.save(fitted, path)
@@ -77,7 +78,8 @@ def load(path: str | os.PathLike[str]) -> Calibrator:
 
     Examples
     --------
-    >>>     >>> auxcal.load("nowhere.safetensors")
+    >>> import auxcal
+    >>> auxcal.load("nowhere.safetensors")
     Traceback (most recent call last):
     ...
     FileNotFoundError: No such file or directory: nowhere.safetensors

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+import auxcal.training.auxiliary_class  # noqa: F401: here, so that the time of the first fit is that of a fit
 from auxcal._errors import AuxcalError, AuxcalWarning
 from auxcal._extras import needs
 from auxcal._files import written_whole
