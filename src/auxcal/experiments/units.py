@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-import auxcal.training.auxiliary_class  # noqa: F401: here, so that the time of the first fit is that of a fit
 from auxcal._errors import AuxcalError, AuxcalWarning
 from auxcal._extras import needs
 from auxcal._files import written_whole
@@ -27,7 +26,7 @@ from auxcal.persistence import load
 from auxcal.predictions import Predictions
 
 with needs("experiments"):
-    pass  # here, so that the time of the first fit is that of a fit
+    import auxcal.training.auxiliary_class  # noqa: F401 (here, so that the time of the first fit is that of a fit)
 
 
 @dataclass(frozen=True)

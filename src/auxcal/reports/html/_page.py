@@ -61,7 +61,8 @@ def save_report(
     >>> import tempfile
     >>> from pathlib import Path
     >>> import numpy as np
-    >>>     >>> from auxcal.reports import save_report
+    >>> import auxcal
+    >>> from auxcal.reports import save_report
     >>> rng = np.random.default_rng(0)
     >>> data = auxcal.Predictions(rng.normal(size=(200, 3)), rng.integers(3, size=200))
     >>> comparison = auxcal.compare(data, methods=["platt"], bootstrap=0, name="nothing but noise")
