@@ -1,4 +1,4 @@
-"""Which code a result depends on, so that a change of it makes just those results void."""
+"""Which code a result depends on, so that a change invalidates just those results."""
 
 from __future__ import annotations
 
