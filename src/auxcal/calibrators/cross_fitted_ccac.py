@@ -24,7 +24,7 @@ from auxcal.predictions import Predictions
 
 _PRIOR = np.array([0.1, 0.01, 0.89])  # of beta calibration, isotonic regression and the open map, with no rows at all
 _FARTHEST = 15.0  # log-odds at which a voice is clipped: nothing is surer than one in three million
-_ENOUGH = 100_000  # rows; more of them do not change a few hundred numbers
+_ENOUGH = 100_000  # rows; not measured: so many should settle a few hundred numbers
 
 
 class CrossFittedCCAC(ProbaCalibrator):
