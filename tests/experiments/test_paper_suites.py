@@ -40,7 +40,7 @@ def imagenet_dir(cifar100_dir):
     for index in range(N_CLASSES):
         folder = cifar100_dir / "imagenet-val" / f"n{index:08}"
         folder.mkdir(parents=True)
-        image_module.new("RGB", (20, 16), (25 * (index % 10), 0, 255)).save(folder / "ILSVRC2012_val_1.JPEG")
+        image_module.new("RGB", (20, 16), (25 * (index % 10), 0, 255)).save(folder / "ILSVRC2012_val_00000001.JPEG")
     return cifar100_dir
 
 

@@ -58,8 +58,8 @@ def _keras_layers(path: Path) -> Iterator[tuple[str, list[Any]]]:
         import h5py
     if not path.is_file():
         raise MissingDataError(
-            f"{path}: expected a file of weights; there is none. Get cifar10vgg.h5 or cifar100vgg.h5 as "
-            f"https://github.com/geifmany/cifar-vgg tells."
+            f"{path}: expected a file of weights; there is none. Get cifar10vgg.h5 or cifar100vgg.h5, "
+            f"which the README of https://github.com/geifmany/cifar-vgg links."
         )
     try:
         with h5py.File(path, "r") as file:

@@ -1,4 +1,4 @@
-"""VGG16 for ImageNet, from torchvision's weights (``vgg16-*.pth`` from download.pytorch.org)."""
+"""VGG16 for ImageNet, from torchvision's weights (``vgg16-397923af.pth`` from download.pytorch.org)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """ResNet-50 for ImageNet and for CIFAR, from PyTorch checkpoints with the names of torchvision.
 
-For ImageNet the weights are torchvision's own (``resnet50-*.pth`` from download.pytorch.org). For CIFAR-10
+For ImageNet the weights are torchvision's own (``resnet50-0676ba61.pth`` from download.pytorch.org). For CIFAR-10
 they are those of https://github.com/huyvnphan/PyTorch_CIFAR10, whose network differs in its first convolution
 alone.
 """

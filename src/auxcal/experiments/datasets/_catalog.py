@@ -85,7 +85,8 @@ DATASETS: tuple[DataSet, ...] = (
         "imagenet",
         "imagenet-val",
         ("n*/*.JPEG",),
-        "the validation images of ImageNet 2012 from https://image-net.org and sort them into folders by WordNet id",
+        "ILSVRC2012_img_val.tar from https://image-net.org and sort its images into folders by WordNet id, which "
+        "ILSVRC2012_devkit_t12.tar.gz has",
     ),
     DataSet(
         "tiny-imagenet",
@@ -124,7 +125,7 @@ DATASETS: tuple[DataSet, ...] = (
             f"cifar{n}-vgg16",
             f"cifar{n}-vgg16",
             (f"cifar{n}vgg.h5",),
-            f"cifar{n}vgg.h5 as https://github.com/geifmany/cifar-vgg tells and put it there",
+            f"cifar{n}vgg.h5, which the README of https://github.com/geifmany/cifar-vgg links, and put it there",
         )
         for n in (10, 100)
     ),
@@ -132,7 +133,8 @@ DATASETS: tuple[DataSet, ...] = (
         "cifar10-resnet50",
         "cifar10-resnet50",
         ("resnet50.pt",),
-        "state_dicts/resnet50.pt of https://github.com/huyvnphan/PyTorch_CIFAR10 and put it there",
+        "state_dicts.zip, which the README of https://github.com/huyvnphan/PyTorch_CIFAR10 links, and put its "
+        "resnet50.pt there",
     ),
     DataSet(
         "cifar100-resnet50",
@@ -143,13 +145,13 @@ DATASETS: tuple[DataSet, ...] = (
     DataSet(
         "imagenet-vgg16",
         "imagenet-vgg16",
-        ("vgg16-*.pth",),
+        ("vgg16-397923af.pth",),
         "https://download.pytorch.org/models/vgg16-397923af.pth and put it there",
     ),
     DataSet(
         "imagenet-resnet50",
         "imagenet-resnet50",
-        ("resnet50-*.pth",),
+        ("resnet50-0676ba61.pth",),  # and not resnet50-11ad3fa6.pth, which was trained by a later recipe
         "https://download.pytorch.org/models/resnet50-0676ba61.pth and put it there",
     ),
     DataSet(
