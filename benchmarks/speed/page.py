@@ -7,7 +7,7 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -320,10 +320,19 @@ def environment(results: dict[str, Any]) -> str:
             for topic, part in parts.items()
         ],
     )
-    used = ", ".join(f"{name} {version}" for name, version in latest["versions"].items())
-    out = "\n".join(f"- {name}: {reason}." for name, reason in latest["left_out"].items())
+    used = ", ".join(f"{name} {' and '.join(found)}" for name, found in all_versions(parts.values()).items())
+    nowhere = [name for name in latest["left_out"] if all(name in part["left_out"] for part in parts.values())]
+    out = "\n".join(f"- {name}: {latest['left_out'][name]}." for name in nowhere)
     return (
         "## The machine\n\nAll libraries get the same number of threads; auxcal's fits use one. A load above 0 is other"
         f" work on the same cores, which slows libraries with several threads most.\n\n{runs}\n\nPython"
         f" {latest['python']}, {used}.\n\nLeft out:\n\n{out}"
     )
+
+
+def all_versions(parts: Iterable[dict[str, Any]]) -> dict[str, list[str]]:
+    """Return the versions of every library over all topics, which may have been measured at different times."""
+    found: dict[str, list[str]] = {}
+    for name, version in dict.fromkeys(item for part in parts for item in part["versions"].items()):
+        found.setdefault(name, []).append(version)
+    return found
