@@ -177,8 +177,15 @@ def test_any_callable(classifier):
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
 @pytest.mark.parametrize("compiled", [torch.jit.script, lambda module: torch.jit.trace(module.eval(), X)])
 def test_torchscript(compiled):
-    module = nn.Sequential(LINEAR, nn.Dropout(0.5))
-    np.testing.assert_allclose(collect(compiled(module), [(X, Y)]).logits, LOGITS, rtol=1e-6)
+    script = compiled(nn.Sequential(LINEAR, nn.Dropout(0.5)))
+    np.testing.assert_allclose(collect(script, [(X, Y)]).logits, LOGITS, rtol=1e-6)
+    with pytest.raises(InvalidInputError, match="TorchScript module, which does not show what its parts give"):
+        collect(script, [(X, Y)], features="0")
+
+
+def test_a_module_is_given_tensors_and_a_function_what_comes():
+    np.testing.assert_array_equal(collect(LINEAR, [(X.numpy(), Y)]).logits, LOGITS)
+    collect(lambda x: np.matmul(x, np.ones((5, 3)), dtype=x.dtype), [(X.numpy(), Y)])
 
 
 def test_exported_programs():

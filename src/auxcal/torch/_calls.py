@@ -8,6 +8,8 @@ from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from auxcal._errors import InvalidInputError
 from auxcal._extras import needs
 from auxcal.torch._shown import shown
@@ -83,7 +85,8 @@ def _signature(module: Any) -> inspect.Signature | None:
 
 
 def _to(value: Any, device: torch.device | None) -> Any:
-    return value.to(device) if isinstance(value, torch.Tensor) and device is not None else value
+    is_array = isinstance(value, torch.Tensor | np.ndarray)
+    return torch.as_tensor(value, device=device) if is_array and device is not None else value
 
 
 def _device(module: Any) -> torch.device | None:

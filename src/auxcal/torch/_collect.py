@@ -41,8 +41,8 @@ def collect(
         Returns logits of shape (batch, K), without a final softmax: as a tensor or array, as `.logits` of an object,
         under "logits" in a dict, or as the only entry with two dimensions in a tuple or list.
     loader : iterable of (inputs, y) or of dicts
-        For instance a DataLoader. y holds class indices, or `NO_CLASS` = -1. Inputs may be a tensor, or a tuple, list
-        or dict of tensors, which become the arguments of the module. A dict has y under "labels", "label" or
+        For instance a DataLoader. y holds class indices, or `NO_CLASS` = -1. Inputs may be a tensor or array, or a
+        tuple, list or dict of such, which become the arguments of the module. A dict has y under "labels", "label" or
         "label_ids"; its other entries are the arguments. The module is given y only if it can't be called without.
     features : str or callable, optional
         The name of a submodule, as in `module.named_modules()`, whose output becomes the features of each sample, for

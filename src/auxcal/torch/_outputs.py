@@ -14,6 +14,7 @@ from auxcal._extras import needs
 from auxcal.torch._shown import shown
 
 with needs("torch"):
+    import torch
     from torch import nn
 
 OfOutput: TypeAlias = Callable[[Any, int], "np.ndarray[Any, Any] | None"]
@@ -84,6 +85,11 @@ def outputs_of(module: Any, name: str) -> Iterator[list[Any]]:
         raise InvalidInputError(
             f"features={name!r} names a part of an nn.Module; got {shown(module)}. Give the module itself, or as "
             f"features a function of what it returns."
+        )
+    if isinstance(module, torch.jit.ScriptModule):
+        raise InvalidInputError(
+            f"features={name!r} names a part of a TorchScript module, which does not show what its parts give. Give "
+            f"the module that it was made from, or as features a function of what it returns."
         )
     parts = dict(module.named_modules())
     if name not in parts:
