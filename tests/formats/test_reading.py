@@ -174,6 +174,22 @@ def test_a_csv_of_a_spreadsheet_is_read_as_it_was_meant(text, tmp_path):
     check(read_predictions(*write_csv(tmp_path, text)))
 
 
+@pytest.mark.parametrize("text", SPREADSHEETS.values(), ids=SPREADSHEETS)
+def test_it_does_not_matter_where_a_batch_ends(text, tmp_path, monkeypatch):
+    paths = write_csv(tmp_path, text)
+    for batch_bytes in range(8, 8 * len(text), 8):
+        monkeypatch.setattr(_csv, "BATCH_BYTES", batch_bytes)
+        check(read_predictions(*paths))
+
+
+def test_a_damaged_row_is_counted_from_the_first_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(_csv, "BATCH_BYTES", 80)
+    path = tmp_path / "a.csv"
+    path.write_text("\nlogit_0,logit_1,y\n" + "1,2,0\n" * 40 + "1,2\n")
+    with pytest.raises(FileFormatError, match="Row #43: Expected 3 columns, got 2: 1,2"):
+        read_predictions(path)
+
+
 def test_blank_rows_can_fill_a_batch(tmp_path, monkeypatch):
     monkeypatch.setattr(_csv, "BATCH_BYTES", 80)
     text = write_csv(tmp_path)[0].read_text()

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auxcal._errors import FileFormatError
-from auxcal.formats._csv_fields import fields_of
+from auxcal.formats._csv_fields import fields_of, plain_columns
 from auxcal.formats._format import BATCH_BYTES, Batch, Columns, Source, shortened
 
 _SAMPLE_BYTES = 2**20
@@ -67,7 +67,8 @@ class _Dialect:
 
     delimiter: str
     names: tuple[str, ...]
-    header_line: int
+    header_lines: int
+    header_bytes: int
     rows: tuple[dict[str, str], ...]
 
     def has_decimal_comma(self, numbers: Sequence[str]) -> bool:
@@ -85,10 +86,11 @@ def _source(file: BinaryIO, size: int | None) -> Source:
     dialect = _dialect(sample)
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
-        places = {name: dialect.names.index(name) for name in (*numbers, *others)}
+        names = (*numbers, *others)
         comma = dialect.has_decimal_comma(numbers)
-        for rows in _row_batches(io.BufferedReader(_Rejoined(sample, file)), dialect, list(places.values())):
-            columns = {name: [row[place] for row in rows] for name, place in places.items()}
+        body = io.BufferedReader(_Rejoined(sample[dialect.header_bytes :], file))
+        for fields in _column_batches(body, dialect, [dialect.names.index(name) for name in names]):
+            columns = dict(zip(names, fields, strict=True))
             read = {name: _numbers(columns[name], name, dialect, comma=comma) for name in numbers}
             read |= {name: _text(columns[name], name, dialect) for name in others}
             yield Batch(read, file.tell() / size if size else None)
@@ -96,17 +98,34 @@ def _source(file: BinaryIO, size: int | None) -> Source:
     return Source(dialect.names, batches, dialect.names)
 
 
-def _row_batches(file: Any, dialect: _Dialect, places: Sequence[int]) -> Iterator[list[list[str]]]:
-    """Give rows, some at a time; those without any value, which spreadsheets write below the last one, are left out."""
+def _column_batches(file: Any, dialect: _Dialect, places: Sequence[int]) -> Iterator[list[list[str]]]:
+    """Give the fields of the columns at some places, some rows at a time.
+
+    Blocks of plain lines are split, which is faster than parsing. From the first other block on, `csv` parses the rest:
+    a quoted field may go on in the next block.
+    """
+    n_lines, rest = dialect.header_lines, b""
+    while block := rest + file.read(BATCH_BYTES // _STRING_OVERHEAD):
+        end = block.rfind(b"\n") + 1
+        columns = plain_columns(block[:end], dialect.delimiter, len(dialect.names), places)
+        if columns is None:
+            for rows in _row_batches(io.BufferedReader(_Rejoined(block, file)), dialect, places, n_lines):
+                yield [[row[place] for row in rows] for place in places]
+            return
+        yield columns
+        n_lines, rest = n_lines + len(columns[0]), block[end:]
+
+
+def _row_batches(file: Any, dialect: _Dialect, places: Sequence[int], n_lines: int) -> Iterator[list[list[str]]]:
+    """Give rows, some at a time, without the blank ones that spreadsheets write below the last row."""
     # What is not UTF-8 matters only in the columns that are read.
-    lines = _Lines(io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline=""))
-    skipped = len(list(islice(lines, dialect.header_line + 1)))
+    lines = _Lines(io.TextIOWrapper(file, encoding="utf-8", errors="surrogateescape", newline=""))
     reader, values = csv.reader(lines, delimiter=dialect.delimiter), itemgetter(*places)
     rows: list[list[str]] = []
     try:
         for row in reader:
             if row and len(row) != len(dialect.names):
-                number, text = skipped + reader.line_num, dialect.delimiter.join(row)
+                number, text = n_lines + reader.line_num, dialect.delimiter.join(row)
                 raise dialect.damaged(f"Row #{number}: Expected {len(dialect.names)} columns, got {len(row)}: {text}")
             if row and any(values(row)):
                 rows.append(row)
@@ -114,7 +133,7 @@ def _row_batches(file: Any, dialect: _Dialect, places: Sequence[int]) -> Iterato
                 yield rows
                 rows, lines.letters = [], 0
     except csv.Error as error:
-        raise dialect.damaged(f"Row #{skipped + reader.line_num}: {error}") from error
+        raise dialect.damaged(f"Row #{n_lines + reader.line_num}: {error}") from error
     if rows:
         yield rows
 
@@ -130,7 +149,8 @@ def _dialect(sample: bytes) -> _Dialect:
     delimiter = max(_DELIMITERS, key=header.count)
     names = tuple(name.strip() for name in next(csv.reader([header], delimiter=delimiter)))
     rows = csv.DictReader(lines[header_line + 1 :], names, delimiter=delimiter)
-    return _Dialect(delimiter, names, header_line, tuple(islice(rows, _SAMPLE_ROWS)))
+    header_bytes = sum(map(len, sample.splitlines(keepends=True)[: header_line + 1]))
+    return _Dialect(delimiter, names, header_line + 1, header_bytes, tuple(islice(rows, _SAMPLE_ROWS)))
 
 
 def _numbers(values: list[str], name: str, dialect: _Dialect, *, comma: bool) -> NDArray[np.float64]:

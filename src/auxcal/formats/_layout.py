@@ -174,7 +174,10 @@ def _as_text_or_numbers(column: Any) -> NDArray[Any]:
 
 
 def _from_text(values: NDArray[Any], name: str, class_names: Sequence[str] | None) -> NDArray[Any]:
-    text = ["" if value is None else str(value).strip() for value in values]
+    try:
+        return np.fromiter(map(float, values), np.float64, len(values))
+    except (TypeError, ValueError):
+        text = ["" if value is None else str(value).strip() for value in values]
     try:
         return np.array([float(value) if value else np.nan for value in text])
     except ValueError:
