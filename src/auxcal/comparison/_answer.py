@@ -74,7 +74,7 @@ def _calibrated(before: Entry, best: Entry, methods: int) -> str:
 def _unhelped(before: Entry, best: Entry, methods: int) -> str:
     if methods == 1:
         return "No method was compared with it."
-    return f"Of the {methods - 1} methods that were tried none lowers its Brier score on these data."
+    return f"None of the {methods - 1} methods lowers its Brier score on these data."
 
 
 def _solved(before: Entry, best: Entry, methods: int) -> str:

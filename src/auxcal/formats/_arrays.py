@@ -1,4 +1,4 @@
-"""What the formats that hold named arrays have in common."""
+"""What the formats with named arrays share."""
 
 from __future__ import annotations
 

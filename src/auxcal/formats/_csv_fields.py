@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from auxcal._errors import InvalidInputError
 
 
-def plain_columns(lines: bytes, delimiter: str, n_columns: int, places: Sequence[int]) -> list[list[str]] | None:
-    r"""Return the fields of the columns at some places, or None if the lines need a parser.
+def plain_columns(lines: bytes, delimiter: str, n_columns: int, positions: Sequence[int]) -> list[list[str]] | None:
+    r"""Return the fields of the columns at some positions, or None if the lines need a parser.
 
-    They do if they have quotes, a row without any value, or one of another length.
+    They do if they have quotes, a blank row, or a row of another length.
 
     Examples
     --------
     >>> from auxcal.formats._csv_fields import plain_columns
-    >>> plain_columns(b"1,a,2\n3,b,4\n", ",", n_columns=3, places=[0, 2])
+    >>> plain_columns(b"1,a,2\n3,b,4\n", ",", n_columns=3, positions=[0, 2])
     [['1', '3'], ['2', '4']]
     """
     lines = lines.replace(b"\r\n", b"\n")
@@ -29,10 +29,10 @@ def plain_columns(lines: bytes, delimiter: str, n_columns: int, places: Sequence
         return None
     ends_line = (letters[ends] == ord("\n")).reshape(-1, n_columns)
     lengths = np.diff(ends, prepend=-1).reshape(-1, n_columns) - 1
-    if ends_line[:, :-1].any() or not ends_line[:, -1].all() or not lengths[:, places].any(axis=1).all():
+    if ends_line[:, :-1].any() or not ends_line[:, -1].all() or not lengths[:, positions].any(axis=1).all():
         return None
     fields = lines[:-1].decode("utf-8", errors="surrogateescape").replace("\n", delimiter).split(delimiter)
-    return [fields[place::n_columns] for place in places]
+    return [fields[position::n_columns] for position in positions]
 
 
 def fields_of(column: Any, name: str) -> list[str]:

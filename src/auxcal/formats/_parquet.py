@@ -1,4 +1,4 @@
-""".parquet: a table by columns; read and written batch by batch."""
+""".parquet: a columnar table, read and written in batches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from auxcal._extras import needs
 from auxcal.formats._format import Batch, Columns, Source, rows_of_batch
 
-# Without a buffer per column, or with pre_buffer, whole row groups are read, and one can be the whole file.
+# Without a buffer per column, or with pre_buffer, entire row groups are read, and one can be the entire file.
 _STREAMED: dict[str, Any] = {"buffer_size": 2**13, "pre_buffer": False}
 _GROUP_ROWS = 2**16
 

@@ -74,7 +74,7 @@ def _naming(files: Sequence[Path]) -> Iterator[None]:
         raise type(error)(f"{names}: {error}") from None
     except Exception as error:  # a damaged file can make the readers raise nearly anything
         raise FileFormatError(
-            f"{names}: expected a whole {files[0].suffix.lower() or 'CSV'} file; reading it failed with "
+            f"{names}: expected a complete {files[0].suffix.lower() or 'CSV'} file; reading it failed with "
             f"{shortened(f'{type(error).__name__}: {error}')}. Check it, or save it again."
         ) from error
 

@@ -38,7 +38,7 @@ def reliability_diagrams(
     intervals : bool
         Whether to draw the interval of each bin's accuracy.
     columns : int
-        The most panels in a row.
+        The maximum number of panels per row.
     random_state : int or None
         The source of the noise floor's draws.
 
@@ -70,7 +70,7 @@ def confidence_histograms(scored: Scored, *, n_bins: int = 20, log: bool = False
     log : bool
         Whether the counts are on a log scale.
     columns : int
-        The most panels in a row.
+        The maximum number of panels per row.
 
     Examples
     --------
@@ -139,9 +139,9 @@ def heatmap_panels(
     logits, y : arrays of shape (n, K) and (n,)
         The raw scores of the target classifier, and the true class or `NO_CLASS`.
     of_class, n_samples, class_names, random_state
-        As of `HeatmapDisplay.from_predictions`.
+        As in `HeatmapDisplay.from_predictions`.
     columns : int
-        The most panels in a row.
+        The maximum number of panels per row.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def heatmap_panels(
         )  # fmt: skip
         display.plot(ax, title=caption, colorbar=False)
 
-    height = 3.2 + max(map(text_width, class_names or [""]))  # the names are written upwards
+    height = 3.2 + max(map(text_width, class_names or [""]))  # the names are vertical
     figure = _panels(probas, draw, columns, width=2.5, height=height, share_x=False)
     colour_scale(figure, figure.axes)
     return figure
@@ -187,9 +187,9 @@ def tsne_panels(
     logits, y : arrays of shape (n, K) and (n,)
         The raw scores of the target classifier, and the true class or `NO_CLASS`.
     n_per_class, classes, class_names, random_state
-        As of `TSNEDisplay.from_predictions`.
+        As in `TSNEDisplay.from_predictions`.
     columns : int
-        The most panels in a row.
+        The maximum number of panels per row.
 
     Examples
     --------

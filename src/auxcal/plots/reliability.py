@@ -20,8 +20,8 @@ from auxcal.plots.style import CORRECT, INK, MUTED, REFERENCE, WRONG, dress, hea
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_STRIP = 0.2  # the share of the height that the counts take
-_BASE = 0.27  # the height, as a share too, at which the accuracy is 0
+_STRIP = 0.2  # the share of the height for the counts
+_BASE = 0.27  # the relative height of an accuracy of 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +112,7 @@ class ReliabilityDisplay(Display):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure if it is not given.
+            Where to draw; by default a new figure.
         title : str, optional
             What is shown, such as the name of the method.
         intervals : bool
@@ -159,7 +159,7 @@ class ReliabilityDisplay(Display):
         used = self.count > 0
         n_bins, n_rows = len(self.count), int(self.count.sum())
         strip.bar(np.flatnonzero(used) / n_bins, self.count[used], 1 / n_bins, align="edge", color=MUTED, edgecolor="w")
-        # On a log scale, which a bin with nearly all rows leaves readable; up to n, so that methods can be compared.
+        # A log scale keeps small bins visible next to large ones; it ends at n, so that methods can be compared.
         strip.set(xlim=(0, 1), yscale="log", ylim=(0.6, max(n_rows, 10)), ylabel="rows")
         top = int(np.log10(max(n_rows, 10)))
         powers = range(0, top + 1, top // 2 if top % 2 == 0 else top)

@@ -1,4 +1,4 @@
-"""Trains a network with an auxiliary class for every setting of λ1 and λ2, all of them as one batch."""
+"""Train a network with an auxiliary class for every setting of λ1 and λ2, all of them as one batch."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Problem:
     Parameters
     ----------
     inputs : array of shape (n, d)
-        What the network sees.
+        The inputs of the network.
     w : array of shape (n,)
         The extended label: the class where the prediction is correct, else K.
     logits : array of shape (n, K), optional
-        For CCAC-S: the logits that a temperature scales beside the network's one output, the auxiliary logit.
+        For CCAC-S: the logits, which are scaled by a temperature; the network's one output is the auxiliary logit.
     """
 
     inputs: Floats
@@ -60,7 +60,7 @@ def train_networks(
         def outputs(rows: torch.Tensor) -> torch.Tensor:
             return start(x[rows])
     else:
-        # z / T starts as z / T₀, and the factor T₀ / T is what moves: it is 1 on any scale of logits.
+        # z / T starts at z / T₀. The factor T₀ / T is trained: it starts at 1, whatever the scale of the logits.
         scaled = torch.from_numpy((problem.logits / temperature).astype(np.float32))
         log_factor = torch.zeros(len(settings), 1, 1, requires_grad=True)
         parameters.append(log_factor)

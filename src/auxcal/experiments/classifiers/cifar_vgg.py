@@ -21,7 +21,7 @@ _SCALES = {10: (120.707, 64.15), 100: (121.936, 68.389)}  # mean and deviation o
 def cifar_vgg_network(n_classes: int) -> nn.Sequential:
     """Return the network without weights: 13 convolutions and 2 dense layers, normalised after their ReLU.
 
-    Its dropout, which does nothing but in training, is left out.
+    Dropout, which acts only in training, is left out.
     """
     layers: list[nn.Module] = []
     inputs = 3
@@ -59,7 +59,7 @@ def _keras_layers(path: Path) -> Iterator[tuple[str, list[Any]]]:
     if not path.is_file():
         raise MissingDataError(
             f"{path}: expected a file of weights; there is none. Get cifar10vgg.h5 or cifar100vgg.h5 as "
-            f"https://github.com/geifmany/cifar-vgg tells."
+            f"https://github.com/geifmany/cifar-vgg describes."
         )
     try:
         with h5py.File(path, "r") as file:

@@ -1,4 +1,4 @@
-"""How numbers get into a page: arrays as base64, the rest as JSON that can't end its script element."""
+"""Numbers in a page: arrays as base64, the rest as JSON that can't end its script element."""
 
 from __future__ import annotations
 
