@@ -25,7 +25,17 @@ from auxcal import Predictions
 from auxcal.calibrators import Calibrator
 from auxcal.experiments import METHODS, Results
 from auxcal.experiments.methods import SOURCE_SHIFT
-from auxcal.plots.style import CORRECT, INK, MUTED, WRONG, dress, family_look, figure_legend, new_figure, rule
+from auxcal.plots.style import (
+    CORRECT,
+    INK,
+    MUTED,
+    WRONG,
+    apply_style,
+    figure_legend,
+    horizontal_grid,
+    house_style,
+    new_figure,
+)
 
 LABELS = (100, 200, 500, 1_000, 3_000, 10_000, 30_000)
 RANDOM_STATES = (0, 1, 2)
@@ -109,7 +119,7 @@ def verdict(results: Results, metric: str) -> str:
 
 def draw(results: Results, bundles: dict[tuple[str, str], str], colours: dict[str, str]) -> Figure:
     """Draw Brier score and ECE over the number of labels, one row for each bundle."""
-    with family_look():
+    with house_style():
         figure = new_figure(7.4, 2.1 * len(bundles))
         axes = figure.subplots(len(bundles), 2)
         for (brier, ece), ((suite, shift), title) in zip(axes, bundles.items(), strict=True):
@@ -127,8 +137,8 @@ def draw(results: Results, bundles: dict[tuple[str, str], str], colours: dict[st
 
 def draw_panel(ax: Axes, results: Results, metric: str, colours: dict[str, str]) -> None:
     """Draw a line for each method, those in grey behind the others and CCAC-X before them."""
-    dress(ax)
-    rule(ax)
+    apply_style(ax)
+    horizontal_grid(ax)
     for name, colour in colours.items():
         here = results.where(method=name)
         labels = sorted(here.distinct("n_fit"))
@@ -147,13 +157,13 @@ def draw_panel(ax: Axes, results: Results, metric: str, colours: dict[str, str])
 
 def draw_clean(results: Results) -> Figure:
     """Draw by how much each method is better or worse than temperature scaling where nothing shifts."""
-    with family_look():
+    with house_style():
         figure = new_figure(7.4, 8.4)
         axes = figure.subplots(4, 2)
         for ax, ((suite, shift), title) in zip(axes.flat, CLEAN.items(), strict=True):
             here = results.where(suite=suite, shift=shift)
-            dress(ax)
-            rule(ax)
+            apply_style(ax)
+            horizontal_grid(ax)
             for name, colour in EVIDENCE.items():
                 draw_excess(ax, here, name, colour)
             lowest = min(-8.0, 1.1 * min(excess(here, "ccac-x").values()))

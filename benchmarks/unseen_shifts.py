@@ -26,7 +26,7 @@ from auxcal.experiments import METHODS, Results
 from auxcal.experiments.bundles import bundle
 from auxcal.experiments.runner import fitted
 from auxcal.experiments.suites import Suite, suite
-from auxcal.plots.style import INK, SMALL, TEXT, dress, family_look, new_figure
+from auxcal.plots.style import INK, SMALL, TEXT, apply_style, house_style, new_figure
 
 SUITES = {
     "cifar10-resnet20": ("D1+OOD", "D2+OOD+AD", "D1+OOD+AD", "D1+D2+AD", "D1+D2+OOD"),
@@ -127,12 +127,12 @@ def draw(results: Results) -> Figure:
     name = "cifar10-resnet20"
     tried = suite(name).shifts
     fitted_on = (*tried, *SUITES[name])
-    with family_look():
+    with house_style():
         figure = new_figure(8.6, 3.4)
         for ax, method in zip(figure.subplots(1, len(MIXED), sharey=True), MIXED, strict=True):
             here = results.where(suite=name, method=method)
             values = [[here.where(shift=f"{a}>{b}").spread("brier").mean for b in tried] for a in fitted_on]
-            dress(ax)
+            apply_style(ax)
             ax.imshow(values, cmap="Blues", vmin=0, vmax=0.45, aspect="auto")
             for (i, a), (j, b) in product(enumerate(fitted_on), enumerate(tried)):
                 colour, weight = "white" if values[i][j] > 0.27 else INK, "bold" if b in a.split("+") else "normal"

@@ -27,11 +27,13 @@ def code_digest(kind: type[Calibrator]) -> str:
     >>> code_digest(CCAC) == code_digest(Dirichlet)
     False
     """
-    code = [f"{name}\n{ast.dump(tree)}" for name, tree in sorted(_reached(kind.__module__, "auxcal.metrics").items())]
+    code = [
+        f"{name}\n{ast.dump(tree)}" for name, tree in sorted(_all_imports(kind.__module__, "auxcal.metrics").items())
+    ]
     return hashlib.sha256("\n".join(code).encode()).hexdigest()[:16]
 
 
-def _reached(*names: str) -> dict[str, ast.Module]:
+def _all_imports(*names: str) -> dict[str, ast.Module]:
     """Return every module that the named ones import, directly or not, and its code."""
     found: dict[str, ast.Module] = {}
     todo = list(names)

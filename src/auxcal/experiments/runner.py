@@ -25,7 +25,7 @@ Bundles = dict[tuple[str, str], Predictions]
 
 _SECONDS = {"ccac": 10.0, "ccac-s": 8.0, "dirichlet": 2.0, "ccac-t": 1.0, "ccac-x": 6.0}
 """The approximate time of a fit on 30,000 rows, where it matters; the longest go first."""
-_TRIFLE = 0.5
+_SECONDS_OF_OTHERS = 0.5
 
 _IDLE_SECONDS = 20  # after which an idle worker process ends, also if its run was killed
 
@@ -167,7 +167,7 @@ def _computed(
 
 
 def _cost(unit: Unit, n_classes: int) -> float:
-    return _SECONDS.get(unit.method, _TRIFLE) * (unit.sizes[0] / 30_000) * max(1.0, n_classes / 30)
+    return _SECONDS.get(unit.method, _SECONDS_OF_OTHERS) * (unit.sizes[0] / 30_000) * max(1.0, n_classes / 30)
 
 
 def _in_parallel(units: list[Unit], bundles: Bundles, cache: UnitCache, jobs: int) -> Iterator[tuple[Unit, Row]]:

@@ -49,7 +49,7 @@ def is_text(column: Any) -> bool:
     return bool(pa.types.is_string(column.type))
 
 
-def written(column: Any, name: str) -> list[str | None]:
+def as_text(column: Any, name: str) -> list[str | None]:
     """Return each value as text, or None if it is missing."""
     if pa.types.is_nested(column.type):
         raise InvalidInputError(f"CSV can't hold the lists of {name!r}. Write .parquet.")

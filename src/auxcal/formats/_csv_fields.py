@@ -46,10 +46,10 @@ def fields_of(column: Any, name: str) -> list[str]:
     (['"a"', '"b"'], ['0.1', '2.0'])
     """
     if not isinstance(column, np.ndarray):
-        from auxcal.formats._arrow import decoded, is_text, written
+        from auxcal.formats._arrow import as_text, decoded, is_text
 
         plain = decoded(column)
-        text = written(plain, name)
+        text = as_text(plain, name)
         return _quoted(text) if is_text(plain) else ["" if value is None else value for value in text]
     if isinstance(column, np.ma.MaskedArray):
         return ["" if value is None else str(value) for value in column.tolist()]

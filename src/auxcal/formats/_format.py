@@ -98,6 +98,6 @@ def shortened(reason: str) -> str:
     return textwrap.shorten(reason, 200, placeholder=" …").rstrip(".")
 
 
-def rows_of_batch(row_bytes: float) -> int:
+def rows_per_batch(row_bytes: float) -> int:
     """Return the number of rows of a given size in a batch."""
     return max(1, int(BATCH_BYTES // max(row_bytes, 1)))

@@ -79,7 +79,7 @@ class Ranked:
             right = np.append(0, np.cumsum(self.weight * (self.key & 1).astype(self.weight.dtype))[last])
             yield Counts(0, last, right, every - right)
             return
-        yield from _count_each_once(self.key)
+        yield from _unweighted_counts(self.key)
 
 
 def ranked(confidence: Floats, correct: Bools, weight: Weight | None = None) -> Ranked:
@@ -104,7 +104,7 @@ def groups(confidence: Floats, correct: Bools, weight: Weight | None = None) -> 
     return Groups(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
 
-def _count_each_once(key: NDArray[Any]) -> Iterator[Counts]:
+def _unweighted_counts(key: NDArray[Any]) -> Iterator[Counts]:
     """Yield the counts of all groups, in arrays that are allocated once and reused for every block."""
     bits, ends, position = np.empty(_BLOCK, key.dtype), np.ones(_BLOCK, np.bool_), np.arange(_BLOCK)
     running, right, wrong = np.zeros((3, _BLOCK + 1), dtype=np.intp)

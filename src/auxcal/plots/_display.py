@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Self
 
-from auxcal.plots.style import dress, family_look, new_figure
+from auxcal.plots.style import apply_style, house_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,9 +42,9 @@ class Display(ABC):
 @contextmanager
 def canvas(display: Display, ax: Axes | None, width: float, height: float) -> Iterator[Axes]:
     """Return styled axes to draw on, and store them in the display."""
-    with family_look():
+    with house_style():
         axes: Axes = new_figure(width, height).subplots() if ax is None else ax
-        dress(axes)
+        apply_style(axes)
         yield axes
     object.__setattr__(display, "ax_", axes)  # the numbers are frozen, the axes are not
     object.__setattr__(display, "figure_", axes.figure)

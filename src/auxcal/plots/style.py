@@ -61,7 +61,7 @@ _RC: dict[Any, Any] = {
 }
 
 
-def family_look() -> AbstractContextManager[None]:
+def house_style() -> AbstractContextManager[None]:
     """Return a context in which matplotlib draws in the house style."""
     with needs("plots"):
         from matplotlib import rc_context
@@ -75,7 +75,7 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), dpi=DPI, layout="constrained")
 
 
-def dress(ax: Axes) -> None:
+def apply_style(ax: Axes) -> None:
     """Apply the house style to axes, which may have been made elsewhere."""
     # Ticks are created when they are first drawn, after the rc context has ended: the axes must know their style.
     ax.tick_params(
@@ -88,7 +88,7 @@ def dress(ax: Axes) -> None:
     ax.set_axisbelow(True)
 
 
-def rule(ax: Axes) -> None:
+def horizontal_grid(ax: Axes) -> None:
     """Draw faint horizontal lines at the ticks."""
     ax.grid(axis="y", color=FAINT, linewidth=0.7, linestyle="-")
 
@@ -118,7 +118,7 @@ def header(ax: Axes, title: str | None, subtitle: str = "", *, legend: bool = Fa
 def colour_scale(figure: Any, axes: Sequence[Axes]) -> None:
     """Draw the colour bar of the probabilities next to axes with heatmaps."""
     bar = figure.colorbar(axes[0].images[0], ax=axes, shrink=0.5, aspect=22, pad=0.02)
-    dress(bar.ax)
+    apply_style(bar.ax)
     bar.set_label("probability")
     bar.outline.set_visible(False)
 

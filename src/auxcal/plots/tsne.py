@@ -20,8 +20,8 @@ from auxcal.predictions import Predictions
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_FEWEST = 4  # with fewer rows, there are no neighbourhoods to preserve
-_ALIKE = 1e-6  # with a smaller spread of the probabilities, there is nothing to map
+_LEAST_ROWS = 4  # with fewer rows, there are no neighbourhoods to preserve
+_LEAST_SPREAD = 1e-6  # with a smaller spread of the probabilities, there is nothing to map
 _MOST_NAMES = 20  # with more classes, the map has no room for names
 _LONG_NAME = 12  # a longer name is in the legend, and the class index on the map
 
@@ -129,7 +129,7 @@ class TSNEDisplay(Display):
         -------
         self, with `ax_` and `figure_`
         """
-        with canvas(self, ax, 3.6, 3.9 + 0.1 * len(self._keyed) * legend) as ax:
+        with canvas(self, ax, 3.6, 3.9 + 0.1 * len(self._legend_names) * legend) as ax:
             self._draw_points(ax)
             low, high = self.embedding.min(axis=0), self.embedding.max(axis=0)
             reach = 0.74 * max(float((high - low).max()), 1e-6)  # a square with room for the names around the points
@@ -141,14 +141,14 @@ class TSNEDisplay(Display):
         return self
 
     @property
-    def _keyed(self) -> dict[int, str]:
+    def _legend_names(self) -> dict[int, str]:
         """The legend's entry for each class, if the names are too long for the map."""
         shown = [int(index) for index in np.unique(self.prediction)]
         long = max(len(self.class_names[index]) for index in shown) > _LONG_NAME
         return {index: f"{index} {self.class_names[index]}" for index in shown if long and len(shown) <= _MOST_NAMES}
 
     def _draw_points(self, ax: Axes) -> None:
-        shown, keyed = np.unique(self.prediction), self._keyed
+        shown, keyed = np.unique(self.prediction), self._legend_names
         for index, colour in zip(shown, class_colours(len(shown)), strict=True):
             x, y = self.embedding[self.prediction == index].T
             ax.scatter(x, y, s=15, color=colour, linewidths=0, label=keyed.get(index))
@@ -178,7 +178,7 @@ class TSNEDisplay(Display):
 
 
 def _embed(proba: Floats, perplexity: float, random_state: int | None) -> Floats:
-    if len(proba) < _FEWEST or np.ptp(proba, axis=0).max() < _ALIKE:
+    if len(proba) < _LEAST_ROWS or np.ptp(proba, axis=0).max() < _LEAST_SPREAD:
         return proba[:, :2]
     from sklearn.manifold import TSNE
 

@@ -22,7 +22,7 @@ _WORD = re.compile(r"\w+")
 _TYPED = string.ascii_letters + string.digits + "!@#$%^&*()_+"
 
 
-def _mutual(groups: str) -> Mapping[str, Sequence[str]]:
+def _alternatives(groups: str) -> Mapping[str, Sequence[str]]:
     """Map every character to the other members of its groups."""
     sets = [set(group) for group in groups.split()]
     return {
@@ -30,7 +30,7 @@ def _mutual(groups: str) -> Mapping[str, Sequence[str]]:
     }
 
 
-_LOOK_ALIKES = _mutual("0OoDQ 1lIi7 2Zz 5Ss 8B3S 6bG 9gq uv ce hb rn kx CG EF UV ft")
+_LOOK_ALIKES = _alternatives("0OoDQ 1lIi7 2Zz 5Ss 8B3S 6bG 9gq uv ce hb rn kx CG EF UV ft")
 
 
 @dataclass(frozen=True)
@@ -45,19 +45,19 @@ class _Operation:
 
 def _misread(chars: list[str], positions: Sequence[int], rng: np.random.Generator) -> None:
     for i in positions:
-        chars[i] = _one_of(_LOOK_ALIKES[chars[i]], rng)
+        chars[i] = _choice(_LOOK_ALIKES[chars[i]], rng)
 
 
 def _substitute(chars: list[str], positions: Sequence[int], rng: np.random.Generator) -> None:
     for i in positions:
-        chars[i] = _one_of(_TYPED, rng)
+        chars[i] = _choice(_TYPED, rng)
 
 
 def _swap(chars: list[str], positions: Sequence[int], rng: np.random.Generator) -> None:
     for i in positions:
-        step = 1 if i == 0 else -1 if i == len(chars) - 1 else int(_one_of((-1, 1), rng))
+        step = 1 if i == 0 else -1 if i == len(chars) - 1 else int(_choice((-1, 1), rng))
         first, second = chars[i], chars[i + step]
-        chars[i], chars[i + step] = _in_case_of(first, second), _in_case_of(second, first)
+        chars[i], chars[i + step] = _with_case_of(first, second), _with_case_of(second, first)
 
 
 def _delete(chars: list[str], positions: Sequence[int], rng: np.random.Generator) -> None:
@@ -171,9 +171,9 @@ def _draw(items: Sequence[int], count: int, rng: np.random.Generator) -> list[in
     return [items[i] for i in np.sort(rng.permutation(len(items))[:count])]
 
 
-def _one_of(items: Sequence[_T], rng: np.random.Generator) -> _T:
+def _choice(items: Sequence[_T], rng: np.random.Generator) -> _T:
     return items[int(rng.random() * len(items))]
 
 
-def _in_case_of(place: str, char: str) -> str:
+def _with_case_of(place: str, char: str) -> str:
     return char.upper() if place.isupper() else char.lower()

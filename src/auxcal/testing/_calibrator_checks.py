@@ -136,7 +136,7 @@ def rows_are_independent(calibrator: Calibrator) -> None:
     demand(np.allclose(whole[:50], alone, atol=1e-6), "a row alone has another confidence than among others")
 
 
-def a_fit_brings_something(calibrator: Calibrator) -> None:
+def a_fit_does_no_harm(calibrator: Calibrator) -> None:
     """On overconfident logits of any scale, the Brier score gets no worse; a fit that did not move says so."""
     for scale in (0.01, 1, 100):
         data = sample(n=1000)
@@ -223,7 +223,7 @@ CALIBRATOR_CHECKS: tuple[Callable[[Calibrator], None], ...] = (
     extreme_logits_score,
     probabilities_add_up,
     rows_are_independent,
-    a_fit_brings_something,
+    a_fit_does_no_harm,
     a_refit_forgets,
     nothing_else_changes,
     arrays_of_every_kind_agree,

@@ -35,7 +35,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedNetwork:
     """One trained network as NumPy."""
 
     weights: tuple[Floats, ...]
@@ -50,7 +50,7 @@ def train_networks(
     recipe: Recipe,
     rng: np.random.Generator,
     temperature: float | None = None,
-) -> list[Trained]:
+) -> list[TrainedNetwork]:
     """Train the networks of `start`, one for each (λ1, λ2); for CCAC-S from the given temperature."""
     x, w = torch.from_numpy(problem.inputs), torch.from_numpy(problem.w)
     lambda1, lambda2 = torch.tensor(settings, dtype=torch.float32).T[:, :, None]
@@ -78,4 +78,4 @@ def train_networks(
     temperatures: Sequence[float | None] = [None] * len(settings)
     if problem.logits is not None and temperature is not None:
         temperatures = (temperature / log_factor.detach().exp().flatten().double().numpy()).tolist()
-    return [Trained(*start.arrays(g), temperature=temperatures[g]) for g in range(len(settings))]
+    return [TrainedNetwork(*start.arrays(g), temperature=temperatures[g]) for g in range(len(settings))]

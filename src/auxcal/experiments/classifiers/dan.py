@@ -72,15 +72,8 @@ def train_dan(
             _Average(tokenizer.size, 50), _block(50), _block(100), _block(100), nn.Linear(100, n_classes)
         )
 
-    network = train(
-        make,
-        tokenizer.sequences(texts),
-        y,
-        epochs=epochs,
-        batch_size=64,
-        random_state=random_state,
-        report=report,
-    )
+    sequences = tokenizer.sequences(texts)
+    network = train(make, sequences, y, epochs=epochs, batch_size=64, random_state=random_state, report=report)
     return TextClassifier(tokenizer, network)
 
 
@@ -131,15 +124,8 @@ def train_convolutional(
             nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, n_classes),
         ).apply(_start_as_keras)  # fmt: skip
 
-    network = train(
-        make,
-        tokenizer.sequences(texts),
-        y,
-        epochs=epochs,
-        batch_size=32,
-        random_state=random_state,
-        report=report,
-    )
+    sequences = tokenizer.sequences(texts)
+    network = train(make, sequences, y, epochs=epochs, batch_size=32, random_state=random_state, report=report)
     return TextClassifier(tokenizer, network)
 
 

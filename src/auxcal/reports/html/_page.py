@@ -20,7 +20,7 @@ from auxcal.comparison import Comparison, Entry
 from auxcal.comparison.text import SHOWN
 from auxcal.metrics import METRICS
 from auxcal.plots.style import CLASSES, CORRECT, FAINT, INK, MUTED, WRONG
-from auxcal.reports.html._encoding import LEVELS, to_json
+from auxcal.reports.html._encoding import LEVELS, script_json
 from auxcal.reports.html._payload import payload
 from auxcal.reports.html._words import KEYS, MEANINGS, QUESTIONS
 
@@ -97,7 +97,7 @@ def _render(sets: Sequence[tuple[Comparison, str, str]], title: str) -> str:
             style=Markup(_read("static", "report.css")),
             scripts=[Markup(script) for script in scripts],
             hashes=[_csp_hash(script) for script in scripts],
-            data=Markup(to_json(data)),
+            data=Markup(script_json(data)),
             version=VERSION,
         )
     )
