@@ -20,7 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, PercentFormatter
 
-from _evidence import BUNDLES, CLEAN, Kept, paired, parts, write_table
+from _evidence import BUNDLES, CLEAN, ResultsFile, paired, parts, write_table
 from auxcal import Predictions
 from auxcal.calibrators import Calibrator
 from auxcal.experiments import METHODS, Results
@@ -71,17 +71,17 @@ EVIDENCE = dict.fromkeys(METHODS, GREY) | {
 """The colour of each method; those in grey are there for comparison, and have no name."""
 
 
-def measure(kept: Kept, where: tuple[str, str], random_state: int) -> None:
+def measure(file: ResultsFile, where: tuple[str, str], random_state: int) -> None:
     """Measure every method with every number of labels that the bundle has."""
     pool, test = parts(where, random_state)
     for n_labels, method in product(LABELS, METHODS.values()):
         wanted = n_labels <= len(pool) and method.applies_to(where[1]) and method.name not in left_out(where, pool)
-        if wanted and kept.lacks(where, method.name, random_state, n_labels):
+        if wanted and file.lacks(where, method.name, random_state, n_labels):
             labelled = pool.take(slice(n_labels))
             fit = method.make(random_state).fit
             if method.source is not None:
                 fit = source(where[0], method.source, random_state).transfer
-            kept.measure(where, method.name, random_state, n_labels, partial(fit, labelled.logits, labelled.y), test)
+            file.measure(where, method.name, random_state, n_labels, partial(fit, labelled.logits, labelled.y), test)
 
 
 def left_out(where: tuple[str, str], pool: Predictions) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ def left_out(where: tuple[str, str], pool: Predictions) -> tuple[str, ...]:
 
 @cache
 def source(suite_name: str, method: str, random_state: int) -> Calibrator:
-    """Return the calibrator that is carried over from D1."""
+    """Return the calibrator that is transferred from D1."""
     fit, _ = parts((suite_name, SOURCE_SHIFT), random_state)
     return METHODS[method].make(random_state).fit(fit.logits, fit.y)
 
@@ -203,15 +203,15 @@ def excess(here: Results, name: str) -> dict[int, float]:
 
 def main(folder: str = "docs/figures") -> None:
     """Measure, judge, draw."""
-    kept = Kept(Path(folder) / "labels.csv")
+    file = ResultsFile(Path(folder) / "labels.csv")
     for random_state, where in product(RANDOM_STATES, (*BUNDLES, *CLEAN)):
-        measure(kept, where, random_state)
+        measure(file, where, random_state)
     for metric, (ending, bundles) in product(("brier", "ece"), {"": BUNDLES, "-clean": CLEAN}.items()):
         path = Path(folder) / f"labels-verdict-{metric}{ending}.csv"
-        write_table(path, ["labels", *bundles.values()], verdicts(kept.results, bundles, metric))
-    draw(kept.results, GUIDE_BUNDLES, GUIDE).savefig(Path(folder) / "labels.png")
-    draw(kept.results, BUNDLES, EVIDENCE).savefig(Path(folder) / "label-curves.png")
-    draw_clean(kept.results).savefig(Path(folder) / "label-curves-clean.png")
+        write_table(path, ["labels", *bundles.values()], verdicts(file.results, bundles, metric))
+    draw(file.results, GUIDE_BUNDLES, GUIDE).savefig(Path(folder) / "labels.png")
+    draw(file.results, BUNDLES, EVIDENCE).savefig(Path(folder) / "label-curves.png")
+    draw_clean(file.results).savefig(Path(folder) / "label-curves-clean.png")
 
 
 if __name__ == "__main__":
