@@ -60,7 +60,7 @@ def test_the_six_are_listed_with_what_they_need(tmp_path):
     for entry in (*PAPER_CIFAR, *PAPER_IMAGENET):
         assert not is_ready(entry, tmp_path, tmp_path)
         lines = availability(entry, tmp_path, tmp_path)
-        assert "missing, for want of" in lines[0]
+        assert "missing, needs" in lines[0]
         assert len(lines) == 1 + len(entry.needs)
 
 

@@ -11,7 +11,7 @@ from auxcal.metrics.binning import Strategy, check_bins, equal_mass_edges, index
 class HistogramBinning(BinaryCalibrator):
     """Histogram binning: the share of hits in the bin of the predicted class's probability.
 
-    An empty bin gives the mean probability that its edges stand for.
+    An empty bin gives the midpoint of its edges, as probabilities.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
 
 
 class IsotonicCalibration(BinaryCalibrator):
-    """Isotonic regression: the monotone map of least squared error, linear between the scores it has seen.
+    """Isotonic regression: the monotone map of least squared error, interpolated linearly between observed scores.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from auxcal.predictions import Predictions
 
 
 class Uncalibrated(DistributionCalibrator):
-    """Maximum softmax probability (MP), what a classifier says of itself.
+    """Maximum softmax probability (MP): the classifier's own confidence.
 
     Examples
     --------

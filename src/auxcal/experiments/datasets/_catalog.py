@@ -1,4 +1,4 @@
-"""The one list of data sets: where each lies, what it must hold and where to get it."""
+"""The registry of data sets: where each one is, which files it must have and where to get it."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from auxcal._errors import InvalidInputError, MissingDataError
 
 @dataclass(frozen=True)
 class DataSet:
-    """What is known of a data set before it is read.
+    """Where a data set is, and where to get it.
 
     Parameters
     ----------
     name : str
-        What the suites call it.
+        Its name in the suites.
     folder : str
-        Where it lies under the folder of all data.
+        Its folder, in the folder of all data.
     files : tuple of str
-        Patterns that must each match a file of the folder for the data set to be there.
+        Patterns, each of which must match a file in the folder.
     source : str
         How to get it, as the rest of a sentence that begins with "Get".
     url, md5 : str
-        The official archive and its checksum, where it can be downloaded as it is; else empty.
+        The official archive and its checksum, or empty if it can't be downloaded directly.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class DataSet:
         return not self._absent(Path(data_dir) / self.folder)
 
     def require(self, data_dir: Path) -> Path:
-        """Return its folder, or raise the sentence that says how to get it."""
+        """Return its folder, or raise an error that says how to get it."""
         folder = Path(data_dir) / self.folder
         absent = self._absent(folder)
         if absent:
