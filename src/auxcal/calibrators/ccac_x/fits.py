@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auxcal._arrays import NO_CLASS, Floats, Ints
+from auxcal._arrays import NO_CLASS, Bools, Floats, Ints
 from auxcal.calibrators._binary import RelativeLogits
 from auxcal.calibrators.ccac_x.evidence import (
     WIDTHS,
@@ -25,12 +25,14 @@ from auxcal.predictions import Predictions
 
 _NONE_LEAST = 1.0  # the least width for "none", which starts from nothing
 # The marginal likelihood is about all classes; what is asked is whether the prediction is right. A prior that is wider
-# by this factor is taken as far as out-of-fold rows support it, which they must by some 10 nats: doubt times log(97/3).
-_WIDER, _WIDER_PRIOR = 3.0, np.array([0.97, 0.03])
+# by this factor is taken as far as out-of-fold rows support it, which they must by some 16 nats: doubt times log(199).
+_WIDER, _WIDER_PRIOR = 3.0, np.array([0.995, 0.005])
+_WORTHWHILE = 1e-4  # nats over all rows for each number of the map
 _STEPS_WITHOUT_A_FOLD = 1  # of Newton's method, from the map of all rows, which is near
 _HOPELESS = 15.0  # nats below the best: a more lenient prior would weigh nothing
 # A width does not depend on the number of rows: so many, with at most so many logits, tell it.
 _ROWS_FOR_WIDTHS, _NUMBERS_FOR_WIDTHS = 2000, 10**6
+_NUMBERS_FOR_WIDER = 2 * 10**6  # logits; whether the prediction is right says less of a row than its class does
 
 
 class Widths(NamedTuple):
@@ -51,7 +53,7 @@ class Widths(NamedTuple):
 
     def times(self, factor: float) -> Widths:
         """Return wider ones, though none beyond the widest candidate."""
-        return Widths(*(min(factor * width, WIDTHS[-1]) for width in self))
+        return Widths(*(float(min(factor * width, WIDTHS[-1])) for width in self))
 
 
 class CrossFitted(NamedTuple):
@@ -70,27 +72,14 @@ def cross_fit(data: Predictions, near: RelativeLogits, folds: Ints) -> CrossFitt
     x = coordinates(data.logits, data.features)
     own = np.column_stack([near.z, near.top_scores()]) / np.float32(temperature)
     whole = _Problem(OpenDesign(own, np.column_stack([x, np.ones_like(x[:, 0])])), data.y, _centre(data, x.shape[1]))
-    most = min(_ROWS_FOR_WIDTHS, _NUMBERS_FOR_WIDTHS // data.n_classes)
-    widths, start = _choose_widths(whole.take(data.spread_rows(max(most, 1))))
-    strict = whole.fit(widths, start)
-    wider = whole.fit(widths.times(_WIDER), strict.theta)
-    said = [_out_of_fold(whole, data, folds, *of)[0] for of in ((widths, strict), (widths.times(_WIDER), wider))]
-    support = weights_by_evidence(log_likelihoods(np.column_stack(said), data.correct), _WIDER_PRIOR)
-    widths = widths.times(_WIDER ** support[1])
-    theta = whole.fit(widths, strict.theta)
+    few = data.spread_rows(min(_ROWS_FOR_WIDTHS, _NUMBERS_FOR_WIDTHS // data.n_classes + 1))
+    more = data.spread_rows(_NUMBERS_FOR_WIDER // data.n_classes + 1)
+    held_out = _HeldOut(whole, data.prediction, data.correct, folds)
+    widths, start = held_out.take(more).widen(*_choose_widths(whole.take(few)))
+    theta = whole.fit(widths, start)
     split = theta.theta.astype(np.float32)
     found = OpenMap(split[:, 0] / np.float32(temperature), split[:, 1:-1], split[:, -1], coordinates)
-    return CrossFitted(found, _out_of_fold(whole, data, folds, widths, theta), widths, problem or theta.problem)
-
-
-def _out_of_fold(whole: _Problem, data: Predictions, folds: Ints, widths: Widths, found: _Found) -> Floats:
-    """Return what maps that have not seen a row read there."""
-    readings = np.empty((3, len(data)), dtype=np.float32)
-    for fold in range(folds.max() + 1):
-        rows = np.flatnonzero(folds == fold)
-        without = whole.take(np.flatnonzero(folds != fold)).fit(widths, found.theta, _STEPS_WITHOUT_A_FOLD)
-        readings[:, rows] = read(whole.design.take(rows).scores(without.theta).T, data.prediction[rows])
-    return readings
+    return CrossFitted(found, held_out.readings(widths, theta.theta), widths, problem or theta.problem)
 
 
 def _centre(data: Predictions, n_coordinates: int) -> Floats:
@@ -122,7 +111,7 @@ class _Problem(NamedTuple):
         n, k = len(self.y), len(self.centre) - 1
         prior = Ridge(self.centre, 1 / (2 * n * widths.of(self.design) ** 2))
         y = np.where(self.y == NO_CLASS, k, self.y)
-        return _Found(*minimise(self.design, y, start, prior, most_steps))
+        return _Found(*minimise(self.design, y, start, prior, most_steps, _WORTHWHILE))
 
     def evidence(self, widths: Widths, found: _Found) -> float:
         """Return the log marginal likelihood, with one block of curvature for each class in the place of all pairs.
@@ -134,6 +123,37 @@ class _Problem(NamedTuple):
         unseen = 1 / p.shape[1]  # softmax does not see what is added to all K + 1 scores
         widths_of_theta = widths.of(self.design)
         return log_marginal_likelihood(len(p) * found.loss, curvature(p * (1 - p)), widths_of_theta, 1 - unseen)
+
+
+class _HeldOut(NamedTuple):
+    """Rows to learn from, with the fold that each belongs to."""
+
+    problem: _Problem
+    prediction: Ints
+    correct: Bools
+    folds: Ints
+
+    def take(self, rows: Ints) -> _HeldOut:
+        return _HeldOut(self.problem.take(rows), self.prediction[rows], self.correct[rows], self.folds[rows])
+
+    def readings(self, widths: Widths, start: Floats) -> Floats:
+        """Return what maps that have not seen a row read there."""
+        readings = np.empty((3, len(self.folds)), dtype=np.float32)
+        for fold in range(self.folds.max() + 1):
+            rows = np.flatnonzero(self.folds == fold)
+            others = self.problem.take(np.flatnonzero(self.folds != fold))
+            theta = others.fit(widths, start, _STEPS_WITHOUT_A_FOLD).theta
+            readings[:, rows] = read(self.problem.design.take(rows).scores(theta).T, self.prediction[rows])
+        return readings
+
+    def widen(self, widths: Widths, start: Floats) -> tuple[Widths, Floats]:
+        """Widen the prior as far as the rows support it; return θ nearby too."""
+        log_odds = []
+        for candidate in (widths, widths.times(_WIDER)):
+            start = self.problem.fit(candidate, start).theta
+            log_odds.append(self.readings(candidate, start)[0])
+        support = weights_by_evidence(log_likelihoods(np.column_stack(log_odds), self.correct), _WIDER_PRIOR)
+        return widths.times(_WIDER ** support[1]), start
 
 
 def _choose_widths(rows: _Problem) -> tuple[Widths, Floats]:

@@ -13,7 +13,7 @@ from auxcal.calibrators.solvers.targets import add_targets, expected
 MAX_STEPS = 200
 _CHUNK = 2**19  # numbers that stay in the processor's cache
 _MAX_INNER_STEPS = 250
-_WORTHWHILE = 1e-5  # nats over all rows for each number of θ; a sample's noise alone brings half a nat
+WORTHWHILE = 1e-5  # nats over all rows for each number of θ; a sample's noise alone brings half a nat
 _MOST_WORTHWHILE = 1e-3  # nats for each row, however many numbers there are
 _NEGLIGIBLE = 1e-2  # of the mean curvature of a row
 _DAMPING = 1e-5
@@ -70,7 +70,12 @@ class Step(NamedTuple):
 
 
 def minimise(
-    design: Design, y: Ints, theta: Floats, penalty: Quadratic, most_steps: int = MAX_STEPS
+    design: Design,
+    y: Ints,
+    theta: Floats,
+    penalty: Quadratic,
+    most_steps: int = MAX_STEPS,
+    worthwhile: float = WORTHWHILE,
 ) -> tuple[Floats, float, str | None]:
     """Return the θ of least mean −log p_y + penalty, the loss there, and what is wrong with it, if anything.
 
@@ -86,7 +91,7 @@ def minimise(
     gram = design.curvature(np.full((len(y), 1), 1 / len(y), dtype=np.float32))
     freedom = theta.size / len(y)
     damping = _DAMPING * max(freedom, 1)
-    worthwhile = min(_WORTHWHILE * freedom, _MOST_WORTHWHILE)
+    worthwhile = min(worthwhile * freedom, _MOST_WORTHWHILE)
     for _ in range(most_steps):
         step = _newton_step(design, point, penalty, damping * gram)
         found = _evaluate(design, y, point.theta + step.change, penalty)
