@@ -1,11 +1,11 @@
 """Beta calibration: a logistic map of log p and log(1 − p)."""
 
 import numpy as np
-from scipy.special import expit, logit
 
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
 from auxcal.calibrators.solvers.logistic import fit_logistic, unconverged
+from auxcal.calibrators.solvers.sigmoid import expit, logit
 
 
 class BetaCalibration(BinaryCalibrator):

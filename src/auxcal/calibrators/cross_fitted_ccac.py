@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
 
 from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
@@ -19,6 +18,7 @@ from auxcal.calibrators.ccac_x.evidence import log_likelihoods, weights_by_evide
 from auxcal.calibrators.ccac_x.fits import cross_fit
 from auxcal.calibrators.ccac_x.open_map import Coordinates, OpenMap, read
 from auxcal.calibrators.ccac_x.score_maps import ScoreMaps, cross_fit_maps
+from auxcal.calibrators.solvers.sigmoid import expit
 from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.predictions import Predictions
 

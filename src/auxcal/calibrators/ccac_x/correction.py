@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit
 
 from auxcal._arrays import Bools, Floats
 from auxcal.calibrators._binary import RelativeLogits
 from auxcal.calibrators.ccac_x.evidence import WIDTHS, log_marginal_likelihood, width_by_evidence
+from auxcal.calibrators.solvers.sigmoid import expit
 
 _MOST_RANKS = 10  # of the largest logits
 _MOST_COORDINATES = 32  # more would be too much to learn, and the open map has seen them

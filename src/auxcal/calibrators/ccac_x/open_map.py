@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import block_diag
 
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._binary import RelativeLogits
@@ -123,6 +122,8 @@ class OpenDesign:
 
 def learn_coordinates(data: Predictions) -> Coordinates:
     """Return the coordinates that suit the rows."""
+    from scipy.linalg import block_diag
+
     rows = data.spread_rows(_ROWS_FOR_COMPONENTS)
     parts = [_of_unit_length(data.logits, rows)]
     if data.features is not None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import logit
 
 from auxcal._arrays import Bools, Floats, Ints
 from auxcal.calibrators.beta_calibration import beta_log_odds, fit_beta
 from auxcal.calibrators.isotonic_calibration import fit_isotonic
+from auxcal.calibrators.solvers.sigmoid import logit
 
 
 class ScoreMaps(NamedTuple):
