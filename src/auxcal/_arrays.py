@@ -4,6 +4,8 @@ What an array is comes from the name of the argument, never from its values: `lo
 look like probabilities.
 """
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -200,7 +202,7 @@ def to_numpy(array: Any, name: str) -> NDArray[Any]:
             ) from error
     if torch is not None and isinstance(array, list | tuple) and any(isinstance(row, torch.Tensor) for row in array):
         array = [to_numpy(row, name) for row in array]
-    if np.ma.is_masked(array):
+    if hasattr(array, "mask") and np.ma.is_masked(array):  # numpy.ma is imported when it is first asked for
         raise InvalidInputError(
             f"{name} must have a value in every entry; got a masked array. Drop the rows with masked entries."
         )

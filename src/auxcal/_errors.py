@@ -58,4 +58,4 @@ class AuxcalWarning(UserWarning):
 
 _ALSO_OF_SKLEARN = ("ConvergenceWarning", "NotFittedError", "UndefinedMetricWarning")
 
-__getattr__, __dir__ = lazy_exports(__name__, dict.fromkeys(_ALSO_OF_SKLEARN, "auxcal._sklearn_errors"))
+__getattr__, _ = lazy_exports(__name__, dict.fromkeys(_ALSO_OF_SKLEARN, "auxcal._sklearn_errors"))

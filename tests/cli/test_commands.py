@@ -200,6 +200,7 @@ class TestProgress:
         text = StringIO()
 
         def make(terminal):
+            monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
             monkeypatch.setattr("rich.console.Console", lambda **_: Console(file=text, force_terminal=terminal))
             return text
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -95,13 +96,16 @@ def calibrator_file(path: Path) -> Iterator[Path]:
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[float], None]]:
     """Show a progress bar on a terminal after two seconds; yield a function that takes the share that is done."""
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     console = Console(stderr=True)  # standard output is for results
     left = TextColumn("{task.fields[left]}"), TimeRemainingColumn()
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), *left)
-    shown = Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
+    shown = Progress(*columns, console=console, transient=True)
     task = shown.add_task(what, total=None, left="")
     patience = threading.Timer(PATIENCE, shown.start)
     patience.start()

@@ -1,5 +1,7 @@
 """All metrics at once, with confidence intervals and the noise floor."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
