@@ -222,7 +222,7 @@ def to_numpy(array: Any, name: str) -> NDArray[Any]:
 
 def _as_floats(values: ArrayLike, name: str) -> Floats:
     array = to_numpy(values, name)
-    if array.dtype in (np.float32, np.float64):
+    if array.dtype.char in "fd" and array.dtype.isnative:
         return array
     if np.iscomplexobj(array):
         raise InvalidInputError(
@@ -252,7 +252,7 @@ def _row_by_row(matrix: Floats) -> Floats:
 
 
 def _check_size(array: Floats, name: str, *, repair: str, shrink: str) -> None:
-    largest = float(np.maximum(array.max(), -array.min()))  # NaN if there is one
+    largest = max(float(array.max()), -float(array.min()))  # both are NaN if there is one
     if not largest <= _LARGEST:
         _check_finite(array, name, repair)
         raise InvalidInputError(f"{name} must be within ±{_LARGEST:.0e}; got {largest:.3g}. {shrink}")
