@@ -221,12 +221,12 @@ class Calibrator(ABC, Estimator):
         array = as_logits(logits, n_classes=self.n_features_in_)
         further = self._as_features(features, len(array))
         if len(array) <= _LEAST_ROWS:
-            return _as_probabilities(score(array, further))
+            return np.clip(score(array, further), 0, 1)
         inputs = (array,) if further is None else (array, further)
         size = max(_LEAST_ROWS, CHUNK_BYTES // sum(each.itemsize * each.shape[1] for each in inputs))
         parts = (slice(start, start + size) for start in range(0, len(array), size))
         chunks = [score(array[rows], None if further is None else further[rows]) for rows in parts]
-        return _as_probabilities(chunks[0] if len(chunks) == 1 else np.concatenate(chunks))
+        return np.clip(chunks[0] if len(chunks) == 1 else np.concatenate(chunks), 0, 1)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_features_in_")
@@ -263,12 +263,6 @@ class DistributionCalibrator(ProbaCalibrator):
 
     def _confidence(self, logits: Floats, features: Floats | None = None) -> Floats:
         return at_prediction(self._with_features(self._proba)(logits, features), logits)
-
-
-def _as_probabilities(values: Floats) -> Floats:
-    """Return the values within [0, 1]; for a row alone that is faster than np.clip."""
-    values = np.maximum(values, 0)
-    return np.minimum(values, 1, out=values)
 
 
 def at_prediction(values: Floats, logits: Floats) -> Floats:

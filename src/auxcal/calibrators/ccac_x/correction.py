@@ -40,7 +40,7 @@ class Correction(NamedTuple):
         if len(base) <= _FEW_ROWS:  # all at once takes fewer calls, and more memory
             bends = np.concatenate([self.least[None], self.knots])[:, :, None]
             bent = np.maximum(np.minimum(inputs, self.most[:, None]), bends)
-            return np.asarray(self.weights.reshape(-1) @ bent.reshape(-1, len(base)) + linear)
+            return np.asarray((self.weights[:, None] @ bent).sum(axis=(0, 1)) + linear)
         x = inputs.clip(self.least[:, None], self.most[:, None])
         log_odds = self.weights[0] @ x + linear
         for knots, weights in zip(self.knots, self.weights[1:], strict=True):
