@@ -229,7 +229,6 @@ class TestShown:
         html = fitted._repr_html_()
         assert "K = 3 classes; converged" in html
         assert fitted.reference.replace("&", "&amp;") in html
-        assert fitted._repr_mimebundle_() == {"text/plain": repr(fitted), "text/html": html}
 
     def test_a_calibrator_shows_what_it_learned(self):
         fitted = TemperatureScaling().fit(TOO_SURE.logits, TOO_SURE.y)

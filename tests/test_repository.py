@@ -27,7 +27,10 @@ PUBLIC = sorted(
     """.split()  # noqa: SIM905
 )
 
-MODULES = "calibrators comparison experiments formats metrics plots reports shifts testing torch".split()  # noqa: SIM905
+PACKAGE = ROOT / "src/auxcal"
+MODULES = sorted(path.stem for path in PACKAGE.iterdir() if path.suffix in ("", ".py") and path.stem[0] not in "._")
+DOCUMENTS = "".join(page.read_text() for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+DOCUMENTED = sorted(set(re.findall(r"\bauxcal(?:\.[A-Za-z]\w*)+", DOCUMENTS)))
 
 
 def run(code):
@@ -44,6 +47,18 @@ def test_a_public_module_is_there_after_importing_the_library_alone(name):
     if name == "torch":
         pytest.importorskip("torch")
     assert run(f"import auxcal; print(auxcal.{name}.__name__)") == f"auxcal.{name}"
+
+
+def test_what_the_documents_name_is_there_after_importing_the_library_alone():
+    assert "auxcal.metrics.auroc" in DOCUMENTED
+    code = f"""
+import auxcal
+for name in {DOCUMENTED}:
+    try: eval(name)
+    except auxcal.MissingExtraError: pass
+    except AttributeError as error: print(error)
+"""
+    assert run(code) == ""
 
 
 @pytest.mark.parametrize("name", PUBLIC)

@@ -98,8 +98,6 @@ _HOMES = {
     "save": "auxcal.persistence",
 }
 
-_MODULES = "calibrators comparison experiments formats metrics plots reports shifts testing torch".split()  # noqa: SIM905
-
 __all__ = list(_HOMES)
 
-__getattr__, __dir__ = lazy_exports(__name__, _HOMES | {name: f"auxcal.{name}" for name in _MODULES})
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES)

@@ -4,6 +4,8 @@ What an array is comes from the name of the argument, never from its values: `lo
 look like probabilities.
 """
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -200,7 +202,7 @@ def to_numpy(array: Any, name: str) -> NDArray[Any]:
             ) from error
     if torch is not None and isinstance(array, list | tuple) and any(isinstance(row, torch.Tensor) for row in array):
         array = [to_numpy(row, name) for row in array]
-    if np.ma.is_masked(array):
+    if hasattr(array, "mask") and np.ma.is_masked(array):  # numpy.ma is imported when it is first asked for
         raise InvalidInputError(
             f"{name} must have a value in every entry; got a masked array. Drop the rows with masked entries."
         )
@@ -220,7 +222,7 @@ def to_numpy(array: Any, name: str) -> NDArray[Any]:
 
 def _as_floats(values: ArrayLike, name: str) -> Floats:
     array = to_numpy(values, name)
-    if array.dtype in (np.float32, np.float64):
+    if array.dtype.char in "fd" and array.dtype.isnative:
         return array
     if np.iscomplexobj(array):
         raise InvalidInputError(
@@ -250,7 +252,7 @@ def _row_by_row(matrix: Floats) -> Floats:
 
 
 def _check_size(array: Floats, name: str, *, repair: str, shrink: str) -> None:
-    largest = float(np.maximum(array.max(), -array.min()))  # NaN if there is one
+    largest = max(float(array.max()), -float(array.min()))  # both are NaN if there is one
     if not largest <= _LARGEST:
         _check_finite(array, name, repair)
         raise InvalidInputError(f"{name} must be within ±{_LARGEST:.0e}; got {largest:.3g}. {shrink}")

@@ -13,9 +13,19 @@ Warning
 └── AuxcalWarning
     ├── ConvergenceWarning     a fit stopped early or sits at a bound (also scikit-learn's)
     └── UndefinedMetricWarning a metric has no value on these rows, and is NaN (also scikit-learn's)
+
+Those that are also scikit-learn's are made when they are first asked for, and imported where they are raised: to import
+scikit-learn takes several times as long as all of scoring.
 """
 
-from sklearn import exceptions as sklearn_exceptions
+from typing import TYPE_CHECKING
+
+from auxcal._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from auxcal._sklearn_errors import ConvergenceWarning as ConvergenceWarning
+    from auxcal._sklearn_errors import NotFittedError as NotFittedError
+    from auxcal._sklearn_errors import UndefinedMetricWarning as UndefinedMetricWarning
 
 
 class AuxcalError(Exception):
@@ -24,10 +34,6 @@ class AuxcalError(Exception):
 
 class InvalidInputError(AuxcalError, ValueError):
     """An argument can't be used; the message says what was expected, what came and what to do."""
-
-
-class NotFittedError(AuxcalError, sklearn_exceptions.NotFittedError):
-    """A calibrator was asked for a confidence before `fit`."""
 
 
 class FileFormatError(AuxcalError, ValueError):
@@ -50,9 +56,6 @@ class AuxcalWarning(UserWarning):
     """Every warning that the library gives."""
 
 
-class ConvergenceWarning(AuxcalWarning, sklearn_exceptions.ConvergenceWarning):
-    """A fit did not reach its optimum, or a parameter sits at its bound."""
+_ALSO_OF_SKLEARN = ("ConvergenceWarning", "NotFittedError", "UndefinedMetricWarning")
 
-
-class UndefinedMetricWarning(AuxcalWarning, sklearn_exceptions.UndefinedMetricWarning):
-    """A metric has no value on the given rows and is returned as NaN."""
+__getattr__, _ = lazy_exports(__name__, dict.fromkeys(_ALSO_OF_SKLEARN, "auxcal._sklearn_errors"))

@@ -1,7 +1,6 @@
 """Files that are written whole or not at all, and NumPy's archives of arrays."""
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,6 +39,8 @@ def written_whole(path: Path) -> Iterator[Path]:
     ...     (Path(folder) / "note.txt").read_text()
     'whole'
     """
+    import tempfile
+
     if not path.parent.is_dir():
         raise InvalidInputError(f"the folder {str(path.parent)!r} does not exist. Create it first.")
     if path.is_dir():

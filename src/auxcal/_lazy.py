@@ -1,34 +1,48 @@
 """Public names that are imported when they are first used, so that importing a package costs next to nothing."""
 
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 
 def lazy_exports(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the `__getattr__` and `__dir__` of a package whose public names live in other modules.
 
+    Its public modules are found too, without being listed.
+
     Parameters
     ----------
     package : str
         The ``__name__`` of the package.
     homes : mapping of str to str
-        The module that each name lives in; a name whose home ends in it is that module itself.
+        The module that each name lives in.
 
     Examples
     --------
     >>> from auxcal._lazy import lazy_exports
-    >>> get, names = lazy_exports("auxcal", {"NO_CLASS": "auxcal._arrays"})
-    >>> get("NO_CLASS"), names()
-    (-1, ['NO_CLASS'])
+    >>> get, names = lazy_exports("auxcal.shifts", {"Mixture": "auxcal.shifts.mixtures"})
+    >>> get("Mixture").__name__, get("mixtures").__name__
+    ('Mixture', 'auxcal.shifts.mixtures')
+    >>> names()
+    ['Mixture', 'adversarial', 'images', 'mixtures', 'text']
     """
 
     def get(name: str) -> Any:
-        if name not in homes:
-            raise AttributeError(
-                f"module {package!r} has no attribute {name!r}; its public names are {', '.join(sorted(homes))}"
-            )
-        module = import_module(homes[name])
-        return module if homes[name] == f"{package}.{name}" else getattr(module, name)
+        if name in homes:
+            return getattr(import_module(homes[name]), name)
+        if not name.startswith("_") and name in _modules(package):
+            return import_module(f"{package}.{name}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}; its public names are {', '.join(names())}")
 
-    return get, lambda: sorted(homes)
+    def names() -> list[str]:
+        return sorted({*homes, *_modules(package)})
+
+    return get, names
+
+
+def _modules(package: str) -> list[str]:
+    """Return the names of a package's public modules, none of which is imported."""
+    found = iter_modules(vars(sys.modules[package]).get("__path__", []))
+    return [module.name for module in found if not module.name.startswith("_")]

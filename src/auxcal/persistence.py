@@ -24,7 +24,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_safetensors
 
-from auxcal._errors import FileFormatError, InvalidInputError, NotFittedError
+from auxcal._errors import FileFormatError, InvalidInputError
 from auxcal._files import as_path, written_whole
 from auxcal._version import VERSION
 from auxcal.calibrators import CALIBRATORS, Calibrator
@@ -53,6 +53,8 @@ def save(calibrator: Calibrator, path: str | os.PathLike[str]) -> None:
             f"calibrator must be a fitted auxcal.Calibrator; got {type(calibrator).__name__}. Fit one first."
         )
     if not calibrator.__sklearn_is_fitted__():
+        from auxcal._errors import NotFittedError
+
         raise NotFittedError(
             f"this {type(calibrator).__name__} is not fitted, so there is nothing to save. Fit it first."
         )

@@ -6,16 +6,16 @@ import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self, TypeAlias, cast
+from typing import ClassVar, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 
 from auxcal._arrays import Floats, as_features, as_logits
-from auxcal._errors import ConvergenceWarning, InvalidInputError, NotFittedError
+from auxcal._errors import InvalidInputError
 from auxcal._threads import one_thread
 from auxcal.calibrators._calibrator_card import to_html
+from auxcal.calibrators._estimator import Estimator
 from auxcal.calibrators._selection import SelectPart, as_select
 from auxcal.predictions import Predictions
 
@@ -36,7 +36,7 @@ OfLogits: TypeAlias = Callable[[Floats], Floats]
 OfFeatures: TypeAlias = Callable[[Floats, Floats | None], Floats]
 
 
-class Calibrator(ABC, BaseEstimator):
+class Calibrator(ABC, Estimator):
     """Turns a target classifier's logits into a confidence in its prediction.
 
     A method supplies `_fit`, which sets the fitted attributes (NumPy arrays, numbers, strings, and tuples or dicts of
@@ -167,12 +167,16 @@ class Calibrator(ABC, BaseEstimator):
         """Say what is wrong with the fit, if anything, and call it done."""
         self.converged_ = problem is None
         if problem is not None:
+            from auxcal._errors import ConvergenceWarning
+
             warnings.warn(f"{type(self).__name__}: {problem}", ConvergenceWarning, stacklevel=3)
         self.n_features_in_, self.n_further_features_ = data.n_classes, data.n_features
         return self
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
+            from auxcal._errors import NotFittedError
+
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. "
                 f"Call fit(logits, y) first, or auxcal.load(path)."
@@ -216,6 +220,8 @@ class Calibrator(ABC, BaseEstimator):
         self._check_fitted()
         array = as_logits(logits, n_classes=self.n_features_in_)
         further = self._as_features(features, len(array))
+        if len(array) <= _LEAST_ROWS:
+            return np.clip(score(array, further), 0, 1)
         inputs = (array,) if further is None else (array, further)
         size = max(_LEAST_ROWS, CHUNK_BYTES // sum(each.itemsize * each.shape[1] for each in inputs))
         parts = (slice(start, start + size) for start in range(0, len(array), size))
@@ -227,10 +233,6 @@ class Calibrator(ABC, BaseEstimator):
 
     def _repr_html_(self) -> str:
         return to_html(self)
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        # scikit-learn's shows the constructor's arguments alone, and a notebook prefers it to _repr_html_.
-        return {"text/plain": repr(self), "text/html": to_html(self)}
 
 
 class ProbaCalibrator(Calibrator):

@@ -75,40 +75,46 @@ class RelativeLogits(NamedTuple):
         e^z, but 0 at the prediction.
     others : array of shape (n,)
         The sum of e.
+    top_scores : array of shape (n,)
+        The log-odds of the prediction, −log Σ e.
     """
 
     top: tuple[Ints, Ints]
     z: Floats
     e: Floats
     others: Floats
-
-    def top_scores(self) -> Floats:
-        """Return the log-odds of the prediction, −log Σ e."""
-        faint = self.others < _FAINT
-        if not faint.any():
-            return -np.log(self.others)
-        rest = self.z[faint]
-        rest[np.arange(len(rest)), self.top[1][faint]] = -np.inf
-        second = rest.max(axis=1)
-        scores = np.empty_like(self.others)
-        scores[~faint] = -np.log(self.others[~faint])
-        scores[faint] = -second - np.log(np.exp(rest - second[:, None]).sum(axis=1))
-        return scores
+    top_scores: Floats
 
 
 def relative(logits: Floats) -> RelativeLogits:
     """Return the logits relative to that of the prediction."""
-    top = np.arange(len(logits)), logits.argmax(axis=1)
-    z = (logits - logits[top][:, None]).astype(np.float32, copy=False)
+    n, k = logits.shape
+    top = np.arange(n), logits.argmax(axis=1)
+    at = top[0] * k + top[1]  # one index is several times as fast as a pair
+    z = (logits - logits.take(at)[:, None]).astype(np.float32, copy=False)
     e = np.exp(z)
-    e[top] = 0
+    e.put(at, 0)
     others = np.einsum("nk->n", e)  # as fast as a product with ones, and the same for a row alone
-    return RelativeLogits(top, z, e, others)
+    return RelativeLogits(top, z, e, others, _top_scores(z, top[1], others))
+
+
+def _top_scores(z: Floats, prediction: Ints, others: Floats) -> Floats:
+    """Return −log Σ e; where e is too small for float32, as a sum of its larger multiple."""
+    if others.min() >= _FAINT:
+        return -np.log(others)
+    faint = others < _FAINT
+    rest = z[faint]
+    rest[np.arange(len(rest)), prediction[faint]] = -np.inf
+    second = rest.max(axis=1)
+    scores = np.empty_like(others)
+    scores[~faint] = -np.log(others[~faint])
+    scores[faint] = -second - np.log(np.exp(rest - second[:, None]).sum(axis=1))
+    return scores
 
 
 def top_scores(logits: Floats) -> Floats:
     """Return the log-odds of the prediction, the same number as in `_scores`: bins end at scores of the fit part."""
-    return relative(logits).top_scores()
+    return relative(logits).top_scores
 
 
 def _scores(logits: Floats) -> Floats:
@@ -119,6 +125,6 @@ def _scores(logits: Floats) -> Floats:
     for start in range(0, n, chunk):
         part = relative(logits[start : start + chunk])
         score = part.z - np.log(1 + part.others[:, None] - part.e)
-        score[part.top] = part.top_scores()
+        score[part.top] = part.top_scores
         scores[:, start : start + chunk] = score.T
     return scores

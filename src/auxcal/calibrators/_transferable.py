@@ -6,7 +6,6 @@ from abc import abstractmethod
 from typing import Self
 
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 
 from auxcal._arrays import as_logits
 from auxcal._threads import one_thread
@@ -47,6 +46,8 @@ class Transferable(Calibrator):
         Self
             A new calibrator; this one is unchanged.
         """
+        from sklearn.base import clone
+
         self._check_fitted()
         new = clone(self)
         checked = as_logits(logits, n_classes=self.n_features_in_)

@@ -1,11 +1,11 @@
 """Beta calibration: a logistic map of log p and log(1 − p)."""
 
 import numpy as np
-from scipy.special import expit, logit
 
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
 from auxcal.calibrators.solvers.logistic import fit_logistic, unconverged
+from auxcal.calibrators.solvers.sigmoid import expit, logit, softplus
 
 
 class BetaCalibration(BinaryCalibrator):
@@ -50,8 +50,8 @@ class BetaCalibration(BinaryCalibrator):
 def beta_log_odds(scores: Floats, coefficients: Floats) -> Floats:
     """Return a log p − b log(1 − p) + c, with coefficients for all scores or for each."""
     a, b, c = coefficients.T
-    log_p, log_miss = beta_features(scores)
-    return np.asarray(a * log_p + b * log_miss + c)
+    miss = softplus(scores)
+    return np.asarray(a * (scores - miss) + b * miss + c)
 
 
 def fit_beta(ordered: Floats, hits: Floats) -> tuple[Floats, bool]:
@@ -73,5 +73,5 @@ def fit_beta(ordered: Floats, hits: Floats) -> tuple[Floats, bool]:
 
 def beta_features(scores: Floats) -> Floats:
     """Return what beta calibration is linear in, log p and −log(1 − p), of shape (2, n)."""
-    miss = np.logaddexp(0, scores)
+    miss = softplus(scores)
     return np.stack([scores - miss, miss])

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
 
 from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
@@ -19,6 +18,7 @@ from auxcal.calibrators.ccac_x.evidence import log_likelihoods, weights_by_evide
 from auxcal.calibrators.ccac_x.fits import cross_fit
 from auxcal.calibrators.ccac_x.open_map import Coordinates, OpenMap, read
 from auxcal.calibrators.ccac_x.score_maps import ScoreMaps, cross_fit_maps
+from auxcal.calibrators.solvers.sigmoid import expit
 from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.predictions import Predictions
 
@@ -106,7 +106,7 @@ class CrossFittedCCAC(ProbaCalibrator):
         data = Predictions(data.logits.astype(np.float32, copy=False), data.y, data.features)
         folds = data.folds(min(n_folds, len(data)), self.random_state)
         near = relative(data.logits)
-        maps, of_score, *problems = cross_fit_maps(near.top_scores(), data.correct, folds)
+        maps, of_score, *problems = cross_fit_maps(near.top_scores, data.correct, folds)
         found = cross_fit(data, near, folds)
         voices = _voices(of_score, found.readings)
         self.voices_ = weights_by_evidence(log_likelihoods(voices, data.correct), _PRIOR)
@@ -135,7 +135,7 @@ class CrossFittedCCAC(ProbaCalibrator):
         x = open_map.coordinates(logits, features)
         scores = open_map.scores(x, near)
         readings = read(scores, near.top[1])
-        voices = _voices(ScoreMaps(*self.score_maps_).log_odds(near.top_scores()), readings)
+        voices = _voices(ScoreMaps(*self.score_maps_).log_odds(near.top_scores), readings)
         log_odds = Correction(*self.correction_).log_odds(describe(near, readings, x), self._weighed(voices))
         return expit(log_odds), scores.T
 
@@ -146,5 +146,7 @@ class CrossFittedCCAC(ProbaCalibrator):
 
 def _voices(of_score: Floats, readings: Floats) -> Floats:
     """Return the log-odds of the prediction by beta calibration, isotonic regression and the open map."""
-    said = np.column_stack([of_score, readings[0]])
-    return np.clip(said, -_FARTHEST, _FARTHEST).astype(np.float32, copy=False)
+    said = np.empty((len(of_score), 3), dtype=np.float32)
+    said[:, :2], said[:, 2] = of_score, readings[0]
+    np.maximum(said, -_FARTHEST, out=said)
+    return np.minimum(said, _FARTHEST, out=said)

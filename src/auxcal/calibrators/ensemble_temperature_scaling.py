@@ -1,7 +1,6 @@
 """Ensemble temperature scaling (ETS): a mixture of calibrated, raw and uniform probabilities."""
 
 import numpy as np
-from scipy.optimize import nnls
 
 from auxcal._arrays import Floats
 from auxcal.calibrators._base import DistributionCalibrator
@@ -86,6 +85,8 @@ def _fit_weights(parts: Floats, shares: Floats) -> tuple[Floats, bool]:
     Σ w is added to the loss, which is then least where it is 1: so the weights need only be at least 0, and Newton's
     step is a problem of non-negative least squares.
     """
+    from scipy.optimize import nnls
+
     w = np.array([0.8, 0.1, 0.1])
     for _ in range(_MAX_STEPS):
         mixed = w @ parts

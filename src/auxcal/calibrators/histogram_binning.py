@@ -1,10 +1,10 @@
 """Histogram binning: the accuracy of the bin that a score falls into."""
 
 import numpy as np
-from scipy.special import expit, logit
 
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
+from auxcal.calibrators.solvers.sigmoid import expit, logit
 from auxcal.metrics.binning import Strategy, check_bins, equal_mass_edges, index_by_edges
 
 

@@ -1,7 +1,6 @@
 """Isotonic regression: the best monotone map."""
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
@@ -53,6 +52,8 @@ def between_knots(scores: Floats, maps: Ints, knots: tuple[Floats, ...]) -> Floa
 
 def fit_isotonic(ordered: Floats, hits: Floats) -> Floats:
     """Return the knots and values of the map, given all scores in order and those of the hits."""
+    from scipy.optimize import isotonic_regression
+
     # A level can begin only at a hit, since a miss lowers the mean. So the rows from one hit to the next count as one.
     begin, count = np.unique(np.append(0, np.searchsorted(ordered, hits)), return_counts=True)
     count[0] -= 1

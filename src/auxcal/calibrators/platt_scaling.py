@@ -1,11 +1,11 @@
 """Platt scaling: a logistic map of the log-odds."""
 
 import numpy as np
-from scipy.special import expit
 
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
 from auxcal.calibrators.solvers.logistic import fit_logistic, unconverged
+from auxcal.calibrators.solvers.sigmoid import expit
 
 
 class PlattScaling(BinaryCalibrator):

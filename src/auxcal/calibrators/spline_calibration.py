@@ -1,12 +1,12 @@
 """Spline calibration: corrects by the derivative of a spline through the cumulative calibration error."""
 
 import numpy as np
-from scipy.special import expit
 
 from auxcal._arrays import Floats, Ints
 from auxcal._errors import InvalidInputError
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
 from auxcal.calibrators.isotonic_calibration import between_knots
+from auxcal.calibrators.solvers.sigmoid import expit
 
 _POINTS = 1000  # at which a map is kept; between them it is linear
 

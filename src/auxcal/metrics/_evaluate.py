@@ -1,5 +1,7 @@
 """All metrics at once, with confidence intervals and the noise floor."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auxcal._arrays import Bools, Floats, Ints, as_rng
-from auxcal._errors import InvalidInputError, UndefinedMetricWarning
+from auxcal._errors import AuxcalWarning, InvalidInputError
 from auxcal._progress import Report, silent
 from auxcal.metrics._calibration_error import ece, ece_mass, mce, noise_floor
 from auxcal.metrics._checked import check, kernel_of
@@ -135,7 +137,7 @@ def _intervals(
     confidence, correct, count = _cells(confidence, correct)
     with warnings.catch_warnings():
         # A resample without a wrong row has no AUROC; it is left out of the interval.
-        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        warnings.simplefilter("ignore", AuxcalWarning)
         for number, (draw, weight) in enumerate(zip(draws, _resamples(count, bootstrap, rng), strict=True), 1):
             drawn = np.flatnonzero(weight)
             some = confidence[drawn], correct[drawn]

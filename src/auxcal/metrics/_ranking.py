@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auxcal._arrays import Bools, Floats, Weight
-from auxcal._errors import InvalidInputError, UndefinedMetricWarning
+from auxcal._errors import InvalidInputError
 from auxcal.metrics._checked import checked
 from auxcal.metrics._groups import ranked
 
@@ -140,6 +140,8 @@ def _undefined(wrong: float, right: float, name: str, *, needs_right: bool = Fal
     missing = "wrong" if wrong == 0 else "correct" if needs_right and right == 0 else None
     if missing is None:
         return False
+    from auxcal._errors import UndefinedMetricWarning
+
     warnings.warn(
         f"{name} is undefined (NaN): none of the {wrong + right} predictions is {missing}, and it "
         f"compares wrong predictions with correct ones. Evaluate on more rows.",

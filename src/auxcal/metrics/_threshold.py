@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
-from scipy.special import betaincinv
 
 from auxcal._arrays import Bools, Floats
 from auxcal._errors import InvalidInputError
@@ -87,7 +86,14 @@ def threshold_at_risk(confidence: Floats, correct: Bools, risk: float, *, level:
         threshold=float(curve.threshold[last]),
         coverage=float(curve.coverage[last]),
         risk=errors / accepted,
-        risk_upper=1.0 if errors == accepted else float(betaincinv(errors + 1, accepted - errors, level)),
+        risk_upper=_upper_bound(errors, accepted, level),
         accepted=accepted,
         errors=errors,
     )
+
+
+def _upper_bound(errors: int, accepted: int, level: float) -> float:
+    """Return the upper bound of Clopper and Pearson for a share."""
+    from scipy.special import betaincinv
+
+    return 1.0 if errors == accepted else float(betaincinv(errors + 1, accepted - errors, level))

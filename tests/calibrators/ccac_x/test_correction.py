@@ -145,3 +145,12 @@ def test_where_all_rows_are_right_or_wrong_it_is_finite(right):
 def test_it_says_where_it_stopped_short(monkeypatch):
     monkeypatch.setattr(correction, "_MAX_STEPS", 0)
     assert fit_correction(*sample(curve=bent))[2] == "the correction stopped short of its optimum."
+
+
+def test_a_few_rows_are_corrected_like_many():
+    inputs, base, correct = sample(n=2000, d=5, curve=bent)
+    found, *_ = fit_correction(inputs, base, correct)
+    wide, base = 3 * inputs, 2 * base  # also beyond what the fit has seen
+    many = found.log_odds(wide, base)
+    few = [found.log_odds(wide[:, rows], base[rows]) for rows in np.array_split(np.arange(2000), 20)]
+    np.testing.assert_allclose(np.concatenate(few), many, rtol=0, atol=1e-5)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit
 
 from auxcal._arrays import Bools, Floats
 from auxcal.calibrators._binary import RelativeLogits
 from auxcal.calibrators.ccac_x.evidence import WIDTHS, log_marginal_likelihood, width_by_evidence
+from auxcal.calibrators.solvers.sigmoid import expit
 
 _MOST_RANKS = 10  # of the largest logits
 _MOST_COORDINATES = 32  # more would be too much to learn, and the open map has seen them
+_FEW_ROWS = 256  # up to which calls take longer than arithmetic
 _KNOTS = (0.05, 0.2, 0.4, 0.6, 0.8, 0.95)  # quantiles of the rows at which the slope of a curve may change
 _PRIOR = np.array([2.0, 2.0, 1.0, 1.0, 1.0])  # of each width: where nothing supports it, it adds next to nothing
 _SLOPE, _OFFSET = 0.2, 0.6  # their widths, in units of that of the curves
@@ -35,11 +36,15 @@ class Correction(NamedTuple):
 
     def log_odds(self, inputs: Floats, base: Floats) -> Floats:
         """Return the log-odds of the prediction, given the inputs of shape (d, n) and the log-odds to be corrected."""
-        x = np.clip(inputs, self.least[:, None], self.most[:, None])
-        log_odds = self.weights[0] @ x + np.float32(self.slope) * base + np.float32(self.offset)
-        bent = np.empty_like(x)
+        linear = np.float32(self.slope) * base + np.float32(self.offset)
+        if len(base) <= _FEW_ROWS:  # all at once takes fewer calls, and more memory
+            bends = np.concatenate([self.least[None], self.knots])[:, :, None]
+            bent = np.maximum(np.minimum(inputs, self.most[:, None]), bends)
+            return np.asarray((self.weights[:, None] @ bent).sum(axis=(0, 1)) + linear)
+        x = inputs.clip(self.least[:, None], self.most[:, None])
+        log_odds = self.weights[0] @ x + linear
         for knots, weights in zip(self.knots, self.weights[1:], strict=True):
-            log_odds += weights @ np.maximum(x, knots[:, None], out=bent)
+            log_odds += weights @ np.maximum(x, knots[:, None], out=x)  # in order, so that x serves all of them
         return np.asarray(log_odds)
 
 
@@ -49,17 +54,18 @@ def describe(near: RelativeLogits, readings: Floats, coordinates: Floats) -> Flo
     They are the open map's readings; the classifier's score, margin, entropy, energy and largest
     logits in order, the latter two less the mean logit; and, where classes are few, the coordinates.
     """
-    _, z, e, others = near
-    k = z.shape[1]
-    total = 1 + others
+    z, k = near.z, near.z.shape[1]
+    total = 1 + near.others
     log_total = np.log(total)
-    entropy = log_total - np.vecdot(e, z) / total
+    entropy = log_total - np.einsum("nk,nk->n", near.e, z) / total
     mean = z @ np.full(k, 1 / k, dtype=np.float32)
     top = _largest(z)
-    margin = -top[1]
     few = coordinates[:, : _MOST_COORDINATES if k <= _MOST_COORDINATES else 0]
-    alone = np.stack([near.top_scores(), margin, entropy, log_total - mean])
-    return np.concatenate([readings, alone, top - mean, few.T])
+    alone = (near.top_scores, -top[1], entropy, log_total - mean)
+    inputs = np.concatenate([readings, *(each[None] for each in alone), top, few.T])
+    ranked = len(readings) + len(alone)
+    inputs[ranked : ranked + len(top)] -= mean
+    return inputs
 
 
 def fit_correction(inputs: Floats, base: Floats, correct: Bools) -> tuple[Correction, float, str | None]:

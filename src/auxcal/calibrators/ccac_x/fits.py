@@ -70,7 +70,7 @@ def cross_fit(data: Predictions, near: RelativeLogits, folds: Ints) -> CrossFitt
     temperature, problem = fit_temperature(data.with_class())
     coordinates = learn_coordinates(data)
     x = coordinates(data.logits, data.features)
-    own = np.column_stack([near.z, near.top_scores()]) / np.float32(temperature)
+    own = np.column_stack([near.z, near.top_scores]) / np.float32(temperature)
     whole = _Problem(OpenDesign(own, np.column_stack([x, np.ones_like(x[:, 0])])), data.y, _centre(data, x.shape[1]))
     few = data.spread_rows(min(_ROWS_FOR_WIDTHS, _NUMBERS_FOR_WIDTHS // data.n_classes + 1))
     more = data.spread_rows(_NUMBERS_FOR_WIDER // data.n_classes + 1)

@@ -7,11 +7,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import block_diag
 
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._binary import RelativeLogits
 from auxcal.calibrators.solvers.linear import MOST_BLOCKS, definite, weighted_gram
+from auxcal.calibrators.solvers.sigmoid import softplus
 from auxcal.predictions import Predictions
 
 _ALL_COMPONENTS = 100  # logits or features up to which all principal components are kept
@@ -31,7 +31,7 @@ class Coordinates(NamedTuple):
         x = _centred(logits, self.centre[:k])
         if features is not None:
             x = np.concatenate([x, _centred(features, self.centre[k:])], axis=1)
-        return x @ self.basis
+        return (self.basis.T @ x.T).T  # each coordinate in one piece, as all that follows reads them
 
 
 class OpenMap(NamedTuple):
@@ -53,8 +53,8 @@ class OpenMap(NamedTuple):
         """
         scores = self.shared @ x.T
         scores += self.bias[:, None]
-        scores[:-1] += near.z.T * self.own[:-1, None]
-        scores[-1] += near.top_scores() * self.own[-1]
+        scores[:-1] += np.multiply(near.z.T, self.own[:-1, None], order="C")
+        scores[-1] += near.top_scores * self.own[-1]
         return scores
 
 
@@ -63,15 +63,15 @@ def read(scores: Floats, prediction: Ints) -> Floats:
 
     The scores are of shape (K + 1, n), what is returned of shape (3, n).
     """
-    at = prediction, np.arange(len(prediction))
-    others = scores - scores[at]  # so that the prediction's own is 0
-    others[at] = -np.inf
+    at = prediction * len(prediction) + np.arange(len(prediction))
+    others = scores - scores.take(at)  # so that the prediction's own is 0
+    others.put(at, -np.inf)
     none, second = others[-1].copy(), others[:-1].max(axis=0)
     most = np.maximum(second, none)
     others -= most
     log_rest = most + np.log(np.exp(others, out=others).sum(axis=0))
-    log_total = np.logaddexp(0, log_rest)
-    return np.stack([-log_rest, none - log_total, second - log_total])
+    log_total = softplus(log_rest)
+    return np.concatenate([-log_rest, none - log_total, second - log_total]).reshape(3, -1)
 
 
 @dataclass(frozen=True)
@@ -123,6 +123,8 @@ class OpenDesign:
 
 def learn_coordinates(data: Predictions) -> Coordinates:
     """Return the coordinates that suit the rows."""
+    from scipy.linalg import block_diag
+
     rows = data.spread_rows(_ROWS_FOR_COMPONENTS)
     parts = [_of_unit_length(data.logits, rows)]
     if data.features is not None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import logit
 
 from auxcal._arrays import Bools, Floats, Ints
 from auxcal.calibrators.beta_calibration import beta_log_odds, fit_beta
 from auxcal.calibrators.isotonic_calibration import fit_isotonic
+from auxcal.calibrators.solvers.sigmoid import logit
 
 
 class ScoreMaps(NamedTuple):
@@ -20,7 +20,10 @@ class ScoreMaps(NamedTuple):
 
     def log_odds(self, scores: Floats) -> Floats:
         """Return the log-odds of the prediction by each of the two, of shape (n, 2)."""
-        return np.stack([beta_log_odds(scores, self.coefficients), np.interp(scores, *self.knots)], axis=1)
+        log_odds = np.empty((len(scores), 2))
+        log_odds[:, 0] = beta_log_odds(scores, self.coefficients)
+        log_odds[:, 1] = np.interp(scores, *self.knots)
+        return log_odds
 
 
 def cross_fit_maps(scores: Floats, correct: Bools, folds: Ints) -> tuple[ScoreMaps, Floats, str | None]:
