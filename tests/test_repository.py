@@ -18,16 +18,16 @@ SOURCES = sorted((ROOT / "src").rglob("*.py"))
 
 PUBLIC = sorted(
     """
-    AuxcalError AuxcalWarning BetaCalibration CALIBRATORS CCAC Calibrator Comparison ConformanceError
-    ConvergenceWarning CrossFittedCCAC Dirichlet DistributionCalibrator EnsembleTemperatureScaling FileFormatError
-    HistogramBinning InvalidInputError IsotonicCalibration METRICS MatrixScaling MissingDataError
+    AuxcalError AuxcalWarning BetaCalibration CALIBRATORS CCAC CalibratedClassifier Calibrator Comparison
+    ConformanceError ConvergenceWarning CrossFittedCCAC Dirichlet DistributionCalibrator EnsembleTemperatureScaling
+    FileFormatError HistogramBinning InvalidInputError IsotonicCalibration METRICS MatrixScaling MissingDataError
     MissingExtraError NO_CLASS NotFittedError PlattScaling Predictions ProbaCalibrator
     ScalingBinning SimplifiedCCAC SplineCalibration StructuredMatrixScaling StructuredVectorScaling
     TemperatureScaling Uncalibrated UndefinedMetricWarning VectorScaling compare evaluate load save
     """.split()  # noqa: SIM905
 )
 
-MODULES = "calibrators comparison experiments formats metrics plots reports shifts testing torch".split()  # noqa: SIM905
+MODULES = ("calibrators classifier comparison experiments formats metrics plots reports shifts testing torch").split()  # noqa: SIM905
 
 
 def run(code):
