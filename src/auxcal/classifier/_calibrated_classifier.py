@@ -84,15 +84,15 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     >>> classifier.predict_confidence(X[[0, 77]]).round(1)
     array([1. , 0.6])
 
-    Setosas and versicolors with other flowers among what the classifier meets:
+    A classifier of two kinds meets a third:
 
     >>> import numpy as np
-    >>> names = np.where(y == 2, "other", np.array(["setosa", "versicolor", ""])[y])
+    >>> names = np.array(["other", "versicolor", "virginica"])[y]
     >>> classifier = CalibratedClassifier(LogisticRegression(), no_class="other").fit(X, names)
     >>> classifier.classes_
-    array(['setosa', 'versicolor'], dtype='<U10')
-    >>> classifier.predict_confidence(X[[0, 140]]).round(1)
-    array([1., 0.])
+    array(['versicolor', 'virginica'], dtype='<U10')
+    >>> classifier.predict_confidence(X[[0, 60]]).round(1)
+    array([0. , 0.9])
     """
 
     def __init__(

@@ -21,7 +21,7 @@ def logits_of(estimator: Any, X: Any) -> Floats:
     """Return the scores of a fitted classifier as logits of shape (n, K), in the order of its `classes_`."""
     if hasattr(estimator, "decision_function"):
         scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
-        logits = np.column_stack([np.zeros_like(scores), scores]) if scores.ndim == 1 else scores
+        logits: Floats = np.column_stack([np.zeros_like(scores), scores]) if scores.ndim == 1 else scores
     elif hasattr(estimator, "predict_log_proba"):
         logits = _log_proba(estimator.predict_log_proba, X)
     elif hasattr(estimator, "predict_proba"):
