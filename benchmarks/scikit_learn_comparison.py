@@ -68,7 +68,7 @@ def digits(classifier: Any, random_state: int) -> Parts:
 def rotated(classifier: Any, random_state: int) -> Parts:
     """A classifier of upright digits meets rotated ones, and has labels of half of these."""
     x, y, x_met, y_met = halves(*load_digits(return_X_y=True), random_state)
-    x_met = Augment(rotation=40)(x_met.reshape(-1, 1, 8, 8), random_state).reshape(-1, 64)
+    x_met = Augment(rotation=25)(x_met.reshape(-1, 1, 8, 8), random_state).reshape(-1, 64)
     return Parts(FrozenEstimator(classifier.fit(x, y)), *halves(x_met, y_met, random_state))
 
 

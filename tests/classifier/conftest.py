@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from auxcal._threads import one_thread
+
 NAMES = np.array(["ant", "bee", "cow"])
 
 
@@ -10,6 +12,13 @@ def blobs(n, random_state, *, n_classes=3):
     rng = np.random.default_rng(random_state)
     y = rng.integers(n_classes, size=n)
     return 2 * np.eye(4)[y] + rng.normal(size=(n, 4)), NAMES[y]
+
+
+@pytest.fixture(autouse=True)
+def single_thread():
+    """Fit scikit-learn's classifiers in one thread: on a busy machine several wait for each other."""
+    with one_thread():
+        yield
 
 
 @pytest.fixture(scope="session")

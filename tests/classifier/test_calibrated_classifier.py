@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import sklearn
+from joblib import parallel_config
 from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import RandomForestClassifier
@@ -80,9 +81,18 @@ def test_every_calibrator_takes_the_one_column_of_two_classes(method, two):
 
 def test_the_logits_are_log_probabilities_where_there_is_no_decision_function(three):
     classifier = CalibratedClassifier(FrozenEstimator(GaussianNB().fit(*three)), Remembering()).fit(*three)
-    assert classifier.calibrator_.logits_ == pytest.approx(classifier.estimator_.predict_log_proba(three[0]))
+    log_proba = classifier.estimator_.predict_log_proba(three[0])
+    assert classifier.calibrator_.logits_ == pytest.approx(np.maximum(log_proba, np.log(1e-12)))
     only_proba = CalibratedClassifier(FrozenEstimator(Recording().fit(*three)), Remembering()).fit(*three)
     assert only_proba.calibrator_.logits_ == pytest.approx(log_softmax(three[0][:, :3], axis=1))
+
+
+def test_a_few_log_probabilities_in_the_thousands_do_not_rule_the_fit(three):
+    classifier = CalibratedClassifier(FrozenEstimator(GaussianNB().fit(*three)), Remembering())
+    far = np.concatenate([three[0], np.full((1, 4), 1e3) * [1, -1, 1, -1]])
+    assert GaussianNB().fit(*three).predict_log_proba(far).min() < -1000
+    logits = classifier.fit(far, np.append(three[1], "ant")).calibrator_.logits_
+    assert logits.min() == pytest.approx(np.log(1e-12))
 
 
 @pytest.mark.parametrize("estimator", [RandomForestClassifier(5, random_state=0), KNeighborsClassifier(3)])
@@ -141,8 +151,10 @@ def test_an_estimator_that_should_be_fitted_and_is_not_is_refused(three):
         CalibratedClassifier(LogisticRegression(), cv="prefit").fit(*three)
 
 
-def test_a_second_process_gives_the_same(three):
-    alone, two_jobs = (CalibratedClassifier(LogisticRegression(), n_jobs=n).fit(*three) for n in (None, 2))
+def test_folds_that_are_fitted_at_a_time_give_the_same(three):
+    alone = CalibratedClassifier(LogisticRegression()).fit(*three)
+    with parallel_config(backend="threading"):
+        two_jobs = CalibratedClassifier(LogisticRegression(), n_jobs=2).fit(*three)
     assert (alone.predict_confidence(three[0]) == two_jobs.predict_confidence(three[0])).all()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,7 +14,8 @@ from auxcal._errors import InvalidInputError
 
 Labels: TypeAlias = NDArray[Any]
 
-_LOG_OF_ZERO = np.log(1e-12)  # forests and neighbours give probabilities of 0; no calibrator takes -inf
+_LEAST = np.log(1e-12)
+"""Of log-probabilities: a forest's may be -inf, and a few of naive Bayes' in the thousands would rule a fit."""
 
 
 def logits_of(estimator: Any, X: Any) -> Floats:
@@ -23,9 +24,10 @@ def logits_of(estimator: Any, X: Any) -> Floats:
         scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
         logits: Floats = np.column_stack([np.zeros_like(scores), scores]) if scores.ndim == 1 else scores
     elif hasattr(estimator, "predict_log_proba"):
-        logits = _log_proba(estimator.predict_log_proba, X)
+        with np.errstate(divide="ignore"):
+            logits = np.maximum(np.asarray(estimator.predict_log_proba(X), dtype=np.float64), _LEAST)
     elif hasattr(estimator, "predict_proba"):
-        logits = _log_proba(lambda rows: np.log(np.asarray(estimator.predict_proba(rows), dtype=np.float64)), X)
+        logits = np.log(np.maximum(np.asarray(estimator.predict_proba(X), dtype=np.float64), np.exp(_LEAST)))
     else:
         raise InvalidInputError(
             f"estimator must be a classifier with decision_function, predict_log_proba or predict_proba; got "
@@ -37,14 +39,6 @@ def logits_of(estimator: Any, X: Any) -> Floats:
             f"columns from {estimator!r}. A support vector machine does with decision_function_shape='ovr'."
         )
     return logits
-
-
-def _log_proba(score: Callable[[Any], Any], X: Any) -> Floats:
-    """Return log-probabilities, where that of 0 is the least of its row instead of -inf."""
-    with np.errstate(divide="ignore"):
-        logits = np.asarray(score(X), dtype=np.float64)
-    of_zero = np.where(np.isneginf(logits), _LOG_OF_ZERO, logits).min(axis=1, keepdims=True)
-    return np.where(np.isneginf(logits), of_zero, logits)
 
 
 def held_out_logits(estimator: Any, X: Any, y: Labels, train: Ints, test: Ints, params: Mapping[str, Any]) -> Floats:
