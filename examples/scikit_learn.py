@@ -1,43 +1,56 @@
-"""A scikit-learn pipeline that knows the digits 0 to 7 meets rotated and shifted digits, and also 8 and 9."""
+"""A scikit-learn pipeline of the digits 0 to 7 meets 8 and 9 too, and says how likely its predictions are right."""
 
 import numpy as np
 from sklearn.datasets import load_digits
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import auxcal
-from auxcal import NO_CLASS, CrossFittedCCAC, Predictions
-from auxcal.shifts import Augment
+from auxcal import CalibratedClassifier, CrossFittedCCAC
+from auxcal.classifier import confidence_scorer
 
-NAMES = np.array(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"])
+NAMES = np.array(["zero", "one", "two", "three", "four", "five", "six", "seven", "other", "other"])
 
 images, digits = load_digits(return_X_y=True)
-train, meet = digits[:900] <= 7, Augment(rotation=15, shift=0.05)
-x_train, labels_train = images[:900][train], NAMES[digits[:900][train]]
-x_new = meet(np.repeat(images[900:], 5, axis=0).reshape(-1, 1, 8, 8), 0).reshape(-1, 64)
-labels_new = NAMES[np.repeat(digits[900:], 5)]
+x, x_new, y, y_new = train_test_split(images, NAMES[digits], test_size=0.5, stratify=digits, random_state=0)
 
 # <fit>
-classifier = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
-classifier.fit(x_train, labels_train)
+pipeline = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
+classifier = CalibratedClassifier(pipeline, no_class="other").fit(x, y)
 
-# Samples that the classifier was not trained on; their classes as numbers.
-number = {name: i for i, name in enumerate(classifier.classes_)}
-y = [number.get(label, NO_CLASS) for label in labels_new]
-predictions = Predictions(classifier.predict_log_proba(x_new), y)
-
-# Copies of one image stay together, so that the test images are new.
-labelled, test = predictions.take(slice(2_500)), predictions.take(slice(2_500, None))
-calibrator = CrossFittedCCAC(random_state=0).fit(labelled.logits, labelled.y)
+prediction = classifier.predict(x_new)  # never "other"
+confidence = classifier.predict_confidence(x_new)  # the probability that the prediction is right
 # </fit>
 
-# <use>
-prediction = classifier.predict(x_new[:5])
-confidence = calibrator.predict_confidence(classifier.predict_log_proba(x_new[:5]))
-# </use>
+# <evaluate>
+scores = auxcal.evaluate(confidence, prediction == y_new)
+print(f"says {confidence.mean():.0%}, is right on {(prediction == y_new).mean():.0%}; ECE {scores['ece']:.1%}")
+# </evaluate>
 
-before = auxcal.Uncalibrated().fit(labelled.logits, labelled.y).predict_confidence(test.logits)
-for name, values in {"uncalibrated": before, "CCAC-X": calibrator.predict_confidence(test.logits)}.items():
-    scores = auxcal.evaluate(values, test.correct)
-    print(f"{name:12} says {values.mean():.0%}, is right on {test.correct.mean():.0%}; ECE {scores['ece']:.1%}")
+# <search>
+accuracy = cross_val_score(classifier, x, y, cv=3)
+
+candidate = CalibratedClassifier(pipeline, CrossFittedCCAC(random_state=0), no_class="other", cv=3)
+grid = {"estimator__logisticregression__C": [0.01, 1], "calibrator__n_folds": [3, 5]}
+search = GridSearchCV(candidate, grid, scoring=confidence_scorer("brier"), cv=2).fit(x, y)
+best = search.best_estimator_
+# </search>
+
+# <frozen>
+known = y != "other"
+pipeline.fit(x[known], y[known])
+
+frozen = CalibratedClassifier(FrozenEstimator(pipeline), no_class="other").fit(x_new[:400], y_new[:400])
+confidence = frozen.predict_confidence(x_new[400:])
+# </frozen>
+
+# <abstain>
+sure = frozen.predict_confidence(x_new[400:]) >= 0.9
+answer = np.where(sure, frozen.predict(x_new[400:]), "ask a person")
+# </abstain>
+
+print(f"accuracy in cross-validation {accuracy.mean():.0%}; best {search.best_params_}")
+print(f"the fitted pipeline answers {sure.mean():.0%}, {(answer == y_new[400:])[sure].mean():.1%} of it correctly")

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +80,26 @@ def test_the_evidence_is_right_about_where_the_default_is_behind():
     assert shifted["200", "CIFAR-10, AD"] < 0.5
     assert {bundle for _, bundle in clean} == {"ResNet-20, CIFAR-10"}
     assert max(clean.values()) < 1
+
+
+def bold_of_scikit_learn(metric):
+    """Return where another method is better than CCAC-X by more than two standard errors."""
+    with (ROOT / f"docs/figures/scikit-learn-{metric}.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    return {(row[""], method) for row in rows for method, cell in row.items() if "**" in cell}
+
+
+def test_the_quickstart_is_right_about_calibrated_classifier_cv():
+    assert bold_of_scikit_learn("brier") == {("breast cancer, random forest", "CV, temperature")}
+    assert len(bold_of_scikit_learn("ece")) == 4
+    assert {row for row, _ in bold_of_scikit_learn("auroc")} == {"breast cancer, naive Bayes"}
+    everything = table("figures/scikit-learn.csv")
+    best_ranking = 0
+    for data, classifier in product(("digits-rotated", "digits-unseen"), everything.distinct("suite")):
+        here = everything.where(shift=data, suite=classifier)
+        assert best(here, "brier") == "ccac-x"
+        best_ranking += best(here, "auroc") == "ccac-x"
+    assert best_ranking == 5
 
 
 @pytest.mark.parametrize("suite", SUITES)

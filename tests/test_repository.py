@@ -18,9 +18,9 @@ SOURCES = sorted((ROOT / "src").rglob("*.py"))
 
 PUBLIC = sorted(
     """
-    AuxcalError AuxcalWarning BetaCalibration CALIBRATORS CCAC Calibrator Comparison ConformanceError
-    ConvergenceWarning CrossFittedCCAC Dirichlet DistributionCalibrator EnsembleTemperatureScaling FileFormatError
-    HistogramBinning InvalidInputError IsotonicCalibration METRICS MatrixScaling MissingDataError
+    AuxcalError AuxcalWarning BetaCalibration CALIBRATORS CCAC CalibratedClassifier Calibrator Comparison
+    ConformanceError ConvergenceWarning CrossFittedCCAC Dirichlet DistributionCalibrator EnsembleTemperatureScaling
+    FileFormatError HistogramBinning InvalidInputError IsotonicCalibration METRICS MatrixScaling MissingDataError
     MissingExtraError NO_CLASS NotFittedError PlattScaling Predictions ProbaCalibrator
     ScalingBinning SimplifiedCCAC SplineCalibration StructuredMatrixScaling StructuredVectorScaling
     TemperatureScaling Uncalibrated UndefinedMetricWarning VectorScaling compare evaluate load save

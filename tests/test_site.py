@@ -21,6 +21,7 @@ ROOT = Path(__file__).parent.parent
 PUBLIC_MODULES = [
     "auxcal",
     "auxcal.calibrators",
+    "auxcal.classifier",
     "auxcal.comparison",
     "auxcal.experiments",
     "auxcal.experiments.pages",

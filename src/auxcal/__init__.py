@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from auxcal.calibrators import TemperatureScaling as TemperatureScaling
     from auxcal.calibrators import Uncalibrated as Uncalibrated
     from auxcal.calibrators import VectorScaling as VectorScaling
+    from auxcal.classifier import CalibratedClassifier as CalibratedClassifier
     from auxcal.comparison import Comparison as Comparison
     from auxcal.comparison import compare as compare
     from auxcal.metrics import METRICS as METRICS
@@ -62,6 +63,7 @@ _HOMES = {
     "BetaCalibration": "auxcal.calibrators",
     "CALIBRATORS": "auxcal.calibrators",
     "CCAC": "auxcal.calibrators",
+    "CalibratedClassifier": "auxcal.classifier",
     "Calibrator": "auxcal.calibrators",
     "Comparison": "auxcal.comparison",
     "ConformanceError": "auxcal._errors",

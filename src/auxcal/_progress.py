@@ -1,5 +1,6 @@
 """How far something has got, for whoever waits for it: one protocol, a callable that is told the share that is done."""
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -59,6 +60,9 @@ def progress_bar(what: str) -> Iterator[Report]:
     >>> with progress_bar("scoring") as report:
     ...     report(0.5)
     """
+    if not (sys.stderr.isatty() or "ipykernel" in sys.modules):  # nobody watches, so rich need not be imported
+        yield silent
+        return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 

@@ -17,6 +17,7 @@ from auxcal._threads import one_thread
 from auxcal.calibrators._calibrator_card import to_html
 from auxcal.calibrators._estimator import Estimator
 from auxcal.calibrators._selection import SelectPart, as_select
+from auxcal.metrics import brier
 from auxcal.predictions import Predictions
 
 SELECT_SHARE = 0.2
@@ -117,6 +118,21 @@ class Calibrator(ABC, Estimator):
         array of shape (n,)
         """
         return self._in_chunks(self._with_features(self._confidence), logits, features)
+
+    def score(self, logits: ArrayLike, y: ArrayLike, features: ArrayLike | None = None) -> float:
+        """Return the negative Brier score of the confidence: higher is better, as `cross_val_score` wants it.
+
+        Parameters
+        ----------
+        logits : array of shape (n, K)
+            The raw scores of the same target classifier.
+        y : array of shape (n,)
+            The true class, 0..K-1, or `NO_CLASS` = -1.
+        features : array of shape (n, d), optional
+            The further inputs of each sample, where the calibrator was fitted with such.
+        """
+        confidence = self.predict_confidence(logits, features)
+        return -brier(confidence, Predictions(logits, y).correct)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted calibrator to one file that `auxcal.load` reads; see `auxcal.persistence`."""

@@ -90,6 +90,7 @@ def degenerate_data_fit(calibrator: Calibrator) -> None:
     z, right = data.logits, data.prediction
     cases = {
         "K = 2": sample(n_classes=2),
+        "[0, z], as one output z gives": Predictions(sample(n_classes=2).logits * [0, 1], sample(n_classes=2).y),
         "a class absent from y": Predictions(z, np.where(data.y == 1, 0, data.y)),
         "every row correct": Predictions(z, right),
         "every row wrong": Predictions(z, (right + 1) % z.shape[1]),

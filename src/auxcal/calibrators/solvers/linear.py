@@ -183,7 +183,8 @@ class Diagonal:
         by_x = weight * self.x
         entries = np.einsum("nk,nk->k", by_x, self.x), by_x.sum(axis=0), weight.sum(axis=0)
         square, cross, total = (np.broadcast_to(entry, self.x.shape[1]) for entry in entries)
-        return np.stack([square, cross, cross, total], axis=1, dtype=np.float64).reshape(-1, 2, 2)
+        blocks = np.stack([square, cross, cross, total], axis=1, dtype=np.float64).reshape(-1, 2, 2)
+        return definite(blocks)  # a column that is the same in all rows, such as the 0 of [0, z], leaves them singular
 
 
 def fit_full(x: Floats, y: Ints, start: LinearMap, penalty: Penalty) -> LinearMap:
