@@ -20,7 +20,7 @@ PUBLIC = sorted(
     """
     AuxcalError AuxcalWarning BetaCalibration CALIBRATORS CCAC Calibrator Comparison ConformanceError
     ConvergenceWarning CrossFittedCCAC Dirichlet DistributionCalibrator EnsembleTemperatureScaling FileFormatError
-    HistogramBinning InvalidInputError IsotonicCalibration METRICS MatrixScaling MissingDataError
+    FittedOn HistogramBinning InputWarning Inputs InvalidInputError IsotonicCalibration METRICS MatrixScaling MissingDataError
     MissingExtraError NO_CLASS NotFittedError PlattScaling Predictions ProbaCalibrator
     ScalingBinning SimplifiedCCAC SplineCalibration StructuredMatrixScaling StructuredVectorScaling
     TemperatureScaling Uncalibrated UndefinedMetricWarning VectorScaling compare evaluate load save

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
+from auxcal._inputs import Inputs, by_name
 from auxcal.metrics import METRICS
 from auxcal.predictions import Predictions
 
@@ -27,7 +28,7 @@ def as_select(select: SelectPart, data: Predictions) -> Predictions:
             f"{type(select).__name__}. Give select=(select_logits, select_y)."
         )
     try:
-        part = Predictions(*select)
+        part = _as_predictions(data.inputs, *select)
     except InvalidInputError as error:
         raise InvalidInputError(f"select: {error}") from None
     if part.n_classes != data.n_classes:
@@ -41,6 +42,11 @@ def as_select(select: SelectPart, data: Predictions) -> Predictions:
             f"{part.n_features}. Give features=features and select=(logits, y, features), or neither."
         )
     return part
+
+
+def _as_predictions(inputs: Inputs, logits: ArrayLike, y: ArrayLike, features: ArrayLike | None = None) -> Predictions:
+    ordered = by_name(logits, inputs.column_names, "logits"), y, by_name(features, inputs.feature_names, "features")
+    return Predictions(*ordered, probabilities=inputs.kind == "probabilities")
 
 
 def select_score(select_by: SelectBy, confidence: Floats, select: Predictions) -> float:

@@ -8,10 +8,9 @@ from typing import Self
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from auxcal._arrays import as_logits
 from auxcal._threads import one_thread
 from auxcal.calibrators._base import Calibrator
-from auxcal.calibrators._selection import SelectPart
+from auxcal.calibrators._selection import SelectPart, as_select
 from auxcal.predictions import Predictions
 
 SELECT_SHARE = 0.4
@@ -47,14 +46,17 @@ class Transferable(Calibrator):
         Self
             A new calibrator; this one is unchanged.
         """
-        self._check_fitted()
+        checked, further = self._rows(logits, features)
+        data = Predictions(checked, y, further)._described(self.inputs_)
+        return self._transfer_on(data, None if select is None else as_select(select, data))
+
+    def _transfer_on(self, data: Predictions, select: Predictions | None) -> Self:
+        """Return a new calibrator that was carried over to rows that are checked already."""
         new = clone(self)
-        checked = as_logits(logits, n_classes=self.n_features_in_)
-        further = self._as_features(features, len(checked))
-        data, part = new._parts(checked, y, select, further, share=SELECT_SHARE)
+        fit, part = new._parts(data, select, share=SELECT_SHARE)
         with one_thread():
-            problem = new._transfer(self, data, part)
-        return new._fitted(data, problem)
+            problem = new._transfer(self, fit, part)
+        return new._fitted(data, select, problem, stacklevel=4)
 
     @abstractmethod
     def _transfer(self, source: Self, data: Predictions, select: Predictions | None) -> str | None:
