@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
 
@@ -138,6 +138,10 @@ class Predictions:
         """Return the given rows as new `Predictions`."""
         features = None if self.features is None else self.features[rows]
         return self._trusted(self.logits[rows], self.y[rows], features, self.inputs)
+
+    def without_features(self) -> Predictions:
+        """Return the same rows without their features."""
+        return self._trusted(self.logits, self.y, None, replace(self.inputs, feature_names=None))
 
     def joined(self, other: Predictions) -> Predictions:
         """Return the rows of both, which must come from the same target classifier and have the same features."""
