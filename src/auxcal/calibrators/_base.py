@@ -111,10 +111,8 @@ class Calibrator(ABC, BaseEstimator):
         self
         """
         self._forget()
-        if features is not None:
-            self._check_uses_features()
         data = Predictions(logits, y, features, probabilities=probabilities, class_names=class_names)
-        return self._fit_on(data, None if select is None else as_select(select, data))
+        return self._fit_on(data, select)
 
     def predict_confidence(self, logits: ArrayLike, features: ArrayLike | None = None) -> Floats:
         """Return the probability that the prediction of each row, argmax of its logits, is correct.
@@ -157,15 +155,18 @@ class Calibrator(ABC, BaseEstimator):
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
 
-    def _fit_on(self, data: Predictions, select: Predictions | None = None) -> Self:
+    def _fit_on(self, data: Predictions, select: SelectPart | Predictions | None = None) -> Self:
         """Learn from rows that are checked already."""
         self._forget()
+        if data.features is not None:
+            self._check_uses_features()
         warn_of_probabilities(data.inputs.kind, data.logits, stacklevel=3)
-        fit, part = self._parts(data, select, share=SELECT_SHARE)
+        given = None if select is None else as_select(select, data)
+        fit, part = self._parts(data, given, share=SELECT_SHARE)
         # The problems are small: on a busy machine threads that wait for each other cost many times what they bring.
         with one_thread():
             problem = self._fit(fit) if part is None else self._search(fit, part)
-        return self._fitted(data, select, problem, stacklevel=4)
+        return self._fitted(data, given, problem, stacklevel=4)
 
     def _parts(
         self, data: Predictions, select: Predictions | None, *, share: float

@@ -8,6 +8,7 @@ from typing import Self
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from auxcal._arrays import as_logits
 from auxcal._threads import one_thread
 from auxcal.calibrators._base import Calibrator
 from auxcal.calibrators._selection import SelectPart, as_select
@@ -48,15 +49,16 @@ class Transferable(Calibrator):
         """
         checked, further = self._rows(logits, features)
         data = Predictions(checked, y, further)._described(self.inputs_)
-        return self._transfer_on(data, None if select is None else as_select(select, data))
+        return self._transfer_on(data, select)
 
-    def _transfer_on(self, data: Predictions, select: Predictions | None) -> Self:
+    def _transfer_on(self, data: Predictions, select: SelectPart | Predictions | None) -> Self:
         """Return a new calibrator that was carried over to rows that are checked already."""
-        new = clone(self)
-        fit, part = new._parts(data, select, share=SELECT_SHARE)
+        as_logits(data.logits, n_classes=self.n_features_in_)
+        new, given = clone(self), None if select is None else as_select(select, data)
+        fit, part = new._parts(data, given, share=SELECT_SHARE)
         with one_thread():
             problem = new._transfer(self, fit, part)
-        return new._fitted(data, select, problem, stacklevel=4)
+        return new._fitted(data, given, problem, stacklevel=4)
 
     @abstractmethod
     def _transfer(self, source: Self, data: Predictions, select: Predictions | None) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from auxcal._arrays import as_class_names
+from auxcal._arrays import Ints, as_class_names
 from auxcal._inputs import Inputs
 from auxcal.formats._format import Columns
 from auxcal.formats._labels import Labels, values_of_column
@@ -22,10 +22,11 @@ DEFAULT_LABEL = "y"
 
 
 class Labelled(NamedTuple):
-    """The rows of a file that have a label, and what each is called: its id, or its place in the file from 0."""
+    """The rows of a file that have a label, the place of each in the file from 0, and its id, if there are such."""
 
     data: Predictions
-    ids: NDArray[Any]
+    rows: Ints
+    ids: NDArray[Any] | None
 
 
 def read_predictions(
@@ -141,8 +142,8 @@ def read_labelled(
         )
         safe = np.where(kept, y, 0)
         data = Predictions(logits, safe, features_of(rows, further, n_rows=len(logits)))._described(described)
-        ids = values_of_column(rows[id_column]) if id_column else np.arange(len(data))
-        return Labelled(data, ids) if kept.all() else Labelled(data.take(kept), ids[kept])
+        ids = values_of_column(rows[id_column])[kept] if id_column else None
+        return Labelled(data if kept.all() else data.take(kept), np.flatnonzero(kept), ids)
 
 
 def _names_in(rows: Columns, names: tuple[str, ...]) -> tuple[str, ...] | None:
