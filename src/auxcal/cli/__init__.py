@@ -73,7 +73,7 @@ def main() -> None:
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _say_warning
         try:
-            sys.exit(app(standalone_mode=False))
+            sys.exit(app(prog_name="auxcal", standalone_mode=False))
         except BrokenPipeError:  # whoever read the output has had enough of it
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)

@@ -29,7 +29,7 @@ from auxcal.cli._terminal import (
 
 if TYPE_CHECKING:
     from auxcal.comparison import Comparison
-    from auxcal.formats._predictions import Labelled
+    from auxcal.formats import Labelled
 
 
 def compare(
@@ -75,7 +75,7 @@ def compare(
     from rich.console import Console
 
     import auxcal
-    from auxcal.formats._predictions import read_labelled
+    from auxcal.formats import read_labelled
     from auxcal.reports.folder import comparisons_as_json, make_folder, write_folder
 
     sets = _data_sets(files)

@@ -113,7 +113,31 @@ def read_labelled(
     inputs: Inputs | None = None,
     id_column: str | None = None,
 ) -> Labelled:
-    """Do what `read_predictions` does, and also say which rows these are."""
+    r"""Read what `read_predictions` reads, and which rows of the file these are.
+
+    Parameters
+    ----------
+    *paths, label, columns, probabilities, features, class_names, no_class, unknown_is_no_class, inputs
+        As in `read_predictions`.
+    id_column : str, optional
+        The column of the rows' own ids.
+
+    Returns
+    -------
+    Labelled
+        `data`, `rows` and `ids`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from auxcal.formats import read_labelled
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "logits.csv"
+    ...     _ = path.write_text("id,logit_0,logit_1,y\na,2.5,0.1,0\nb,0.3,0.9,0\n")
+    ...     read_labelled(path, id_column="id").ids.tolist()
+    ['a', 'b']
+    """
     known = inputs or Inputs()
     label = label or known.label_name or DEFAULT_LABEL
     if probabilities is None:
