@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from numpy.typing import ArrayLike
 
@@ -60,6 +60,15 @@ class Inputs:
         named = None if class_names is None else as_class_names(class_names, n_classes)
         return cls(kind, named, names_of(logits), names_of(features))
 
+    def check(self, n_classes: int, n_features: int) -> None:
+        """Refuse names that are not as many as the columns, and a kind that is none."""
+        counts = {"class_names": n_classes, "column_names": n_classes, "feature_names": n_features}
+        wrong = [name for name, n in counts.items() if not _are_names(getattr(self, name), n)]
+        if wrong or self.kind not in (None, *get_args(Kind)):
+            raise InvalidInputError(
+                f"the names and the kind must fit the columns; {wrong[0] if wrong else 'kind'} does not."
+            )
+
     def as_logits(self, given: ArrayLike, *, n_classes: int) -> Floats:
         """Check rows of what a calibrator was fitted on, and return their logits, columns taken by name."""
         ordered = by_name(given, self.column_names, "logits")
@@ -101,6 +110,11 @@ class FittedOn:
     n_rows: int | None = None
     n_no_class: int | None = None
     date: str | None = field(default=None, compare=False)
+
+
+def _are_names(names: Any, n: int) -> bool:
+    plain = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
+    return names is None or (plain and len(names) == n)
 
 
 def now() -> str:

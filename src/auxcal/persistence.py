@@ -103,8 +103,9 @@ def load(path: str | os.PathLike[str]) -> Calibrator:
     try:
         calibrator = kind(**_from_json(header["params"], tensors))
         for name, value in header["state"].items():
-            setattr(calibrator, name, _from_json(value, tensors))
+            setattr(calibrator, _attribute(name), _from_json(value, tensors))
         calibrator.inputs_ = Inputs(**_from_json(header.get("inputs", {}), tensors))
+        calibrator.inputs_.check(calibrator.n_features_in_, calibrator.n_further_features_)
         calibrator.fitted_on_ = FittedOn(**_from_json(header.get("fitted_on", {}), tensors))
         _score_zeros(calibrator)
     except Exception as error:  # a state that does not fit its class can fail in as many ways as there are classes
@@ -113,6 +114,13 @@ def load(path: str | os.PathLike[str]) -> Calibrator:
             f"Save the calibrator again."
         ) from error
     return calibrator
+
+
+def _attribute(name: str) -> str:
+    """Return the name of a fitted attribute, which must not hide a method."""
+    if not name.endswith("_") or name.startswith("_"):
+        raise ValueError(f"{name!r} is no fitted attribute")
+    return name
 
 
 def _score_zeros(calibrator: Calibrator) -> None:
