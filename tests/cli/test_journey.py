@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,9 +20,10 @@ N = 600
 def table(seed):
     """Give probabilities that are too sure, the true names, 20 of them missing, and 30 rows that show a fox."""
     rng = np.random.default_rng(seed)
-    logits = rng.normal(size=(N, 3), scale=2)
+    logits = rng.normal(size=(N, 3), scale=4)
     truth = np.array(CLASSES, dtype=object)[(logits / 2 + rng.gumbel(size=logits.shape)).argmax(axis=1)]
     truth[:20], truth[20:50] = "", "fox"
+    logits[20:50] /= 4
     proba = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     return [
         {"case": f"c-{seed}-{i}", **dict(zip(COLUMNS, map(float, row), strict=True)), "truth": name}
@@ -39,6 +41,23 @@ def write(path, rows, names=None):
 def read(path):
     with path.open(newline="") as file:
         return list(csv.DictReader(file))
+
+
+def commands_of_the_quickstart():
+    page = Path(__file__).parents[2] / "docs/quickstart/saved-logits.md"
+    section = page.read_text().split("## Tables with names\n")[1].split("\n## ")[0]
+    return re.findall(r"^auxcal (.*)$", section, re.MULTILINE)
+
+
+def test_the_commands_of_the_quickstart_run_one_after_the_other(tmp_path, monkeypatch, call, capsys):
+    monkeypatch.chdir(tmp_path)
+    short = {f"p_{name}": name for name in CLASSES}
+    for seed, name in enumerate(["labelled.csv", "new.csv"]):
+        write(tmp_path / name, [{short.get(key, key): value for key, value in row.items()} for row in table(seed)])
+    commands = commands_of_the_quickstart()
+    assert [command.split()[0] for command in commands] == ["fit", "show", "score", "evaluate", "threshold", "compare"]
+    for command in commands:
+        assert call(*command.split()) == 0, capsys.readouterr().err
 
 
 @pytest.fixture(scope="module")
