@@ -11,7 +11,15 @@ from typing import Any, Literal, get_args
 
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Floats, as_class_names, as_log_probabilities, as_logits, look_like_probabilities
+from auxcal._arrays import (
+    NO_CLASS,
+    Floats,
+    Ints,
+    as_class_names,
+    as_log_probabilities,
+    as_logits,
+    look_like_probabilities,
+)
 from auxcal._did_you_mean import did_you_mean
 from auxcal._errors import InputWarning, InvalidInputError
 
@@ -111,13 +119,18 @@ class FittedOn:
     n_no_class: int | None = None
     date: str | None = field(default=None, compare=False)
 
+    @classmethod
+    def now(cls, *parts: Ints) -> FittedOn:
+        """Return what is known of the true classes of the parts that a fit has just ended on."""
+        return cls(sum(map(len, parts)), sum(int((y == NO_CLASS).sum()) for y in parts), _time())
+
 
 def _are_names(names: Any, n: int) -> bool:
     plain = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
     return names is None or (plain and len(names) == n)
 
 
-def now() -> str:
+def _time() -> str:
     """Return the time in UTC, or that of SOURCE_DATE_EPOCH, to the second."""
     fixed = os.environ.get("SOURCE_DATE_EPOCH")
     time = datetime.fromtimestamp(int(fixed), UTC) if fixed else datetime.now(UTC)

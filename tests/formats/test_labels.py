@@ -117,6 +117,18 @@ def test_a_tensor_file_of_scores_has_indices(tmp_path):
     assert load_file(out)["prediction"].tolist() == [0, 1]
 
 
+@pytest.mark.parametrize(
+    ("probabilities", "other"), [(False, "prob_0,prob_1\n1,0\n"), (True, "logit_0,logit_1\n1,0\n")]
+)
+def test_the_other_kind_of_column_is_refused(probabilities, other, tmp_path):
+    (tmp_path / "new.csv").write_text(other)
+    rows = [[0.9, 0.1], [0.2, 0.8]] if probabilities else [[3.0, 1.0], [0.0, 2.0]]
+    fitted = Uncalibrated().fit(rows, [0, 1], probabilities=probabilities)
+    kind = "probabilities" if probabilities else "logits"
+    with pytest.raises(InvalidInputError, match=f"expected {kind}.*The calibrator was fitted on {kind}: give these"):
+        score_file(fitted, tmp_path / "new.csv", out=tmp_path / "scored.csv")
+
+
 def test_probabilities_are_refused_where_logits_were_fitted(tmp_path):
     path, out = tmp_path / "new.csv", tmp_path / "scored.csv"
     path.write_text("logit_0,logit_1\n0.9,0.1\n0.2,0.8\n")

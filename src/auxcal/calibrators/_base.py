@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from auxcal._arrays import NO_CLASS, Floats, as_features
+from auxcal._arrays import Floats, as_features
 from auxcal._errors import ConvergenceWarning, InvalidInputError, NotFittedError
-from auxcal._inputs import FittedOn, Inputs, by_name, now, warn_of_probabilities
+from auxcal._inputs import FittedOn, Inputs, by_name, warn_of_probabilities
 from auxcal._threads import one_thread
 from auxcal.calibrators._calibrator_card import to_html
 from auxcal.calibrators._selection import SelectPart, as_select
@@ -188,9 +188,8 @@ class Calibrator(ABC, BaseEstimator):
         self.converged_ = problem is None
         if problem is not None:
             warnings.warn(f"{type(self).__name__}: {problem}", ConvergenceWarning, stacklevel=stacklevel)
-        given = (data,) if select is None else (data, select)
-        no_class = sum(int((part.y == NO_CLASS).sum()) for part in given)
-        self.inputs_, self.fitted_on_ = data.inputs, FittedOn(sum(map(len, given)), no_class, now())
+        self.inputs_ = data.inputs
+        self.fitted_on_ = FittedOn.now(data.y) if select is None else FittedOn.now(data.y, select.y)
         self.n_features_in_, self.n_further_features_ = data.n_classes, data.n_features
         return self
 

@@ -26,7 +26,7 @@ def to_html(calibrator: Calibrator) -> str:
     learned = {name: value for name, value in sorted(vars(calibrator).items()) if name.endswith("_")}
     numbers = [(name, _formatted(value)) for name, value in learned.items() if _is_scalar(value) and name not in _SAID]
     others = [_described(name, value) for name, value in learned.items() if not _is_scalar(value) and name not in _SAID]
-    known = [(name, fact) for name, fact in facts(calibrator).items() if name in _SHOWN and fact != NOT_KNOWN]
+    known = [(name, fact) for name, fact in facts(calibrator).items() if name in _SHOWN and NOT_KNOWN not in fact]
     d = calibrator.n_further_features_
     inputs = f"K = {calibrator.n_features_in_} classes" + (f" and {d} features of each sample" if d else "")
     state = "converged" if calibrator.converged_ else "did not converge"

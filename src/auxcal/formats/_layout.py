@@ -44,7 +44,7 @@ def find_logits(
         names, matrix, prefix, "name the columns of the classes in order with columns (--columns)"
     )
     if not found:
-        raise InvalidInputError(_not_found(names, matrix, prefix, columns, probabilities=probabilities))
+        raise InvalidInputError(_not_found(names, matrix, prefix, columns, known, probabilities=probabilities))
     return found
 
 
@@ -133,12 +133,17 @@ def _numbered(names: Sequence[str], prefix: str) -> dict[int, str]:
     return found
 
 
-def _not_found(names: Sequence[str], matrix: str, prefix: str, columns: str | None, *, probabilities: bool) -> str:
+def _not_found(
+    names: Sequence[str], matrix: str, prefix: str, columns: str | None, known: Inputs, *, probabilities: bool
+) -> str:
     wanted = f"an array {matrix!r}, or columns {prefix}0, {prefix}1, …"
-    if columns is None and not probabilities and ("proba" in names or _numbered(names, "prob_")):
-        return f"expected logits, {wanted}; got probabilities. Give probabilities=True (--probabilities)."
-    if columns is None and probabilities and ("logits" in names or _numbered(names, "logit_")):
-        return f"expected probabilities, {wanted}; got logits. Leave out probabilities=True (--probabilities)."
+    kind, other = ("probabilities", "logits") if probabilities else ("logits", "probabilities")
+    other_matrix, other_prefix = _DEFAULTS[not probabilities]
+    if columns is None and (other_matrix in names or _numbered(names, other_prefix)):
+        advice = f"{'Leave out' if probabilities else 'Give'} probabilities=True (--probabilities)."
+        if known.kind is not None:
+            advice = f"The calibrator was fitted on {known.kind}: give these, or fit one on {other}."
+        return f"expected {kind}, {wanted}; got {other}. {advice}"
     return f"expected {wanted}; {_have(names)}. Name those of the classes in order with columns (--columns)."
 
 
