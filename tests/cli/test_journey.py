@@ -109,6 +109,13 @@ def test_a_label_that_is_no_class_is_one_sentence(command, here, call, capsys):
     assert "--unknown-is-no-class" in error
 
 
+@pytest.mark.parametrize("command", ["fit", "compare"])
+def test_probabilities_that_nobody_called_so_are_refused(command, here, call, capsys):
+    arguments = [*OPTIONS[1:], "--no-class", "fox", *(["-o", "x.safetensors"] if command == "fit" else [])]
+    assert call(command, "labelled.csv", *arguments) == 2
+    assert capsys.readouterr().err.endswith("as probabilities do. Give --probabilities.\n")
+
+
 def test_a_label_that_is_nearly_a_class_is_asked_about(here, tmp_path, call, capsys):
     write(tmp_path / "typo.csv", [row | {"truth": row["truth"].replace("bird", "brid")} for row in table(0)])
     assert call("fit", tmp_path / "typo.csv", *OPTIONS, "--no-class", "fox", "-o", tmp_path / "x.safetensors") == 2

@@ -28,7 +28,7 @@ def facts(calibrator: Calibrator) -> dict[str, str]:
     """
     inputs, k, d = calibrator.inputs_, calibrator.n_features_in_, calibrator.n_further_features_
     return {
-        "method": f"{calibrator.abbreviation}: {(getdoc(type(calibrator)) or '').splitlines()[0]}",
+        "method": _method(calibrator),
         "takes": f"{inputs.kind or 'logits, or logarithms of probabilities: not known which'}"
         f"{' of' if inputs.kind else ';'} {k} classes{f' and {d} features' if d else ''}",
         "classes": _listed(inputs.class_names),
@@ -59,6 +59,12 @@ def as_json(calibrator: Calibrator) -> dict[str, Any]:
         "converged": calibrator.converged_,
         "parameters": calibrator.get_params(),
     }
+
+
+def _method(calibrator: Calibrator) -> str:
+    """Return the first line of the documentation, which most often has the abbreviation."""
+    line = (getdoc(type(calibrator)) or "").partition("\n")[0]
+    return line if calibrator.abbreviation in line else f"{calibrator.abbreviation}: {line}"
 
 
 def _listed(names: Sequence[str] | None) -> str:

@@ -8,9 +8,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from auxcal.predictions import Predictions
 
 PATIENCE = 2.0
 """Seconds before a progress bar is shown."""
@@ -103,6 +106,18 @@ def as_names(text: str | None) -> list[str] | None:
     if Path(text).is_file():
         return Path(text).read_text(encoding="utf-8").splitlines()
     return [name.strip() for name in text.split(",")]
+
+
+def check_kind(data: Predictions, *paths: Path) -> None:
+    """Refuse what was surely forgotten to be called probabilities."""
+    from auxcal._arrays import look_like_probabilities
+    from auxcal._errors import InvalidInputError
+
+    if data.inputs.kind == "logits" and look_like_probabilities(data.logits):
+        raise InvalidInputError(
+            f"{' and '.join(map(str, paths))}: expected logits; in every row none is negative, and they add up to 1, "
+            f"as probabilities do. Give --probabilities."
+        )
 
 
 def say(text: str) -> None:

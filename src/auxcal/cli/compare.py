@@ -23,6 +23,7 @@ from auxcal.cli._terminal import (
     UnknownIsNoClass,
     as_columns,
     as_names,
+    check_kind,
     progress,
     say,
 )
@@ -93,6 +94,8 @@ def compare(
         id_column=id_,
     )
     data = {name: read(*paths) for name, paths in sets.items()}
+    for name, paths in sets.items():
+        check_kind(data[name].data, *paths)
     held_out = None if test is None else read(test)
     one = partial(
         auxcal.compare,

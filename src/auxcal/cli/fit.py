@@ -23,6 +23,7 @@ from auxcal.cli._terminal import (
     as_columns,
     as_names,
     calibrator_file,
+    check_kind,
     errors_named_after,
     method_names,
     progress,
@@ -89,6 +90,7 @@ def fit(
     )
     with calibrator_file(out) as temporary:
         data = read(*files)
+        check_kind(data, *files)
         part = None if select is None else read(select)
         named = errors_named_after(*files if select is None else (*files, select))
         with named, progress(f"fitting {calibrator.abbreviation}") as report, reported_to(report):
