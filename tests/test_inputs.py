@@ -7,6 +7,7 @@ import pytest
 
 import auxcal
 from auxcal import (
+    CALIBRATORS,
     NO_CLASS,
     CrossFittedCCAC,
     FittedOn,
@@ -212,3 +213,11 @@ def test_a_notebook_shows_what_is_known():
     assert "cat, dog, bird" in known
     assert "300 rows, 10.0 % of them of no class" in known
     assert "not known" not in auxcal.load(GOLDEN / "platt.safetensors")._repr_html_()
+
+
+@pytest.mark.parametrize("name", CALIBRATORS)
+def test_every_method_takes_columns_by_name_and_the_kind_that_it_was_fitted_on(name):
+    calibrator = auxcal.load(GOLDEN / f"{name}.safetensors")
+    expected = calibrator.predict_confidence(np.log(PROBA))
+    calibrator.inputs_ = Inputs("probabilities", column_names=tuple(NAMES))
+    assert np.array_equal(calibrator.predict_confidence(Frame(PROBA[:, ::-1], NAMES[::-1])), expected)
