@@ -34,7 +34,7 @@ class Predictions:
     Parameters
     ----------
     logits : array of shape (n, K)
-        The raw scores of the classifier. Log-probabilities are fine, probabilities are not.
+        The raw scores of the classifier. Log-probabilities are fine; probabilities need `probabilities`.
     y : array of shape (n,)
         The true class, 0..K-1, or `NO_CLASS` = -1 for an out-of-distribution sample, which has none of the classes.
     features : array of shape (n, d), optional

@@ -91,8 +91,8 @@ class Calibrator(ABC, BaseEstimator):
         Parameters
         ----------
         logits : array of shape (n, K)
-            The raw scores of the target classifier. Log-probabilities are fine, probabilities are not. A DataFrame's
-            column names are remembered, and what is scored later is taken by name.
+            The raw scores of the target classifier. Log-probabilities are fine; probabilities need `probabilities`. A
+            DataFrame's column names are remembered, and what is scored later is taken by name.
         y : array of shape (n,)
             The true class, 0..K-1, or `NO_CLASS` = -1 where none of the classes is right.
         select : tuple of (logits, y) or (logits, y, features), optional
