@@ -239,7 +239,7 @@ class TestShown:
     ("change", "words"),
     [
         ({"data": [[1.0, 2.0]]}, "data must be auxcal.Predictions; got list"),
-        ({"methods": ["magic"]}, "methods must be among uncalibrated, .*; got 'magic'"),
+        ({"methods": ["magic"]}, "the method must be one of uncalibrated, .*; got 'magic'"),
         ({"test": 1.5}, "share must be a number in"),
         ({"test": Predictions([[1.0, 2.0]], [NO_CLASS])}, "the test part must have the 3 columns"),
         ({"class_names": ["a", "b"]}, "class_names must be 3 names"),

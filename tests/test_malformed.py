@@ -589,6 +589,9 @@ BAD_FILES = {
     "forged: a tensor that is not there": forged(lambda header: header["state"].update(bias_={"tensor": "none"})),
     "forged: more classes than memory": forged(lambda header: header["state"].update(n_features_in_=10**15)),
     "forged: a state that hides a method": forged(lambda header: header["state"].update(predict_confidence=1)),
+    "forged: names of other classes": forged(lambda header: header["inputs"].update(class_names=["cat"])),
+    "forged: another kind of input": forged(lambda header: header["inputs"].update(kind="votes")),
+    "forged: an input that is unknown": forged(lambda header: header["inputs"].update(colour="red")),
 }
 
 

@@ -122,7 +122,7 @@ def test_the_header_says_what_the_file_is(name, fitted, folder):
 def test_the_file_holds_no_pickle(name, folder):
     contents = (folder / f"{name}.safetensors").read_bytes()
     assert contents[8:9] == b"{"
-    with pytest.raises(ValueError, match=r"opcode|pickle|exhausted"):
+    with pytest.raises(ValueError, match=r"opcode|pickle|exhausted|newline|literal"):
         list(pickletools.genops(contents))
 
 

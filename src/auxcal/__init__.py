@@ -20,11 +20,14 @@ if TYPE_CHECKING:
     from auxcal._errors import ConformanceError as ConformanceError
     from auxcal._errors import ConvergenceWarning as ConvergenceWarning
     from auxcal._errors import FileFormatError as FileFormatError
+    from auxcal._errors import InputWarning as InputWarning
     from auxcal._errors import InvalidInputError as InvalidInputError
     from auxcal._errors import MissingDataError as MissingDataError
     from auxcal._errors import MissingExtraError as MissingExtraError
     from auxcal._errors import NotFittedError as NotFittedError
     from auxcal._errors import UndefinedMetricWarning as UndefinedMetricWarning
+    from auxcal._inputs import FittedOn as FittedOn
+    from auxcal._inputs import Inputs as Inputs
     from auxcal.calibrators import CALIBRATORS as CALIBRATORS
     from auxcal.calibrators import CCAC as CCAC
     from auxcal.calibrators import BetaCalibration as BetaCalibration
@@ -73,7 +76,10 @@ _HOMES = {
     "DistributionCalibrator": "auxcal.calibrators",
     "EnsembleTemperatureScaling": "auxcal.calibrators",
     "FileFormatError": "auxcal._errors",
+    "FittedOn": "auxcal._inputs",
     "HistogramBinning": "auxcal.calibrators",
+    "InputWarning": "auxcal._errors",
+    "Inputs": "auxcal._inputs",
     "InvalidInputError": "auxcal._errors",
     "IsotonicCalibration": "auxcal.calibrators",
     "METRICS": "auxcal.metrics",

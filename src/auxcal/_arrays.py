@@ -24,6 +24,10 @@ Bools: TypeAlias = NDArray[np.bool_]
 Weight: TypeAlias = NDArray[Any]
 """How often each row counts: whole numbers or floats of at least 0."""
 
+LEAST_PROBABILITY = 1e-12
+"""Probabilities are clipped here from below, since the logarithm of 0 is not a logit."""
+
+_SUM_TOLERANCE = 1e-3
 _LARGEST = 1e15  # beyond it, squares and differences leave what float32 can hold
 
 
@@ -69,6 +73,31 @@ def as_logits(logits: ArrayLike, *, n_classes: int | None = None) -> Floats:
         shrink="These are no scores of a classifier: check where they come from, or scale them.",
     )
     return _row_by_row(array)
+
+
+def as_log_probabilities(proba: ArrayLike, *, n_classes: int | None = None) -> Floats:
+    """Check probabilities of shape (n, K), whose rows add up to 1, and return their logarithms, which are logits."""
+    array = as_logits(proba, n_classes=n_classes)  # for their shape, their type and NaN
+    wrong = ~_are_probabilities(array)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InvalidInputError(
+            f"probabilities must be from 0 to 1 and add up to 1 in every row, to within {_SUM_TOLERANCE}; row {row} "
+            f"has {array[row].min():.4g} to {array[row].max():.4g} with the sum "
+            f"{array[row].sum(dtype=np.float64):.4g} ({int(wrong.sum())} such rows). If these are logits, leave out "
+            f"probabilities=True (--probabilities); a calibrator that was fitted on probabilities needs them again."
+        )
+    return np.log(np.maximum(array, LEAST_PROBABILITY))
+
+
+def look_like_probabilities(logits: Floats) -> bool:
+    """Whether no row has a negative number and all of them add up to 1, as those of logits hardly ever do."""
+    first = logits[0]  # where it is none, which is nearly always, the others need no look
+    return bool(first.min() >= 0) and abs(first.sum() - 1) < 1 and bool(_are_probabilities(logits).all())
+
+
+def _are_probabilities(array: Floats) -> Bools:
+    return (array.min(axis=1) >= 0) & (np.abs(array.sum(axis=1, dtype=np.float64) - 1) <= _SUM_TOLERANCE)
 
 
 def as_features(features: ArrayLike, *, n_rows: int, n_columns: int | None = None) -> Floats:

@@ -11,6 +11,7 @@ Exception
 
 Warning
 └── AuxcalWarning
+    ├── InputWarning           rows are left out, or look like another kind of input
     ├── ConvergenceWarning     a fit stopped early or sits at a bound (also scikit-learn's)
     └── UndefinedMetricWarning a metric has no value on these rows, and is NaN (also scikit-learn's)
 
@@ -54,6 +55,10 @@ class ConformanceError(AuxcalError, AssertionError):
 
 class AuxcalWarning(UserWarning):
     """Every warning that the library gives."""
+
+
+class InputWarning(AuxcalWarning):
+    """Rows without a label were left out, or what was given looks like another kind of input than it should be."""
 
 
 _ALSO_OF_SKLEARN = ("ConvergenceWarning", "NotFittedError", "UndefinedMetricWarning")

@@ -6,6 +6,7 @@ The tensors of the file are the arrays of the fitted state. Its metadata has one
 - ``library``: the version of auxcal that wrote it;
 - ``class`` and ``params``: the calibrator's class and constructor arguments;
 - ``state``: the fitted attributes, with ``{"tensor": name}`` in place of an array;
+- ``inputs`` and ``fitted_on``: what it takes, with names, and what it learned from; files before 0.2 have neither;
 - ``digest``: SHA-256 of all of the above and the tensors, which detects a damaged file.
 
 Nothing in a file can run code: the class is looked up among the calibrators that are already imported, and everything
@@ -17,6 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +28,13 @@ from safetensors.numpy import save as to_safetensors
 
 from auxcal._errors import FileFormatError, InvalidInputError
 from auxcal._files import as_path, written_whole
+from auxcal._inputs import FittedOn, Inputs
 from auxcal._version import VERSION
 from auxcal.calibrators import CALIBRATORS, Calibrator
 
 FORMAT = 1
+
+_KNOWN = ("inputs_", "fitted_on_")  # not learned, and so no part of the state
 
 
 def save(calibrator: Calibrator, path: str | os.PathLike[str]) -> None:
@@ -65,6 +70,8 @@ def save(calibrator: Calibrator, path: str | os.PathLike[str]) -> None:
         "class": type(calibrator).__name__,
         "params": _to_json(calibrator.get_params(deep=False), "params", tensors),
         "state": {name: _to_json(value, name, tensors) for name, value in _state(calibrator).items()},
+        "inputs": _known(calibrator.inputs_),
+        "fitted_on": _known(calibrator.fitted_on_),
     }
     header["digest"] = _digest(header, tensors)
     contents = to_safetensors(tensors, metadata={"auxcal": json.dumps(header)})
@@ -98,7 +105,10 @@ def load(path: str | os.PathLike[str]) -> Calibrator:
     try:
         calibrator = kind(**_from_json(header["params"], tensors))
         for name, value in header["state"].items():
-            setattr(calibrator, name, _from_json(value, tensors))
+            setattr(calibrator, _attribute(name), _from_json(value, tensors))
+        calibrator.inputs_ = Inputs(**_from_json(header.get("inputs", {}), tensors))
+        calibrator.inputs_.check(calibrator.n_features_in_, calibrator.n_further_features_)
+        calibrator.fitted_on_ = FittedOn(**_from_json(header.get("fitted_on", {}), tensors))
         _score_zeros(calibrator)
     except Exception as error:  # a state that does not fit its class can fail in as many ways as there are classes
         raise FileFormatError(
@@ -108,14 +118,25 @@ def load(path: str | os.PathLike[str]) -> Calibrator:
     return calibrator
 
 
+def _attribute(name: str) -> str:
+    """Return the name of a fitted attribute, which must not hide a method."""
+    if not name.endswith("_") or name.startswith("_"):
+        raise ValueError(f"{name!r} is no fitted attribute")
+    return name
+
+
 def _score_zeros(calibrator: Calibrator) -> None:
     d = calibrator.n_further_features_
     features = np.zeros((1, d), dtype=np.float32) if d else None
-    calibrator.predict_confidence(np.zeros((1, calibrator.n_features_in_), dtype=np.float32), features)
+    calibrator._confidence_in(np.zeros((1, calibrator.n_features_in_), dtype=np.float32), features)
 
 
 def _state(calibrator: Calibrator) -> dict[str, Any]:
-    return {name: value for name, value in vars(calibrator).items() if name.endswith("_")}
+    return {name: value for name, value in vars(calibrator).items() if name.endswith("_") and name not in _KNOWN}
+
+
+def _known(facts: Inputs | FittedOn) -> dict[str, Any]:
+    return {name: value for name, value in asdict(facts).items() if value is not None}
 
 
 def _to_json(value: Any, name: str, tensors: dict[str, np.ndarray[Any, Any]]) -> Any:

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import NO_CLASS, Bools, Floats, Ints, as_features, as_logits, as_rng, as_y
+from auxcal._arrays import (
+    NO_CLASS,
+    Bools,
+    Floats,
+    Ints,
+    as_features,
+    as_log_probabilities,
+    as_logits,
+    as_rng,
+    as_y,
+)
 from auxcal._errors import AuxcalError, FileFormatError, InvalidInputError
 from auxcal._files import as_path, open_arrays, written_whole
+from auxcal._inputs import Inputs
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,12 +34,21 @@ class Predictions:
     Parameters
     ----------
     logits : array of shape (n, K)
-        The raw scores of the classifier. Log-probabilities are fine, probabilities are not.
+        The raw scores of the classifier. Log-probabilities are fine; probabilities need `probabilities`.
     y : array of shape (n,)
         The true class, 0..K-1, or `NO_CLASS` = -1 for an out-of-distribution sample, which has none of the classes.
     features : array of shape (n, d), optional
         Further inputs of each sample, for instance the output of the classifier's last hidden layer. Only a calibrator
         with `uses_features` reads them.
+    probabilities : bool
+        `logits` holds probabilities, whose logarithms are then the logits.
+    class_names : sequence of str, optional
+        The names of the K classes, which a calibrator that is fitted on these rows remembers.
+
+    Attributes
+    ----------
+    inputs : Inputs
+        Whether logits or probabilities were given, and the names of classes and columns, as far as they are known.
 
     Examples
     --------
@@ -41,26 +62,41 @@ class Predictions:
 
     logits: Floats
     y: Ints
-    features: Floats | None = None
+    features: Floats | None
+    inputs: Inputs
 
-    def __init__(self, logits: ArrayLike, y: ArrayLike, features: ArrayLike | None = None) -> None:
-        checked = as_logits(logits)
+    def __init__(
+        self,
+        logits: ArrayLike,
+        y: ArrayLike,
+        features: ArrayLike | None = None,
+        *,
+        probabilities: bool = False,
+        class_names: Sequence[str] | None = None,
+    ) -> None:
+        checked = as_log_probabilities(logits) if probabilities else as_logits(logits)
         n, k = checked.shape
+        inputs = Inputs.of(logits, features, n_classes=k, probabilities=probabilities, class_names=class_names)
         object.__setattr__(self, "logits", checked)
         object.__setattr__(self, "y", as_y(y, n_rows=n, n_classes=k))
         object.__setattr__(self, "features", None if features is None else as_features(features, n_rows=n))
+        object.__setattr__(self, "inputs", inputs)
 
     @classmethod
-    def _trusted(cls, logits: Floats, y: Ints, features: Floats | None) -> Predictions:
+    def _trusted(cls, logits: Floats, y: Ints, features: Floats | None, inputs: Inputs) -> Predictions:
         """Make one of parts of what was checked already; only that there are any rows is not known."""
         if np.ndim(y) != 1 or len(y) == 0:
             raise InvalidInputError(
                 f"a part must have at least one row; got shape {np.shape(y)}. Check what chooses the rows."
             )
         part = cls.__new__(cls)
-        for name, array in (("logits", logits), ("y", y), ("features", features)):
-            object.__setattr__(part, name, array)
+        for name, value in (("logits", logits), ("y", y), ("features", features), ("inputs", inputs)):
+            object.__setattr__(part, name, value)
         return part
+
+    def _described(self, inputs: Inputs) -> Predictions:
+        """Return the same rows, with what else is known of them."""
+        return self._trusted(self.logits, self.y, self.features, inputs)
 
     @property
     def n_classes(self) -> int:
@@ -101,7 +137,11 @@ class Predictions:
     def take(self, rows: Ints | Bools | slice) -> Predictions:
         """Return the given rows as new `Predictions`."""
         features = None if self.features is None else self.features[rows]
-        return self._trusted(self.logits[rows], self.y[rows], features)
+        return self._trusted(self.logits[rows], self.y[rows], features, self.inputs)
+
+    def without_features(self) -> Predictions:
+        """Return the same rows without their features."""
+        return self._trusted(self.logits, self.y, None, replace(self.inputs, feature_names=None))
 
     def joined(self, other: Predictions) -> Predictions:
         """Return the rows of both, which must come from the same target classifier and have the same features."""
@@ -109,7 +149,7 @@ class Predictions:
         if self.features is not None and other.features is not None:
             features = np.concatenate([self.features, other.features])
         logits, y = np.concatenate([self.logits, other.logits]), np.concatenate([self.y, other.y])
-        return self._trusted(logits, y, features)
+        return self._trusted(logits, y, features, self.inputs)
 
     def folds(self, n_folds: int, random_state: int | None = None) -> Ints:
         """Return a fold for each row, 0..n_folds-1, stratified by `w`.

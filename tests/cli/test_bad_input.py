@@ -208,9 +208,9 @@ BAD = {
     "labels as text": (
         ("bad.csv", text(f"{HEADER}1,2,3,cat\n")),
         fit("bad.csv"),
-        "got 'cat' in row 0. Replace each name",
+        "got 'cat' in row 0 (1 such rows). Name the classes in order with class_names (--class-names)",
     ),
-    "label missing": (("bad.csv", text(f"{HEADER}1,2,3,\n")), fit("bad.csv"), "bad.csv: y must hold class indices"),
+    "label missing": (("bad.csv", text(f"{HEADER}1,2,3,\n")), fit("bad.csv"), "bad.csv: no row has a label in 'y'"),
     "label of a half": (("bad.csv", text(f"{HEADER}1,2,3,1.5\n")), fit("bad.csv"), "got 1.5 in row 0"),
     "label too large": (("bad.csv", text(f"{HEADER}1,2,3,3\n")), fit("bad.csv"), "y must be a class index 0..2"),
     "label too small": (("bad.csv", text(f"{HEADER}1,2,3,-2\n")), fit("bad.csv"), "got -2 in row 0"),
@@ -292,7 +292,7 @@ BAD = {
     "unknown method": (
         None,
         ["fit", "good.npz", "--method", "magic", "-o", "out.safetensors"],
-        "--method must be one of uncalibrated, temperature",
+        "the method must be one of uncalibrated, temperature",
     ),
     "negative random state": (None, fit("good.npz", "--random-state", "-1"), "--random-state"),
     "no output named": (None, ["fit", "good.npz"], "Missing option '--out'"),

@@ -183,7 +183,7 @@ def test_an_interrupted_command_leaves_nothing(scored, folder, call, capsys, mon
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(auxcal.TemperatureScaling, "predict_confidence", interrupted)
+    monkeypatch.setattr("auxcal.formats._scoring.logits_of", interrupted)
     before = sorted(folder.iterdir())
     assert call("score", "ts.safetensors", "new.csv", "-o", "again.csv") == 130
     assert capsys.readouterr().err == ""

@@ -120,7 +120,7 @@ def test_the_page_is_opened_on_request(folder, call, monkeypatch):
         (["nowhere.npz"], "nowhere.npz"),
         (["z.npy"], "come in pairs"),
         (["logits.npz", "logits.npz"], "named twice"),
-        (["logits.npz", "--methods", "magic"], "methods must be among"),
+        (["logits.npz", "--methods", "magic"], "the method must be one of"),
         (["logits.npz", "--share", "2"], "share must be a number"),
         (["logits.npz", "other.npz", "--test", "other.npz"], "--test belongs to one data set"),
         (["logits.npz", "--class-names", "cat,dog"], "class_names must be 3 names"),

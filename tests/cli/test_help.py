@@ -1,10 +1,14 @@
 """Help answers fast, teaches by example, and shows every command."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+import auxcal
 from auxcal import cli
 
 COMMANDS = [command.__name__ for command in cli.COMMANDS]
@@ -38,3 +42,37 @@ def test_examples_keep_their_lines(name, call, capsys):
     examples = capsys.readouterr().out.split("Examples:\n")[1].split("\n\n")[0].splitlines()
     assert len(examples) >= 2
     assert all(f"auxcal {name}" in line or "auxcal fit" in line for line in examples)
+
+
+def test_the_version_is_said(call, capsys):
+    assert call("--version") == 0
+    assert capsys.readouterr().out == f"auxcal {auxcal.__version__}\n"
+
+
+def test_the_shell_completes_commands_and_methods(command, monkeypatch):
+    def completed(words):
+        environment = {"_AUXCAL_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+        return command(env=os.environ | environment).stdout.split()
+
+    assert completed("auxcal thr") == ["threshold"]
+    assert completed("auxcal fit --method ccac") == ["ccac", "ccac-s", "ccac-x"]
+
+
+@pytest.mark.parametrize("method", ["TS", "ts", "Temperature"])
+def test_a_method_may_be_called_by_its_abbreviation(method, call, rows, tmp_path, capsys):
+    np.savez(tmp_path / "logits.npz", logits=rows[0], y=rows[1])
+    assert call("fit", tmp_path / "logits.npz", "--method", method, "-o", tmp_path / "ts.safetensors") == 0
+    assert capsys.readouterr().out.startswith("TS fitted on")
+
+
+def test_a_method_that_is_nearly_right_is_asked_about(call, rows, tmp_path, capsys):
+    np.savez(tmp_path / "logits.npz", logits=rows[0], y=rows[1])
+    assert call("fit", tmp_path / "logits.npz", "--method", "temprature", "-o", tmp_path / "ts.safetensors") == 2
+    assert "got 'temprature' (did you mean 'temperature'?)" in capsys.readouterr().err
+
+
+def test_what_a_file_from_before_knows_is_said(call, capsys):
+    assert call("show", Path(__file__).parents[1] / "golden/temperature.safetensors") == 0
+    text = capsys.readouterr().out
+    assert "takes       logits, or logarithms of probabilities: not known which; 3 classes\n" in text
+    assert "fitted on   not known\n" in text

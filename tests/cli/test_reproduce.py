@@ -66,7 +66,7 @@ def test_all_of_nothing_is_one_sentence(toys, call, monkeypatch, capsys, tmp_pat
     ("arguments", "sentence"),
     [
         (["reproduce", "cifar11"], "name must be a suite, one of cifar10-resnet20"),
-        (["reproduce", "r8-dan", "--methods", "magic"], "methods must be among uncalibrated"),
+        (["reproduce", "r8-dan", "--methods", "magic"], "the method must be one of uncalibrated"),
         (["reproduce"], "name the suites to run, or give --all"),
         (["reproduce", "r8-dan", "--random-states", "0"], "--random-states"),
         (["reproduce", "r8-dan", "--speed"], "No such option: --speed"),

@@ -193,7 +193,7 @@ def test_fitted_gives_the_calibrators_of_the_run(toy_suite, tmp_path):
 
 
 def test_bad_input_is_refused(toy_suite, tmp_path):
-    with pytest.raises(InvalidInputError, match="methods must be among uncalibrated"):
+    with pytest.raises(InvalidInputError, match="the method must be one of uncalibrated"):
         run([toy_suite], methods=["magic"], cache_dir=tmp_path)
     with pytest.raises(InvalidInputError, match="one of cifar10-resnet20"):
         run(["toy-net"], cache_dir=tmp_path)

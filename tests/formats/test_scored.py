@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from auxcal import InvalidInputError, TemperatureScaling
-from auxcal.formats import _csv, _format, _scored, read_scored, score_file
+from auxcal import InputWarning, InvalidInputError, TemperatureScaling, Uncalibrated
+from auxcal.formats import _csv, _format, _scoring, read_scored, score_file
 
 from .conftest import arrow_csv, pa, pq
 
@@ -122,10 +122,8 @@ def test_no_more_than_one_batch_is_held(name, ending, tmp_path, monkeypatch):
     monkeypatch.setattr(_csv, "BATCH_BYTES", 4000)
     events, sizes = [], []
 
-    class Watched:
-        n_further_features_ = 0
-
-        def predict_confidence(self, logits, features):
+    class Watched(Uncalibrated):
+        def _confidence(self, logits):
             events.append("scored")
             sizes.append(len(logits))
             return CALIBRATOR.predict_confidence(logits)
@@ -133,9 +131,9 @@ def test_no_more_than_one_batch_is_held(name, ending, tmp_path, monkeypatch):
     shares = []
     path = INPUTS[name](tmp_path / name)
     monkeypatch.setattr(
-        _scored, "logits_of", lambda *a, f=_scored.logits_of, **b: (events.append("read"), f(*a, **b))[1]
+        _scoring, "logits_of", lambda *a, f=_scoring.logits_of, **b: (events.append("read"), f(*a, **b))[1]
     )
-    score_file(Watched(), path, out=tmp_path / f"scored{ending}", report=shares.append)
+    score_file(Watched().fit(LOGITS, Y), path, out=tmp_path / f"scored{ending}", report=shares.append)
     assert max(sizes) < 100
     assert sum(sizes) == N
     assert events == ["read", "scored"] * len(sizes)
@@ -166,8 +164,8 @@ def test_rows_without_a_label_can_be_scored(tmp_path):
     (tmp_path / "new.csv").write_text("logit_0,logit_1,logit_2,y\n1,2,3,1\n1,2,3,\n")
     score_file(CALIBRATOR, tmp_path / "new.csv", out=tmp_path / "scored.parquet")
     assert pq.read_table(tmp_path / "scored.parquet")["y"].to_pylist() == [1, None]
-    with pytest.raises(InvalidInputError, match="got nothing in row 1"):
-        read_scored(tmp_path / "scored.parquet")
+    with pytest.warns(InputWarning, match="1 of 2 rows have no label in 'y' and are left out"):
+        assert read_scored(tmp_path / "scored.parquet").y.tolist() == [1]
 
 
 def test_categories_and_lists(tmp_path):

@@ -99,7 +99,7 @@ class TestWords:
         assert comparisons[0].answer.found in plain
         assert plain.index(comparisons[0].answer.then) < plain.index("All methods")
         assert 'auxcal.load("spring.safetensors")' in plain.replace("&#34;", '"')
-        assert "auxcal score autumn.safetensors new.parquet" in plain
+        assert "auxcal score autumn.safetensors new.npz" in plain
 
     def test_every_method_has_a_row_and_one_is_marked_best(self, page, comparisons):
         table = page[page.index('<table class="methods">') : page.index("</table>")]

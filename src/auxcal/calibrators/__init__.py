@@ -1,5 +1,6 @@
 """Calibrators: one file per method, and CALIBRATORS, the registry."""
 
+from auxcal._did_you_mean import one_of
 from auxcal.calibrators._base import Calibrator, DistributionCalibrator, ProbaCalibrator
 from auxcal.calibrators.beta_calibration import BetaCalibration
 from auxcal.calibrators.ccac import CCAC
@@ -38,6 +39,19 @@ CALIBRATORS: dict[str, type[Calibrator]] = {
     "spline": SplineCalibration,
 }
 """The one list of calibrators; the first six are those of the paper's tables."""
+
+
+def method_named(name: str) -> str:
+    """Return the name in `CALIBRATORS` of a method, given that or its abbreviation, in capitals or not.
+
+    Examples
+    --------
+    >>> from auxcal.calibrators import method_named
+    >>> method_named("TS"), method_named("ccac-x")
+    ('temperature', 'ccac-x')
+    """
+    return one_of(name, {key: kind.abbreviation for key, kind in CALIBRATORS.items()}, "the method")
+
 
 __all__ = [
     "CALIBRATORS",

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Floats, as_features, as_logits
+from auxcal._arrays import Floats, as_features
 from auxcal._errors import InvalidInputError
+from auxcal._inputs import FittedOn, Inputs, by_name, warn_of_probabilities
 from auxcal._threads import one_thread
 from auxcal.calibrators._calibrator_card import to_html
 from auxcal.calibrators._estimator import Estimator
@@ -54,6 +55,10 @@ class Calibrator(ABC, Estimator):
         K, the number of the target classifier's classes.
     n_further_features_ : int
         d, the number of features of each sample; 0 where it was fitted without.
+    inputs_ : Inputs
+        Whether it takes logits or probabilities, and the names of classes, columns and features, where they are known.
+    fitted_on_ : FittedOn
+        The rows that it was fitted on: how many, how many of no class, and when.
     """
 
     abbreviation: ClassVar[str]
@@ -67,7 +72,10 @@ class Calibrator(ABC, Estimator):
     former_designs: ClassVar[Mapping[str, str]] = {}
     """Fitted attributes that only an earlier design of the method had, and what to call it: its files are refused."""
 
-    n_further_features_: int = 0  # what holds for a file from before there were any
+    # What holds for a file from before there were any.
+    n_further_features_: int = 0
+    inputs_: Inputs = Inputs()
+    fitted_on_: FittedOn = FittedOn()
 
     def fit(
         self,
@@ -75,13 +83,17 @@ class Calibrator(ABC, Estimator):
         y: ArrayLike,
         select: SelectPart | None = None,
         features: ArrayLike | None = None,
+        *,
+        probabilities: bool = False,
+        class_names: Sequence[str] | None = None,
     ) -> Self:
         """Learn from labelled samples of the data that the classifier really meets.
 
         Parameters
         ----------
         logits : array of shape (n, K)
-            The raw scores of the target classifier. Log-probabilities are fine, probabilities are not.
+            The raw scores of the target classifier. Log-probabilities are fine; probabilities need `probabilities`. A
+            DataFrame's column names are remembered, and what is scored later is taken by name.
         y : array of shape (n,)
             The true class, 0..K-1, or `NO_CLASS` = -1 where none of the classes is right.
         select : tuple of (logits, y) or (logits, y, features), optional
@@ -90,18 +102,18 @@ class Calibrator(ABC, Estimator):
         features : array of shape (n, d), optional
             Further inputs of each sample, for a method that `uses_features`; then the select part and all that is
             scored later must have them too.
+        probabilities : bool
+            `logits` holds probabilities, and so will all that is scored later; their logarithms are the logits.
+        class_names : sequence of str, optional
+            The names of the K classes, to be remembered.
 
         Returns
         -------
         self
         """
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
-        data, part = self._parts(logits, y, select, features, share=SELECT_SHARE)
-        # The problems are small: on a busy machine threads that wait for each other cost many times what they bring.
-        with one_thread():
-            problem = self._fit(data) if part is None else self._search(data, part)
-        return self._fitted(data, problem)
+        self._forget()
+        data = Predictions(logits, y, features, probabilities=probabilities, class_names=class_names)
+        return self._fit_on(data, select)
 
     def predict_confidence(self, logits: ArrayLike, features: ArrayLike | None = None) -> Floats:
         """Return the probability that the prediction of each row, argmax of its logits, is correct.
@@ -109,7 +121,7 @@ class Calibrator(ABC, Estimator):
         Parameters
         ----------
         logits : array of shape (n, K)
-            The raw scores of the same target classifier.
+            The raw scores of the same target classifier, or its probabilities where the calibrator was fitted on such.
         features : array of shape (n, d), optional
             The further inputs of each sample, where the calibrator was fitted with such.
 
@@ -117,7 +129,7 @@ class Calibrator(ABC, Estimator):
         -------
         array of shape (n,)
         """
-        return self._in_chunks(self._with_features(self._confidence), logits, features)
+        return self._confidence_in(*self._rows(logits, features))
 
     def score(self, logits: ArrayLike, y: ArrayLike, features: ArrayLike | None = None) -> float:
         """Return the negative Brier score of the confidence: higher is better, as `cross_val_score` wants it.
@@ -154,24 +166,32 @@ class Calibrator(ABC, Estimator):
         """Do what `_fit` does, and choose the hyper-parameters on the select part."""
         raise NotImplementedError(f"{type(self).__name__} says that it searches, and has no _search(data, select).")
 
-    def _parts(
-        self,
-        logits: ArrayLike,
-        y: ArrayLike,
-        select: SelectPart | None,
-        features: ArrayLike | None = None,
-        *,
-        share: float,
-    ) -> tuple[Predictions, Predictions | None]:
-        """Check the data and return the fit part, and the select part if the method has use for one."""
-        if features is not None:
+    def _forget(self) -> None:
+        """Drop what was learned, so that a fit that fails leaves nothing behind."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+
+    def _fit_on(self, data: Predictions, select: SelectPart | Predictions | None = None) -> Self:
+        """Learn from rows that are checked already."""
+        self._forget()
+        if data.features is not None:
             self._check_uses_features()
-        data = Predictions(logits, y, features)
-        part = None if select is None else as_select(select, data)
+        warn_of_probabilities(data.inputs.kind, data.logits, stacklevel=3)
+        given = None if select is None else as_select(select, data)
+        fit, part = self._parts(data, given, share=SELECT_SHARE)
+        # The problems are small: on a busy machine threads that wait for each other cost many times what they bring.
+        with one_thread():
+            problem = self._fit(fit) if part is None else self._search(fit, part)
+        return self._fitted(data, given, problem, stacklevel=4)
+
+    def _parts(
+        self, data: Predictions, select: Predictions | None, *, share: float
+    ) -> tuple[Predictions, Predictions | None]:
+        """Return the fit part, and the select part if the method has use for one."""
         if not self._searches(data.n_classes):
             return data, None
-        if part is not None:
-            return data, part
+        if select is not None:
+            return data, select
         if len(data) < 2:
             raise InvalidInputError(
                 f"{type(self).__name__} chooses its hyper-parameters on rows that are set aside, and so needs at least "
@@ -179,13 +199,15 @@ class Calibrator(ABC, Estimator):
             )
         return data.split_stratified(max(share, 1 / len(data)), getattr(self, "random_state", None))
 
-    def _fitted(self, data: Predictions, problem: str | None) -> Self:
-        """Say what is wrong with the fit, if anything, and call it done."""
+    def _fitted(self, data: Predictions, select: Predictions | None, problem: str | None, *, stacklevel: int) -> Self:
+        """Say what is wrong with the fit, if anything, note what it was fitted on, and call it done."""
         self.converged_ = problem is None
         if problem is not None:
             from auxcal._errors import ConvergenceWarning
 
-            warnings.warn(f"{type(self).__name__}: {problem}", ConvergenceWarning, stacklevel=3)
+            warnings.warn(f"{type(self).__name__}: {problem}", ConvergenceWarning, stacklevel=stacklevel)
+        self.inputs_ = data.inputs
+        self.fitted_on_ = FittedOn.now(data.y) if select is None else FittedOn.now(data.y, select.y)
         self.n_features_in_, self.n_further_features_ = data.n_classes, data.n_features
         return self
 
@@ -232,10 +254,17 @@ class Calibrator(ABC, Estimator):
             return cast(OfFeatures, score)
         return lambda logits, features: score(logits)
 
-    def _in_chunks(self, score: OfFeatures, logits: ArrayLike, features: ArrayLike | None) -> Floats:
+    def _rows(self, logits: ArrayLike, features: ArrayLike | None) -> tuple[Floats, Floats | None]:
+        """Check rows to score, of the kind that was fitted on, and return their logits and features."""
         self._check_fitted()
-        array = as_logits(logits, n_classes=self.n_features_in_)
-        further = self._as_features(features, len(array))
+        array = self.inputs_.as_logits(logits, n_classes=self.n_features_in_)
+        return array, self._as_features(by_name(features, self.inputs_.feature_names, "features"), len(array))
+
+    def _confidence_in(self, logits: Floats, features: Floats | None) -> Floats:
+        """Return the confidence in logits that are checked already, whatever the calibrator was fitted on."""
+        return self._in_chunks(self._with_features(self._confidence), logits, features)
+
+    def _in_chunks(self, score: OfFeatures, array: Floats, further: Floats | None) -> Floats:
         if len(array) <= _LEAST_ROWS:
             return np.clip(score(array, further), 0, 1)
         inputs = (array,) if further is None else (array, further)
@@ -260,7 +289,7 @@ class ProbaCalibrator(Calibrator):
         Parameters
         ----------
         logits : array of shape (n, K)
-            The raw scores of the same target classifier.
+            The raw scores of the same target classifier, or its probabilities where the calibrator was fitted on such.
         features : array of shape (n, d), optional
             The further inputs of each sample, where the calibrator was fitted with such.
 
@@ -268,6 +297,10 @@ class ProbaCalibrator(Calibrator):
         -------
         array of shape (n, K), or (n, K + 1) where the method has an auxiliary class, which is last
         """
+        return self._proba_in(*self._rows(logits, features))
+
+    def _proba_in(self, logits: Floats, features: Floats | None) -> Floats:
+        """Return the distribution for logits that are checked already, whatever the calibrator was fitted on."""
         return self._in_chunks(self._with_features(self._proba), logits, features)
 
     @abstractmethod

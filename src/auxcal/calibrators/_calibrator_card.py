@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from auxcal._html_card import card, grid, note
+from auxcal.calibrators._facts import NOT_KNOWN, facts
 
 if TYPE_CHECKING:
     from auxcal.calibrators._base import Calibrator
 
-_SAID = ("converged_", "n_features_in_", "n_further_features_")  # in words, above the table
+_SAID = ("converged_", "n_features_in_", "n_further_features_", "inputs_", "fitted_on_")  # in words, above the table
+_SHOWN = ("takes", "classes", "fitted on")  # of the facts
 
 
 def to_html(calibrator: Calibrator) -> str:
@@ -23,7 +25,8 @@ def to_html(calibrator: Calibrator) -> str:
         return card(repr(calibrator), about, note("Not fitted yet: call fit(logits, y)."))
     learned = {name: value for name, value in sorted(vars(calibrator).items()) if name.endswith("_")}
     numbers = [(name, _formatted(value)) for name, value in learned.items() if _is_scalar(value) and name not in _SAID]
-    others = [_described(name, value) for name, value in learned.items() if not _is_scalar(value)]
+    others = [_described(name, value) for name, value in learned.items() if not _is_scalar(value) and name not in _SAID]
+    known = [(name, fact) for name, fact in facts(calibrator).items() if name in _SHOWN and NOT_KNOWN not in fact]
     d = calibrator.n_further_features_
     inputs = f"K = {calibrator.n_features_in_} classes" + (f" and {d} features of each sample" if d else "")
     state = "converged" if calibrator.converged_ else "did not converge"
@@ -31,6 +34,7 @@ def to_html(calibrator: Calibrator) -> str:
         repr(calibrator),
         about,
         note(f"Fitted for {inputs}; {state}."),
+        *(note(f"{name[0].upper()}{name[1:]}: {fact}.") for name, fact in known),
         *([grid(numbers)] if numbers else []),
         *([note("; ".join(others))] if others else []),
     )

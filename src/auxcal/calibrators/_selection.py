@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
+from auxcal._inputs import Inputs, by_name
 from auxcal.metrics import METRICS
 from auxcal.predictions import Predictions
 
@@ -19,17 +20,9 @@ SelectPart: TypeAlias = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike
 """(logits, y), or (logits, y, features)."""
 
 
-def as_select(select: SelectPart, data: Predictions) -> Predictions:
+def as_select(select: SelectPart | Predictions, data: Predictions) -> Predictions:
     """Check the select part, which must be of the same target classifier as the fit part."""
-    if not isinstance(select, tuple | list) or len(select) not in (2, 3):
-        raise InvalidInputError(
-            f"select must be a pair (logits, y), with features a triple (logits, y, features); got "
-            f"{type(select).__name__}. Give select=(select_logits, select_y)."
-        )
-    try:
-        part = Predictions(*select)
-    except InvalidInputError as error:
-        raise InvalidInputError(f"select: {error}") from None
+    part = select if isinstance(select, Predictions) else _predictions(select, data.inputs)
     if part.n_classes != data.n_classes:
         raise InvalidInputError(
             f"select: the logits of the select part must have {data.n_classes} columns as those of the fit part; got "
@@ -41,6 +34,21 @@ def as_select(select: SelectPart, data: Predictions) -> Predictions:
             f"{part.n_features}. Give features=features and select=(logits, y, features), or neither."
         )
     return part
+
+
+def _predictions(select: SelectPart, inputs: Inputs) -> Predictions:
+    """Return the rows of the select part, of the same kind as the fit part, columns taken by name."""
+    if not isinstance(select, tuple | list) or len(select) not in (2, 3):
+        raise InvalidInputError(
+            f"select must be a pair (logits, y), with features a triple (logits, y, features); got "
+            f"{type(select).__name__}. Give select=(select_logits, select_y)."
+        )
+    features = by_name(select[2], inputs.feature_names, "features") if len(select) == 3 else None
+    try:
+        logits = by_name(select[0], inputs.column_names, "logits")
+        return Predictions(logits, select[1], features, probabilities=inputs.kind == "probabilities")
+    except InvalidInputError as error:
+        raise InvalidInputError(f"select: {error}") from None
 
 
 def select_score(select_by: SelectBy, confidence: Floats, select: Predictions) -> float:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from auxcal._arrays import as_logits
 from auxcal._threads import one_thread
 from auxcal.calibrators._base import Calibrator
-from auxcal.calibrators._selection import SelectPart
+from auxcal.calibrators._selection import SelectPart, as_select
 from auxcal.predictions import Predictions
 
 SELECT_SHARE = 0.4
@@ -46,16 +46,20 @@ class Transferable(Calibrator):
         Self
             A new calibrator; this one is unchanged.
         """
+        checked, further = self._rows(logits, features)
+        data = Predictions(checked, y, further)._described(self.inputs_)
+        return self._transfer_on(data, select)
+
+    def _transfer_on(self, data: Predictions, select: SelectPart | Predictions | None) -> Self:
+        """Return a new calibrator that was transferred to rows that are checked already."""
         from sklearn.base import clone
 
-        self._check_fitted()
-        new = clone(self)
-        checked = as_logits(logits, n_classes=self.n_features_in_)
-        further = self._as_features(features, len(checked))
-        data, part = new._parts(checked, y, select, further, share=SELECT_SHARE)
+        as_logits(data.logits, n_classes=self.n_features_in_)
+        new, given = clone(self), None if select is None else as_select(select, data)
+        fit, part = new._parts(data, given, share=SELECT_SHARE)
         with one_thread():
-            problem = new._transfer(self, data, part)
-        return new._fitted(data, problem)
+            problem = new._transfer(self, fit, part)
+        return new._fitted(data, given, problem, stacklevel=4)
 
     @abstractmethod
     def _transfer(self, source: Self, data: Predictions, select: Predictions | None) -> str | None:

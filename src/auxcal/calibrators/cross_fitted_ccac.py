@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
 from auxcal.calibrators._base import ProbaCalibrator
 from auxcal.calibrators._binary import RelativeLogits, relative
-from auxcal.calibrators._selection import SelectPart, as_select, as_whole
+from auxcal.calibrators._selection import as_whole
 from auxcal.calibrators.ccac_x.correction import Correction, describe, fit_correction
 from auxcal.calibrators.ccac_x.evidence import log_likelihoods, weights_by_evidence
 from auxcal.calibrators.ccac_x.fits import cross_fit
@@ -86,12 +85,10 @@ class CrossFittedCCAC(ProbaCalibrator):
         self.random_state = random_state
 
     def _parts(
-        self, logits: ArrayLike, y: ArrayLike, select: SelectPart | None, features: ArrayLike | None = None, **more: Any
+        self, data: Predictions, select: Predictions | None, *, share: float
     ) -> tuple[Predictions, Predictions | None]:
         """Return all rows as one part: each of them is held out once."""
-        data, _ = super()._parts(logits, y, select, features, **more)
-        if select is not None:
-            data = data.joined(as_select(select, data))
+        data = data if select is None else data.joined(select)
         if len(data) < 2:
             raise InvalidInputError(
                 f"{type(self).__name__} holds rows out in turn, and so needs at least 2 rows; got {len(data)} "

@@ -7,10 +7,11 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
+from auxcal._version import VERSION
 from auxcal.cli.compare import compare
 from auxcal.cli.demo import demo
 from auxcal.cli.evaluate import evaluate
@@ -18,11 +19,12 @@ from auxcal.cli.fit import fit
 from auxcal.cli.methods import methods
 from auxcal.cli.reproduce import reproduce
 from auxcal.cli.score import score
+from auxcal.cli.show import show
 from auxcal.cli.threshold import threshold
 from auxcal.cli.transfer import transfer
 
 # What a command needs is imported inside it, so that --help answers at once.
-COMMANDS = (demo, compare, fit, transfer, score, evaluate, threshold, methods, reproduce)
+COMMANDS = (demo, compare, fit, transfer, show, score, evaluate, threshold, methods, reproduce)
 """The one list of commands, in the order in which --help shows them."""
 
 USAGE = 2  # the exit code of a command that can't do what it is asked
@@ -30,14 +32,24 @@ USAGE = 2  # the exit code of a command that can't do what it is asked
 app = typer.Typer(
     help="An honest probability that your classifier is right, where it meets data it was not trained on.",
     invoke_without_command=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 
 
+def _say_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"auxcal {VERSION}")
+        raise typer.Exit
+
+
 @app.callback()
-def _auxcal(context: typer.Context) -> None:
+def _auxcal(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
     """An honest probability that your classifier is right, where it meets data it was not trained on."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
@@ -61,7 +73,7 @@ def main() -> None:
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _say_warning
         try:
-            sys.exit(app(standalone_mode=False))
+            sys.exit(app(prog_name="auxcal", standalone_mode=False))
         except BrokenPipeError:  # whoever read the output has had enough of it
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)

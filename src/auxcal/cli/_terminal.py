@@ -7,9 +7,12 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from auxcal.predictions import Predictions
 
 Files = Annotated[
     list[Path],
@@ -20,8 +23,32 @@ Files = Annotated[
         "standard input.",
     ),
 ]
+CalibratorFile = Annotated[Path, typer.Argument(help="A calibrator that auxcal fit saved.", show_default=False)]
 Label = Annotated[
-    str, typer.Option(help="The column of the true classes: an index from 0, or -1 for none of the classes.")
+    str | None,
+    typer.Option(
+        show_default=False,
+        help="The column of the true classes: names, or indices from 0; -1 for none of the classes. [default: y, or "
+        "what the calibrator was fitted on]",
+    ),
+]
+ClassNames = Annotated[
+    str | None,
+    typer.Option(
+        "--class-names",
+        show_default=False,
+        help="The names of the classes in order, comma-separated, or a file with one name per line. [default: those "
+        "of the columns, if --columns lists them]",
+    ),
+]
+NoClass = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--no-class", show_default=False, help="A label that means none of the classes, besides -1; can be repeated."
+    ),
+]
+UnknownIsNoClass = Annotated[
+    bool, typer.Option("--unknown-is-no-class", help="Every label that is no class name means none of the classes.")
 ]
 ColumnNames = Annotated[
     str | None,
@@ -29,12 +56,17 @@ ColumnNames = Annotated[
         "--columns",
         show_default=False,
         help="The columns of the classes in order, comma-separated; or the prefix of columns numbered from 0; or the "
-        "name of one array. [default: the array logits, or the columns logit_0, logit_1, …]",
+        "name of one array. [default: what the calibrator was fitted on; else the array logits, or the columns "
+        "logit_0, logit_1, …]",
     ),
 ]
 Probabilities = Annotated[
-    bool,
-    typer.Option("--probabilities", help="The file has probabilities (proba, or prob_0, prob_1, …) instead of logits."),
+    bool | None,
+    typer.Option(
+        "--probabilities",
+        show_default=False,
+        help="The file has probabilities (proba, or prob_0, prob_1, …) instead of logits.",
+    ),
 ]
 FeatureNames = Annotated[
     str | None,
@@ -42,7 +74,8 @@ FeatureNames = Annotated[
         "--features",
         show_default=False,
         help="Further inputs of each sample, for a method that uses them: comma-separated columns, or the prefix of "
-        "columns numbered from 0, or the name of one array. [default: the array features, if there is one]",
+        "columns numbered from 0, or the name of one array. [default: what the calibrator was fitted on, or the array "
+        "features, if there is one]",
     ),
 ]
 RandomState = Annotated[int, typer.Option(min=0, help="The only source of randomness.")]
@@ -50,9 +83,37 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 CalibratorOut = Annotated[Path, typer.Option("--out", "-o", help="Where to save the calibrator, a .safetensors file.")]
 
 
+def method_names() -> list[str]:
+    """Return the methods, for the completion of the shell."""
+    from auxcal.calibrators import CALIBRATORS
+
+    return list(CALIBRATORS)
+
+
 def as_columns(text: str | None) -> str | list[str] | None:
     """Split a comma-separated list of columns; return a single name or prefix as it is."""
     return [name.strip() for name in text.split(",")] if text and "," in text else text
+
+
+def as_names(text: str | None) -> list[str] | None:
+    """Return comma-separated names, or those in a file, one per line."""
+    if text is None:
+        return None
+    if Path(text).is_file():
+        return Path(text).read_text(encoding="utf-8").splitlines()
+    return [name.strip() for name in text.split(",")]
+
+
+def check_kind(data: Predictions, *paths: Path) -> None:
+    """Refuse what was surely forgotten to be called probabilities."""
+    from auxcal._arrays import look_like_probabilities
+    from auxcal._errors import InvalidInputError
+
+    if data.inputs.kind == "logits" and look_like_probabilities(data.logits):
+        raise InvalidInputError(
+            f"{' and '.join(map(str, paths))}: expected logits; in every row none is negative, and they add up to 1, "
+            f"as probabilities do. Give --probabilities."
+        )
 
 
 def say(text: str) -> None:

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from auxcal._progress import progress_bar
 from auxcal.cli._comparing import explain, open_page, share_of, show
 from auxcal.cli._terminal import (
+    ClassNames,
     ColumnNames,
     FeatureNames,
     Files,
     Json,
     Label,
+    NoClass,
     Probabilities,
     RandomState,
+    UnknownIsNoClass,
     as_columns,
+    as_names,
+    check_kind,
     say,
 )
+
+if TYPE_CHECKING:
+    from auxcal.comparison import Comparison
+    from auxcal.formats import Labelled
 
 
 def compare(
@@ -35,15 +45,16 @@ def compare(
     methods: Annotated[
         str | None, typer.Option(show_default=False, help="Only these, comma-separated. [default: all]")
     ] = None,
-    label: Label = "y",
+    label: Label = None,
     columns: ColumnNames = None,
-    probabilities: Probabilities = False,
+    probabilities: Probabilities = None,
     features: FeatureNames = None,
-    class_names: Annotated[
+    class_names: ClassNames = None,
+    no_class: NoClass = None,
+    unknown_is_no_class: UnknownIsNoClass = False,
+    id_: Annotated[
         str | None,
-        typer.Option(
-            show_default=False, help="The names of the classes, comma-separated, or a file with one name per line."
-        ),
+        typer.Option("--id", show_default=False, help="The column of your own ids, which the report lists."),
     ] = None,
     random_state: RandomState = 0,
     json: Json = False,
@@ -60,32 +71,45 @@ def compare(
     auxcal compare logits.npz --out report/
     auxcal compare logits.npy y.npy --class-names cat,dog,bird
     auxcal compare spring.csv autumn.csv --label truth --open
+    auxcal compare labelled.csv --probabilities --columns cat,dog --label truth --no-class other --id case
     """
     from rich.console import Console
 
     import auxcal
-    from auxcal.formats import read_predictions
+    from auxcal.formats import read_labelled
     from auxcal.reports.folder import comparisons_as_json, make_folder, write_folder
 
     sets = _data_sets(files)
     if test is not None and len(sets) > 1:
         raise typer.BadParameter(f"--test belongs to one data set; got {len(sets)}. Compare them one by one.")
-    listed = as_columns(columns)
     read = partial(
-        read_predictions, label=label, columns=listed, probabilities=probabilities, features=as_columns(features)
+        read_labelled,
+        label=label,
+        columns=as_columns(columns),
+        probabilities=probabilities,
+        features=as_columns(features),
+        class_names=as_names(class_names),
+        no_class=no_class or (),
+        unknown_is_no_class=unknown_is_no_class,
+        id_column=id_,
     )
     data = {name: read(*paths) for name, paths in sets.items()}
+    for name, paths in sets.items():
+        check_kind(data[name].data, *paths)
+    held_out = None if test is None else read(test)
     one = partial(
         auxcal.compare,
-        test=share if test is None else read(test),
+        test=share if held_out is None else held_out.data,
         methods=methods.split(",") if methods else None,
-        class_names=_class_names(class_names, listed),
         random_state=random_state,
     )
     make_folder(out)
     with progress_bar("comparing") as update:
         comparisons = [
-            one(part, name=name, report=share_of(update, index, len(data)))
+            _with_rows_of(
+                held_out or part,
+                one(part.data, name=name, ids=(held_out or part).ids, report=share_of(update, index, len(data))),
+            )
             for index, (name, part) in enumerate(data.items())
         ]
         written = write_folder(comparisons, out)
@@ -98,6 +122,11 @@ def compare(
         say(comparisons_as_json(comparisons))
     if open_:
         open_page(written)
+
+
+def _with_rows_of(tested: Labelled, comparison: Comparison) -> Comparison:
+    """Return a comparison that counts rows as the file does, with those that were left out."""
+    return replace(comparison, rows=tested.rows[comparison.rows])
 
 
 def _data_sets(files: list[Path]) -> dict[str, tuple[Path, ...]]:
@@ -119,12 +148,3 @@ def _data_sets(files: list[Path]) -> dict[str, tuple[Path, ...]]:
     if len(set(names)) < len(names):
         raise typer.BadParameter("the same file is named twice. Name each data set once.")
     return dict(zip(names, groups, strict=True))
-
-
-def _class_names(text: str | None, columns: str | list[str] | None) -> list[str] | None:
-    """Return the comma-separated names, or those in a file, one per line; else those of the columns."""
-    if text is None:
-        return columns if isinstance(columns, list) else None
-    if Path(text).is_file():
-        return Path(text).read_text(encoding="utf-8").splitlines()
-    return [name.strip() for name in text.split(",")]

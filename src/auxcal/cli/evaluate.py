@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from auxcal._progress import progress_bar
-from auxcal.cli._terminal import Json, Label, RandomState, say, say_json
+from auxcal.cli._terminal import (
+    ClassNames,
+    Json,
+    NoClass,
+    RandomState,
+    UnknownIsNoClass,
+    as_names,
+    say,
+    say_json,
+)
 
 if TYPE_CHECKING:
     from auxcal.formats import Scored
@@ -21,14 +30,28 @@ ScoredFile = Annotated[
     typer.Argument(
         metavar="FILE",
         show_default=False,
-        help="The output of auxcal score, with the true classes; - for CSV from standard input.",
+        help="The output of auxcal score, or of another tool, with the true classes; - for CSV from standard input.",
     ),
 ]
+ScoredLabel = Annotated[
+    str,
+    typer.Option(
+        "--label",
+        help="The column of the true classes: names or indices, as the predictions are; -1 for none of the classes.",
+    ),
+]
+PredictionColumn = Annotated[str, typer.Option("--prediction", help="The column of the predictions.")]
+ConfidenceColumn = Annotated[str, typer.Option("--confidence", help="The column of the confidence, from 0 to 1.")]
 
 
 def evaluate(
     file: ScoredFile,
-    label: Label = "y",
+    label: ScoredLabel = "y",
+    prediction: PredictionColumn = "prediction",
+    confidence: ConfidenceColumn = "confidence",
+    class_names: ClassNames = None,
+    no_class: NoClass = None,
+    unknown_is_no_class: UnknownIsNoClass = False,
     resamples: Annotated[
         int, typer.Option(min=0, help="The number of bootstrap resamples for the 95 % intervals; 0 for none.")
     ] = 200,
@@ -39,17 +62,26 @@ def evaluate(
 
     Use rows that took no part in the fit. Even a perfectly calibrated confidence has an ECE above 0 on a finite sample.
     An ECE below this noise floor can't be told from perfect calibration. The floor is shown next to the ECE, in place
-    of an interval.
+    of an interval. Rows without a label are left out.
 
     Examples
     --------
     auxcal evaluate scored.parquet --label y
+    auxcal evaluate other-tool.csv --label truth --prediction answer --confidence probability
     auxcal score ccac.safetensors test.csv | auxcal evaluate - --json
     """
     from auxcal.formats import read_scored
     from auxcal.metrics import evaluate as evaluate_metrics
 
-    scored = read_scored(file, label)
+    scored = read_scored(
+        file,
+        label,
+        prediction=prediction,
+        confidence=confidence,
+        class_names=as_names(class_names),
+        no_class=no_class or (),
+        unknown_is_no_class=unknown_is_no_class,
+    )
     with progress_bar("resampling") as report:
         scores = evaluate_metrics(
             scored.confidence, scored.correct, bootstrap=resamples, random_state=random_state, report=report

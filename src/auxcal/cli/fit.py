@@ -11,16 +11,22 @@ import typer
 from auxcal._progress import progress_bar
 from auxcal.cli._terminal import (
     CalibratorOut,
+    ClassNames,
     ColumnNames,
     FeatureNames,
     Files,
     Json,
     Label,
+    NoClass,
     Probabilities,
     RandomState,
+    UnknownIsNoClass,
     as_columns,
+    as_names,
     calibrator_file,
+    check_kind,
     errors_named_after,
+    method_names,
     say,
     say_json,
 )
@@ -33,7 +39,9 @@ if TYPE_CHECKING:
 def fit(
     files: Files,
     out: CalibratorOut,
-    method: Annotated[str, typer.Option(help="The method to fit; auxcal methods lists them.")] = "ccac-x",
+    method: Annotated[
+        str, typer.Option(help="The method to fit; auxcal methods lists them.", autocompletion=method_names)
+    ] = "ccac-x",
     select: Annotated[
         Path | None,
         typer.Option(
@@ -42,23 +50,28 @@ def fit(
             "and learns from these rows too. [default: a fifth of FILE, if the method needs one]",
         ),
     ] = None,
-    label: Label = "y",
+    label: Label = None,
     columns: ColumnNames = None,
-    probabilities: Probabilities = False,
+    probabilities: Probabilities = None,
     features: FeatureNames = None,
+    class_names: ClassNames = None,
+    no_class: NoClass = None,
+    unknown_is_no_class: UnknownIsNoClass = False,
     random_state: RandomState = 0,
     json: Json = False,
 ) -> None:
     """Fit a calibrator on labelled logits, and save it.
 
     Fit on data like those that the classifier meets. All rows are used, so keep other rows for auxcal evaluate: only
-    rows that a calibrator has not seen show how good it is.
+    rows that a calibrator has not seen show how good it is. Rows without a label are left out. The calibrator remembers
+    the columns and the classes, so that auxcal score needs no options.
 
     Examples
     --------
     auxcal fit logits.npz -o ccac-x.safetensors
     auxcal fit logits.npy y.npy --method temperature -o temperature.safetensors
     auxcal fit fit.csv --columns cat,dog --features width,height -o ccac-x.safetensors
+    auxcal fit fit.csv --probabilities --columns cat,dog --label truth --no-class other -o ccac-x.safetensors
     auxcal fit fit.npz --select select.npz --method ccac -o ccac.safetensors
     """
     from auxcal._progress import reported_to
@@ -71,14 +84,17 @@ def fit(
         columns=as_columns(columns),
         probabilities=probabilities,
         features=as_columns(features) or (None if calibrator.uses_features else ()),
+        class_names=as_names(class_names),
+        no_class=no_class or (),
+        unknown_is_no_class=unknown_is_no_class,
     )
     with calibrator_file(out) as temporary:
         data = read(*files)
+        check_kind(data, *files)
         part = None if select is None else read(select)
         named = errors_named_after(*files if select is None else (*files, select))
         with named, progress_bar(f"fitting {calibrator.abbreviation}") as report, reported_to(report):
-            given = None if part is None else (part.logits, part.y, part.features)
-            calibrator.fit(data.logits, data.y, select=given, features=data.features)
+            calibrator._fit_on(data, part)
         calibrator.save(temporary)
     say_fitted(calibrator, data, out, json=json)
 
@@ -117,12 +133,10 @@ def say_fitted(calibrator: Calibrator, data: Predictions, out: Path, *, json: bo
 
 
 def _calibrator(method: str, random_state: int) -> Calibrator:
-    from auxcal.calibrators import CALIBRATORS
+    from auxcal.calibrators import CALIBRATORS, method_named
     from auxcal.calibrators._seeded import seeded
 
-    if method not in CALIBRATORS:
-        raise typer.BadParameter(f"--method must be one of {', '.join(CALIBRATORS)}; got {method}.")
-    return seeded(CALIBRATORS[method], random_state)
+    return seeded(CALIBRATORS[method_named(method)], random_state)
 
 
 def _learned(calibrator: Calibrator) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import typer
 
 from auxcal._progress import progress_bar
 from auxcal.cli._terminal import (
+    CalibratorFile,
     ColumnNames,
     FeatureNames,
     Files,
@@ -22,7 +23,7 @@ from auxcal.cli._terminal import (
 
 
 def score(
-    calibrator: Annotated[Path, typer.Argument(help="A calibrator that auxcal fit saved.", show_default=False)],
+    calibrator: CalibratorFile,
     files: Files,
     out: Annotated[
         Path,
@@ -30,22 +31,24 @@ def score(
             "--out", "-o", help="The file to write: .parquet, .csv, .npz, .safetensors; - for CSV to standard output."
         ),
     ] = Path("-"),
-    label: Label = "y",
+    label: Label = None,
     columns: ColumnNames = None,
-    probabilities: Probabilities = False,
+    probabilities: Probabilities = None,
     features: FeatureNames = None,
     json: Json = False,
 ) -> None:
     """Write the prediction and the confidence of every row next to its other columns.
 
-    Logits and features are dropped; ids, y and all other columns are passed through. CSV and parquet are read and
+    The calibrator knows its columns by name, and whether they hold logits or probabilities, so the options are only for
+    files that differ from the one it was fitted on. The prediction is the name of the class, if the calibrator knows
+    it. Logits and features are dropped; ids, y and all other columns are passed through. CSV and parquet are read and
     written in batches, so memory does not grow with the file. With hundreds of classes, a parquet file with one list
     column, logits, needs far less memory than one column per class.
 
     Examples
     --------
     auxcal score ccac-x.safetensors new.parquet -o scored.parquet
-    auxcal score ccac-x.safetensors new.csv --probabilities -o scored.csv
+    auxcal score ccac-x.safetensors new.csv --columns p_cat,p_dog -o scored.csv
     cat new.csv | auxcal score ccac-x.safetensors - > scored.csv
     """
     from auxcal.formats import score_file

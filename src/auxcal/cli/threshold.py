@@ -7,14 +7,28 @@ from typing import Annotated
 
 import typer
 
-from auxcal.cli._terminal import Json, Label, errors_named_after, say, say_json
-from auxcal.cli.evaluate import ScoredFile
+from auxcal.cli._terminal import (
+    ClassNames,
+    Json,
+    NoClass,
+    UnknownIsNoClass,
+    as_names,
+    errors_named_after,
+    say,
+    say_json,
+)
+from auxcal.cli.evaluate import ConfidenceColumn, PredictionColumn, ScoredFile, ScoredLabel
 
 
 def threshold(
     file: ScoredFile,
     risk: Annotated[float, typer.Option(help="The error rate allowed among accepted predictions: 0.05 for 5 %.")],
-    label: Label = "y",
+    label: ScoredLabel = "y",
+    prediction: PredictionColumn = "prediction",
+    confidence: ConfidenceColumn = "confidence",
+    class_names: ClassNames = None,
+    no_class: NoClass = None,
+    unknown_is_no_class: UnknownIsNoClass = False,
     level: Annotated[float, typer.Option(help="The confidence level of the upper bound of the error.")] = 0.95,
     json: Json = False,
 ) -> None:
@@ -33,7 +47,15 @@ def threshold(
     from auxcal.formats import read_scored
     from auxcal.metrics import threshold_at_risk
 
-    scored = read_scored(file, label)
+    scored = read_scored(
+        file,
+        label,
+        prediction=prediction,
+        confidence=confidence,
+        class_names=as_names(class_names),
+        no_class=no_class or (),
+        unknown_is_no_class=unknown_is_no_class,
+    )
     with errors_named_after(file):
         found = threshold_at_risk(scored.confidence, scored.correct, risk, level=level)
     if json:

@@ -15,7 +15,9 @@ from auxcal.cli._terminal import (
     Files,
     Json,
     Label,
+    NoClass,
     Probabilities,
+    UnknownIsNoClass,
     as_columns,
     calibrator_file,
     errors_named_after,
@@ -34,9 +36,11 @@ def transfer(
             help="A file with the rows on which λ1, λ2 and the mean are chosen. [default: two fifths of FILE]",
         ),
     ] = None,
-    label: Label = "y",
+    label: Label = None,
     columns: ColumnNames = None,
-    probabilities: Probabilities = False,
+    probabilities: Probabilities = None,
+    no_class: NoClass = None,
+    unknown_is_no_class: UnknownIsNoClass = False,
     json: Json = False,
 ) -> None:
     """Carry a CCAC-S over to other data of the same classifier, with a few hundred labels: the paper's CCAC-T.
@@ -64,13 +68,21 @@ def transfer(
             f"{calibrator}: only {kinds} can be carried over; this is {source.abbreviation}. Fit one with auxcal fit "
             f"--method {' or '.join(names)}."
         )
-    read = partial(read_predictions, label=label, columns=as_columns(columns), probabilities=probabilities, features=())
+    read = partial(
+        read_predictions,
+        label=label,
+        columns=as_columns(columns),
+        probabilities=probabilities,
+        features=(),
+        no_class=no_class or (),
+        unknown_is_no_class=unknown_is_no_class,
+        inputs=source.inputs_,
+    )
     with calibrator_file(out) as temporary:
         data = read(*files)
         part = None if select is None else read(select)
         named = errors_named_after(*files if select is None else (*files, select))
         with named, progress_bar(f"carrying {source.abbreviation} over") as report, reported_to(report):
-            given = None if part is None else (part.logits, part.y)
-            here = source.transfer(data.logits, data.y, given)
+            here = source._transfer_on(data, part)
         here.save(temporary)
     say_fitted(here, data, out, json=json)

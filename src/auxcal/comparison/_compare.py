@@ -5,15 +5,20 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
 from auxcal._arrays import Ints, as_class_names
+from auxcal._did_you_mean import some
 from auxcal._errors import AuxcalWarning, ConvergenceWarning, InvalidInputError, UndefinedMetricWarning
 from auxcal._extras import install_command, is_installed
+from auxcal._inputs import warn_of_probabilities
 from auxcal._progress import Report, silent
-from auxcal.calibrators import CALIBRATORS, Calibrator
+from auxcal.calibrators import CALIBRATORS, Calibrator, method_named
 from auxcal.calibrators._base import features_for
 from auxcal.calibrators._seeded import seeded
 from auxcal.comparison._comparison import UNCALIBRATED, Comparison, Entry
@@ -30,6 +35,7 @@ def compare(
     random_state: int = 0,
     name: str = "data",
     class_names: Sequence[str] | None = None,
+    ids: Sequence[Any] | NDArray[Any] | None = None,
     bootstrap: int = 200,
     report: Report = silent,
 ) -> Comparison:
@@ -45,14 +51,18 @@ def compare(
     test : Predictions or float
         The test part, or the share of `data` to hold out for it, stratified.
     methods : iterable of str, or mapping of str to Calibrator, optional
-        Names of `CALIBRATORS`, or your own unfitted calibrators by name; by default all of `CALIBRATORS` whose extra is
-        installed, with a warning that names the others. The classifier's own confidence is always compared too.
+        Names or abbreviations of `CALIBRATORS`, or your own unfitted calibrators by name; by default all of
+        `CALIBRATORS` whose extra is installed, with a warning that names the others. The classifier's own confidence is
+        always compared too.
     random_state : int
         The source of the split, of the fits and of the intervals.
     name : str
         The name of the data.
     class_names : sequence of str, optional
-        The names of the K classes.
+        The names of the K classes; by default those that the data have.
+    ids : sequence, optional
+        What the report calls each row of the test part, or of `data` where the test part is a share of it; by default
+        its number.
     bootstrap : int
         The number of bootstrap resamples for the intervals; 0 for none.
     report : callable
@@ -83,30 +93,42 @@ def compare(
         raise InvalidInputError(
             f"data must be auxcal.Predictions; got {type(data).__name__}. Use auxcal.Predictions(logits, y)."
         )
-    names = None if class_names is None else as_class_names(class_names, data.n_classes)
+    warn_of_probabilities(data.inputs.kind, data.logits, stacklevel=2)
+    if class_names is not None:
+        data = data._described(replace(data.inputs, class_names=as_class_names(class_names, data.n_classes)))
     fit, held_out, rows = _parts(data, test, random_state)
+    called = _called(ids, rows, len(data if held_out is not test else held_out))
     calibrators = _calibrators(methods, random_state)
     entries = []
     for done, (method, calibrator) in enumerate(calibrators.items(), start=1):
         label = calibrator.abbreviation if method in CALIBRATORS else method
         entries.append(_entry(method, label, calibrator, fit, held_out, bootstrap, random_state))
         report(done / len(calibrators))
-    return Comparison(str(name), tuple(entries), held_out, rows, len(fit), names)
+    return Comparison(str(name), tuple(entries), held_out, rows, len(fit), data.inputs.class_names, called)
+
+
+def _called(ids: Sequence[Any] | NDArray[Any] | None, rows: Ints, n_rows: int) -> tuple[str, ...] | None:
+    """Return what the rows of the test part are called."""
+    if ids is None:
+        return None
+    if len(ids) != n_rows:
+        raise InvalidInputError(f"ids must be one for each of the {n_rows} rows; got {len(ids)}.")
+    return tuple(str(ids[row]) for row in rows)
 
 
 def _calibrators(methods: Iterable[str] | Mapping[str, Calibrator] | None, random_state: int) -> dict[str, Calibrator]:
     """Return unfitted calibrators by name, the uncalibrated one first."""
-    chosen = methods if isinstance(methods, Mapping) else None
-    names = _installed() if methods is None else list(methods)
-    unknown = [name for name in names if chosen is None and name not in CALIBRATORS]
-    if unknown:
-        raise InvalidInputError(
-            f"methods must be among {', '.join(CALIBRATORS)}; got {', '.join(map(repr, unknown))}. "
-            f"Give a calibrator of your own as {{name: calibrator}}."
-        )
-    own = {} if chosen is None else {name: clone(calibrator) for name, calibrator in chosen.items()}
+    own = {name: clone(calibrator) for name, calibrator in methods.items()} if isinstance(methods, Mapping) else {}
+    names = _installed() if methods is None else list(own) or [_listed(name) for name in methods]
     listed = {name: seeded(CALIBRATORS[name], random_state) for name in (UNCALIBRATED, *names) if name not in own}
     return {name: (own | listed)[name] for name in dict.fromkeys((UNCALIBRATED, *names))}
+
+
+def _listed(name: str) -> str:
+    try:
+        return method_named(name)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{error} Give a calibrator of your own as {{name: calibrator}}.") from None
 
 
 def _installed() -> list[str]:
@@ -129,6 +151,12 @@ def _parts(data: Predictions, test: Predictions | float, random_state: int) -> t
             f"the test part must have the {data.n_classes} columns of logits that the data have; got "
             f"{test.n_classes}. Use the same target classifier for both."
         )
+    wanted, got = data.inputs.column_names, test.inputs.column_names
+    if wanted is not None and got is not None and wanted != got:
+        raise InvalidInputError(
+            f"the test part must have the columns of the data in the same order, {some(wanted)}; got {some(got)}. Put "
+            f"them into that order, and let y follow."
+        )
     if test.n_features != data.n_features:
         raise InvalidInputError(
             f"the test part must have the {data.n_features} features of each sample that the data have; got "
@@ -150,9 +178,9 @@ def _entry(
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ConvergenceWarning)
-            calibrator.fit(fit.logits, fit.y, features=features_for(calibrator, fit))
+            calibrator._fit_on(fit if calibrator.uses_features else fit.without_features())
         seconds = time.process_time() - start
-        confidence = calibrator.predict_confidence(test.logits, features_for(calibrator, test))
+        confidence = calibrator._confidence_in(test.logits, features_for(calibrator, test))
     except Exception as error:  # your own method can raise anything, and the others still count
         return Entry(method, label, time.process_time() - start, problem=f"{type(error).__name__}: {error}")
     problems = [str(entry.message) for entry in caught if issubclass(entry.category, ConvergenceWarning)]

@@ -95,6 +95,8 @@ class Comparison:
         The number of rows that the methods were fitted on, including their validation sets.
     class_names : tuple of str or None
         The names of the K classes.
+    ids : tuple of str or None
+        What you call each row of the test part.
 
     See Also
     --------
@@ -107,6 +109,7 @@ class Comparison:
     rows: Ints
     n_fit: int
     class_names: tuple[str, ...] | None = None
+    ids: tuple[str, ...] | None = None
 
     @property
     def before(self) -> Entry:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from joblib import Parallel, cpu_count, delayed, parallel_config
 
-from auxcal._errors import InvalidInputError
+from auxcal._did_you_mean import one_of
 from auxcal._progress import Report, silent
 from auxcal.calibrators import Calibrator
 from auxcal.experiments.bundles import bundle
@@ -115,10 +115,9 @@ def fitted(
 
 
 def _checked_methods(methods: Sequence[str] | None) -> list[str]:
-    unknown = set(methods or ()) - set(METHODS)
-    if unknown:
-        raise InvalidInputError(f"methods must be among {', '.join(METHODS)}; got {', '.join(sorted(unknown))}.")
-    return [name for name in METHODS if methods is None or name in methods]
+    labels = {name: method.label for name, method in METHODS.items()}
+    chosen = None if methods is None else [one_of(name, labels, "the method") for name in methods]
+    return [name for name in METHODS if chosen is None or name in chosen]
 
 
 def _bundles(suites: list[Suite], data_dir: Path, cache_dir: Path, tell: Tell) -> Bundles:

@@ -70,6 +70,8 @@ def _errors_name(files: Sequence[Path]) -> Iterator[None]:
     names = " and ".join("standard input" if str(file) == STANDARD else str(file) for file in files)
     try:
         yield
+    except Warning:  # one that is to be an error
+        raise
     except AuxcalError as error:
         raise type(error)(f"{names}: {error}") from None
     except Exception as error:  # a damaged file can make the readers raise nearly anything

@@ -149,4 +149,5 @@ def _joined(parts: list[Predictions]) -> Predictions:
         np.concatenate([part.logits for part in parts]),
         np.concatenate([part.y for part in parts]),
         np.concatenate(further) if further else None,
+        parts[0].inputs,
     )

@@ -264,7 +264,7 @@ def test_two_rows_are_enough(y):
 
 def test_one_row_is_not():
     with pytest.raises(InvalidInputError, match="at least 2 rows; got 1"):
-        CrossFittedCCAC().fit([[1.0, 0.0]], [0])
+        CrossFittedCCAC().fit([[2.0, 0.0]], [0])
 
 
 @pytest.mark.filterwarnings("ignore::auxcal.ConvergenceWarning")

@@ -37,10 +37,18 @@ def payload(comparison: Comparison) -> dict[str, Any]:
         "before": comparison.before.method,
         "best": comparison.best.method,
         "rows": packed(comparison.rows),
+        "ids": _ids_of_mistakes(comparison),
         "y": packed(test.y),
         "prediction": packed(test.prediction),
         "methods": {entry.method: _method(comparison, entry) for entry in comparison.entries if not entry.failed},
     }
+
+
+def _ids_of_mistakes(comparison: Comparison) -> dict[int, str]:
+    """Return the users' own ids by place, of the samples that the page may list."""
+    if comparison.ids is None:
+        return {}
+    return {place: comparison.ids[place] for place in np.flatnonzero(~comparison.test.correct).tolist()}
 
 
 def _method(comparison: Comparison, entry: Entry) -> dict[str, Any]:
@@ -52,7 +60,7 @@ def _method(comparison: Comparison, entry: Entry) -> dict[str, Any]:
     }
     if isinstance(calibrator, ProbaCalibrator):
         mapped = entry in (comparison.before, comparison.best) or entry.method == ALWAYS_MAPPED
-        proba = calibrator.predict_proba(comparison.test.logits, features_for(calibrator, comparison.test))
+        proba = calibrator._proba_in(comparison.test.logits, features_for(calibrator, comparison.test))
         found |= _of_proba(proba, comparison, mapped=mapped)
     return found
 

@@ -51,6 +51,6 @@ function drawSamples(table, set, after, order) {
   const written = (method, i) => percent(method.confidence[i] / page.levels);
   filled(
     table.tBodies[0],
-    first.map((i) => [set.rows[i], name(set.prediction[i]), name(set.y[i]), written(before, i), written(after, i)]),
+    first.map((i) => [set.ids[i] ?? set.rows[i], name(set.prediction[i]), name(set.y[i]), written(before, i), written(after, i)]),
   );
 }

@@ -1,0 +1,79 @@
+"""What a fitted calibrator knows of itself, in words and as JSON."""
+
+from __future__ import annotations
+
+from inspect import getdoc
+from typing import TYPE_CHECKING, Any
+
+from auxcal._formatting import percent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from auxcal.calibrators._base import Calibrator
+
+NOT_KNOWN = "not known"
+
+
+def facts(calibrator: Calibrator) -> dict[str, str]:
+    """Return what a fitted calibrator is, what it takes and what it was fitted on, in words.
+
+    Examples
+    --------
+    >>> import auxcal
+    >>> from auxcal.calibrators._facts import facts
+    >>> fitted = auxcal.TemperatureScaling().fit([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]] * 2, [0, 1, 0, 0, 1, 1])
+    >>> facts(fitted)["takes"]
+    'logits of 2 classes'
+    """
+    inputs, k, d = calibrator.inputs_, calibrator.n_features_in_, calibrator.n_further_features_
+    return {
+        "method": _method(calibrator),
+        "takes": f"{inputs.kind or 'logits, or logarithms of probabilities: not known which'}"
+        f"{' of' if inputs.kind else ';'} {k} classes{f' and {d} features' if d else ''}",
+        "classes": _listed(inputs.class_names),
+        "columns": _listed(inputs.column_names),
+        "features": _listed(inputs.feature_names) if d else "none",
+        "label": inputs.label_name or NOT_KNOWN,
+        "fitted on": _rows(calibrator),
+        "fit": "converged" if calibrator.converged_ else "did not converge",
+        "parameters": ", ".join(f"{name}={value!r}" for name, value in calibrator.get_params().items()) or "none",
+    }
+
+
+def as_json(calibrator: Calibrator) -> dict[str, Any]:
+    """Return the same, ready for JSON; what is not known is None."""
+    inputs, rows = calibrator.inputs_, calibrator.fitted_on_
+    return {
+        "method": calibrator.abbreviation,
+        "kind": inputs.kind,
+        "classes": calibrator.n_features_in_,
+        "class_names": inputs.class_names,
+        "columns": inputs.column_names,
+        "features": calibrator.n_further_features_,
+        "feature_names": inputs.feature_names,
+        "label": inputs.label_name,
+        "rows": rows.n_rows,
+        "no_class": rows.n_no_class,
+        "date": rows.date,
+        "converged": calibrator.converged_,
+        "parameters": calibrator.get_params(),
+    }
+
+
+def _method(calibrator: Calibrator) -> str:
+    """Return the first line of the documentation, which most often has the abbreviation."""
+    line = (getdoc(type(calibrator)) or "").partition("\n")[0]
+    return line if calibrator.abbreviation in line else f"{calibrator.abbreviation}: {line}"
+
+
+def _listed(names: Sequence[str] | None) -> str:
+    return NOT_KNOWN if names is None else ", ".join(names)
+
+
+def _rows(calibrator: Calibrator) -> str:
+    rows = calibrator.fitted_on_
+    if rows.n_rows is None or rows.n_no_class is None:
+        return NOT_KNOWN
+    when = f", {rows.date.replace('T', ' ').replace('Z', ' UTC')}" if rows.date else ""
+    return f"{rows.n_rows:,} rows, {percent(rows.n_no_class / rows.n_rows)} of them of no class{when}"

@@ -1,0 +1,223 @@
+"""What a calibrator remembers of what it was fitted on, and how it takes what it is given later."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import auxcal
+from auxcal import (
+    CALIBRATORS,
+    NO_CLASS,
+    CrossFittedCCAC,
+    FittedOn,
+    Inputs,
+    InputWarning,
+    InvalidInputError,
+    PlattScaling,
+    Predictions,
+    TemperatureScaling,
+    VectorScaling,
+)
+
+from .test_golden import GOLDEN
+
+NAMES = ["cat", "dog", "bird"]
+RNG = np.random.default_rng(0)
+LOGITS = RNG.normal(size=(300, 3), scale=2)
+Y = (LOGITS / 2 + RNG.gumbel(size=LOGITS.shape)).argmax(axis=1)
+Y[::10] = NO_CLASS
+PROBA = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
+ONE_ROW = [[0.0, 1.0, 0.0]]
+
+
+class Frame:
+    """The least that pandas and polars have in common: named columns, chosen by a list of names."""
+
+    def __init__(self, array, names):
+        self.array, self.columns = np.asarray(array), list(names)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array if dtype is None else self.array.astype(dtype)
+
+    def __getitem__(self, names):
+        return Frame(self.array[:, [self.columns.index(name) for name in names]], names)
+
+
+class TestNames:
+    @pytest.fixture
+    def fitted(self):
+        return VectorScaling().fit(Frame(LOGITS, NAMES), Y)
+
+    def test_the_columns_of_a_frame_are_remembered(self, fitted):
+        assert fitted.inputs_ == Inputs(kind="logits", column_names=tuple(NAMES))
+
+    def test_another_order_gives_the_same_confidence(self, fitted):
+        order = [2, 0, 1]
+        turned = Frame(LOGITS[:, order], [NAMES[k] for k in order])
+        assert np.array_equal(fitted.predict_confidence(turned), fitted.predict_confidence(LOGITS))
+        assert np.array_equal(fitted.predict_proba(turned), fitted.predict_proba(LOGITS))
+
+    def test_further_columns_are_left_alone(self, fitted):
+        wide = Frame(np.column_stack([np.full(300, 9.0), LOGITS]), ["size", *NAMES])
+        assert np.array_equal(fitted.predict_confidence(wide), fitted.predict_confidence(LOGITS))
+
+    def test_other_names_are_refused_with_what_was_meant(self, fitted):
+        with pytest.raises(InvalidInputError, match=r"there is no 'bird' \(did you mean 'Bird'\?\)"):
+            fitted.predict_confidence(Frame(LOGITS, ["cat", "dog", "Bird"]))
+
+    @pytest.mark.parametrize("names", [range(3), ["a", "a", "b"]], ids=["numbers", "one name twice"])
+    def test_a_frame_without_names_is_an_array(self, fitted, names):
+        assert np.array_equal(fitted.predict_confidence(Frame(LOGITS, names)), fitted.predict_confidence(LOGITS))
+
+    def test_an_array_has_no_names_and_fits_any(self):
+        fitted = VectorScaling().fit(LOGITS, Y)
+        assert fitted.inputs_.column_names is None
+        assert np.array_equal(
+            fitted.predict_confidence(Frame(LOGITS, ["x", "y", "z"])), fitted.predict_confidence(LOGITS)
+        )
+
+    def test_features_and_the_select_part_are_taken_by_name(self, featured_platt):
+        features = RNG.normal(size=(300, 2))
+        fitted = featured_platt().fit(Frame(LOGITS, NAMES), Y, features=Frame(features, ["width", "height"]))
+        assert fitted.inputs_.feature_names == ("width", "height")
+        turned = Frame(features[:, ::-1], ["height", "width"])
+        assert np.array_equal(fitted.predict_confidence(LOGITS, turned), fitted.predict_confidence(LOGITS, features))
+        select = Frame(LOGITS[:, ::-1], NAMES[::-1]), Y, turned
+        again = CrossFittedCCAC(random_state=0).fit(
+            Frame(LOGITS, NAMES), Y, select, features=Frame(features, ["width", "height"])
+        )
+        plain = CrossFittedCCAC(random_state=0).fit(LOGITS, Y, (LOGITS, Y, features), features=features)
+        assert np.array_equal(again.predict_confidence(LOGITS, features), plain.predict_confidence(LOGITS, features))
+
+    def test_class_names_are_remembered(self):
+        assert PlattScaling().fit(LOGITS, Y, class_names=NAMES).inputs_.class_names == tuple(NAMES)
+        with pytest.raises(InvalidInputError, match="class_names must be 3 names"):
+            PlattScaling().fit(LOGITS, Y, class_names=["cat"])
+
+    def test_a_comparison_refuses_a_test_part_with_other_columns(self):
+        data, test = Predictions(Frame(LOGITS, NAMES), Y), Predictions(Frame(LOGITS, NAMES[::-1]), Y)
+        with pytest.raises(InvalidInputError, match="in the same order, cat, dog, bird; got bird, dog, cat"):
+            auxcal.compare(data, test=test, methods=["platt"])
+
+
+class TestKind:
+    def test_probabilities_are_their_logarithms(self):
+        fitted = CrossFittedCCAC(random_state=0).fit(PROBA, Y, probabilities=True)
+        plain = CrossFittedCCAC(random_state=0).fit(np.log(PROBA), Y)
+        assert fitted.inputs_.kind == "probabilities"
+        assert np.array_equal(fitted.predict_confidence(PROBA), plain.predict_confidence(np.log(PROBA)))
+        assert np.array_equal(fitted.predict_proba(PROBA), plain.predict_proba(np.log(PROBA)))
+
+    def test_a_probability_of_zero_is_fine(self):
+        fitted = TemperatureScaling().fit(PROBA, Y, probabilities=True)
+        assert np.isfinite(fitted.predict_confidence(ONE_ROW)).all()
+
+    def test_logits_are_refused_where_probabilities_were_fitted(self, tmp_path):
+        fitted = TemperatureScaling().fit(PROBA, Y, probabilities=True)
+        fitted.save(tmp_path / "fitted")
+        for calibrator in (fitted, auxcal.load(tmp_path / "fitted")):
+            with pytest.raises(InvalidInputError, match=r"fitted on probabilities needs them again"):
+                calibrator.predict_confidence(LOGITS)
+
+    def test_probabilities_are_warned_about_where_logits_were_fitted(self):
+        fitted = TemperatureScaling().fit(LOGITS, Y)
+        for rows in (PROBA, PROBA[:1], PROBA.astype(np.float32)):
+            with pytest.warns(
+                InputWarning, match="fitted on logits, and every row given looks like probabilities"
+            ) as got:
+                fitted.predict_confidence(rows)
+            assert got[0].filename == __file__
+
+    def test_the_warning_is_given_once_for_each_line(self):
+        fitted = TemperatureScaling().fit(LOGITS, Y)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            for _ in range(3):
+                fitted.predict_confidence(PROBA)
+        assert len(caught) == 1
+
+    def test_one_row_that_is_no_distribution_is_enough_for_logits(self):
+        TemperatureScaling().fit(LOGITS, Y).predict_confidence(np.concatenate([PROBA, LOGITS[:1]]))
+
+    def test_a_fit_on_what_looks_like_probabilities_warns(self):
+        with pytest.warns(
+            InputWarning, match=r"look like probabilities.*probabilities=True \(--probabilities\)"
+        ) as got:
+            TemperatureScaling().fit(PROBA, Y)
+        assert got[0].filename == __file__
+        with pytest.warns(InputWarning, match="look like probabilities"):
+            auxcal.compare(Predictions(PROBA, Y), methods=["platt"], bootstrap=0)
+
+    def test_the_select_part_is_of_the_same_kind(self):
+        with pytest.raises(InvalidInputError, match="select: probabilities must be from 0 to 1"):
+            CrossFittedCCAC().fit(PROBA, Y, (LOGITS, Y), probabilities=True)
+
+    def test_a_comparison_of_probabilities_fits_and_scores_them_as_such(self):
+        found = auxcal.compare(
+            Predictions(PROBA, Y, probabilities=True, class_names=NAMES), methods=["TS"], bootstrap=0
+        )
+        plain = auxcal.compare(Predictions(np.log(PROBA), Y), methods=["ts"], bootstrap=0)
+        assert found.class_names == tuple(NAMES)
+        for ours, theirs in zip(found.entries, plain.entries, strict=True):
+            assert np.array_equal(ours.confidence, theirs.confidence)
+            assert ours.calibrator.inputs_ == Inputs("probabilities", tuple(NAMES))
+
+
+class TestFittedOn:
+    def test_the_rows_and_those_of_no_class_are_counted_with_the_select_part(self):
+        fitted = CrossFittedCCAC(random_state=0).fit(LOGITS[:200], Y[:200], (LOGITS[200:], Y[200:]))
+        assert fitted.fitted_on_ == FittedOn(300, 30)
+
+    def test_all_rows_count_also_where_some_are_set_aside(self):
+        fitted = auxcal.Dirichlet(off_diagonal=(0.1, 1.0), intercept=0.1, random_state=0).fit(LOGITS, Y)
+        assert fitted.fitted_on_ == FittedOn(300, 30)
+
+    def test_the_date_is_that_of_the_fit_and_can_be_fixed(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+        for name in ("one", "other"):
+            PlattScaling().fit(LOGITS, Y).save(tmp_path / name)
+        assert auxcal.load(tmp_path / "one").fitted_on_.date == "1970-01-01T00:00:00Z"
+        assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
+
+    def test_the_same_rows_at_another_time_are_the_same(self):
+        assert FittedOn(3, 1, "1970-01-01T00:00:00Z") == FittedOn(3, 1, "2026-01-01T00:00:00Z")
+
+    def test_a_failed_fit_forgets(self):
+        fitted = PlattScaling().fit(LOGITS, Y, class_names=NAMES)
+        with pytest.raises(InvalidInputError):
+            fitted.fit(LOGITS, Y[:3])
+        assert fitted.inputs_ == Inputs()
+        assert fitted.fitted_on_ == FittedOn()
+
+
+def test_a_file_keeps_all_of_it(tmp_path):
+    fitted = PlattScaling().fit(Frame(PROBA, NAMES), Y, probabilities=True, class_names=["a", "b", "ü"])
+    fitted.save(tmp_path / "fitted")
+    loaded = auxcal.load(tmp_path / "fitted")
+    assert loaded.inputs_ == fitted.inputs_ == Inputs("probabilities", ("a", "b", "ü"), tuple(NAMES))
+    assert loaded.fitted_on_ == fitted.fitted_on_
+    assert loaded.fitted_on_.date == fitted.fitted_on_.date
+
+
+def test_a_file_from_before_knows_nothing_and_takes_what_it_took():
+    loaded = auxcal.load(GOLDEN / "temperature.safetensors")
+    assert loaded.inputs_ == Inputs()
+    assert loaded.fitted_on_ == FittedOn()
+    assert len(loaded.predict_confidence(PROBA)) == len(loaded.predict_confidence(LOGITS)) == 300
+
+
+def test_a_notebook_shows_what_is_known():
+    known = PlattScaling().fit(PROBA, Y, probabilities=True, class_names=NAMES)._repr_html_()
+    assert "probabilities of 3 classes" in known
+    assert "cat, dog, bird" in known
+    assert "300 rows, 10.0 % of them of no class" in known
+    assert "not known" not in auxcal.load(GOLDEN / "platt.safetensors")._repr_html_()
+
+
+@pytest.mark.parametrize("name", CALIBRATORS)
+def test_every_method_takes_columns_by_name_and_the_kind_that_it_was_fitted_on(name):
+    calibrator = auxcal.load(GOLDEN / f"{name}.safetensors")
+    expected = calibrator.predict_confidence(np.log(PROBA))
+    calibrator.inputs_ = Inputs("probabilities", column_names=tuple(NAMES))
+    assert np.array_equal(calibrator.predict_confidence(Frame(PROBA[:, ::-1], NAMES[::-1])), expected)
