@@ -13,7 +13,7 @@ NEEDS = {
         "src/auxcal/calibrators/simplified_ccac.py",
         "src/auxcal/shifts/adversarial.py",
         "src/auxcal/shifts/images.py",
-        "src/auxcal/torch.py",
+        "src/auxcal/torch",
         "src/auxcal/training",
         "tests/calibrators/test_auxiliary.py",
         "tests/shifts/test_adversarial.py",
