@@ -18,6 +18,7 @@ from auxcal._threads import one_thread
 from auxcal.calibrators._calibrator_card import to_html
 from auxcal.calibrators._selection import SelectPart, as_select
 from auxcal.predictions import Predictions
+from auxcal.programs import Operations, Rows, Value
 
 SELECT_SHARE = 0.2
 """The share of the rows that is set aside for choosing hyper-parameters where no select part is given."""
@@ -129,6 +130,10 @@ class Calibrator(ABC, BaseEstimator):
 
     @abstractmethod
     def _confidence(self, logits: Floats) -> Floats: ...
+
+    def _program(self, ops: Operations, rows: Rows) -> Value:
+        """Tell what `_confidence` does once more, for torch and ONNX, and return a confidence of shape (n, 1)."""
+        raise no_program(self, "_program(ops, rows)")
 
     def _searches(self, n_classes: int) -> bool:
         """Whether the method has hyper-parameters to choose, and so needs a select part."""
@@ -266,6 +271,14 @@ class DistributionCalibrator(ProbaCalibrator):
 def at_prediction(values: Floats, logits: Floats) -> Floats:
     """Return the value in the column of each row's prediction."""
     return np.take_along_axis(values, logits.argmax(axis=1)[:, None], axis=1)[:, 0]
+
+
+def no_program(calibrator: Calibrator, method: str) -> InvalidInputError:
+    """Return the error of a calibrator that does not tell torch and ONNX how it scores."""
+    return InvalidInputError(
+        f"{type(calibrator).__name__} must have a method {method} to become a torch module or an ONNX graph; it has none. "
+        f"Write one as auxcal.programs explains, or score with predict_confidence."
+    )
 
 
 def features_for(calibrator: Calibrator, data: Predictions) -> Floats | None:

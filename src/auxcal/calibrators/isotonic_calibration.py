@@ -3,8 +3,10 @@
 import numpy as np
 from scipy.optimize import isotonic_regression
 
+from auxcal import programs
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
+from auxcal.programs import Operations, Value
 
 
 class IsotonicCalibration(BinaryCalibrator):
@@ -40,6 +42,9 @@ class IsotonicCalibration(BinaryCalibrator):
 
     def _apply_maps(self, scores: Floats, maps: Ints) -> Floats:
         return between_knots(scores, maps, self.knots_)
+
+    def _maps_program(self, ops: Operations, score: Value, maps: Value | None) -> Value:
+        return programs.between_knots(ops, score, self.knots_, maps)
 
 
 def between_knots(scores: Floats, maps: Ints, knots: tuple[Floats, ...]) -> Floats:

@@ -1,0 +1,92 @@
+"""A calibrator as an ONNX model of its own."""
+
+from __future__ import annotations
+
+from auxcal._extras import needs
+from auxcal._version import VERSION
+from auxcal.calibrators import Calibrator
+from auxcal.onnx._graph import Graph, Tensor
+from auxcal.programs import Rows
+
+with needs("onnx"):
+    from onnx import ModelProto, TensorProto, checker, helper
+
+OPSET = 18
+_IR_VERSION = 8  # of the time of that opset: every runtime that knows the one reads the other
+
+
+def to_onnx(calibrator: Calibrator) -> ModelProto:
+    """Return a fitted calibrator as an ONNX model.
+
+    Its inputs are `logits`, float32 of shape (n, K), and `features`, float32 of shape (n, d), where it was fitted with
+    such. Its outputs are `prediction`, int64 of shape (n,), and `confidence`, float32 of shape (n,). n is free. The
+    model needs opset 18. Its metadata say what it is; their names begin with `auxcal.`.
+
+    Parameters
+    ----------
+    calibrator : Calibrator
+        A fitted one.
+
+    Returns
+    -------
+    onnx.ModelProto
+        To be written with `onnx.save`, or served as it is: `model.SerializeToString()`.
+
+    Examples
+    --------
+    >>> import auxcal
+    >>> from auxcal.onnx import to_onnx
+    >>> calibrator = auxcal.PlattScaling().fit([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]] * 2, [0, 1, 0, 0, 1, 1])
+    >>> [output.name for output in to_onnx(calibrator).graph.output]
+    ['prediction', 'confidence']
+    """
+    calibrator._check_fitted()
+    k, d = calibrator.n_features_in_, calibrator.n_further_features_
+    inputs = [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["n", k])]
+    if d:
+        inputs.append(helper.make_tensor_value_info("features", TensorProto.FLOAT, ["n", d]))
+    outputs = [
+        helper.make_tensor_value_info("prediction", TensorProto.INT64, ["n"]),
+        helper.make_tensor_value_info("confidence", TensorProto.FLOAT, ["n"]),
+    ]
+    graph = helper.make_graph([], type(calibrator).__name__, inputs, outputs)
+    nodes = Graph(graph, "", OPSET)
+    append_program(nodes, calibrator, Tensor(nodes, "logits"), Tensor(nodes, "features") if d else None)
+    model = helper.make_model(
+        graph,
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        ir_version=_IR_VERSION,
+        producer_name="auxcal",
+        producer_version=VERSION,
+    )
+    add_metadata(model, calibrator)
+    checker.check_model(model, full_check=True)
+    return model
+
+
+def append_program(
+    nodes: Graph,
+    calibrator: Calibrator,
+    logits: Tensor,
+    features: Tensor | None,
+    names: tuple[str, str] = ("prediction", "confidence"),
+) -> None:
+    """Append the nodes of the prediction and of the confidence, whose tensors get the names."""
+    prediction = nodes.argmax(logits)
+    confidence = calibrator._program(nodes, Rows(logits, prediction, features))
+    nodes.squeeze(prediction, names[0])
+    nodes.squeeze(nodes.minimum(nodes.maximum(confidence, 0.0), 1.0), names[1])
+
+
+def add_metadata(model: ModelProto, calibrator: Calibrator) -> None:
+    """Say in the model's metadata which calibrator it has."""
+    facts = {
+        "method": calibrator.abbreviation,
+        "class": type(calibrator).__name__,
+        "version": VERSION,
+        "classes": calibrator.n_features_in_,
+        "features": calibrator.n_further_features_,
+        "converged": str(calibrator.converged_).lower(),
+    }
+    for name, fact in facts.items():
+        model.metadata_props.add(key=f"auxcal.{name}", value=str(fact))

@@ -1,0 +1,189 @@
+"""A calibrator as a torch module, alone or around its classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from auxcal._errors import InvalidInputError
+from auxcal.calibrators import Calibrator
+from auxcal.torch._operations import program_module
+
+
+class Scored(NamedTuple):
+    """What a classifier with confidence gives for a batch of n samples."""
+
+    logits: Tensor
+    """Of shape (n, K)."""
+    prediction: Tensor
+    """The class of the largest logit, int64 of shape (n,)."""
+    confidence: Tensor
+    """The probability that the prediction is correct, float32 of shape (n,)."""
+
+
+def as_module(calibrator: Calibrator) -> nn.Module:
+    """Return a fitted calibrator as a module: `forward(logits, features=None)` gives the confidence.
+
+    The fitted numbers are its buffers. It moves with `.to(device)`, has a `state_dict`, takes batches of any size, and
+    can be compiled, exported and differentiated. It computes in float32, also of logits in half precision, under
+    autocast, and after `.half()`.
+
+    Parameters
+    ----------
+    calibrator : Calibrator
+        A fitted one.
+
+    Returns
+    -------
+    nn.Module
+        Takes logits of shape (n, K), and features of shape (n, d) where the calibrator was fitted with such; gives a
+        confidence of shape (n,), float32.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import auxcal
+    >>> from auxcal.torch import as_module
+    >>> calibrator = auxcal.PlattScaling().fit([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]] * 2, [0, 1, 0, 0, 1, 1])
+    >>> as_module(calibrator)(torch.tensor([[2.0, 0.0], [0.0, 1.0]])).shape
+    torch.Size([2])
+    """
+    return _CalibratorModule(calibrator)
+
+
+def with_confidence(classifier: nn.Module, calibrator: Calibrator, *, features: str | None = None) -> nn.Module:
+    """Return a module that runs a classifier and adds the prediction and its confidence.
+
+    Parameters
+    ----------
+    classifier : nn.Module
+        Gives logits of shape (n, K). It is used as it is, and not copied.
+    calibrator : Calibrator
+        A fitted one.
+    features : str, optional
+        The name of the submodule whose output are the features, as in `auxcal.torch.collect`, where the calibrator was
+        fitted with such. Its outputs are kept by a hook, so such a module serves one thread at a time; compiled or
+        exported it has no such limit.
+
+    Returns
+    -------
+    nn.Module
+        Takes what the classifier takes, and gives a named tuple: logits, prediction, confidence.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import auxcal
+    >>> from auxcal.torch import with_confidence
+    >>> calibrator = auxcal.PlattScaling().fit([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]] * 2, [0, 1, 0, 0, 1, 1])
+    >>> scored = with_confidence(torch.nn.Linear(5, 2), calibrator)(torch.zeros(3, 5))
+    >>> scored.logits.shape, scored.prediction.shape, scored.confidence.shape
+    (torch.Size([3, 2]), torch.Size([3]), torch.Size([3]))
+    """
+    return _WithConfidence(classifier, calibrator, features)
+
+
+class _CalibratorModule(nn.Module):
+    def __init__(self, calibrator: Calibrator) -> None:
+        super().__init__()
+        calibrator._check_fitted()
+        self.n_classes, self.n_features = calibrator.n_features_in_, calibrator.n_further_features_
+        self.program = program_module(calibrator)
+
+    def forward(self, logits: Tensor, features: Tensor | None = None) -> Tensor:
+        return self.scored(logits, features)[1]
+
+    def scored(self, logits: Tensor, features: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Return prediction and confidence."""
+        _check(logits, self.n_classes, "logits")
+        inputs = [logits]
+        if features is not None or self.n_features:
+            _check(features, self.n_features, "features")
+            inputs.append(features)
+        kind = logits.device.type
+        # Where nothing is on there is nothing to switch off, and exporters know nothing of the switch.
+        off = torch.autocast(kind, enabled=False) if torch.is_autocast_enabled(kind) else nullcontext()
+        with off:
+            return self.program(*(each.float() for each in inputs))
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
+        """Move the buffers, and keep their precision: half of it would change the confidence."""
+        before = dict(self.program.named_buffers())
+        super()._apply(fn, recurse)
+        for name, buffer in self.program.named_buffers():
+            if buffer.dtype != before[name].dtype:
+                setattr(self.program, name, before[name].to(buffer.device))
+        return self
+
+    def extra_repr(self) -> str:
+        features = f", features=(n, {self.n_features})" if self.n_features else ""
+        return f"logits=(n, {self.n_classes}){features}"
+
+
+class _WithConfidence(nn.Module):
+    def __init__(self, classifier: nn.Module, calibrator: Calibrator, features: str | None) -> None:
+        super().__init__()
+        self.classifier = classifier
+        self.calibrator = _CalibratorModule(calibrator)
+        self.features = features
+        self._seen: list[Any] | None = None
+        if (features is None) != (self.calibrator.n_features == 0):
+            had = f"{self.calibrator.n_features} features" if self.calibrator.n_features else "no features"
+            raise InvalidInputError(
+                f"features must name the part of the classifier whose output the calibrator was fitted with; it was "
+                f"fitted with {had}, and got features={features!r}."
+            )
+        if features is not None:
+            _part(classifier, features).register_forward_hook(self._keep)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Scored:
+        self._seen = []  # what the hook has kept in this pass
+        logits = _logits(self.classifier(*args, **kwargs))
+        seen, self._seen = self._seen, None
+        features = None if self.features is None else _flat(seen, self.features, logits.shape[0])
+        return Scored(logits, *self.calibrator.scored(logits, features))
+
+    def _keep(self, part: nn.Module, inputs: Any, output: Any) -> None:
+        if self._seen is not None:
+            self._seen.append(output)
+
+
+def _check(values: Tensor | None, n_columns: int, name: str) -> None:
+    if values is None or values.ndim != 2 or values.shape[1] != n_columns:
+        got = "none" if values is None else f"shape {tuple(values.shape)}"
+        expected = f"shape (n, {n_columns}), as in the fit of the calibrator" if n_columns else "none, as in the fit"
+        raise InvalidInputError(f"{name} must have {expected}; got {got}.")
+
+
+def _logits(output: Any) -> Tensor:
+    """Find the logits in what a classifier returns: a tensor, or one under that name in an object or a dict."""
+    found = output.get("logits") if isinstance(output, dict) else getattr(output, "logits", output)
+    if not isinstance(found, Tensor):
+        raise InvalidInputError(
+            f"classifier must give logits, a tensor of shape (n, K), or an object or dict with one called logits; got "
+            f"{type(output).__name__}. Wrap it in a module that returns the logits."
+        )
+    return found
+
+
+def _part(classifier: nn.Module, name: str) -> nn.Module:
+    parts = dict(classifier.named_modules())
+    if name not in parts:
+        shown = ", ".join(repr(part) for part in parts if part)
+        raise InvalidInputError(f"features must name a part of the classifier, one of {shown or 'none'}; got {name!r}.")
+    return parts[name]
+
+
+def _flat(outputs: list[Any], name: str, n_rows: int) -> Tensor:
+    """Return the only output of the part as one row for each sample."""
+    if len(outputs) != 1 or not isinstance(outputs[0], Tensor):
+        seen = ", ".join(type(output).__name__ for output in outputs)
+        raise InvalidInputError(
+            f"features must name a part of the classifier that gives one tensor in a pass; {name!r} gave "
+            f"{seen or 'nothing'}."
+        )
+    return outputs[0].reshape(n_rows, -1)
