@@ -22,7 +22,7 @@ Value: TypeAlias = Any
 """
 
 _ONE_LOOK = 64  # edges up to which all are compared at once
-_HAIR = 2.5e-7  # by which edges are lowered: an edge is often the score of a row, which other machines round otherwise
+_HAIR = 5e-7  # by which edges are lowered: an edge is often the score of a row, which other machines round otherwise
 
 
 class Rows(NamedTuple):
@@ -74,6 +74,9 @@ class Operations(Protocol):
 
     def sum(self, x: Value) -> Value:
         """Return the sum of each row, of shape (n, 1)."""
+
+    def max(self, x: Value) -> Value:
+        """Return the largest number of each row, of shape (n, 1)."""
 
     def logsumexp(self, x: Value) -> Value:
         """Return log Σ e^x of each row, of shape (n, 1)."""

@@ -9,7 +9,7 @@ from auxcal._arrays import Floats, Ints
 from auxcal._errors import InvalidInputError
 from auxcal.calibrators._base import Calibrator, no_program
 from auxcal.predictions import Predictions
-from auxcal.programs import Operations, Rows, Value, log_odds
+from auxcal.programs import Operations, Rows, Value, log_odds, without
 
 Scheme = Literal["top-label", "per-class"]
 
@@ -113,6 +113,29 @@ def relative(logits: Floats) -> RelativeLogits:
     e[top] = 0
     others = np.einsum("nk->n", e)  # as fast as a product with ones, and the same for a row alone
     return RelativeLogits(top, z, e, others)
+
+
+class NearLogits(NamedTuple):
+    """What `RelativeLogits` has, as values of a program."""
+
+    z: Value
+    """The logits less that of the prediction."""
+    others: Value
+    """Σ e^z without the prediction."""
+    weighted: Value
+    """Σ z e^z."""
+    score: Value
+    """The log-odds of the prediction."""
+
+
+def near_program(ops: Operations, rows: Rows, n_classes: int) -> NearLogits:
+    """Tell what `relative` does to torch and ONNX; exponentials are taken relative to the largest of the others."""
+    z = rows.logits - ops.at(rows.logits, rows.prediction)
+    rest = without(ops, z, rows.prediction, n_classes)
+    second = ops.max(rest)
+    e = ops.exp(rest - second)
+    size, unit = ops.sum(e), ops.exp(second)
+    return NearLogits(z, size * unit, ops.sum(e * z) * unit, 0.0 - (second + ops.log(size)))
 
 
 def top_scores(logits: Floats) -> Floats:

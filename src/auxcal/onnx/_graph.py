@@ -130,9 +130,12 @@ class Graph:
     def sum(self, x: Tensor) -> Tensor:
         return self._reduce("ReduceSum", x)
 
+    def max(self, x: Tensor) -> Tensor:
+        return self._reduce("ReduceMax", x)
+
     def logsumexp(self, x: Tensor) -> Tensor:
         # The runtime's own ReduceLogSumExp is not stable: it gives −∞ for the likes of −1e4.
-        most = self._reduce("ReduceMax", x)
+        most = self.max(x)
         return most + self.log(self.sum(self.exp(x - most)))
 
     def log_softmax(self, x: Tensor) -> Tensor:

@@ -80,6 +80,9 @@ class _Operations:
     def sum(self, x: Proxy) -> Proxy:
         return x.sum(dim=1, keepdim=True)
 
+    def max(self, x: Proxy) -> Proxy:
+        return x.amax(dim=1, keepdim=True)
+
     def logsumexp(self, x: Proxy) -> Proxy:
         return torch.logsumexp(x, dim=1, keepdim=True)
 

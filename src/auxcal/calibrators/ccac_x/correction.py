@@ -8,8 +8,9 @@ import numpy as np
 from scipy.special import expit
 
 from auxcal._arrays import Bools, Floats
-from auxcal.calibrators._binary import RelativeLogits
+from auxcal.calibrators._binary import NearLogits, RelativeLogits
 from auxcal.calibrators.ccac_x.evidence import WIDTHS, log_marginal_likelihood, width_by_evidence
+from auxcal.programs import Operations, Value
 
 _MOST_RANKS = 10  # of the largest logits
 _MOST_COORDINATES = 32  # more would be too much to learn, and the open map has seen them
@@ -42,6 +43,15 @@ class Correction(NamedTuple):
             log_odds += weights @ np.maximum(x, knots[:, None], out=bent)
         return np.asarray(log_odds)
 
+    def program(self, ops: Operations, inputs: Value, base: Value) -> Value:
+        """Tell what `log_odds` does to torch and ONNX, with a row for each sample: all curves are one product."""
+        x = ops.maximum(inputs, ops.constant(self.least, "least"))
+        x = ops.minimum(x, ops.constant(self.most, "most"))
+        knots = ops.constant(self.knots.reshape(-1), "knots")
+        bent = ops.maximum(ops.concatenate([x] * len(self.knots)), knots)
+        curves = ops.matmul(ops.concatenate([x, bent]), ops.constant(self.weights.reshape(-1, 1), "curves"))
+        return curves + base * float(self.slope) + float(self.offset)
+
 
 def describe(near: RelativeLogits, readings: Floats, coordinates: Floats) -> Floats:
     """Return the inputs, of shape (d, n).
@@ -60,6 +70,20 @@ def describe(near: RelativeLogits, readings: Floats, coordinates: Floats) -> Flo
     few = coordinates[:, : _MOST_COORDINATES if k <= _MOST_COORDINATES else 0]
     alone = np.stack([near.top_scores(), margin, entropy, log_total - mean])
     return np.concatenate([readings, alone, top - mean, few.T])
+
+
+def describe_program(
+    ops: Operations, near: NearLogits, readings: Value, coordinates: Value, n_coordinates: int, n_classes: int
+) -> Value:
+    """Tell what `describe` does to torch and ONNX, with a row for each sample."""
+    total = near.others + 1.0
+    log_total = ops.log(total)
+    mean = ops.matmul(near.z, ops.constant(np.full((n_classes, 1), 1 / n_classes), "mean"))
+    top = ops.largest(near.z, min(n_classes, _MOST_RANKS))
+    margin = 0.0 - ops.columns(top, 1, 2)
+    alone = [near.score, margin, log_total - near.weighted / total, log_total - mean]
+    few = [ops.columns(coordinates, 0, min(n_coordinates, _MOST_COORDINATES))] if n_classes <= _MOST_COORDINATES else []
+    return ops.concatenate([readings, *alone, top - mean, *few])
 
 
 def fit_correction(inputs: Floats, base: Floats, correct: Bools) -> tuple[Correction, float, str | None]:

@@ -8,8 +8,9 @@ import numpy as np
 from scipy.special import logit
 
 from auxcal._arrays import Bools, Floats, Ints
-from auxcal.calibrators.beta_calibration import beta_log_odds, fit_beta
+from auxcal.calibrators.beta_calibration import beta_log_odds, beta_program, fit_beta
 from auxcal.calibrators.isotonic_calibration import fit_isotonic
+from auxcal.programs import Operations, Value, between_knots
 
 
 class ScoreMaps(NamedTuple):
@@ -21,6 +22,11 @@ class ScoreMaps(NamedTuple):
     def log_odds(self, scores: Floats) -> Floats:
         """Return the log-odds of the prediction by each of the two, of shape (n, 2)."""
         return np.stack([beta_log_odds(scores, self.coefficients), np.interp(scores, *self.knots)], axis=1)
+
+    def program(self, ops: Operations, score: Value) -> Value:
+        """Tell what `log_odds` does to torch and ONNX."""
+        beta = beta_program(ops, score, self.coefficients[None], None)
+        return ops.concatenate([beta, between_knots(ops, score, [self.knots])])
 
 
 def cross_fit_maps(scores: Floats, correct: Bools, folds: Ints) -> tuple[ScoreMaps, Floats, str | None]:
