@@ -36,6 +36,12 @@ class Rows(NamedTuple):
     """Of shape (n, d); None after a fit without features."""
 
 
+class Programmed(Protocol):
+    """A calibrator that has a program."""
+
+    def _program(self, ops: Operations, rows: Rows) -> Value: ...
+
+
 class Operations(Protocol):
     """What a program can ask for."""
 
@@ -87,6 +93,9 @@ class Operations(Protocol):
     def count(self, condition: Value) -> Value:
         """Return in how many columns of each row the condition holds, of shape (n, 1)."""
 
+    def argmax(self, x: Value) -> Value:
+        """Return the column of the largest number of each row, the first of equals, of shape (n, 1)."""
+
     def largest(self, x: Value, n: int) -> Value:
         """Return the n largest numbers of each row in descending order."""
 
@@ -101,6 +110,13 @@ class Operations(Protocol):
 
     def rows(self, table: Value, index: Value) -> Value:
         """Return the row of a constant table that each sample's index names."""
+
+
+def run(ops: Operations, calibrator: Programmed, logits: Value, features: Value | None) -> tuple[Value, Value]:
+    """Run the program of a calibrator, and return prediction and confidence, of shape (n, 1)."""
+    prediction = ops.argmax(logits)
+    confidence = calibrator._program(ops, Rows(logits, prediction, features))
+    return prediction, ops.minimum(ops.maximum(confidence, 0.0), 1.0)
 
 
 def softmax_at(ops: Operations, scores: Value, index: Value) -> Value:

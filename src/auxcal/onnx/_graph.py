@@ -144,6 +144,9 @@ class Graph:
     def count(self, condition: Tensor) -> Tensor:
         return self._reduce("ReduceSum", self.node("Cast", condition, whole=True, to=TensorProto.INT64))
 
+    def argmax(self, x: Tensor) -> Tensor:
+        return self.node("ArgMax", x, axis=1, keepdims=1, whole=True)
+
     def largest(self, x: Tensor, n: int) -> Tensor:
         return self.node("TopK", x, self._whole(n), axis=1)
 
@@ -158,10 +161,6 @@ class Graph:
 
     def rows(self, table: Tensor, index: Tensor) -> Tensor:
         return self.node("Gather", table, self.squeeze(index), axis=0)
-
-    def argmax(self, x: Tensor) -> Tensor:
-        """Return the column of the largest number, the first of equals, of shape (n, 1)."""
-        return self.node("ArgMax", x, axis=1, keepdims=1, whole=True)
 
     def squeeze(self, x: Tensor, name: str | None = None) -> Tensor:
         """Return a column as a vector."""

@@ -6,13 +6,13 @@ from auxcal._extras import needs
 from auxcal._version import VERSION
 from auxcal.calibrators import Calibrator
 from auxcal.onnx._graph import Graph, Tensor
-from auxcal.programs import Rows
+from auxcal.programs import run
 
 with needs("onnx"):
     from onnx import ModelProto, TensorProto, checker, helper
 
 OPSET = 18
-_IR_VERSION = 8  # of the time of that opset: every runtime that knows the one reads the other
+IR_VERSION = 8  # of the time of that opset: every runtime that knows the one reads the other
 
 
 def to_onnx(calibrator: Calibrator) -> ModelProto:
@@ -55,7 +55,7 @@ def to_onnx(calibrator: Calibrator) -> ModelProto:
     model = helper.make_model(
         graph,
         opset_imports=[helper.make_opsetid("", OPSET)],
-        ir_version=_IR_VERSION,
+        ir_version=IR_VERSION,
         producer_name="auxcal",
         producer_version=VERSION,
     )
@@ -72,21 +72,18 @@ def append_program(
     names: tuple[str, str] = ("prediction", "confidence"),
 ) -> None:
     """Append the nodes of the prediction and of the confidence, whose tensors get the names."""
-    prediction = nodes.argmax(logits)
-    confidence = calibrator._program(nodes, Rows(logits, prediction, features))
-    nodes.squeeze(prediction, names[0])
-    nodes.squeeze(nodes.minimum(nodes.maximum(confidence, 0.0), 1.0), names[1])
+    for value, name in zip(run(nodes, calibrator, logits, features), names, strict=True):
+        nodes.squeeze(value, name)
 
 
 def add_metadata(model: ModelProto, calibrator: Calibrator) -> None:
-    """Say in the model's metadata which calibrator it has."""
-    facts = {
-        "method": calibrator.abbreviation,
-        "class": type(calibrator).__name__,
-        "version": VERSION,
-        "classes": calibrator.n_features_in_,
-        "features": calibrator.n_further_features_,
-        "converged": str(calibrator.converged_).lower(),
+    """Say in the model's metadata which calibrator it has, beside what they say already."""
+    facts = {each.key: each.value for each in model.metadata_props} | {
+        "auxcal.method": calibrator.abbreviation,
+        "auxcal.class": type(calibrator).__name__,
+        "auxcal.version": VERSION,
+        "auxcal.classes": calibrator.n_features_in_,
+        "auxcal.features": calibrator.n_further_features_,
+        "auxcal.converged": str(calibrator.converged_).lower(),
     }
-    for name, fact in facts.items():
-        model.metadata_props.add(key=f"auxcal.{name}", value=str(fact))
+    helper.set_model_props(model, {name: str(fact) for name, fact in facts.items()})

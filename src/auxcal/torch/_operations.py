@@ -13,7 +13,7 @@ from torch.fx.proxy import GraphAppendingTracer
 from torch.nn import functional
 
 from auxcal.calibrators import Calibrator
-from auxcal.programs import Rows
+from auxcal.programs import run
 
 
 def program_module(calibrator: Calibrator) -> GraphModule:
@@ -22,9 +22,7 @@ def program_module(calibrator: Calibrator) -> GraphModule:
     operations = _Operations(graph)
     logits = operations.value(graph.placeholder("logits"))
     features = operations.value(graph.placeholder("features")) if calibrator.n_further_features_ else None
-    prediction = logits.argmax(dim=1, keepdim=True)
-    confidence = calibrator._program(operations, Rows(logits, prediction, features))
-    graph.output((prediction.squeeze(1).node, confidence.clamp(0, 1).squeeze(1).node))
+    graph.output(tuple(value.squeeze(1).node for value in run(operations, calibrator, logits, features)))
     return GraphModule(operations.constants, graph, type(calibrator).__name__)
 
 
@@ -91,6 +89,9 @@ class _Operations:
 
     def count(self, condition: Proxy) -> Proxy:
         return condition.sum(dim=1, keepdim=True)
+
+    def argmax(self, x: Proxy) -> Proxy:
+        return x.argmax(dim=1, keepdim=True)
 
     def largest(self, x: Proxy, n: int) -> Proxy:
         return torch.topk(x, n, dim=1)[0]
