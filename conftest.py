@@ -20,6 +20,7 @@ NEEDS = {
         "tests/shifts/test_images.py",
         "tests/test_torch.py",
     ],
+    "onnx": ["src/auxcal/onnx", "tests/onnx"],
     "tables": ["src/auxcal/formats/_arrow.py"],
     "report": ["src/auxcal/reports/html", "tests/reports"],
     "plots": ["src/auxcal/plots", "tests/plots"],

@@ -98,7 +98,7 @@ _HOMES = {
     "save": "auxcal.persistence",
 }
 
-_MODULES = "calibrators comparison experiments formats metrics plots reports shifts testing torch".split()  # noqa: SIM905
+_MODULES = "calibrators comparison experiments formats metrics onnx plots programs reports shifts testing torch".split()  # noqa: SIM905
 
 __all__ = list(_HOMES)
 

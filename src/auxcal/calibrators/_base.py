@@ -276,8 +276,8 @@ def at_prediction(values: Floats, logits: Floats) -> Floats:
 def no_program(calibrator: Calibrator, method: str) -> InvalidInputError:
     """Return the error of a calibrator that does not tell torch and ONNX how it scores."""
     return InvalidInputError(
-        f"{type(calibrator).__name__} must have a method {method} to become a torch module or an ONNX graph; it has none. "
-        f"Write one as auxcal.programs explains, or score with predict_confidence."
+        f"{type(calibrator).__name__} must have a method {method} to become a torch module or an ONNX graph; it has "
+        f"none. Write one as auxcal.programs explains, or score with predict_confidence."
     )
 
 

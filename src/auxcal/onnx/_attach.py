@@ -141,10 +141,8 @@ def _only(outputs: list[str]) -> str:
 
 def _named(name: str, argument: str, known: dict[str, ValueInfoProto]) -> str:
     if name not in known:
-        near = get_close_matches(name, known) or list(known)[-3:]
-        raise InvalidInputError(
-            f"{argument} must name a tensor of the classifier; got {name!r}. Did you mean {' or '.join(map(repr, near))}?"
-        )
+        near = " or ".join(map(repr, get_close_matches(name, known) or list(known)[-3:]))
+        raise InvalidInputError(f"{argument} must name a tensor of the classifier; got {name!r}. Did you mean {near}?")
     return name
 
 

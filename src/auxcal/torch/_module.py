@@ -13,6 +13,9 @@ from auxcal._errors import InvalidInputError
 from auxcal.calibrators import Calibrator
 from auxcal.torch._operations import program_module
 
+# torch 2.4 to 2.6 tell an export from a compilation only in private.
+_is_exporting = getattr(torch.compiler, "is_exporting", torch.compiler.is_compiling)
+
 
 class Scored(NamedTuple):
     """What a classifier with confidence gives for a batch of n samples."""
@@ -72,7 +75,8 @@ def with_confidence(classifier: nn.Module, calibrator: Calibrator, *, features: 
     Returns
     -------
     nn.Module
-        Takes what the classifier takes, and gives a named tuple: logits, prediction, confidence.
+        Takes what the classifier takes, and gives a named tuple: logits, prediction, confidence. Exported it gives a
+        plain tuple of the three, so that a saved program runs where auxcal is not installed.
 
     Examples
     --------
@@ -99,11 +103,9 @@ class _CalibratorModule(nn.Module):
 
     def scored(self, logits: Tensor, features: Tensor | None) -> tuple[Tensor, Tensor]:
         """Return prediction and confidence."""
-        _check(logits, self.n_classes, "logits")
-        inputs = [logits]
+        inputs = [_checked(logits, self.n_classes, "logits")]
         if features is not None or self.n_features:
-            _check(features, self.n_features, "features")
-            inputs.append(features)
+            inputs.append(_checked(features, self.n_features, "features"))
         kind = logits.device.type
         # Where nothing is on there is nothing to switch off, and exporters know nothing of the switch.
         off = torch.autocast(kind, enabled=False) if torch.is_autocast_enabled(kind) else nullcontext()
@@ -113,7 +115,7 @@ class _CalibratorModule(nn.Module):
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
         """Move the buffers, and keep their precision: half of it would change the confidence."""
         before = dict(self.program.named_buffers())
-        super()._apply(fn, recurse)
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         for name, buffer in self.program.named_buffers():
             if buffer.dtype != before[name].dtype:
                 setattr(self.program, name, before[name].to(buffer.device))
@@ -140,23 +142,25 @@ class _WithConfidence(nn.Module):
         if features is not None:
             _part(classifier, features).register_forward_hook(self._keep)
 
-    def forward(self, *args: Any, **kwargs: Any) -> Scored:
+    def forward(self, *args: Any, **kwargs: Any) -> Scored | tuple[Tensor, ...]:
         self._seen = []  # what the hook has kept in this pass
         logits = _logits(self.classifier(*args, **kwargs))
         seen, self._seen = self._seen, None
         features = None if self.features is None else _flat(seen, self.features, logits.shape[0])
-        return Scored(logits, *self.calibrator.scored(logits, features))
+        scored = Scored(logits, *self.calibrator.scored(logits, features))
+        return tuple(scored) if _is_exporting() else scored
 
     def _keep(self, part: nn.Module, inputs: Any, output: Any) -> None:
         if self._seen is not None:
             self._seen.append(output)
 
 
-def _check(values: Tensor | None, n_columns: int, name: str) -> None:
+def _checked(values: Tensor | None, n_columns: int, name: str) -> Tensor:
     if values is None or values.ndim != 2 or values.shape[1] != n_columns:
         got = "none" if values is None else f"shape {tuple(values.shape)}"
         expected = f"shape (n, {n_columns}), as in the fit of the calibrator" if n_columns else "none, as in the fit"
         raise InvalidInputError(f"{name} must have {expected}; got {got}.")
+    return values
 
 
 def _logits(output: Any) -> Tensor:

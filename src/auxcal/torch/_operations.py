@@ -13,7 +13,7 @@ from torch.fx.proxy import GraphAppendingTracer
 from torch.nn import functional
 
 from auxcal.calibrators import Calibrator
-from auxcal.programs import run
+from auxcal.programs import Value, run
 
 
 def program_module(calibrator: Calibrator) -> GraphModule:
@@ -37,7 +37,7 @@ class _Operations:
         """Return a node as a value of the program."""
         return Proxy(node, self._tracer)
 
-    def constant(self, array: ArrayLike, name: str) -> Proxy:
+    def constant(self, array: ArrayLike, name: str) -> Value:
         numbers = np.asarray(array)
         numbers = numbers.astype(np.int64 if numbers.dtype.kind in "iu" else np.float32)
         taken = sum(buffer.rstrip("_0123456789") == name for buffer, _ in self.constants.named_buffers())
@@ -45,65 +45,65 @@ class _Operations:
         self.constants.register_buffer(name, torch.tensor(numbers))
         return self.value(self._graph.get_attr(name))
 
-    def exp(self, x: Proxy) -> Proxy:
+    def exp(self, x: Value) -> Value:
         return torch.exp(x)
 
-    def log(self, x: Proxy) -> Proxy:
+    def log(self, x: Value) -> Value:
         return torch.log(x)
 
-    def sqrt(self, x: Proxy) -> Proxy:
+    def sqrt(self, x: Value) -> Value:
         return torch.sqrt(x)
 
-    def sigmoid(self, x: Proxy) -> Proxy:
+    def sigmoid(self, x: Value) -> Value:
         return torch.sigmoid(x)
 
-    def softplus(self, x: Proxy) -> Proxy:
+    def softplus(self, x: Value) -> Value:
         return functional.softplus(x)
 
-    def maximum(self, x: Proxy, y: Proxy | float) -> Proxy:
-        return torch.maximum(x, y) if isinstance(y, Proxy) else torch.clamp(x, min=y)
+    def maximum(self, x: Value, y: Value | float) -> Value:
+        return torch.clamp(x, min=y) if isinstance(y, float) else torch.maximum(x, y)
 
-    def minimum(self, x: Proxy, y: Proxy | float) -> Proxy:
-        return torch.minimum(x, y) if isinstance(y, Proxy) else torch.clamp(x, max=y)
+    def minimum(self, x: Value, y: Value | float) -> Value:
+        return torch.clamp(x, max=y) if isinstance(y, float) else torch.minimum(x, y)
 
-    def equal(self, x: Proxy, y: Proxy) -> Proxy:
+    def equal(self, x: Value, y: Value) -> Value:
         return torch.eq(x, y)
 
-    def where(self, condition: Proxy, x: float, y: Proxy) -> Proxy:
+    def where(self, condition: Value, x: float, y: Value) -> Value:
         return torch.where(condition, x, y)
 
-    def matmul(self, x: Proxy, y: Proxy) -> Proxy:
+    def matmul(self, x: Value, y: Value) -> Value:
         return torch.matmul(x, y)
 
-    def sum(self, x: Proxy) -> Proxy:
+    def sum(self, x: Value) -> Value:
         return x.sum(dim=1, keepdim=True)
 
-    def max(self, x: Proxy) -> Proxy:
+    def max(self, x: Value) -> Value:
         return x.amax(dim=1, keepdim=True)
 
-    def logsumexp(self, x: Proxy) -> Proxy:
+    def logsumexp(self, x: Value) -> Value:
         return torch.logsumexp(x, dim=1, keepdim=True)
 
-    def log_softmax(self, x: Proxy) -> Proxy:
+    def log_softmax(self, x: Value) -> Value:
         return torch.log_softmax(x, dim=1)
 
-    def count(self, condition: Proxy) -> Proxy:
+    def count(self, condition: Value) -> Value:
         return condition.sum(dim=1, keepdim=True)
 
-    def argmax(self, x: Proxy) -> Proxy:
+    def argmax(self, x: Value) -> Value:
         return x.argmax(dim=1, keepdim=True)
 
-    def largest(self, x: Proxy, n: int) -> Proxy:
+    def largest(self, x: Value, n: int) -> Value:
         return torch.topk(x, n, dim=1)[0]
 
-    def columns(self, x: Proxy, start: int, stop: int) -> Proxy:
+    def columns(self, x: Value, start: int, stop: int) -> Value:
         return x.narrow(1, start, stop - start)
 
-    def concatenate(self, parts: Sequence[Proxy]) -> Proxy:
+    def concatenate(self, parts: Sequence[Value]) -> Value:
         return torch.cat(list(parts), dim=1)
 
-    def at(self, x: Proxy, index: Proxy) -> Proxy:
+    def at(self, x: Value, index: Value) -> Value:
         return torch.gather(x, 1, index)
 
-    def rows(self, table: Proxy, index: Proxy) -> Proxy:
+    def rows(self, table: Value, index: Value) -> Value:
         return torch.index_select(table, 0, index.squeeze(1))
