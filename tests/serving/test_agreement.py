@@ -78,7 +78,7 @@ def test_rows_on_an_edge_stay_in_their_bin():
     """An edge is the score of a row where the quantile falls on one; there an engine may round a bit lower."""
     calibrator = fitted("histogram", 10, n_bins=9)  # of 1000 rows: every edge is a score
     logits, _ = rows(1000, 10, 0)
-    prediction, confidence = session(to_onnx(calibrator)).run(None, {"logits": logits})
+    _, confidence = session(to_onnx(calibrator)).run(None, {"logits": logits})
     np.testing.assert_allclose(confidence, calibrator.predict_confidence(logits), atol=1e-5)
 
 

@@ -39,7 +39,7 @@ class _Operations:
 
     def constant(self, array: ArrayLike, name: str) -> Value:
         numbers = np.asarray(array)
-        numbers = numbers.astype(np.int64 if numbers.dtype.kind in "iu" else np.float32)
+        numbers = numbers.astype(np.int64 if numbers.dtype.kind in "iu" else np.float32, order="C")
         taken = sum(buffer.rstrip("_0123456789") == name for buffer, _ in self.constants.named_buffers())
         name = f"{name}_{taken + 1}" if taken else name
         self.constants.register_buffer(name, torch.tensor(numbers))
