@@ -10,7 +10,7 @@ from auxcal._extras import needs
 from auxcal._files import as_path
 from auxcal.calibrators import Calibrator
 from auxcal.onnx._graph import Graph, Tensor
-from auxcal.onnx._model import IR_VERSION, OPSET, add_metadata, append_program
+from auxcal.onnx._model import FEW_CLASSES, IR_VERSION, OPSET, add_metadata, append_program
 
 with needs("onnx"):
     import onnx
@@ -69,12 +69,16 @@ def attach(
     _check_no_softmax(model, logits)
     _check_shape(known[logits], calibrator.n_features_in_)
     _check_features(features, calibrator.n_further_features_)
-    nodes = Graph(model.graph, _unused("auxcal/", known), _opset(model))
+    few = calibrator.n_features_in_ <= FEW_CLASSES
+    nodes = Graph(model.graph, _unused("auxcal/", known), _opset(model), lying=few)
     names = _unused("prediction", known), _unused("confidence", known)
     further = None
     if features is not None:
-        further = nodes.node("Flatten", _as_float(nodes, known[_named(features, "features", known)]), axis=1)
-    append_program(nodes, calibrator, _as_float(nodes, known[logits]), further, names)
+        seen = known[_named(features, "features", known)]
+        flat = nodes.node("Flatten", Tensor(nodes, seen.name), axis=1)
+        further = nodes.matrix(flat.name, seen.type.tensor_type.elem_type)
+    kind = known[logits].type.tensor_type.elem_type
+    append_program(nodes, calibrator, nodes.matrix(logits, kind), further, names)
     if logits not in outputs:
         model.graph.output.append(known[logits])
     batch = _dims(known[logits])[:1] or ["n"]
@@ -183,13 +187,6 @@ def _check_shape(tensor: ValueInfoProto, n_columns: int) -> None:
 def _dims(tensor: ValueInfoProto) -> list[int | str]:
     shape = tensor.type.tensor_type.shape
     return [each.dim_value if each.HasField("dim_value") else each.dim_param or "?" for each in shape.dim]
-
-
-def _as_float(nodes: Graph, tensor: ValueInfoProto) -> Tensor:
-    found = Tensor(nodes, tensor.name)
-    if tensor.type.tensor_type.elem_type == TensorProto.FLOAT:
-        return found
-    return nodes.node("Cast", found, to=TensorProto.FLOAT)
 
 
 def _unused(name: str, known: dict[str, ValueInfoProto]) -> str:

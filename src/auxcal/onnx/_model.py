@@ -12,6 +12,8 @@ with needs("onnx"):
     from onnx import ModelProto, TensorProto, checker, helper
 
 OPSET = 18
+FEW_CLASSES = 64
+"""Up to so many, matrices lie: then the samples are what is long."""
 IR_VERSION = 8  # of the time of that opset: every runtime that knows the one reads the other
 
 
@@ -50,8 +52,8 @@ def to_onnx(calibrator: Calibrator) -> ModelProto:
         helper.make_tensor_value_info("confidence", TensorProto.FLOAT, ["n"]),
     ]
     graph = helper.make_graph([], type(calibrator).__name__, inputs, outputs)
-    nodes = Graph(graph, "", OPSET)
-    append_program(nodes, calibrator, Tensor(nodes, "logits"), Tensor(nodes, "features") if d else None)
+    nodes = Graph(graph, "", OPSET, lying=k <= FEW_CLASSES)
+    append_program(nodes, calibrator, nodes.matrix("logits"), nodes.matrix("features") if d else None)
     model = helper.make_model(
         graph,
         opset_imports=[helper.make_opsetid("", OPSET)],

@@ -44,13 +44,15 @@ class Correction(NamedTuple):
         return np.asarray(log_odds)
 
     def program(self, ops: Operations, inputs: Value, base: Value) -> Value:
-        """Tell what `log_odds` does to torch and ONNX, with a row for each sample: all curves are one product."""
+        """Tell what `log_odds` does to torch and ONNX, with a row for each sample."""
         x = ops.maximum(inputs, ops.constant(self.least, "least"))
         x = ops.minimum(x, ops.constant(self.most, "most"))
-        knots = ops.constant(self.knots.reshape(-1), "knots")
-        bent = ops.maximum(ops.concatenate([x] * len(self.knots)), knots)
-        curves = ops.matmul(ops.concatenate([x, bent]), ops.constant(self.weights.reshape(-1, 1), "curves"))
-        return curves + base * float(self.slope) + float(self.offset)
+        log_odds = ops.matmul(x, ops.constant(self.weights[0][:, None], "weights")) + float(self.offset)
+        log_odds = log_odds + base * float(self.slope)
+        for knots, weights in zip(self.knots, self.weights[1:], strict=True):
+            bent = ops.maximum(x, ops.constant(knots, "knots"))
+            log_odds = log_odds + ops.matmul(bent, ops.constant(weights[:, None], "weights"))
+        return log_odds
 
 
 def describe(near: RelativeLogits, readings: Floats, coordinates: Floats) -> Floats:
