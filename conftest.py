@@ -19,6 +19,7 @@ NEEDS = {
         "tests/shifts/test_adversarial.py",
         "tests/shifts/test_images.py",
         "tests/test_torch.py",
+        "tests/test_torch_forms.py",
     ],
     "onnx": ["src/auxcal/onnx"],
     "tables": ["src/auxcal/formats/_arrow.py"],

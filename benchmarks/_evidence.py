@@ -1,4 +1,4 @@
-"""What the scripts of docs/evidence.md share: results that are kept row by row, and tables for the page."""
+"""What the scripts of docs/evidence.md share: results that are stored row by row, and tables for the page."""
 
 import csv
 import math
@@ -59,10 +59,10 @@ def parts(where: tuple[str, str], random_state: int) -> tuple[Predictions, Predi
     return fit, test
 
 
-class Kept:
-    """Results in a file that grows with each row: a run that was stopped goes on where it was.
+class ResultsFile:
+    """Results that are written to a file row by row, so that an interrupted run can be resumed.
 
-    To measure anew, delete the file.
+    To measure everything again, delete the file.
     """
 
     def __init__(self, path: Path) -> None:

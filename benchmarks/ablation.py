@@ -19,7 +19,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from _evidence import BUNDLES, Kept, paired, parts, write_table
+from _evidence import BUNDLES, ResultsFile, paired, parts, write_table
 from auxcal import CrossFittedCCAC
 from auxcal.calibrators import cross_fitted_ccac as method
 from auxcal.calibrators.ccac_x import correction, evidence, fits, open_map
@@ -113,15 +113,15 @@ def replaced(changes: list[Change]) -> Iterator[None]:
         yield
 
 
-def measure(kept: Kept, where: tuple[str, str], random_state: int) -> None:
+def measure(file: ResultsFile, where: tuple[str, str], random_state: int) -> None:
     """Measure every variant with few labels and with many, or all that there are."""
     pool, test = parts(where, random_state)
     for n_labels, (name, changes) in product((FEW, min(MANY, len(pool))), VARIANTS.items()):
-        if kept.lacks(where, name, random_state, n_labels):
+        if file.lacks(where, name, random_state, n_labels):
             labelled = pool.take(slice(n_labels))
             with replaced(changes):
                 fit = partial(CrossFittedCCAC(random_state=random_state).fit, labelled.logits, labelled.y)
-                kept.measure(where, name, random_state, n_labels, fit, test)
+                file.measure(where, name, random_state, n_labels, fit, test)
 
 
 def table(results: Results) -> list[list[str]]:
@@ -140,11 +140,11 @@ def table(results: Results) -> list[list[str]]:
 
 def main(folder: str = "docs/figures") -> None:
     """Measure, and write the tables."""
-    kept = Kept(Path(folder) / "ablation.csv")
+    file = ResultsFile(Path(folder) / "ablation.csv")
     for random_state, where in product(RANDOM_STATES, ABLATED):
-        measure(kept, where, random_state)
+        measure(file, where, random_state)
     for name, few in (("few", True), ("many", False)):
-        rows = tuple(row for row in kept.results if (row.n_fit == FEW) is few)
+        rows = tuple(row for row in file.results if (row.n_fit == FEW) is few)
         write_table(Path(folder) / f"ablation-{name}.csv", ["", *ABLATED.values()], table(Results(rows)))
 
 

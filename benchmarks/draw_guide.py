@@ -23,11 +23,11 @@ from auxcal.plots.style import (
     MUTED,
     REFERENCE,
     WRONG,
-    dress,
-    family_look,
+    apply_style,
     figure_legend,
+    horizontal_grid,
+    house_style,
     new_figure,
-    rule,
 )
 
 LAMBDA1 = (0.0, 0.5, 1.0)
@@ -48,11 +48,11 @@ def before_after(labelled: Predictions, test: Predictions) -> Figure:
 
 def lambdas(labelled: Predictions, test: Predictions) -> Figure:
     """Draw how far the mean confidence is above the accuracy, for each λ1 and λ2."""
-    with family_look():
+    with house_style():
         figure = new_figure(5.2, 3.0)
         ax = figure.subplots()
-        dress(ax)
-        rule(ax)
+        apply_style(ax)
+        horizontal_grid(ax)
         ax.axhline(0, color=MUTED, **REFERENCE)
         for lambda1, colour in zip(LAMBDA1, LINES, strict=False):
             excess = [_excess(labelled, test, lambda1, lambda2) for lambda2 in LAMBDA2]
@@ -77,11 +77,11 @@ def noise_floor() -> Figure:
         draws = [ece(confidence, rng.random(n) < confidence) for confidence in rng.random((200, n))]
         spread.append(np.quantile(draws, [0.05, 0.5, 0.95]))
     low, middle, high = np.transpose(spread)
-    with family_look():
+    with house_style():
         figure = new_figure(5.2, 2.8)
         ax = figure.subplots()
-        dress(ax)
-        rule(ax)
+        apply_style(ax)
+        horizontal_grid(ax)
         ax.fill_between(SIZES, low, high, color=CORRECT, alpha=0.2, linewidth=0, label="9 of 10 samples")
         ax.plot(SIZES, middle, color=CORRECT, label="median")
         ax.axhline(0, color=WRONG, label="the truth")

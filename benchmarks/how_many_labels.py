@@ -20,12 +20,22 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, PercentFormatter
 
-from _evidence import BUNDLES, CLEAN, Kept, paired, parts, write_table
+from _evidence import BUNDLES, CLEAN, ResultsFile, paired, parts, write_table
 from auxcal import Predictions
 from auxcal.calibrators import Calibrator
 from auxcal.experiments import METHODS, Results
 from auxcal.experiments.methods import SOURCE_SHIFT
-from auxcal.plots.style import CORRECT, INK, MUTED, WRONG, dress, family_look, figure_legend, new_figure, rule
+from auxcal.plots.style import (
+    CORRECT,
+    INK,
+    MUTED,
+    WRONG,
+    apply_style,
+    figure_legend,
+    horizontal_grid,
+    house_style,
+    new_figure,
+)
 
 LABELS = (100, 200, 500, 1_000, 3_000, 10_000, 30_000)
 RANDOM_STATES = (0, 1, 2)
@@ -61,17 +71,17 @@ EVIDENCE = dict.fromkeys(METHODS, GREY) | {
 """The colour of each method; those in grey are there for comparison, and have no name."""
 
 
-def measure(kept: Kept, where: tuple[str, str], random_state: int) -> None:
+def measure(file: ResultsFile, where: tuple[str, str], random_state: int) -> None:
     """Measure every method with every number of labels that the bundle has."""
     pool, test = parts(where, random_state)
     for n_labels, method in product(LABELS, METHODS.values()):
         wanted = n_labels <= len(pool) and method.applies_to(where[1]) and method.name not in left_out(where, pool)
-        if wanted and kept.lacks(where, method.name, random_state, n_labels):
+        if wanted and file.lacks(where, method.name, random_state, n_labels):
             labelled = pool.take(slice(n_labels))
             fit = method.make(random_state).fit
             if method.source is not None:
                 fit = source(where[0], method.source, random_state).transfer
-            kept.measure(where, method.name, random_state, n_labels, partial(fit, labelled.logits, labelled.y), test)
+            file.measure(where, method.name, random_state, n_labels, partial(fit, labelled.logits, labelled.y), test)
 
 
 def left_out(where: tuple[str, str], pool: Predictions) -> tuple[str, ...]:
@@ -83,7 +93,7 @@ def left_out(where: tuple[str, str], pool: Predictions) -> tuple[str, ...]:
 
 @cache
 def source(suite_name: str, method: str, random_state: int) -> Calibrator:
-    """Return the calibrator that is carried over from D1."""
+    """Return the calibrator that is transferred from D1."""
     fit, _ = parts((suite_name, SOURCE_SHIFT), random_state)
     return METHODS[method].make(random_state).fit(fit.logits, fit.y)
 
@@ -109,7 +119,7 @@ def verdict(results: Results, metric: str) -> str:
 
 def draw(results: Results, bundles: dict[tuple[str, str], str], colours: dict[str, str]) -> Figure:
     """Draw Brier score and ECE over the number of labels, one row for each bundle."""
-    with family_look():
+    with house_style():
         figure = new_figure(7.4, 2.1 * len(bundles))
         axes = figure.subplots(len(bundles), 2)
         for (brier, ece), ((suite, shift), title) in zip(axes, bundles.items(), strict=True):
@@ -127,8 +137,8 @@ def draw(results: Results, bundles: dict[tuple[str, str], str], colours: dict[st
 
 def draw_panel(ax: Axes, results: Results, metric: str, colours: dict[str, str]) -> None:
     """Draw a line for each method, those in grey behind the others and CCAC-X before them."""
-    dress(ax)
-    rule(ax)
+    apply_style(ax)
+    horizontal_grid(ax)
     for name, colour in colours.items():
         here = results.where(method=name)
         labels = sorted(here.distinct("n_fit"))
@@ -147,13 +157,13 @@ def draw_panel(ax: Axes, results: Results, metric: str, colours: dict[str, str])
 
 def draw_clean(results: Results) -> Figure:
     """Draw by how much each method is better or worse than temperature scaling where nothing shifts."""
-    with family_look():
+    with house_style():
         figure = new_figure(7.4, 8.4)
         axes = figure.subplots(4, 2)
         for ax, ((suite, shift), title) in zip(axes.flat, CLEAN.items(), strict=True):
             here = results.where(suite=suite, shift=shift)
-            dress(ax)
-            rule(ax)
+            apply_style(ax)
+            horizontal_grid(ax)
             for name, colour in EVIDENCE.items():
                 draw_excess(ax, here, name, colour)
             lowest = min(-8.0, 1.1 * min(excess(here, "ccac-x").values()))
@@ -193,15 +203,15 @@ def excess(here: Results, name: str) -> dict[int, float]:
 
 def main(folder: str = "docs/figures") -> None:
     """Measure, judge, draw."""
-    kept = Kept(Path(folder) / "labels.csv")
+    file = ResultsFile(Path(folder) / "labels.csv")
     for random_state, where in product(RANDOM_STATES, (*BUNDLES, *CLEAN)):
-        measure(kept, where, random_state)
+        measure(file, where, random_state)
     for metric, (ending, bundles) in product(("brier", "ece"), {"": BUNDLES, "-clean": CLEAN}.items()):
         path = Path(folder) / f"labels-verdict-{metric}{ending}.csv"
-        write_table(path, ["labels", *bundles.values()], verdicts(kept.results, bundles, metric))
-    draw(kept.results, GUIDE_BUNDLES, GUIDE).savefig(Path(folder) / "labels.png")
-    draw(kept.results, BUNDLES, EVIDENCE).savefig(Path(folder) / "label-curves.png")
-    draw_clean(kept.results).savefig(Path(folder) / "label-curves-clean.png")
+        write_table(path, ["labels", *bundles.values()], verdicts(file.results, bundles, metric))
+    draw(file.results, GUIDE_BUNDLES, GUIDE).savefig(Path(folder) / "labels.png")
+    draw(file.results, BUNDLES, EVIDENCE).savefig(Path(folder) / "label-curves.png")
+    draw_clean(file.results).savefig(Path(folder) / "label-curves-clean.png")
 
 
 if __name__ == "__main__":

@@ -19,14 +19,14 @@ from statistics import fmean
 
 from matplotlib.figure import Figure
 
-from _evidence import Kept, write_table
+from _evidence import ResultsFile, write_table
 from auxcal import METRICS, Predictions
 from auxcal._formatting import write_score
 from auxcal.experiments import METHODS, Results
 from auxcal.experiments.bundles import bundle
 from auxcal.experiments.runner import fitted
 from auxcal.experiments.suites import Suite, suite
-from auxcal.plots.style import INK, SMALL, TEXT, dress, family_look, new_figure
+from auxcal.plots.style import INK, SMALL, TEXT, apply_style, house_style, new_figure
 
 SUITES = {
     "cifar10-resnet20": ("D1+OOD", "D2+OOD+AD", "D1+OOD+AD", "D1+D2+AD", "D1+D2+OOD"),
@@ -43,7 +43,7 @@ Split = dict[str, tuple[Predictions, ...]]
 """The fit, select and test part of each shift."""
 
 
-def measure(kept: Kept, entry: Suite, random_state: int, cache: Path) -> None:
+def measure(file: ResultsFile, entry: Suite, random_state: int, cache: Path) -> None:
     """Try every calibrator of a suite on every shift."""
     data = {shift: bundle(entry, shift, Path("data"), cache / "bundles") for shift in shifts_of(entry.name)}
     split = {shift: whole.split(*entry.parts(len(whole)), random_state=random_state) for shift, whole in data.items()}
@@ -53,7 +53,7 @@ def measure(kept: Kept, entry: Suite, random_state: int, cache: Path) -> None:
         n_labels = len(fit) + len(select)
         targets = {(entry.name, f"{fitted_on}>{shift}"): test for shift, (_, _, test) in split.items()}
         lacking = [
-            name for name in methods if any(kept.lacks(where, name, random_state, n_labels) for where in targets)
+            name for name in methods if any(file.lacks(where, name, random_state, n_labels) for where in targets)
         ]
         calibrators = {}
         if fitted_on in mixtures:
@@ -63,8 +63,8 @@ def measure(kept: Kept, entry: Suite, random_state: int, cache: Path) -> None:
         elif lacking:
             calibrators, _ = fitted(entry, fitted_on, lacking, random_state=random_state, cache_dir=cache)
         for (name, calibrator), where in product(calibrators.items(), targets):
-            if kept.lacks(where, name, random_state, n_labels):
-                kept.measure(where, name, random_state, n_labels, lambda found=calibrator: found, targets[where])
+            if file.lacks(where, name, random_state, n_labels):
+                file.measure(where, name, random_state, n_labels, lambda found=calibrator: found, targets[where])
 
 
 def shifts_of(name: str) -> list[str]:
@@ -127,12 +127,12 @@ def draw(results: Results) -> Figure:
     name = "cifar10-resnet20"
     tried = suite(name).shifts
     fitted_on = (*tried, *SUITES[name])
-    with family_look():
+    with house_style():
         figure = new_figure(8.6, 3.4)
         for ax, method in zip(figure.subplots(1, len(MIXED), sharey=True), MIXED, strict=True):
             here = results.where(suite=name, method=method)
             values = [[here.where(shift=f"{a}>{b}").spread("brier").mean for b in tried] for a in fitted_on]
-            dress(ax)
+            apply_style(ax)
             ax.imshow(values, cmap="Blues", vmin=0, vmax=0.45, aspect="auto")
             for (i, a), (j, b) in product(enumerate(fitted_on), enumerate(tried)):
                 colour, weight = "white" if values[i][j] > 0.27 else INK, "bold" if b in a.split("+") else "normal"
@@ -151,15 +151,15 @@ def draw(results: Results) -> Figure:
 
 def main(folder: str = "docs/figures", cache: str = "auxcal-cache") -> None:
     """Measure, and write tables and figure."""
-    kept = Kept(Path(folder) / "unseen.csv")
+    file = ResultsFile(Path(folder) / "unseen.csv")
     for name, random_state in product(SUITES, RANDOM_STATES):
-        measure(kept, suite(name), random_state, Path(cache))
+        measure(file, suite(name), random_state, Path(cache))
     for metric in ("brier", "auroc", "ece"):
         for which, suites in (("cifar10", ("cifar10-resnet20",)), ("text", ("r8-dan", "ng18-dan"))):
-            write_table(Path(folder) / f"unseen-{which}-{metric}.csv", *table(kept.results, suites, metric))
-        write_table(Path(folder) / f"unseen-mixtures-{metric}.csv", *mixture_table(kept.results, metric))
-    write_table(Path(folder) / "unseen-price.csv", *price_table(kept.results))
-    draw(kept.results).savefig(Path(folder) / "unseen.png")
+            write_table(Path(folder) / f"unseen-{which}-{metric}.csv", *table(file.results, suites, metric))
+        write_table(Path(folder) / f"unseen-mixtures-{metric}.csv", *mixture_table(file.results, metric))
+    write_table(Path(folder) / "unseen-price.csv", *price_table(file.results))
+    draw(file.results).savefig(Path(folder) / "unseen.png")
 
 
 if __name__ == "__main__":

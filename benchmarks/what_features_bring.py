@@ -16,7 +16,7 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from _evidence import Kept, paired, write_table
+from _evidence import ResultsFile, paired, write_table
 from auxcal import CrossFittedCCAC, Predictions
 from auxcal._formatting import write_score
 from auxcal.experiments import Results
@@ -43,11 +43,11 @@ def collected(shift: str, data_dir: Path, cache: Path) -> Predictions:
         images, y = augmented(train, test, IMAGES, SHIFTS[shift], random_state=1)
         loader = DataLoader(TensorDataset(torch.from_numpy(images), torch.from_numpy(y)), batch_size=250)
         cache.mkdir(parents=True, exist_ok=True)
-        collect(in_steps(cifar_resnet(data_dir, 20)), loader, features="pooled").save(path)
+        collect(with_named_layers(cifar_resnet(data_dir, 20)), loader, features="pooled").save(path)
     return Predictions.load(path)
 
 
-def in_steps(classifier: ImageClassifier) -> nn.Sequential:
+def with_named_layers(classifier: ImageClassifier) -> nn.Sequential:
     """Return the same network as a sequence whose parts have names, so that its last features can be collected."""
     network = classifier.network
     steps = nn.Sequential(Normalise(classifier.mean, classifier.std), network.conv1, network.bn1, nn.ReLU())
@@ -57,15 +57,15 @@ def in_steps(classifier: ImageClassifier) -> nn.Sequential:
     return steps
 
 
-def measure(kept: Kept, shift: str, data: Predictions, random_state: int) -> None:
+def measure(file: ResultsFile, shift: str, data: Predictions, random_state: int) -> None:
     """Measure CCAC-X with and without the features."""
     for method, whole in ((WITHOUT, Predictions(data.logits, data.y)), (WITH, data)):
         where = (SUITE, shift)
-        if kept.lacks(where, method, random_state, N_FIT):
+        if file.lacks(where, method, random_state, N_FIT):
             fit, test = whole.split(N_FIT, N_TEST, random_state=random_state)
             calibrator = CrossFittedCCAC(random_state=random_state)
             learn = partial(calibrator.fit, fit.logits, fit.y, features=fit.features)
-            kept.measure(where, method, random_state, N_FIT, learn, test)
+            file.measure(where, method, random_state, N_FIT, learn, test)
 
 
 def table(results: Results) -> list[list[str]]:
@@ -85,13 +85,13 @@ METRICS = {"auroc": "AUROC", "brier": "Brier score", "ece": "ECE"}
 
 def main(folder: str = "docs/figures", data_dir: str = "data", cache: str = "auxcal-cache") -> None:
     """Measure, and write the table."""
-    kept = Kept(Path(folder) / "features.csv")
+    file = ResultsFile(Path(folder) / "features.csv")
     for shift in SHIFTS:
         data = collected(shift, Path(data_dir), Path(cache))
         for random_state in RANDOM_STATES:
-            measure(kept, shift, data, random_state)
+            measure(file, shift, data, random_state)
     head = ["", WITHOUT, WITH, "difference × 1,000"]
-    write_table(Path(folder) / "features-table.csv", head, table(kept.results))
+    write_table(Path(folder) / "features-table.csv", head, table(file.results))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ CASES = (
 )
 
 
-def forgotten(part: auxcal.Predictions, random_state: int) -> np.ndarray:
+def with_random_wrong_classes(part: auxcal.Predictions, random_state: int) -> np.ndarray:
     """Return the classes of a part, with a random one for every wrong prediction."""
     rng = np.random.default_rng(random_state)
     other = (part.prediction + rng.integers(1, part.n_classes, len(part))) % part.n_classes
@@ -39,7 +39,10 @@ def main(cache_dir: str = "auxcal-cache", random_state: int = 0) -> None:
         entry = suite(name)
         data = bundle(entry, shift, Path("data"), Path(cache_dir) / "bundles")
         fit, _, test = data.split(*entry.parts(len(data)), random_state=random_state)
-        for label, y in (("true classes", fit.y), ("only that it is wrong", forgotten(fit, random_state))):
+        for label, y in (
+            ("true classes", fit.y),
+            ("only that it is wrong", with_random_wrong_classes(fit, random_state)),
+        ):
             calibrator = auxcal.MatrixScaling().fit(fit.logits, y)
             scores = auxcal.evaluate(calibrator.predict_confidence(test.logits), test.correct)
             print(f"{name} {shift}, {label}: AUROC {scores['auroc']:.3f}, Brier {scores['brier']:.3f}")

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT))  # the benchmarks are run from the root, and are no part of the package
 
-from benchmarks.speed import answers, fits, tables  # noqa: E402
+from benchmarks.speed import answers, fits, libraries, page, tables  # noqa: E402
 from benchmarks.speed.libraries import METHODS_OF, OURS, PEERS, Failure  # noqa: E402
 from benchmarks.speed.measure import Measured, in_turns  # noqa: E402
 from benchmarks.speed.quality import verdict  # noqa: E402
@@ -108,6 +108,33 @@ def test_times_are_written_with_two_digits(value, written):
 def test_a_miss_is_seen_in_a_table():
     assert tables.table(("a", "b"), [("x", tables.mark("missed"))]).splitlines()[-1] == "| x | **missed** |"
     assert tables.times(0.585) == "0.58×"
+
+
+def test_what_is_not_installed_has_no_version(monkeypatch):
+    monkeypatch.setattr(libraries, "PEERS", {"none": "no-such-library"})
+    found = libraries.versions()
+    assert "no-such-library" not in found
+    assert found["numpy"] == np.__version__
+
+
+def test_the_page_is_what_the_results_make(tmp_path, monkeypatch):
+    results, committed = page.read(), page.PAGE.read_text()
+    for name in ("PAGE", "DATA", "FIGURE"):
+        monkeypatch.setattr(page, name, tmp_path / getattr(page, name).name)
+    page.write(results)
+    assert page.PAGE.read_text() == committed
+    assert page.read() == results
+
+
+def test_a_topic_that_was_measured_without_the_peers_leaves_those_of_the_others_on_the_page():
+    before = page.read()
+    alone = {"date": "2100-01-01", "versions": {"auxcal": "9.9.9"}, "left_out": {"netcal": "it is not installed"}}
+    default = before["default"] | {"circumstances": before["default"]["circumstances"] | alone}
+    text = page.environment(before | {"default": default})
+    old = before["fits"]["circumstances"]["versions"]
+    assert f"netcal {old['netcal']}" in text
+    assert f"auxcal {old['auxcal']} and 9.9.9" in text
+    assert "- netcal" not in text
 
 
 def label_results(**briers):

@@ -182,7 +182,7 @@ class TestAnswer:
         ("ece", "methods", "verdict", "words"),
         [
             (0.01, 13, "calibrated", "nothing needs doing."),
-            (0.2, 13, "unhelped", "Of the 12 methods that were tried none lowers its Brier score on these data."),
+            (0.2, 13, "unhelped", "None of the 12 methods lowers its Brier score on these data."),
             (0.2, 1, "unhelped", "No method was compared with it."),
         ],
     )

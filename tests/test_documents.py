@@ -169,6 +169,13 @@ def test_the_links_of_a_document_lead_to_a_file(path):
         assert (path.parent / target).exists(), target
 
 
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/index.md"])
+def test_the_first_pages_lead_to_pages_that_read_well_in_the_repository(name):
+    path = ROOT / name
+    for target in re.findall(r"\]\((?!\w+:)([^)\s#]+\.md)", path.read_text()):
+        assert "\n:::" not in (path.parent / target).read_text(), f"{target} is readable on the site alone"
+
+
 def test_the_architecture_draws_the_layers_that_import_linter_holds():
     contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
     layers = [name.strip().removeprefix("auxcal.") for layer in contract["layers"] for name in layer.split("|")]

@@ -133,7 +133,7 @@ class Odd(nn.Module):
 
 @pytest.mark.parametrize(
     ("name", "got"),
-    [("act", r"gave \(4, 5\), \(4, 5\)"), ("idle", "gave nothing"), ("pair", "gave tuple")],
+    [("act", r"gave shape \(4, 5\), shape \(4, 5\)"), ("idle", "gave nothing"), ("pair", "gave tuple")],
     ids=["twice", "never", "a tuple"],
 )
 def test_features_come_from_a_part_that_gives_one_tensor(name, got):

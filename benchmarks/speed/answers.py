@@ -75,4 +75,4 @@ LOSSES: dict[str, Loss] = {
     "isotonic": brier,
     "beta": brier,
 }
-"""What is compared for each method: the loss that it makes least, or for maps of one score the Brier score."""
+"""What is compared for each method: the loss that it minimises, or for maps of one score the Brier score."""

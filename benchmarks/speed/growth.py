@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 import auxcal
-from auxcal.plots.style import dress, family_look, figure_legend, new_figure, rule
+from auxcal.plots.style import apply_style, figure_legend, horizontal_grid, house_style, new_figure
 
 ROWS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
 CLASSES = (10, 30, 100, 300, 1000)
@@ -94,7 +94,7 @@ def cost_of_a_setting(rows: list[dict[str, Any]]) -> float:
 
 def draw(rows: list[dict[str, Any]]) -> Figure:
     """Draw the three ways to grow beside each other."""
-    with family_look():
+    with house_style():
         figure = new_figure(9.6, 3.4)
         axes = figure.subplots(1, 3)
         for ax, (what, label) in zip(axes, LABELS.items(), strict=True):
@@ -113,8 +113,8 @@ def draw(rows: list[dict[str, Any]]) -> Figure:
             ax.set_xticks(ticks, [f"{size:,}" for size in ticks])
             ax.xaxis.set_minor_locator(NullLocator())
             ax.set_xlabel(label)
-            dress(ax)
-            rule(ax)
+            apply_style(ax)
+            horizontal_grid(ax)
         axes[0].set_ylabel("seconds of CPU time")
         axes[0].plot([], [], marker="o", markersize=3, color=COLOURS["ccac-s"], label="ccac-s")
         figure_legend(figure, axes[0])

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -50,10 +50,14 @@ METHODS_OF = {
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of everything that is measured."""
+    """Return the versions of everything that is measured and is installed here."""
     names = ("auxcal", "numpy", "scipy", "torch", "numba", "torchmetrics", "relplot")
     peers = [name for file, name in PEERS.items() if file != "dirichletcal"]
-    return {name: version(name) for name in (*names, *peers)}
+    found = {}
+    for name in (*names, *peers):
+        with contextlib.suppress(PackageNotFoundError):  # not all topics need the peers
+            found[name] = version(name)
+    return found
 
 
 def left_out() -> dict[str, str]:

@@ -7,7 +7,7 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from benchmarks.speed.tables import mark, megabytes, seconds, table, times
 PAGE, DATA = ROOT / "docs" / "performance.md", ROOT / "docs" / "figures" / "performance.json"
 FIGURE = ROOT / "docs" / "figures" / "growth.png"
 
-Rows = list[dict[str, Any]]
+TableRows = list[dict[str, Any]]
 
 
 def read() -> dict[str, Any]:
@@ -88,7 +88,7 @@ def name_of(contender: str) -> str:
     return f"{name}, {way}" if way else name
 
 
-def fits(rows: Rows) -> str:
+def fits(rows: TableRows) -> str:
     """Write how long fits take, and below it every contender."""
     head = ("method", "n × K", "auxcal", "fastest peer", "its time", "ratio", "of CPU time", "target", "")
     short = []
@@ -124,7 +124,7 @@ def fits(rows: Rows) -> str:
     )
 
 
-def contenders(rows: Rows) -> Iterator[tuple[str, ...]]:
+def contenders(rows: TableRows) -> Iterator[tuple[str, ...]]:
     """Give a line for every library."""
     for row in rows:
         for name, result in row["contenders"].items():
@@ -145,7 +145,7 @@ def details(title: str, text: str) -> str:
     return f"<details markdown>\n<summary>{title}</summary>\n\n{text}\n\n</details>"
 
 
-def networks(rows: Rows) -> str:
+def networks(rows: TableRows) -> str:
     """Write what training takes beside the paper's recipe."""
     head = ("method", "rows", "settings", "auxcal, CPU time", "the paper's recipe", "ratio", "target", "")
     lines = []
@@ -171,7 +171,7 @@ def networks(rows: Rows) -> str:
     )
 
 
-def quality(rows: Rows) -> str:
+def quality(rows: TableRows) -> str:
     """Write the metrics of both recipes."""
     head = ("bundle", "rows", "method", "Brier", "paper's", "AUROC", "paper's", "ECE", "paper's", "")
     lines = []
@@ -187,7 +187,7 @@ def quality(rows: Rows) -> str:
     )
 
 
-def scoring(rows: Rows) -> str:
+def scoring(rows: TableRows) -> str:
     """Write what scoring takes beside the bare products."""
     head = ("method", "n × K", "auxcal", "bare", "ratio", "memory beyond input and output", "")
     lines = [
@@ -209,7 +209,7 @@ def scoring(rows: Rows) -> str:
     )
 
 
-def default(rows: Rows) -> str:
+def default(rows: TableRows) -> str:
     """Write what CCAC-X takes beside CCAC."""
     head = ("logits", "K", "fit", "CCAC's", "ratio", "a million rows", "CCAC's", "CCAC-S's", "ratio to CCAC", "")
     lines = []
@@ -236,7 +236,7 @@ def default(rows: Rows) -> str:
     )
 
 
-def metrics(rows: Rows) -> str:
+def metrics(rows: TableRows) -> str:
     """Write what the metrics take."""
     head = ("metric", "rows", "auxcal", "compared with", "its time", "ratio", "target", "memory", "")
     lines = [
@@ -268,7 +268,7 @@ def metrics(rows: Rows) -> str:
     )
 
 
-def growth(rows: Rows) -> str:
+def growth(rows: TableRows) -> str:
     """Write how times grow."""
     from benchmarks.speed.growth import cost_of_a_setting, exponent
 
@@ -289,7 +289,7 @@ def growth(rows: Rows) -> str:
 LABELS = ("rows", "classes", "settings")
 
 
-def startup(rows: Rows) -> str:
+def startup(rows: TableRows) -> str:
     """Write how long starting takes."""
     lines = [
         (f"`{row['command']}`", seconds(row["seconds"]), seconds(row["target"]), mark(row["verdict"])) for row in rows
@@ -297,7 +297,7 @@ def startup(rows: Rows) -> str:
     return "## Start\n\n" + table(("command", "time", "target", ""), lines)
 
 
-SECTIONS: dict[str, Callable[[Rows], str]] = {
+SECTIONS: dict[str, Callable[[TableRows], str]] = {
     "fits": fits,
     "networks": networks,
     "quality": quality,
@@ -320,10 +320,19 @@ def environment(results: dict[str, Any]) -> str:
             for topic, part in parts.items()
         ],
     )
-    used = ", ".join(f"{name} {version}" for name, version in latest["versions"].items())
-    out = "\n".join(f"- {name}: {reason}." for name, reason in latest["left_out"].items())
+    used = ", ".join(f"{name} {' and '.join(found)}" for name, found in all_versions(parts.values()).items())
+    nowhere = [name for name in latest["left_out"] if all(name in part["left_out"] for part in parts.values())]
+    out = "\n".join(f"- {name}: {latest['left_out'][name]}." for name in nowhere)
     return (
         "## The machine\n\nAll libraries get the same number of threads; auxcal's fits use one. A load above 0 is other"
         f" work on the same cores, which slows libraries with several threads most.\n\n{runs}\n\nPython"
         f" {latest['python']}, {used}.\n\nLeft out:\n\n{out}"
     )
+
+
+def all_versions(parts: Iterable[dict[str, Any]]) -> dict[str, list[str]]:
+    """Return the versions of every library over all topics, which may have been measured at different times."""
+    found: dict[str, list[str]] = {}
+    for name, version in dict.fromkeys(item for part in parts for item in part["versions"].items()):
+        found.setdefault(name, []).append(version)
+    return found

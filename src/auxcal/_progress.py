@@ -1,5 +1,6 @@
 """How far something has got, for whoever waits for it: one protocol, a callable that is told the share that is done."""
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -7,6 +8,9 @@ from typing import TypeAlias
 
 Report: TypeAlias = Callable[[float], None]
 """What is told of progress: the share that is done, from 0 to 1."""
+
+PATIENCE = 2.0
+"""Seconds before a progress bar is shown."""
 
 _report: ContextVar[Report | None] = ContextVar("report", default=None)
 
@@ -41,3 +45,34 @@ def tell(done: float) -> None:
     report = _report.get()
     if report is not None:
         report(done)
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Report]:
+    """Show a bar in a terminal or notebook after two seconds; yield what is told the share that is done.
+
+    Until it is told for the first time, the bar shows only that something is under way.
+
+    Examples
+    --------
+    >>> from auxcal._progress import progress_bar
+    >>> with progress_bar("scoring") as report:
+    ...     report(0.5)
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)  # standard output is for results
+    left = TextColumn("{task.fields[left]}"), TimeRemainingColumn()
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), *left)
+    watched = console.is_terminal or console.is_jupyter
+    shown = Progress(*columns, console=console, disable=not watched, transient=True)
+    task = shown.add_task(what, total=None, left="")
+    patience = threading.Timer(PATIENCE, shown.start)
+    patience.start()
+    try:
+        yield lambda done: shown.update(task, completed=done, total=1, left="left:")
+    finally:
+        patience.cancel()
+        patience.join()
+        shown.stop()

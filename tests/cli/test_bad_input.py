@@ -121,10 +121,14 @@ BAD = {
     "unknown extension": (("bad.xlsx", text("x")), fit("bad.xlsx"), "bad.xlsx: the extension must be one of .npz"),
     "no extension": (("bad", text("x")), fit("bad"), "bad: the extension must be one of"),
     "empty csv": (("bad.csv", text("")), fit("bad.csv"), "bad.csv: expected a line with the names"),
-    "empty npz": (("bad.npz", text("")), fit("bad.npz"), "bad.npz: expected a whole .npz file"),
-    "empty parquet": (("bad.parquet", text("")), score("bad.parquet"), "bad.parquet: expected a whole .parquet file"),
-    "damaged npz": (("bad.npz", cut("good.npz")), fit("bad.npz"), "bad.npz: expected a whole .npz file"),
-    "damaged parquet": (("bad.parquet", cut("good.parquet")), score("bad.parquet"), "bad.parquet: expected a whole"),
+    "empty npz": (("bad.npz", text("")), fit("bad.npz"), "bad.npz: expected a complete .npz file"),
+    "empty parquet": (
+        ("bad.parquet", text("")),
+        score("bad.parquet"),
+        "bad.parquet: expected a complete .parquet file",
+    ),
+    "damaged npz": (("bad.npz", cut("good.npz")), fit("bad.npz"), "bad.npz: expected a complete .npz file"),
+    "damaged parquet": (("bad.parquet", cut("good.parquet")), score("bad.parquet"), "bad.parquet: expected a complete"),
     "damaged calibrator": (
         ("bad.safetensors", cut("ts.safetensors", 0.99)),
         ["score", "bad.safetensors", "good.npz", "-o", "out.csv"],
@@ -133,17 +137,17 @@ BAD = {
     "damaged npy": (
         ("bad.npy", cut("logits.npy")),
         fit("bad.npy", "y.npy"),
-        "bad.npy and y.npy: expected a whole .npy",
+        "bad.npy and y.npy: expected a complete .npy",
     ),
-    "text as npz": (("bad.npz", text("hello")), fit("bad.npz"), "bad.npz: expected a whole .npz file"),
-    "text as torch": (("bad.pt", text("hello")), fit("bad.pt"), "bad.pt: expected a whole .pt file"),
+    "text as npz": (("bad.npz", text("hello")), fit("bad.npz"), "bad.npz: expected a complete .npz file"),
+    "text as torch": (("bad.pt", text("hello")), fit("bad.pt"), "bad.pt: expected a complete .pt file"),
     "a bare tensor": (
         ("bad.pt", bare_tensor),
         fit("bad.pt"),
         "bad.pt: expected a dict with logits and y; got Tensor",
     ),
-    "huge npy": (("bad.npy", huge_npy), fit("bad.npy", "y.npy"), "bad.npy and y.npy: expected a whole .npy file"),
-    "huge npz": (("bad.npz", huge_npz), fit("bad.npz"), "bad.npz: expected a whole .npz file"),
+    "huge npy": (("bad.npy", huge_npy), fit("bad.npy", "y.npy"), "bad.npy and y.npy: expected a complete .npy file"),
+    "huge npz": (("bad.npz", huge_npz), fit("bad.npz"), "bad.npz: expected a complete .npz file"),
     "huge safetensors": (("bad.safetensors", huge_safetensors), fit("bad.safetensors"), "bad.safetensors: expected a"),
     "calibrator as data": (None, fit("ts.safetensors"), "ts.safetensors: expected logits; this is a calibrator"),
     "data as calibrator": (
@@ -156,7 +160,7 @@ BAD = {
     "wrong column": (
         None,
         fit("good.csv", "--columns", "a,b,c"),
-        "good.csv: there is no column 'a'; there is 'logit_0'",
+        "good.csv: there is no column 'a'; found 'logit_0'",
     ),
     "wrong prefix": (None, fit("good.csv", "--columns", "z_"), "good.csv: expected an array 'z_', or columns z_0"),
     "wrong label": (None, fit("good.csv", "--label", "truth"), "good.csv: there is no column 'truth'"),
@@ -190,10 +194,10 @@ BAD = {
         "bad.csv: expected the 4 columns of the first line in every row, and numbers for logits and features; got "
         "column 'logit_1'",
     ),
-    "other letters": (
+    "other encoding": (
         ("bad.csv", lambda path: path.write_bytes(f"id,{HEADER}é,1,2,3,0\n".encode("latin-1"))),
         score("bad.csv"),
-        "if it has other letters, save it as 'CSV UTF-8'",
+        "if it is not UTF-8, save the file as 'CSV UTF-8'",
     ),
     "logits in a vector": (
         ("bad.npz", arrays(logits=[1.0, 2.0], y=[0, 1])),
@@ -254,7 +258,7 @@ BAD = {
     "wrong feature column": (
         None,
         score_featured("featured.csv", "--features", "age,hue"),
-        "featured.csv: there is no column 'hue'; there is 'age'",
+        "featured.csv: there is no column 'hue'; found 'age'",
     ),
     "true classes as features": (
         None,

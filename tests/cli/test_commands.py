@@ -2,17 +2,13 @@
 
 import json
 import sys
-import time
-from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 import auxcal
 from auxcal import CALIBRATORS, METRICS
-from auxcal.cli import _terminal
 from auxcal.formats import read_scored
 from auxcal.metrics import threshold_at_risk
 
@@ -192,33 +188,6 @@ def test_an_interrupted_command_leaves_nothing(scored, folder, call, capsys, mon
     assert call("score", "ts.safetensors", "new.csv", "-o", "again.csv") == 130
     assert capsys.readouterr().err == ""
     assert sorted(folder.iterdir()) == before
-
-
-class TestProgress:
-    @pytest.fixture
-    def console(self, monkeypatch):
-        text = StringIO()
-
-        def make(terminal):
-            monkeypatch.setattr("rich.console.Console", lambda **_: Console(file=text, force_terminal=terminal))
-            return text
-
-        return make
-
-    @pytest.mark.parametrize("terminal", [True, False])
-    def test_it_is_shown_on_a_terminal_only(self, terminal, console, monkeypatch):
-        text = console(terminal)
-        monkeypatch.setattr(_terminal, "PATIENCE", 0.01)
-        with _terminal.progress("scoring") as report:
-            time.sleep(0.1)
-            report(0.5)
-        assert ("scoring" in text.getvalue()) == terminal
-
-    def test_what_is_quick_shows_nothing(self, console):
-        text = console(True)
-        with _terminal.progress("scoring") as report:
-            report(0.5)
-        assert "scoring" not in text.getvalue()
 
 
 # Features -------------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ def test_list_says_what_is_there(call, capsys, tmp_path):
     for entry in suites.SUITES:
         assert entry.name in text
     assert "D1, OOD: packaged" in text
-    assert "missing, for want of tiny-imagenet, efficientnet-lite0" in text
+    assert "missing, needs tiny-imagenet, efficientnet-lite0" in text
     assert "http://cs231n.stanford.edu/tiny-imagenet-200.zip" in text
 
 

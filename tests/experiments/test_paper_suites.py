@@ -40,7 +40,7 @@ def imagenet_dir(cifar100_dir):
     for index in range(N_CLASSES):
         folder = cifar100_dir / "imagenet-val" / f"n{index:08}"
         folder.mkdir(parents=True)
-        image_module.new("RGB", (20, 16), (25 * (index % 10), 0, 255)).save(folder / "ILSVRC2012_val_1.JPEG")
+        image_module.new("RGB", (20, 16), (25 * (index % 10), 0, 255)).save(folder / "ILSVRC2012_val_00000001.JPEG")
     return cifar100_dir
 
 
@@ -60,7 +60,7 @@ def test_the_six_are_listed_with_what_they_need(tmp_path):
     for entry in (*PAPER_CIFAR, *PAPER_IMAGENET):
         assert not is_ready(entry, tmp_path, tmp_path)
         lines = availability(entry, tmp_path, tmp_path)
-        assert "missing, for want of" in lines[0]
+        assert "missing, needs" in lines[0]
         assert len(lines) == 1 + len(entry.needs)
 
 

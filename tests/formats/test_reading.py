@@ -174,6 +174,22 @@ def test_a_csv_of_a_spreadsheet_is_read_as_it_was_meant(text, tmp_path):
     check(read_predictions(*write_csv(tmp_path, text)))
 
 
+@pytest.mark.parametrize("text", SPREADSHEETS.values(), ids=SPREADSHEETS)
+def test_it_does_not_matter_where_a_batch_ends(text, tmp_path, monkeypatch):
+    paths = write_csv(tmp_path, text)
+    for batch_bytes in range(8, 8 * len(text), 8):
+        monkeypatch.setattr(_csv, "BATCH_BYTES", batch_bytes)
+        check(read_predictions(*paths))
+
+
+def test_a_damaged_row_is_counted_from_the_first_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(_csv, "BATCH_BYTES", 80)
+    path = tmp_path / "a.csv"
+    path.write_text("\nlogit_0,logit_1,y\n" + "1,2,0\n" * 40 + "1,2\n")
+    with pytest.raises(FileFormatError, match="Row #43: Expected 3 columns, got 2: 1,2"):
+        read_predictions(path)
+
+
 def test_blank_rows_can_fill_a_batch(tmp_path, monkeypatch):
     monkeypatch.setattr(_csv, "BATCH_BYTES", 80)
     text = write_csv(tmp_path)[0].read_text()
@@ -326,9 +342,9 @@ class TestFeatures:
         ("logit_1,logit_2,y\n1,2,0\n", "logit_0 is not"),
         ("logit_0,logit_1,logit_01,y\n1,2,3,0\n", "'logit_1' and 'logit_01' are the same column"),
         ("logit_0,logit_1,logit_1,y\n1,2,3,0\n", "'logit_1' is there more than once"),
-        ("logit_0,logit_1\n1,2\n", "there is no column 'y'; there is 'logit_0', 'logit_1'"),
-        ("a,b,y\n1,2,0\n", r"expected an array 'logits', or columns logit_0, logit_1, …; there is 'a', 'b', 'y'"),
-        ("logit_0,logit_1,y\n1,2,cat\n", r"got 'cat' in row 0\. Replace each name by the place of its column"),
+        ("logit_0,logit_1\n1,2\n", "there is no column 'y'; found 'logit_0', 'logit_1'"),
+        ("a,b,y\n1,2,0\n", r"expected an array 'logits', or columns logit_0, logit_1, …; found 'a', 'b', 'y'"),
+        ("logit_0,logit_1,y\n1,2,cat\n", r"got 'cat' in row 0\. Replace each name with the index of its logits column"),
         ("logit_0,logit_1,y\n1,2,0\n1,2,\n", "got nothing in row 1"),
         ("logit_0,logit_1,y\n1,2,1.5\n", "got 1.5 in row 0"),
         ("logit_0,logit_1,y\n1,2,2\n", "got 2 in row 0"),
@@ -373,7 +389,7 @@ def test_arrays_of_different_lengths_are_refused(tmp_path):
 
 def test_lists_of_different_lengths_are_refused(tmp_path):
     pq.write_table(pa.table({"logits": [[1.0, 2.0], [1.0]], "y": [0, 1]}), tmp_path / "a.parquet")
-    with pytest.raises(InvalidInputError, match="one length"):
+    with pytest.raises(InvalidInputError, match="the same length"):
         read_predictions(tmp_path / "a.parquet")
 
 

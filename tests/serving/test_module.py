@@ -140,13 +140,21 @@ def test_features_come_from_the_named_part_and_the_classifier_stays_as_it_is():
     assert torch.equal(copy.deepcopy(module)(x).confidence, scored.confidence)
 
 
+def test_features_can_be_a_function_of_what_the_classifier_gives():
+    calibrator, classifier, x = fitted("ccac-x", 5, 5), Deep(), torch.randn(9, 4)
+    with torch.no_grad():
+        scored = with_confidence(classifier, calibrator, features=lambda output: output.logits.abs())(x)
+    expected = calibrator.predict_confidence(scored.logits, scored.logits.abs())
+    np.testing.assert_allclose(scored.confidence, expected, atol=1e-5)
+
+
 def test_a_classifier_that_does_not_fit_is_explained(platt):
     featured = fitted("ccac-x", 5, 3)
     for attempt, message in [
         (lambda: with_confidence(Deep(), featured), "fitted with 3 features, and got features=None"),
         (lambda: with_confidence(Deep(), platt, features="body"), "fitted with no features"),
         (lambda: with_confidence(Deep(), featured, features="neck"), "one of 'body', 'head'; got 'neck'"),
-        (lambda: with_confidence(nn.GRU(4, 5), platt)(torch.zeros(2, 3, 4)), "classifier must give logits.*got tuple"),
+        (lambda: with_confidence(nn.GRU(4, 5), platt)(torch.zeros(2, 3, 4)), "module must give logits"),
         (lambda: with_confidence(nn.Linear(4, 3), platt)(torch.zeros(2, 4)), r"shape \(n, 5\).*got shape \(2, 3\)"),
     ]:
         with pytest.raises(InvalidInputError, match=message):

@@ -1,4 +1,4 @@
-"""Calibrators: one file for each method, and CALIBRATORS, the one list of them."""
+"""Calibrators: one file per method, and CALIBRATORS, the registry."""
 
 from auxcal.calibrators._base import Calibrator, DistributionCalibrator, ProbaCalibrator
 from auxcal.calibrators.beta_calibration import BetaCalibration

@@ -1,4 +1,4 @@
-"""The select part, and the choice of hyper-parameters on it."""
+"""The select part (the validation set), and the choice of hyper-parameters on it."""
 
 from collections.abc import Sequence
 from typing import Literal, TypeAlias, get_args

@@ -1,4 +1,4 @@
-"""Calibrators that can be carried over to another shift."""
+"""Calibrators that can be transferred to another shift."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SELECT_SHARE = 0.4
 
 
 class Transferable(Calibrator):
-    """One that, once fitted, can be carried over to another shift with a few labels; a method supplies `_transfer`."""
+    """A calibrator that can be transferred to another shift with a few labels; a method supplies `_transfer`."""
 
     def transfer(
         self,
@@ -28,7 +28,7 @@ class Transferable(Calibrator):
         select: SelectPart | None = None,
         features: ArrayLike | None = None,
     ) -> Self:
-        """Carry the fitted calibrator over to another shift with a few hundred labels.
+        """Transfer the fitted calibrator to another shift with a few hundred labels.
 
         Parameters
         ----------

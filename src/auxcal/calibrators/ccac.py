@@ -37,12 +37,12 @@ class CCAC(AuxiliaryClassCalibrator):
         Which geometric mean of equation 3 gives the confidence: "wrong" is 1 − √((1 − μ_ŷ) μ_{K+1}), "right" is
         √(μ_ŷ (1 − μ_{K+1})). A sequence is searched.
     select_by : {"ece", "brier", "nll"}
-        The score on the select part that the search makes least.
+        The score on the select part that the search minimises.
     recipe : {"fast", "paper"}
         How the network is trained: "paper" is Adam with the paper's epochs and learning rate in batches of 32, "fast" a
         fiftieth of these epochs in larger batches, with a schedule and weight decay.
     random_state : int or None
-        The source of the first weights, of the order of the rows, and of the select part where none is given.
+        The source of the initial weights, of the order of the rows, and of the select part if none is given.
 
     Attributes
     ----------

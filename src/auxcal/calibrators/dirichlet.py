@@ -29,12 +29,12 @@ class Dirichlet(DistributionCalibrator):
     intercept : float or sequence of float
         μ, likewise.
     select_by : {"ece", "brier", "nll"}
-        The score that the search makes least.
+        The score that the search minimises.
     random_state : int or None
-        How the select part is drawn where none is given.
+        The source of the select part if none is given.
     no_class : {"leave-out", "uniform"}
-        What the fit does with rows of `NO_CLASS`: it leaves them out, or wants the same probability for every class.
-        In the select part they count as wrong either way.
+        What the fit does with rows of `NO_CLASS`: leave them out, or use the uniform distribution as their target.
+        In the select part they always count as wrong.
 
     Attributes
     ----------

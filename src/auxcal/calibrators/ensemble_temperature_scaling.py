@@ -20,13 +20,12 @@ _RIDGE = 1e-12  # decides only what the data leave open: at T = 1 two of the par
 class EnsembleTemperatureScaling(DistributionCalibrator):
     """Ensemble temperature scaling (ETS): w₁ softmax(z / T) + w₂ softmax(z) + w₃ / K.
 
-    T is that of temperature scaling; the weights, which are at least 0 and add up to 1, are those of least negative
-    log-likelihood.
+    T is that of temperature scaling. The weights are non-negative, sum to 1, and minimise the negative log-likelihood.
 
     Parameters
     ----------
     no_class : {"leave-out", "uniform"}
-        What the fit does with rows of `NO_CLASS`: it leaves them out, or wants the same probability for every class.
+        What the fit does with rows of `NO_CLASS`: leave them out, or use the uniform distribution as their target.
 
     Attributes
     ----------

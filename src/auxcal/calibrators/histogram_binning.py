@@ -12,7 +12,7 @@ from auxcal.programs import Operations, Value, in_bins
 class HistogramBinning(BinaryCalibrator):
     """Histogram binning: the share of hits in the bin of the predicted class's probability.
 
-    An empty bin gives the mean probability that its edges stand for.
+    An empty bin gives the midpoint of its edges, as probabilities.
 
     Parameters
     ----------

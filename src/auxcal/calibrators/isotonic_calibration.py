@@ -10,7 +10,7 @@ from auxcal.programs import Operations, Value
 
 
 class IsotonicCalibration(BinaryCalibrator):
-    """Isotonic regression: the monotone map of least squared error, linear between the scores it has seen.
+    """Isotonic regression: the monotone map of least squared error, interpolated linearly between observed scores.
 
     Parameters
     ----------

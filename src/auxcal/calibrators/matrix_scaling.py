@@ -14,9 +14,9 @@ from auxcal.programs import Operations, Rows, Value, softmax_at
 
 
 class MatrixScaling(DistributionCalibrator):
-    """Matrix scaling (MS): softmax(W z + b) of least negative log-likelihood.
+    """Matrix scaling (MS): softmax(W z + b), fitted by maximum likelihood.
 
-    With K (K + 1) numbers it needs many labels: with a penalty it needs fewer.
+    With K (K + 1) parameters it needs many labels; with penalties it needs fewer.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class MatrixScaling(DistributionCalibrator):
     intercept : float
         μ, the strength of the penalty on the mean squared bias.
     no_class : {"leave-out", "uniform"}
-        What the fit does with rows of `NO_CLASS`: it leaves them out, or wants the same probability for every class.
+        What the fit does with rows of `NO_CLASS`: leave them out, or use the uniform distribution as their target.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""CCAC-S: a temperature for the K logits, a network for the auxiliary one; and CCAC-T, its transfer."""
+"""CCAC-S: a temperature for the K logits, a network for the auxiliary one; and its transfer, CCAC-T."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class SimplifiedCCAC(AuxiliaryClassCalibrator, Transferable):
     """CCAC-S: a temperature T for the K logits and a small network for the auxiliary one.
 
     μ = softmax([z / T, f(z)]), where the network f has one output. Loss, confidence and search are those of `CCAC`.
-    With `transfer` (CCAC-T) a fitted one is carried over to another shift with a few hundred labels: only the
-    temperature and the last layer move, from where they are, and λ1, λ2 and the mean are chosen again.
+    `transfer` (CCAC-T) adapts a fitted one to another shift with a few hundred labels: it retrains only the temperature
+    and the last layer, and selects λ1, λ2 and the mean again.
 
     Parameters
     ----------
@@ -42,12 +42,12 @@ class SimplifiedCCAC(AuxiliaryClassCalibrator, Transferable):
         Which geometric mean of equation 3 gives the confidence: "wrong" is 1 − √((1 − μ_ŷ) μ_{K+1}), "right" is
         √(μ_ŷ (1 − μ_{K+1})). A sequence is searched.
     select_by : {"ece", "brier", "nll"}
-        The score on the select part that the search makes least.
+        The score on the select part that the search minimises.
     recipe : {"fast", "paper"}
         How the network is trained: "paper" is Adam with the paper's epochs and learning rate in batches of 32, "fast" a
         fiftieth of these epochs in larger batches, with a schedule and weight decay.
     random_state : int or None
-        The source of the first weights, of the order of the rows, and of the select part where none is given.
+        The source of the initial weights, of the order of the rows, and of the select part if none is given.
 
     Attributes
     ----------

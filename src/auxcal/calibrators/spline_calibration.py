@@ -1,4 +1,4 @@
-"""Spline calibration: the slope of a smooth curve through the sum of the hits that the scores did not expect."""
+"""Spline calibration: corrects by the derivative of a spline through the cumulative calibration error."""
 
 import numpy as np
 from scipy.special import expit
@@ -16,9 +16,9 @@ _POINTS = 1000  # at which a map is kept; between them it is linear
 class SplineCalibration(BinaryCalibrator):
     """Spline calibration: p + h′(t) of the predicted class's probability p, whose quantile is t.
 
-    With the rows in the order of p, H(t) is the number of hits less the sum of p over the first share t of the rows,
-    divided by n. h is the natural cubic spline with h(0) = 0 that is nearest to H in least squares. As h is free to
-    bend, the map may fall in places, and so change the order of the rows.
+    With the rows in the order of p, H(t) is the number of hits minus the sum of p over the first share t of the rows,
+    divided by n. h is the natural cubic spline with h(0) = 0 that fits H best in least squares. The map need not be
+    monotone, so it can change the order of the rows.
 
     Parameters
     ----------

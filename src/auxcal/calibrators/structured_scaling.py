@@ -1,4 +1,4 @@
-"""Structured vector and matrix scaling (SVS, SMS): a temperature, and what penalties let every class add to it."""
+"""Structured vector and matrix scaling (SVS, SMS): a temperature and penalised corrections for every class."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from auxcal.programs import Operations, Rows, Value, softmax_at
 class StructuredVectorScaling(DistributionCalibrator):
     """Structured vector scaling (SVS): softmax(x + v ∘ x + b) of x = log softmax(z / T).
 
-    T is that of temperature scaling. Then v and b have the least negative log-likelihood + K/n · (Σ v² + Σ b²): with
-    few labels for each class little is added to the temperature, with many it is vector scaling.
+    T is that of temperature scaling. Then v and b minimise the negative log-likelihood + K/n · (Σ v² + Σ b²). With few
+    labels per class the result is close to temperature scaling, with many to vector scaling.
 
     Parameters
     ----------
     strength : float
-        What the penalties are multiplied by.
+        A factor that multiplies the penalties.
     no_class : {"leave-out", "uniform"}
-        What the fit does with rows of `NO_CLASS`: it leaves them out, or wants the same probability for every class.
+        What the fit does with rows of `NO_CLASS`: leave them out, or use the uniform distribution as their target.
 
     Attributes
     ----------
@@ -79,16 +79,16 @@ class StructuredVectorScaling(DistributionCalibrator):
 class StructuredMatrixScaling(DistributionCalibrator):
     """Structured matrix scaling (SMS): softmax(x + v ∘ x + M x + b) of x = log softmax(z / T).
 
-    T is that of temperature scaling. Then v, b and M, which has a zero diagonal, have the least negative log-likelihood
-    + K/n · (Σ v² + Σ b²) + K (K − 1)/n · Σ M². With few labels for each class little is added to the temperature, with
-    many it is matrix scaling.
+    T is that of temperature scaling. Then v, b and M, which has a zero diagonal, minimise the negative log-likelihood +
+    K/n · (Σ v² + Σ b²) + K (K − 1)/n · Σ M². With few labels per class the result is close to temperature scaling, with
+    many to matrix scaling.
 
     Parameters
     ----------
     strength : float
-        What the penalties are multiplied by.
+        A factor that multiplies the penalties.
     no_class : {"leave-out", "uniform"}
-        What the fit does with rows of `NO_CLASS`: it leaves them out, or wants the same probability for every class.
+        What the fit does with rows of `NO_CLASS`: leave them out, or use the uniform distribution as their target.
 
     Attributes
     ----------

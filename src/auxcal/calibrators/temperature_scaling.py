@@ -17,12 +17,12 @@ _CHUNK = 2**16  # numbers
 
 
 class TemperatureScaling(DistributionCalibrator):
-    """Temperature scaling (TS): softmax(z / T) with the T of least negative log-likelihood.
+    """Temperature scaling (TS): softmax(z / T), with T fitted by maximum likelihood.
 
     Parameters
     ----------
     no_class : {"leave-out", "uniform"}
-        What the fit does with rows of `NO_CLASS`: it leaves them out, or wants the same probability for every class.
+        What the fit does with rows of `NO_CLASS`: leave them out, or use the uniform distribution as their target.
 
     Attributes
     ----------

@@ -8,7 +8,7 @@ from auxcal.programs import Operations, Rows, Value, softmax_at
 
 
 class Uncalibrated(DistributionCalibrator):
-    """Maximum softmax probability (MP), what a classifier says of itself.
+    """Maximum softmax probability (MP): the classifier's own confidence.
 
     Examples
     --------

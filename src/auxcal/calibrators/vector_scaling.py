@@ -13,14 +13,14 @@ from auxcal.programs import Operations, Rows, Value, softmax_at
 
 
 class VectorScaling(DistributionCalibrator):
-    """Vector scaling (VS): softmax(v ∘ z + b) of least negative log-likelihood.
+    """Vector scaling (VS): softmax(v ∘ z + b), fitted by maximum likelihood.
 
     It starts from the optimal temperature.
 
     Parameters
     ----------
     no_class : {"leave-out", "uniform"}
-        What the fit does with rows of `NO_CLASS`: it leaves them out, or wants the same probability for every class.
+        What the fit does with rows of `NO_CLASS`: leave them out, or use the uniform distribution as their target.
 
     Attributes
     ----------

@@ -1,19 +1,15 @@
-"""What the commands share: options, output, and progress bars."""
+"""What the commands share: options and output."""
 
 from __future__ import annotations
 
 import json
 import math
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-
-PATIENCE = 2.0
-"""Seconds before a progress bar is shown."""
 
 Files = Annotated[
     list[Path],
@@ -90,27 +86,6 @@ def calibrator_file(path: Path) -> Iterator[Path]:
         raise InvalidInputError(f"{path}: a calibrator is a .safetensors file. Save it as {path.stem}.safetensors.")
     with written_whole(path) as temporary:
         yield temporary
-
-
-@contextmanager
-def progress(what: str) -> Iterator[Callable[[float], None]]:
-    """Show a progress bar on a terminal after two seconds; yield a function that takes the share that is done."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)  # standard output is for results
-    left = TextColumn("{task.fields[left]}"), TimeRemainingColumn()
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), *left)
-    shown = Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
-    task = shown.add_task(what, total=None, left="")
-    patience = threading.Timer(PATIENCE, shown.start)
-    patience.start()
-    try:
-        yield lambda done: shown.update(task, completed=done, total=1, left="left:")
-    finally:
-        patience.cancel()
-        patience.join()
-        shown.stop()
 
 
 def _without_nan(value: Any) -> Any:

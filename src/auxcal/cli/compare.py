@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from auxcal._progress import progress_bar
 from auxcal.cli._comparing import explain, open_page, share_of, show
 from auxcal.cli._terminal import (
     ColumnNames,
@@ -18,7 +19,6 @@ from auxcal.cli._terminal import (
     Probabilities,
     RandomState,
     as_columns,
-    progress,
     say,
 )
 
@@ -83,7 +83,7 @@ def compare(
         random_state=random_state,
     )
     make_folder(out)
-    with progress("comparing") as update:
+    with progress_bar("comparing") as update:
         comparisons = [
             one(part, name=name, report=share_of(update, index, len(data)))
             for index, (name, part) in enumerate(data.items())

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from auxcal._progress import progress_bar
 from auxcal.cli._comparing import explain, open_page, share_of, show
-from auxcal.cli._terminal import progress
 
 SHIFTS = {
     "OOD": (
@@ -45,7 +45,7 @@ def demo(
     from auxcal.reports.folder import make_folder, write_page
 
     make_folder(out)
-    with progress("comparing") as update:
+    with progress_bar("comparing") as update:
         comparisons = [
             auxcal.compare(
                 bundle(CIFAR10_RESNET20, shift, data_dir=out, cache_dir=out),  # packaged: reads neither

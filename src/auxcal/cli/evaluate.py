@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from auxcal.cli._terminal import Json, Label, RandomState, progress, say, say_json
+from auxcal._progress import progress_bar
+from auxcal.cli._terminal import Json, Label, RandomState, say, say_json
 
 if TYPE_CHECKING:
     from auxcal.formats import Scored
@@ -49,7 +50,7 @@ def evaluate(
     from auxcal.metrics import evaluate as evaluate_metrics
 
     scored = read_scored(file, label)
-    with progress("resampling") as report:
+    with progress_bar("resampling") as report:
         scores = evaluate_metrics(
             scored.confidence, scored.correct, bootstrap=resamples, random_state=random_state, report=report
         )

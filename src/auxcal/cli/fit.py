@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from auxcal._progress import progress_bar
 from auxcal.cli._terminal import (
     CalibratorOut,
     ColumnNames,
@@ -20,7 +21,6 @@ from auxcal.cli._terminal import (
     as_columns,
     calibrator_file,
     errors_named_after,
-    progress,
     say,
     say_json,
 )
@@ -76,7 +76,7 @@ def fit(
         data = read(*files)
         part = None if select is None else read(select)
         named = errors_named_after(*files if select is None else (*files, select))
-        with named, progress(f"fitting {calibrator.abbreviation}") as report, reported_to(report):
+        with named, progress_bar(f"fitting {calibrator.abbreviation}") as report, reported_to(report):
             given = None if part is None else (part.logits, part.y, part.features)
             calibrator.fit(data.logits, data.y, select=given, features=data.features)
         calibrator.save(temporary)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from auxcal._progress import progress_bar
 from auxcal.cli._terminal import (
     ColumnNames,
     FeatureNames,
@@ -15,7 +16,6 @@ from auxcal.cli._terminal import (
     Label,
     Probabilities,
     as_columns,
-    progress,
     say,
     say_json,
 )
@@ -55,7 +55,7 @@ def score(
     if json and to_standard_output:
         raise typer.BadParameter("--json needs a file to write the scores to: give --out.")
     fitted = load(calibrator)
-    with progress("scoring") as report:
+    with progress_bar("scoring") as report:
         rows = score_file(
             fitted,
             *files,

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from auxcal._progress import progress_bar
 from auxcal.cli._terminal import (
     CalibratorOut,
     ColumnNames,
@@ -18,7 +19,6 @@ from auxcal.cli._terminal import (
     as_columns,
     calibrator_file,
     errors_named_after,
-    progress,
 )
 from auxcal.cli.fit import say_fitted
 
@@ -69,7 +69,7 @@ def transfer(
         data = read(*files)
         part = None if select is None else read(select)
         named = errors_named_after(*files if select is None else (*files, select))
-        with named, progress(f"carrying {source.abbreviation} over") as report, reported_to(report):
+        with named, progress_bar(f"carrying {source.abbreviation} over") as report, reported_to(report):
             given = None if part is None else (part.logits, part.y)
             here = source.transfer(data.logits, data.y, given)
         here.save(temporary)

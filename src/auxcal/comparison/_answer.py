@@ -12,7 +12,7 @@ from auxcal._formatting import whole_percent, write_score
 if TYPE_CHECKING:
     from auxcal.comparison._comparison import Entry
 
-Verdict = Literal["calibrated", "solved", "better", "unhelped"]
+AnswerKind = Literal["calibrated", "solved", "better", "unhelped"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Answer:
         What the best method changes.
     """
 
-    verdict: Verdict
+    verdict: AnswerKind
     says: float
     right: float
     found: str
@@ -46,7 +46,7 @@ def answer(before: Entry, best: Entry, *, accuracy: float, methods: int) -> Answ
     """Put the scores of the classifier itself and of the best method into words."""
     _, confidence = before.measured()
     says = float(np.mean(confidence, dtype=np.float64))
-    verdict: Verdict = (
+    verdict: AnswerKind = (
         "calibrated" if before.within_noise
         else "unhelped" if best is before
         else "solved" if best.within_noise
@@ -74,7 +74,7 @@ def _calibrated(before: Entry, best: Entry, methods: int) -> str:
 def _unhelped(before: Entry, best: Entry, methods: int) -> str:
     if methods == 1:
         return "No method was compared with it."
-    return f"Of the {methods - 1} methods that were tried none lowers its Brier score on these data."
+    return f"None of the {methods - 1} methods lowers its Brier score on these data."
 
 
 def _solved(before: Entry, best: Entry, methods: int) -> str:

@@ -153,11 +153,11 @@ def _entry(
             calibrator.fit(fit.logits, fit.y, features=features_for(calibrator, fit))
         seconds = time.process_time() - start
         confidence = calibrator.predict_confidence(test.logits, features_for(calibrator, test))
-    except Exception as error:  # of a method of the user's own anything can come, and the others still count
+    except Exception as error:  # your own method can raise anything, and the others still count
         return Entry(method, label, time.process_time() - start, problem=f"{type(error).__name__}: {error}")
     problems = [str(entry.message) for entry in caught if issubclass(entry.category, ConvergenceWarning)]
     with warnings.catch_warnings():
-        # A metric without a value is a dash in the table, which needs no warning beside it.
+        # An undefined metric is a dash in the table; that needs no warning.
         warnings.simplefilter("ignore", UndefinedMetricWarning)
         scores = evaluate(confidence, test.correct, metrics=SHOWN, bootstrap=bootstrap, random_state=random_state)
     return Entry(method, label, seconds, calibrator, confidence, scores, " ".join(problems) or None)

@@ -115,7 +115,7 @@ class Comparison:
 
     @cached_property
     def ranked(self) -> tuple[Entry, ...]:
-        """The entries by rising Brier score, then those that failed."""
+        """The entries by ascending Brier score, then those that failed."""
         return tuple(sorted(self.entries, key=lambda entry: entry.scores.get("brier", float("inf"))))
 
     @property

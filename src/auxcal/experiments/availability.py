@@ -22,17 +22,17 @@ def availability(suite: Suite, data_dir: Path, cache_dir: Path) -> list[str]:
     >>> availability(suite("r8-dan"), Path("nowhere"), Path("nowhere"))
     ['D0, D1, OOD: packaged']
     """
-    places: dict[str, list[str]] = {}
+    shifts_by_status: dict[str, list[str]] = {}
     for shift in suite.shifts:
-        places.setdefault(_place(suite, shift, data_dir, cache_dir), []).append(shift)
-    lines = [f"{', '.join(shifts)}: {place}" for place, shifts in places.items()]
-    if any(place.startswith(_MISSING) for place in places):
+        shifts_by_status.setdefault(_status(suite, shift, data_dir, cache_dir), []).append(shift)
+    lines = [f"{', '.join(shifts)}: {status}" for status, shifts in shifts_by_status.items()]
+    if any(status.startswith(_MISSING) for status in shifts_by_status):
         lines += [f"{entry.name}: get {entry.source}" for entry in _absent(suite, data_dir)]
     return lines
 
 
 def is_ready(suite: Suite, data_dir: Path, cache_dir: Path) -> bool:
-    """Whether every bundle of a suite is there or can be built from the data that are there.
+    """Whether every bundle of a suite exists or can be built from the available data.
 
     Examples
     --------
@@ -42,10 +42,10 @@ def is_ready(suite: Suite, data_dir: Path, cache_dir: Path) -> bool:
     >>> is_ready(suite("imagenet-efficientnet"), Path("nowhere"), Path("nowhere"))
     False
     """
-    return not any(_place(suite, shift, data_dir, cache_dir).startswith(_MISSING) for shift in suite.shifts)
+    return not any(_status(suite, shift, data_dir, cache_dir).startswith(_MISSING) for shift in suite.shifts)
 
 
-def _place(suite: Suite, shift: str, data_dir: Path, cache_dir: Path) -> str:
+def _status(suite: Suite, shift: str, data_dir: Path, cache_dir: Path) -> str:
     if is_packaged(suite, shift):
         return "packaged"
     if bundle_path(suite, shift, cache_dir / "bundles").is_file():
@@ -53,7 +53,7 @@ def _place(suite: Suite, shift: str, data_dir: Path, cache_dir: Path) -> str:
     absent = _absent(suite, data_dir)
     if not absent:
         return "to be built from the data"
-    return f"{_MISSING}, for want of {', '.join(entry.name for entry in absent)} in {data_dir}"
+    return f"{_MISSING}, needs {', '.join(entry.name for entry in absent)} in {data_dir}"
 
 
 def _absent(suite: Suite, data_dir: Path) -> list[DataSet]:

@@ -15,7 +15,7 @@ from auxcal.experiments.suites._suite import Suite
 from auxcal.predictions import Predictions
 
 SPEC_VERSION = 1
-"""Goes up when the builders change what they make, so that older files of the cache are not taken for it."""
+"""Increase it when the builders change their output: that invalidates the cached files."""
 
 
 def bundle(
@@ -27,7 +27,7 @@ def bundle(
 ) -> Predictions:
     """Return a bundle from the package, else from the cache, else build it and put it into the cache.
 
-    A file of the cache is written whole or not at all, so a run that is killed leaves nothing half-done.
+    A file of the cache is written whole or not at all, so an interrupted run leaves no partial file.
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ def bundle(
     data_dir : Path
         The folder of the raw data, read only if the bundle must be built.
     cache_dir : Path
-        Where built bundles are kept; made if it is not there.
+        Where built bundles are kept; created if it does not exist.
     report : callable
-        Is told the share of a build that is done.
+        Called with the share of a build that is done.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def bundle(
 
 
 def bundle_path(suite: Suite, shift: str, cache_dir: Path) -> Path:
-    """Return where the cache keeps a bundle; the name holds a hash of its specification."""
+    """Return the path of a bundle in the cache; its name contains a hash of its specification."""
     spec = [SPEC_VERSION, suite.name, shift, list(suite.sizes)]
     key = hashlib.sha256(json.dumps(spec).encode()).hexdigest()[:12]
     return Path(cache_dir) / f"{suite.name}-{shift}-{key}.npz"
@@ -79,7 +79,7 @@ def _cached(path: Path) -> Predictions | None:
         return None
     try:
         return Predictions.load(path)
-    except FileFormatError:  # a damaged file is built again
+    except FileFormatError:  # a damaged file is rebuilt
         return None
 
 

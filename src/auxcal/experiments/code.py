@@ -1,4 +1,4 @@
-"""Which code a result depends on, so that a change invalidates just those results."""
+"""Which code a result depends on, so that a change invalidates only those results."""
 
 from __future__ import annotations
 
@@ -27,12 +27,14 @@ def code_digest(kind: type[Calibrator]) -> str:
     >>> code_digest(CCAC) == code_digest(Dirichlet)
     False
     """
-    code = [f"{name}\n{ast.dump(tree)}" for name, tree in sorted(_reached(kind.__module__, "auxcal.metrics").items())]
+    code = [
+        f"{name}\n{ast.dump(tree)}" for name, tree in sorted(_all_imports(kind.__module__, "auxcal.metrics").items())
+    ]
     return hashlib.sha256("\n".join(code).encode()).hexdigest()[:16]
 
 
-def _reached(*names: str) -> dict[str, ast.Module]:
-    """Return every module that the named ones import, at whatever remove, and their code."""
+def _all_imports(*names: str) -> dict[str, ast.Module]:
+    """Return every module that the named ones import, directly or not, and its code."""
     found: dict[str, ast.Module] = {}
     todo = list(names)
     while todo:
@@ -54,7 +56,7 @@ def _imports(tree: ast.Module) -> Iterator[str]:
 def _source(name: str) -> Path:
     spec = find_spec(name)
     if spec is None or spec.origin is None:
-        raise ModuleNotFoundError(f"the source of {name} is not to be found, so its results can't be kept.")
+        raise ModuleNotFoundError(f"the source of {name} was not found, so its results can't be cached.")
     return Path(spec.origin)
 
 

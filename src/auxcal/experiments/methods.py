@@ -1,4 +1,4 @@
-"""The methods that are compared: every calibrator, and CCAC-T, which carries one over from D1."""
+"""The methods that are compared: every calibrator, and CCAC-T, which transfers one from D1."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from auxcal.calibrators import CALIBRATORS, Calibrator, SimplifiedCCAC
 from auxcal.calibrators._seeded import seeded
 
 SOURCE_SHIFT = "D1"
-"""The shift that a calibrator is fitted on before it is carried over to another one."""
+"""The shift that a calibrator is fitted on before its transfer to another one."""
 
 TRANSFER_SIZES = (320, 200)
-"""The labels of the new shift that it is carried over with, to fit and to select, as in the paper."""
+"""The number of labels of the new shift in the fit and the select part of a transfer, as in the paper."""
 
 
 @dataclass(frozen=True)
@@ -21,13 +21,13 @@ class Method:
     Parameters
     ----------
     name : str
-        What the command line calls it.
+        Its name on the command line.
     label : str
-        What the paper and the tables call it.
+        Its label in the paper and the tables.
     calibrator : type
         The calibrator that is fitted.
     source : str or None
-        The method that is fitted on D1 and carried over to the shift in question with a few labels, if it is such.
+        For a transfer, the method that is fitted on D1 and transferred with a few labels.
     """
 
     name: str
@@ -36,11 +36,11 @@ class Method:
     source: str | None = None
 
     def applies_to(self, shift: str) -> bool:
-        """Whether the method has a result on the shift; nothing is carried over from D1 to D1."""
+        """Whether the method has a result on the shift; there is no transfer from D1 to itself."""
         return self.source is None or shift != SOURCE_SHIFT
 
     def make(self, random_state: int) -> Calibrator:
-        """Return the calibrator, not yet fitted.
+        """Return the unfitted calibrator.
 
         Examples
         --------

@@ -20,7 +20,7 @@ class PaperRow:
     classifier, dataset, shift, method : str
         As the paper names them.
     scores : dict of str to float
-        The five metrics; ECE is a share and no percentage.
+        The five metrics; ECE is a fraction, not a percentage.
     misprint : str
         The metric that is misprinted in the paper, or empty. It is left out of `scores`.
     """

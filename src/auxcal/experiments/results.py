@@ -16,7 +16,7 @@ from auxcal._files import written_whole
 from auxcal.metrics import METRICS
 
 SCORES = (*METRICS, "ece_floor", "ece_floor_p95")
-"""What is measured on the test part today: every metric, and the noise floor of ECE; a file may hold others."""
+"""What is measured on the test part: every metric, and the noise floor of ECE. Older files may hold others."""
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,15 @@ class Row:
     random_state : int
         The source of the split and of the fit.
     n_fit, n_select, n_test : int
-        The labelled rows that the method could use for the fit and the choice, and the rows it is measured on.
+        The labelled rows for fitting and for selection, and the rows of the test part.
     accuracy : float
-        That of the target classifier on the test part.
+        The target classifier's accuracy on the test part.
     fit_seconds : float
         The CPU time of the fit.
     converged : bool
         Whether the fit reached its optimum.
     scores : mapping of str to float
-        What was measured when the row was made; `SCORES`, where that was today.
+        What was measured: `SCORES`, as of when the row was made.
     """
 
     suite: str
@@ -59,7 +59,7 @@ class Row:
 
     @classmethod
     def from_flat(cls, values: Mapping[str, Any]) -> Row:
-        """Return the row that `flat` gave, also from text; an empty score was not measured."""
+        """Return the row that `flat` gave, or its text; an empty score was not measured."""
         facts = {name: _READ[kind](values[name]) for name, kind in _FACTS.items()}
         scores = {name: float(value) for name, value in values.items() if name not in _FACTS and value != ""}
         return cls(**facts, scores=scores)
@@ -75,7 +75,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
 
 
 class Spread(NamedTuple):
-    """The mean over the random states and their standard deviation, 0 where there is one only."""
+    """The mean over the random states and their standard deviation, which is 0 for a single one."""
 
     mean: float
     deviation: float
@@ -109,11 +109,11 @@ class Results:
         return Results(tuple(row for row in self if all(getattr(row, name) == value for name, value in values.items())))
 
     def distinct(self, name: str) -> tuple[Any, ...]:
-        """Return the different values of an attribute, in the order of their first row."""
+        """Return the distinct values of an attribute, in the order of their first row."""
         return tuple(dict.fromkeys(getattr(row, name) for row in self))
 
     def scores(self, metric: str) -> dict[int, float]:
-        """Return a metric for each random state, of rows that differ in nothing else; NaN where it was not measured."""
+        """Return a metric for each random state, of rows that differ in nothing else; NaN if it was not measured."""
         return {row.random_state: row.scores.get(metric, math.nan) for row in self}
 
     def spread(self, metric: str) -> Spread:

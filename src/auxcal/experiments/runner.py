@@ -24,10 +24,10 @@ Tell = Callable[[str], Report]
 Bundles = dict[tuple[str, str], Predictions]
 
 _SECONDS = {"ccac": 10.0, "ccac-s": 8.0, "dirichlet": 2.0, "ccac-t": 1.0, "ccac-x": 6.0}
-"""About how long a fit takes on 30,000 rows, where it is no trifle; decides what goes first."""
-_TRIFLE = 0.5
+"""The approximate time of a fit on 30,000 rows, where it matters; the longest go first."""
+_SECONDS_OF_OTHERS = 0.5
 
-_IDLE_SECONDS = 20  # after which a process that nobody needs, or whose run was killed, ends
+_IDLE_SECONDS = 20  # after which an idle worker process ends, also if its run was killed
 
 
 def run(
@@ -42,25 +42,25 @@ def run(
 ) -> Results:
     """Fit every method on every shift of the suites, and measure it on the test part.
 
-    Each finished unit is kept in the cache at once. A run that was stopped, at any moment, goes on where it was: it
-    loses the units under way and gives the same numbers.
+    Every finished unit is cached at once, so an interrupted run can be resumed. It loses only the units in progress,
+    and gives the same numbers.
 
     Parameters
     ----------
     suites : iterable of Suite or str
         The suites, or their names.
     methods : sequence of str, optional
-        Names of `METHODS`; all of them if not given. What a suite leaves out stays out.
+        Names of `METHODS`; by default all. What a suite leaves out stays out.
     random_states : sequence of int
         Each draws its own fit, select and test part.
     data_dir : path
         The folder of the raw data, read only where a bundle must be built.
     cache_dir : path
-        Where bundles and finished units are kept; made if it is not there.
+        Where bundles and finished units are kept; created if it does not exist.
     jobs : int, optional
         Processes at once; by default one for each core.
     report : callable
-        Is asked for each thing that takes long, ``report(what)``, who is to be told the share of it that is done.
+        ``report(what)`` is called for each long task, and returns the callable that is told the share done.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def fitted(
     data_dir: str | Path = "data",
     cache_dir: str | Path = "cache",
 ) -> tuple[dict[str, Calibrator], Predictions]:
-    """Return the calibrators that `run` has fitted on a shift, by method, and the test part that they meet.
+    """Return the calibrators that `run` fitted on a shift, by method, and its test part.
 
     What is not in the cache is fitted now.
     """
@@ -122,7 +122,7 @@ def _checked_methods(methods: Sequence[str] | None) -> list[str]:
 
 
 def _bundles(suites: list[Suite], data_dir: Path, cache_dir: Path, tell: Tell) -> Bundles:
-    """Return the bundle of every suite and shift, built where it must be."""
+    """Return the bundle of every suite and shift; build those that are missing."""
     return {
         (entry.name, shift): bundle(entry, shift, data_dir, cache_dir, tell(f"building {entry.name} {shift}"))
         for entry in suites
@@ -154,7 +154,7 @@ def _units(suites: list[Suite], methods: list[str], random_states: Sequence[int]
 def _computed(
     units: list[Unit], bundles: Bundles, cache: UnitCache, jobs: int | None, tell: Tell
 ) -> Iterator[tuple[Unit, Row]]:
-    """Compute units as cores come free, the longest first; those that start from another's calibrator at the end."""
+    """Compute units as cores become free, the longest first; transfers, which start from another's calibrator, last."""
     costs = {unit: _cost(unit, bundles[unit.suite, unit.shift].n_classes) for unit in units}
     done, total, fitting = 0.0, sum(costs.values()), tell("fitting")
     for later in (False, True):
@@ -167,7 +167,7 @@ def _computed(
 
 
 def _cost(unit: Unit, n_classes: int) -> float:
-    return _SECONDS.get(unit.method, _TRIFLE) * (unit.sizes[0] / 30_000) * max(1.0, n_classes / 30)
+    return _SECONDS.get(unit.method, _SECONDS_OF_OTHERS) * (unit.sizes[0] / 30_000) * max(1.0, n_classes / 30)
 
 
 def _in_parallel(units: list[Unit], bundles: Bundles, cache: UnitCache, jobs: int) -> Iterator[tuple[Unit, Row]]:

@@ -42,11 +42,11 @@ class Unit:
     sizes : tuple of int
         The rows of the fit, select and test part.
     digest : str
-        That of the bundle, by `digest_of`.
+        The hash of the bundle, from `digest_of`.
     code : str
-        That of the code that fits and measures, by `code_digest`.
+        The hash of the code that fits and measures, from `code_digest`.
     source : Unit, optional
-        For a method that is carried over: the unit whose calibrator it starts from.
+        For a transfer: the unit whose calibrator it starts from.
     """
 
     suite: str
@@ -66,7 +66,7 @@ class Unit:
 
     @property
     def key(self) -> str:
-        """A name for the unit's files that holds a hash of its specification."""
+        """A name for the unit's files, with a hash of its specification."""
         text = json.dumps(self.spec(), sort_keys=True)
         hashed = hashlib.sha256(text.encode()).hexdigest()[:16]
         return f"{self.suite}-{self.shift}-{self.method}-{self.random_state}-{hashed}"
@@ -76,20 +76,20 @@ class Unit:
 class UnitCache:
     """The finished units of a folder: for each a row as JSON, and the fitted calibrator.
 
-    Both files are written whole or not at all, and the row last: where it is, the calibrator is too.
+    Both files are written whole or not at all, the row last: if it exists, so does the calibrator.
     """
 
     folder: Path
 
     def row(self, unit: Unit) -> Row | None:
-        """Return the row of a unit, or None where it is not finished."""
+        """Return the row of a unit, or None if it is not finished."""
         try:
             return Row.from_flat(json.loads((self.folder / f"{unit.key}.json").read_text(encoding="utf-8")))
-        except (FileNotFoundError, KeyError, TypeError, ValueError):  # a damaged file is made again
+        except (FileNotFoundError, KeyError, TypeError, ValueError):  # a damaged file is computed again
             return None
 
     def calibrator(self, unit: Unit) -> Calibrator | None:
-        """Return the fitted calibrator of a unit, or None where it is not there."""
+        """Return the fitted calibrator of a unit, or None if there is none."""
         try:
             return load(self.folder / f"{unit.key}.safetensors")
         except (FileNotFoundError, AuxcalError):
@@ -121,9 +121,9 @@ def digest_of(predictions: Predictions) -> str:
 
 
 def compute(unit: Unit, data: Predictions, source_data: Predictions | None, cache: UnitCache) -> tuple[Unit, Row]:
-    """Fit and measure a unit on its bundle, and keep what comes out; `source_data` is the bundle of its source."""
+    """Fit and measure a unit on its bundle, and cache the result; `source_data` is the bundle of its source."""
     fit, select, test = data.split(*unit.sizes, random_state=unit.random_state)
-    # Each process has a unit of its own: threads that wait for each other cost more than they bring.
+    # Each process has its own unit: more threads would only wait for each other.
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", AuxcalWarning)  # the row says whether the fit converged
         if unit.source is not None and source_data is not None:
@@ -165,7 +165,7 @@ def _source(unit: Unit, data: Predictions, cache: UnitCache) -> Transferable:
 
 
 def _few_labels(fit: Predictions, select: Predictions) -> tuple[Predictions, Predictions]:
-    """Return as many labels as a transfer may see; a select part that is too small is filled up from the fit part."""
+    """Return as many labels as a transfer may use; a select part that is too small is filled up from the fit part."""
     n_fit, n_select = TRANSFER_SIZES
     logits = np.concatenate([select.logits, fit.logits[n_fit:]])
     y = np.concatenate([select.y, fit.y[n_fit:]])

@@ -1,4 +1,4 @@
-"""What the formats that hold named arrays have in common."""
+"""What the formats with named arrays share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auxcal._errors import InvalidInputError
-from auxcal.formats._format import Batch, Columns, Source, rows_of_batch
+from auxcal.formats._format import Batch, Columns, Source, rows_per_batch
 
 
 def arrays_source(arrays: Mapping[str, NDArray[Any]]) -> Source:
@@ -19,7 +19,7 @@ def arrays_source(arrays: Mapping[str, NDArray[Any]]) -> Source:
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
         names = (*numbers, *others)
         n = _common_length({name: arrays[name] for name in names})
-        rows = rows_of_batch(sum(arrays[name].nbytes for name in names) / max(n, 1))
+        rows = rows_per_batch(sum(arrays[name].nbytes for name in names) / max(n, 1))
         for start in range(0, n, rows):
             stop = min(start + rows, n)
             yield Batch({name: arrays[name][start:stop] for name in names}, stop / n)

@@ -1,4 +1,4 @@
-"""Columns as pyarrow arrays, for parquet files and the columns passed on from them."""
+"""Columns as pyarrow arrays, for parquet files and the columns passed through from them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def record_batch(columns: Columns, schema: pa.Schema | None = None) -> pa.Record
 
 
 def joined(parts: list[Any]) -> Any:
-    """Return the parts of a column as one."""
+    """Concatenate the parts of a column."""
     return pa.concat_arrays(parts)
 
 
@@ -34,7 +34,7 @@ def numbers_of(column: Any, name: str) -> NDArray[Any]:
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type) or pa.types.is_fixed_size_list(column.type):
         lengths = pc.unique(pc.list_value_length(column))
         if len(lengths) != 1 or column.null_count:
-            raise InvalidInputError(f"the lists of {name!r} must have one length in all rows. Repair the others.")
+            raise InvalidInputError(f"the lists of {name!r} must have the same length in all rows. Repair the others.")
         return np.asarray(column.flatten().to_numpy(zero_copy_only=False)).reshape(len(column), lengths[0].as_py())
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
@@ -45,12 +45,12 @@ def values_of(column: Any) -> NDArray[Any]:
 
 
 def is_text(column: Any) -> bool:
-    """Whether a column holds text; categories are none."""
+    """Whether a column holds text, which categories are not."""
     return bool(pa.types.is_string(column.type))
 
 
-def written(column: Any, name: str) -> list[str | None]:
-    """Return each value as text, or None where there is none."""
+def as_text(column: Any, name: str) -> list[str | None]:
+    """Return each value as text, or None if it is missing."""
     if pa.types.is_nested(column.type):
         raise InvalidInputError(f"CSV can't hold the lists of {name!r}. Write .parquet.")
     try:
@@ -60,7 +60,7 @@ def written(column: Any, name: str) -> list[str | None]:
 
 
 def decoded(column: Any) -> Any:
-    """Return the values of categories, and other columns as they are."""
+    """Decode categories to their values; return other columns unchanged."""
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 

@@ -23,17 +23,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auxcal._errors import FileFormatError
-from auxcal.formats._csv_fields import fields_of
+from auxcal.formats._csv_fields import fields_of, plain_columns
 from auxcal.formats._format import BATCH_BYTES, Batch, Columns, Source, shortened
 
 _SAMPLE_BYTES = 2**20
 _SAMPLE_ROWS = 1000
 _DELIMITERS = ",;\t"
-_STRING_OVERHEAD = 8  # how many times as much memory the strings of a row take as its line
+_STRING_OVERHEAD = 8  # a row takes about this many times as much memory as strings
 _MISSING = frozenset(
     ["", "NA", "N/A", "n/a", "#NA", "#N/A", "#N/A N/A", "NULL", "null", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"]
 )
-_SWAPPED = str.maketrans(",.", ".,")  # a decimal comma for a point, and the way back
+_SWAPPED = str.maketrans(",.", ".,")  # decimal comma to point, and back
 
 
 @contextmanager
@@ -67,7 +67,8 @@ class _Dialect:
 
     delimiter: str
     names: tuple[str, ...]
-    header_line: int
+    header_lines: int
+    header_bytes: int
     rows: tuple[dict[str, str], ...]
 
     def has_decimal_comma(self, numbers: Sequence[str]) -> bool:
@@ -76,7 +77,7 @@ class _Dialect:
     def damaged(self, reason: str) -> FileFormatError:
         return FileFormatError(
             f"expected the {len(self.names)} columns of the first line in every row, and numbers for logits and "
-            f"features; got {shortened(reason)}. Repair that row; if it has other letters, save it as 'CSV UTF-8'."
+            f"features; got {shortened(reason)}. Repair that row; if it is not UTF-8, save the file as 'CSV UTF-8'."
         )
 
 
@@ -85,10 +86,11 @@ def _source(file: BinaryIO, size: int | None) -> Source:
     dialect = _dialect(sample)
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
-        places = {name: dialect.names.index(name) for name in (*numbers, *others)}
+        names = (*numbers, *others)
         comma = dialect.has_decimal_comma(numbers)
-        for rows in _row_batches(io.BufferedReader(_Rejoined(sample, file)), dialect, list(places.values())):
-            columns = {name: [row[place] for row in rows] for name, place in places.items()}
+        body = io.BufferedReader(_Rejoined(sample[dialect.header_bytes :], file))
+        for fields in _column_batches(body, dialect, [dialect.names.index(name) for name in names]):
+            columns = dict(zip(names, fields, strict=True))
             read = {name: _numbers(columns[name], name, dialect, comma=comma) for name in numbers}
             read |= {name: _text(columns[name], name, dialect) for name in others}
             yield Batch(read, file.tell() / size if size else None)
@@ -96,25 +98,42 @@ def _source(file: BinaryIO, size: int | None) -> Source:
     return Source(dialect.names, batches, dialect.names)
 
 
-def _row_batches(file: Any, dialect: _Dialect, places: Sequence[int]) -> Iterator[list[list[str]]]:
-    """Give rows, some at a time; those without any value, which spreadsheets write below the last one, are left out."""
-    # What is not UTF-8 matters only in the columns that are read.
-    lines = _Lines(io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline=""))
-    skipped = len(list(islice(lines, dialect.header_line + 1)))
-    reader, values = csv.reader(lines, delimiter=dialect.delimiter), itemgetter(*places)
+def _column_batches(file: Any, dialect: _Dialect, positions: Sequence[int]) -> Iterator[list[list[str]]]:
+    """Yield the fields of the columns at some positions, in batches of rows.
+
+    Blocks of plain lines are split, which is faster than parsing. From the first other block on, `csv` parses the rest:
+    a quoted field may go on in the next block.
+    """
+    n_lines, rest = dialect.header_lines, b""
+    while block := rest + file.read(BATCH_BYTES // _STRING_OVERHEAD):
+        end = block.rfind(b"\n") + 1
+        columns = plain_columns(block[:end], dialect.delimiter, len(dialect.names), positions)
+        if columns is None:
+            for rows in _row_batches(io.BufferedReader(_Rejoined(block, file)), dialect, positions, n_lines):
+                yield [[row[position] for row in rows] for position in positions]
+            return
+        yield columns
+        n_lines, rest = n_lines + len(columns[0]), block[end:]
+
+
+def _row_batches(file: Any, dialect: _Dialect, positions: Sequence[int], n_lines: int) -> Iterator[list[list[str]]]:
+    """Yield rows in batches, without the blank rows that spreadsheets write below the last one."""
+    # Invalid UTF-8 matters only in the columns that are read.
+    lines = _Lines(io.TextIOWrapper(file, encoding="utf-8", errors="surrogateescape", newline=""))
+    reader, values = csv.reader(lines, delimiter=dialect.delimiter), itemgetter(*positions)
     rows: list[list[str]] = []
     try:
         for row in reader:
             if row and len(row) != len(dialect.names):
-                number, text = skipped + reader.line_num, dialect.delimiter.join(row)
+                number, text = n_lines + reader.line_num, dialect.delimiter.join(row)
                 raise dialect.damaged(f"Row #{number}: Expected {len(dialect.names)} columns, got {len(row)}: {text}")
             if row and any(values(row)):
                 rows.append(row)
-            if lines.letters * _STRING_OVERHEAD >= BATCH_BYTES and rows:
+            if lines.n_characters * _STRING_OVERHEAD >= BATCH_BYTES and rows:
                 yield rows
-                rows, lines.letters = [], 0
+                rows, lines.n_characters = [], 0
     except csv.Error as error:
-        raise dialect.damaged(f"Row #{skipped + reader.line_num}: {error}") from error
+        raise dialect.damaged(f"Row #{n_lines + reader.line_num}: {error}") from error
     if rows:
         yield rows
 
@@ -123,14 +142,15 @@ def _dialect(sample: bytes) -> _Dialect:
     if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise FileFormatError("expected text in UTF-8; this is UTF-16. Save it as 'CSV UTF-8'.")
     lines = list(io.StringIO(sample.decode("utf-8-sig", errors="replace"), newline=""))
-    header_line = next((place for place, line in enumerate(lines) if line.strip()), None)
+    header_line = next((position for position, line in enumerate(lines) if line.strip()), None)
     if header_line is None:
         raise FileFormatError("expected a line with the names of the columns, and rows; the file is empty.")
     header = lines[header_line]
     delimiter = max(_DELIMITERS, key=header.count)
     names = tuple(name.strip() for name in next(csv.reader([header], delimiter=delimiter)))
     rows = csv.DictReader(lines[header_line + 1 :], names, delimiter=delimiter)
-    return _Dialect(delimiter, names, header_line, tuple(islice(rows, _SAMPLE_ROWS)))
+    header_bytes = sum(map(len, sample.splitlines(keepends=True)[: header_line + 1]))
+    return _Dialect(delimiter, names, header_line + 1, header_bytes, tuple(islice(rows, _SAMPLE_ROWS)))
 
 
 def _numbers(values: list[str], name: str, dialect: _Dialect, *, comma: bool) -> NDArray[np.float64]:
@@ -172,22 +192,22 @@ def _write(file: Any, batches: Iterator[Columns]) -> None:
 
 
 class _Lines:
-    """The lines of a file, and how many letters they had since somebody set the count to 0."""
+    """The lines of a file, and the number of characters read since the count was last reset."""
 
     def __init__(self, file: TextIO) -> None:
-        self._file, self.letters = file, 0
+        self._file, self.n_characters = file, 0
 
     def __iter__(self) -> Iterator[str]:
         return self
 
     def __next__(self) -> str:
         line = next(self._file)
-        self.letters += len(line)
+        self.n_characters += len(line)
         return line
 
 
 class _Rejoined(io.RawIOBase):
-    """A file read from its beginning again, after its first bytes were read; a pipe can't be rewound."""
+    """A file from its beginning, whose first bytes were already read; a pipe can't be rewound."""
 
     def __init__(self, head: bytes, rest: BinaryIO) -> None:
         self._head, self._rest = io.BytesIO(head), rest

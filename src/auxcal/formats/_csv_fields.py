@@ -1,8 +1,8 @@
-"""Columns as the fields of a CSV file: text in quotes, numbers no longer than it takes to read them back."""
+"""The fields of a CSV file: columns from plain lines, and columns as fields."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,32 @@ from numpy.typing import NDArray
 from auxcal._errors import InvalidInputError
 
 
+def plain_columns(lines: bytes, delimiter: str, n_columns: int, positions: Sequence[int]) -> list[list[str]] | None:
+    r"""Return the fields of the columns at some positions, or None if the lines need a parser.
+
+    They do if they have quotes, a blank row, or a row of another length.
+
+    Examples
+    --------
+    >>> from auxcal.formats._csv_fields import plain_columns
+    >>> plain_columns(b"1,a,2\n3,b,4\n", ",", n_columns=3, positions=[0, 2])
+    [['1', '3'], ['2', '4']]
+    """
+    lines = lines.replace(b"\r\n", b"\n")
+    letters = np.frombuffer(lines, np.uint8)
+    ends = np.flatnonzero((letters == ord(delimiter)) | (letters == ord("\n")))
+    if not lines or b'"' in lines or b"\r" in lines or len(ends) % n_columns:
+        return None
+    ends_line = (letters[ends] == ord("\n")).reshape(-1, n_columns)
+    lengths = np.diff(ends, prepend=-1).reshape(-1, n_columns) - 1
+    if ends_line[:, :-1].any() or not ends_line[:, -1].all() or not lengths[:, positions].any(axis=1).all():
+        return None
+    fields = lines[:-1].decode("utf-8", errors="surrogateescape").replace("\n", delimiter).split(delimiter)
+    return [fields[position::n_columns] for position in positions]
+
+
 def fields_of(column: Any, name: str) -> list[str]:
-    """Return a field for each value of a column.
+    """Return a field for each value of a column: text in quotes, numbers with no more digits than they need.
 
     Examples
     --------
@@ -22,10 +46,10 @@ def fields_of(column: Any, name: str) -> list[str]:
     (['"a"', '"b"'], ['0.1', '2.0'])
     """
     if not isinstance(column, np.ndarray):
-        from auxcal.formats._arrow import decoded, is_text, written
+        from auxcal.formats._arrow import as_text, decoded, is_text
 
         plain = decoded(column)
-        text = written(plain, name)
+        text = as_text(plain, name)
         return _quoted(text) if is_text(plain) else ["" if value is None else value for value in text]
     if isinstance(column, np.ma.MaskedArray):
         return ["" if value is None else str(value) for value in column.tolist()]

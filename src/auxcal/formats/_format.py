@@ -15,7 +15,7 @@ from auxcal._errors import InvalidInputError
 
 Columns: TypeAlias = Mapping[str, Any]
 """NumPy arrays of the same length by name; one of them can be a matrix with a row for each sample. Columns that are
-passed on from parquet files are pyarrow arrays."""
+passed through from parquet files are pyarrow arrays."""
 
 BATCH_BYTES = 2**22
 """The approximate size of a batch, so that memory does not grow with the file."""
@@ -30,7 +30,7 @@ class Batch:
     columns : mapping of str to array
         Their values.
     done : float or None
-        The share of the file that has been read so far, if it is known.
+        The share of the file that has been read so far, if known.
     """
 
     columns: Columns
@@ -44,12 +44,12 @@ class Source:
     Parameters
     ----------
     names : tuple of str
-        The columns that it has.
+        Its columns.
     batches : callable
-        Takes the names of the columns to read as numbers and of those to read as they are; returns an iterator of
+        Takes the names of the columns to read as numbers and of those to read unchanged; returns an iterator of
         batches.
     passable : tuple of str
-        The columns that can be written beside scores: one value for each row.
+        The columns that can be passed through next to scores: one value per row.
     """
 
     names: tuple[str, ...]
@@ -98,6 +98,6 @@ def shortened(reason: str) -> str:
     return textwrap.shorten(reason, 200, placeholder=" …").rstrip(".")
 
 
-def rows_of_batch(row_bytes: float) -> int:
+def rows_per_batch(row_bytes: float) -> int:
     """Return the number of rows of a given size in a batch."""
     return max(1, int(BATCH_BYTES // max(row_bytes, 1)))

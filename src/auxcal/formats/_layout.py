@@ -14,7 +14,7 @@ from auxcal._errors import InvalidInputError
 from auxcal.formats._format import Columns, Source
 
 LEAST_PROBABILITY = 1e-12
-"""Probabilities are clipped here from below, since the logarithm of 0 is not a logit."""
+"""Probabilities are clipped here from below, since the logarithm of zero is infinite."""
 
 _FEATURES = "features"
 _SUM_TOLERANCE = 1e-3
@@ -41,7 +41,7 @@ def find_logits(names: Sequence[str], columns: str | Sequence[str] | None, *, pr
 
 def find_features(source: Source, features: str | Sequence[str] | None, taken: Sequence[str]) -> tuple[str, ...]:
     """Return the columns of the features, or the name of the one matrix; an empty tuple if there are none."""
-    if features is None:  # a vector of that name, such as a column of a table, can be anything
+    if features is None:  # a vector of that name, such as a table's column, can be anything
         return (_FEATURES,) if _FEATURES in source.names and _FEATURES not in source.passable else ()
     found = tuple(features)
     if isinstance(features, str):
@@ -60,7 +60,7 @@ def find_features(source: Source, features: str | Sequence[str] | None, taken: S
 def check_column(names: Sequence[str], name: str, advice: str) -> None:
     """Raise an error if a column does not exist."""
     if name not in names:
-        raise InvalidInputError(f"there is no column {name!r}; {_have(names)}. {advice}")
+        raise InvalidInputError(f"there is no column {name!r}; {_listed(names)}. {advice}")
 
 
 def logits_of(columns: Columns, names: Sequence[str], *, probabilities: bool) -> Floats:
@@ -80,7 +80,7 @@ def features_of(columns: Columns, names: Sequence[str], *, n_rows: int) -> Float
 
 
 def as_classes(column: Any, name: str, class_names: Sequence[str] | None = None) -> Ints:
-    """Return class indices, however they are written (3, 3.0, "3"), or as the names of the columns."""
+    """Return class indices, from 3, 3.0, "3" or the names of the columns."""
     values = _as_text_or_numbers(column)
     if values.dtype == object:
         values = _from_text(values, name, class_names)
@@ -100,7 +100,7 @@ def as_classes(column: Any, name: str, class_names: Sequence[str] | None = None)
 
 
 def text_of(column: Any) -> list[str] | None:
-    """Return the text of each row of a table's column without blanks around it, or None where it holds other values."""
+    """Return the stripped text of each row of a table's column, or None if it holds other values."""
     if isinstance(column, np.ndarray):
         values = column if column.dtype == object else None
     else:
@@ -111,17 +111,17 @@ def text_of(column: Any) -> list[str] | None:
 
 
 def _matrix_or_numbered(names: Sequence[str], matrix: str, prefix: str, advice: str) -> tuple[str, ...]:
-    """Return the one matrix if it exists, else the columns with the prefix in the order of their numbers."""
+    """Return the matrix if it exists, else the columns with the prefix in the order of their numbers."""
     if matrix in names:
         return (matrix,)
     numbered = _numbered(names, prefix)
-    gap = next((place for place, number in enumerate(sorted(numbered)) if place != number), None)
+    gap = next((position for position, number in enumerate(sorted(numbered)) if position != number), None)
     if gap is not None:
         raise InvalidInputError(
             f"the columns {prefix}0 to {prefix}{max(numbered)} must all be there; {prefix}{gap} is not. Add it, or "
             f"{advice}."
         )
-    return tuple(numbered[place] for place in sorted(numbered))
+    return tuple(numbered[number] for number in sorted(numbered))
 
 
 def _numbered(names: Sequence[str], prefix: str) -> dict[int, str]:
@@ -141,16 +141,16 @@ def _not_found(names: Sequence[str], matrix: str, prefix: str, columns: str | No
         return f"expected logits, {wanted}; got probabilities. Give probabilities=True (--probabilities)."
     if columns is None and probabilities and ("logits" in names or _numbered(names, "logit_")):
         return f"expected probabilities, {wanted}; got logits. Leave out probabilities=True (--probabilities)."
-    return f"expected {wanted}; {_have(names)}. Name those of the classes in order with columns (--columns)."
+    return f"expected {wanted}; {_listed(names)}. Name those of the classes in order with columns (--columns)."
 
 
-def _have(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
-    return f"there is {', '.join(map(repr, names[:_MOST_SHOWN])) or 'nothing'}{more}"
+    return f"found {', '.join(map(repr, names[:_MOST_SHOWN])) or 'none'}{more}"
 
 
 def _log(proba: NDArray[Any]) -> Floats:
-    array = as_logits(proba)  # for their shape, their type and NaN
+    array = as_logits(proba)  # checks shape, dtype and NaN
     total = array.sum(axis=1, dtype=np.float64)
     wrong = (array < 0).any(axis=1) | (array > 1).any(axis=1) | (np.abs(total - 1) > _SUM_TOLERANCE)
     if wrong.any():
@@ -164,7 +164,7 @@ def _log(proba: NDArray[Any]) -> Floats:
 
 
 def _as_text_or_numbers(column: Any) -> NDArray[Any]:
-    """Return numbers as they are, and text as objects."""
+    """Return numbers unchanged, and text as objects."""
     if not isinstance(column, np.ndarray):
         from auxcal.formats._arrow import values_of
 
@@ -174,16 +174,19 @@ def _as_text_or_numbers(column: Any) -> NDArray[Any]:
 
 
 def _from_text(values: NDArray[Any], name: str, class_names: Sequence[str] | None) -> NDArray[Any]:
-    text = ["" if value is None else str(value).strip() for value in values]
+    try:
+        return np.fromiter(map(float, values), np.float64, len(values))
+    except (TypeError, ValueError):
+        text = ["" if value is None else str(value).strip() for value in values]
     try:
         return np.array([float(value) if value else np.nan for value in text])
     except ValueError:
-        places = {str(NO_CLASS): NO_CLASS} | {class_name: place for place, class_name in enumerate(class_names or ())}
-    row = next((row for row, value in enumerate(text) if value not in places), None)
+        indices = {str(NO_CLASS): NO_CLASS} | {class_name: index for index, class_name in enumerate(class_names or ())}
+    row = next((row for row, value in enumerate(text) if value not in indices), None)
     if row is None:
-        return np.array([places[value] for value in text])
+        return np.array([indices[value] for value in text])
     raise InvalidInputError(
         f"{name} must hold class indices, whole numbers from 0, or {NO_CLASS} for none of the classes; got "
-        f"{text[row]!r} in row {row}. Replace each name by the place of its column of logits, counted from 0; or let "
-        f"the columns of logits bear the names of the classes, and list them with columns (--columns)."
+        f"{text[row]!r} in row {row}. Replace each name with the index of its logits column, counted from 0; or name "
+        f"the logits columns after the classes, and list them with columns (--columns)."
     )

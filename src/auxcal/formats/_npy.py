@@ -14,7 +14,7 @@ from auxcal._errors import InvalidInputError
 from auxcal.formats._arrays import arrays_source
 from auxcal.formats._format import Source
 
-_NAMES = {1: ("y",), 2: ("logits", "proba")}  # a matrix does not say what it holds, so it answers to both names
+_NAMES = {1: ("y",), 2: ("logits", "proba")}  # a matrix does not say which it holds, so it has both names
 
 
 @contextmanager
@@ -32,7 +32,7 @@ def open_npy(*paths: Path) -> Iterator[Source]:
 
 
 class _Mapped(Mapping[str, NDArray[Any]]):
-    """Arrays that are memory-mapped again at every access, so that pages already read do not stay in memory."""
+    """Arrays that are memory-mapped anew at every access, so that pages already read do not stay in memory."""
 
     def __init__(self, paths: Mapping[str, Path]) -> None:
         self._paths = paths

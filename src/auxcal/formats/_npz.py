@@ -20,7 +20,7 @@ def open_npz(path: Path) -> Iterator[Source]:
     """Read all arrays of an .npz file."""
     if not zipfile.is_zipfile(path):
         raise FileFormatError(
-            "expected a whole .npz file; this is another kind, or a part of one. Check it, or save it again with "
+            "expected a complete .npz file; this is another kind of file, or damaged. Check it, or save it again with "
             "numpy.savez(path, logits=logits, y=y)."
         )
     with open_arrays(path) as arrays:

@@ -1,4 +1,4 @@
-""".parquet: a table by columns; read and written batch by batch."""
+""".parquet: a columnar table, read and written in batches."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from auxcal._extras import needs
-from auxcal.formats._format import Batch, Columns, Source, rows_of_batch
+from auxcal.formats._format import Batch, Columns, Source, rows_per_batch
 
-# Without a buffer per column, or with pre_buffer, whole row groups are read, and one can be the whole file.
-_STREAMED: dict[str, Any] = {"buffer_size": 2**13, "pre_buffer": False}
+# Without a buffer per column, or with pre_buffer, entire row groups are read, and one can be the entire file.
+_BATCHWISE: dict[str, Any] = {"buffer_size": 2**13, "pre_buffer": False}
 _GROUP_ROWS = 2**16
 
 
@@ -22,12 +22,12 @@ def open_parquet(path: Path) -> Iterator[Source]:
         from pyarrow.parquet import ParquetFile
 
         from auxcal.formats._arrow import numbers_of
-    with ParquetFile(path, **_STREAMED) as file:
+    with ParquetFile(path, **_BATCHWISE) as file:
         names = tuple(file.schema_arrow.names)
 
         def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
             columns = [*numbers, *others]
-            rows = rows_of_batch(max(_row_bytes(file.metadata), 8 * len(columns)))
+            rows = rows_per_batch(max(_row_bytes(file.metadata), 8 * len(columns)))
             read = 0
             for batch in file.iter_batches(rows, columns=columns, use_threads=False):
                 read += batch.num_rows

@@ -155,7 +155,7 @@ def _scored(
         others = [name for name in source.passable if name not in inputs]
         start, as_label = 0, None
         for batch in source.batches(inputs, others):
-            with _counting_from(start):
+            with _errors_count_from(start):
                 logits = logits_of(batch.columns, names, probabilities=probabilities)
                 of_rows = features_of(batch.columns, further, n_rows=len(logits))
                 confidence = calibrator.predict_confidence(logits, of_rows)
@@ -188,7 +188,7 @@ def _features_for(
 
 
 @contextmanager
-def _counting_from(start: int) -> Iterator[None]:
+def _errors_count_from(start: int) -> Iterator[None]:
     try:
         yield
     except InvalidInputError as error:

@@ -58,14 +58,14 @@ def open_source(*paths: str | os.PathLike[str]) -> Iterator[Source]:
             f"into one file."
         )
     for file in files:
-        _check_there(file)
-    with _naming(files), formats[0].open(*files) as source:
+        _check_exists(file)
+    with _errors_name(files), formats[0].open(*files) as source:
         _check_unique(source.names)
         yield source
 
 
 @contextmanager
-def _naming(files: Sequence[Path]) -> Iterator[None]:
+def _errors_name(files: Sequence[Path]) -> Iterator[None]:
     """Prefix errors with the names of the files; turn an error of another library into one of ours."""
     names = " and ".join("standard input" if str(file) == STANDARD else str(file) for file in files)
     try:
@@ -74,12 +74,12 @@ def _naming(files: Sequence[Path]) -> Iterator[None]:
         raise type(error)(f"{names}: {error}") from None
     except Exception as error:  # a damaged file can make the readers raise nearly anything
         raise FileFormatError(
-            f"{names}: expected a whole {files[0].suffix.lower() or 'CSV'} file; reading it failed with "
+            f"{names}: expected a complete {files[0].suffix.lower() or 'CSV'} file; reading it failed with "
             f"{shortened(f'{type(error).__name__}: {error}')}. Check it, or save it again."
         ) from error
 
 
-def _check_there(file: Path) -> None:
+def _check_exists(file: Path) -> None:
     if str(file) == STANDARD:
         return
     if not file.exists():

@@ -1,4 +1,4 @@
-"""Metrics of a confidence: pure functions of (confidence, correct), and METRICS, the one list of them."""
+"""Metrics of a confidence: pure functions of (confidence, correct), and METRICS, the registry."""
 
 from auxcal.metrics._calibration_error import NoiseFloor, ece, ece_mass, ece_noise_floor, mce
 from auxcal.metrics._checked import checked

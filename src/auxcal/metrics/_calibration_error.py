@@ -10,7 +10,7 @@ from auxcal._errors import InvalidInputError
 from auxcal.metrics._checked import checked
 from auxcal.metrics.binning import Bins, Strategy, bin_confidence, check_bins
 
-_FINE = 32  # the cells that each bin is cut into for the noise floor
+_CELLS_PER_BIN = 32  # for the noise floor
 
 
 @checked
@@ -128,12 +128,12 @@ def noise_floor(
     n_draws: int = 1000,
     random_state: int | None = 0,
 ) -> NoiseFloor:
-    """Return the noise floor of a confidence that is checked already; see `ece_noise_floor`."""
-    cells = bin_confidence(confidence, np.zeros(len(confidence), dtype=bool), n_bins * _FINE, strategy)
+    """Return the noise floor of a confidence that is already checked; see `ece_noise_floor`."""
+    cells = bin_confidence(confidence, np.zeros(len(confidence), dtype=bool), n_bins * _CELLS_PER_BIN, strategy)
     used = cells.count > 0
     probability = np.clip(cells.confidence[used] / cells.count[used], 0, 1)
     drawn = as_rng(random_state).binomial(cells.count[used], probability, (n_draws, used.sum()))
-    excess = np.zeros((n_draws, n_bins * _FINE))
+    excess = np.zeros((n_draws, n_bins * _CELLS_PER_BIN))
     excess[:, used] = drawn - cells.confidence[used]
-    draws = np.abs(excess.reshape(n_draws, n_bins, _FINE).sum(axis=2)).sum(axis=1) / len(confidence)
+    draws = np.abs(excess.reshape(n_draws, n_bins, _CELLS_PER_BIN).sum(axis=2)).sum(axis=1) / len(confidence)
     return NoiseFloor(float(draws.mean()), float(np.quantile(draws, 0.95)))

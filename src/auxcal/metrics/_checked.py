@@ -1,4 +1,4 @@
-"""The checked edge of the metrics: arrays of any kind in, kernels over checked NumPy behind it."""
+"""Validation of the metrics' input: arrays of any kind in, checked NumPy for the kernels."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Checked = Callable[Concatenate[ArrayLike, ArrayLike, _P], _R]
 
 
 def check(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Bools]:
-    """Return a confidence and whether each prediction is correct as arrays of one length that kernels can trust."""
+    """Return confidence and correctness as validated arrays of the same length."""
     checked = as_confidence(confidence)
     return checked, as_correct(correct, n_rows=len(checked))
 
 
 def checked(kernel: Kernel[_P, _R]) -> Checked[_P, _R]:
-    """Make a public metric of a kernel, a pure function of (confidence, correct, *, weight=None) over checked arrays.
+    """Turn a kernel, a pure function of (confidence, correct, *, weight=None) over checked arrays, into a metric.
 
     Examples
     --------
@@ -45,10 +45,10 @@ def checked(kernel: Kernel[_P, _R]) -> Checked[_P, _R]:
             options["weight"] = as_weight(options["weight"], n_rows=len(arrays[0]))  # type: ignore[arg-type]
         return kernel(*arrays, *args, **options)
 
-    return metric  # type: ignore[return-value]  # what it does not know: both can be given by name
+    return metric  # type: ignore[return-value]  # mypy can't know that both can be given by name
 
 
 def kernel_of(metric: Callable[..., float]) -> Callable[..., float]:
-    """Return what a metric is made of, for arrays that are checked already; a metric without an edge is its own."""
+    """Return the kernel of a metric, for arrays that are already checked; a plain function is its own kernel."""
     kernel: Any = getattr(metric, "__wrapped__", metric)
     return kernel

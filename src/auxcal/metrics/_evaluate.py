@@ -17,13 +17,13 @@ from auxcal.metrics._ranking import aupr, auroc, fpr_at_tpr, is_share, precision
 from auxcal.metrics._risk_coverage import aurc, excess_aurc
 
 _CELLS = 10_000
-_ROWS_OF_A_CELL = 10  # beyond which to draw cells is faster than to draw rows
+_ROWS_OF_A_CELL = 10  # with more, resampling cells is faster than resampling rows
 _BINS = 20  # of ECE, as in the paper
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A function of (confidence, correct, *, weight=None), how to write its name, and which way is better."""
+    """A function of (confidence, correct, *, weight=None), its label, and whether higher is better."""
 
     function: Callable[..., float]
     label: str
@@ -31,7 +31,7 @@ class Metric:
 
     @property
     def kernel(self) -> Callable[..., float]:
-        """The function without its checks, for arrays that are checked already."""
+        """The function without its checks, for arrays that are already checked."""
         return kernel_of(self.function)
 
 
@@ -104,7 +104,7 @@ def evaluate(
         )
     chosen = _chosen(metrics)
     order = np.argsort(confidence)
-    confidence, correct = confidence[order], correct[order]  # sorted once; metrics that rank see that it is done
+    confidence, correct = confidence[order], correct[order]  # sorted once; ranking metrics notice and don't sort again
     scores = {name: metric.kernel(confidence, correct) for name, metric in chosen.items()}
     floor = noise_floor(confidence, random_state=random_state)
     scores |= {"ece_floor": floor.mean, "ece_floor_p95": floor.p95}
@@ -154,7 +154,7 @@ def _intervals(
 
 
 def _resamples(count: Ints, number: int, rng: np.random.Generator) -> Iterator[Ints]:
-    """Give how often each cell comes in resamples of all rows."""
+    """Yield how often each cell occurs in each resample."""
     n = int(count.sum())
     if n > _ROWS_OF_A_CELL * len(count):
         for _ in range(number):
@@ -166,10 +166,10 @@ def _resamples(count: Ints, number: int, rng: np.random.Generator) -> Iterator[I
 
 
 def _cells(confidence: Floats, correct: Bools) -> tuple[Floats, Bools, Ints]:
-    """Return a sorted sample with rows that are alike counted together: resampling counts is cheap.
+    """Return a sorted sample with equal rows merged into cells: resampling their counts is cheap.
 
-    Beyond `_CELLS` rows, neighbours that share a bin of ECE are taken as alike, with their mean confidence, so that the
-    cost does not grow with the rows.
+    Above `_CELLS` rows, neighbours in the same ECE bin are merged too, with their mean confidence, so that the cost
+    does not grow with the rows.
     """
     group = np.arange(len(confidence)) * min(len(confidence), _CELLS) // len(confidence)
     edges = np.searchsorted(confidence, (np.arange(1, _BINS) / _BINS).astype(confidence.dtype))

@@ -1,4 +1,4 @@
-"""The rows of a sample in the order of their confidence, and grouped by it: what every ranking is made of."""
+"""Rows sorted and grouped by confidence, for the ranking metrics."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 
 from auxcal._arrays import Bools, Floats, Weight
 
-_BLOCK = 1 << 15  # rows whose counts stay in the processor's cache
+_BLOCK = 1 << 15  # rows whose counts fit into the CPU cache
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """How many rows there are of each distinct confidence, in rising order.
+    """The number of rows with each distinct confidence, in ascending order.
 
     Parameters
     ----------
     confidence : array of shape (m,)
         The distinct confidences.
     right, wrong : arrays of shape (m,)
-        The correct and the wrong predictions that have it, by weight.
+        The weighted numbers of correct and of wrong predictions with that confidence.
     """
 
     confidence: Floats
@@ -32,18 +32,18 @@ class Groups:
 
 
 class Counts(NamedTuple):
-    """How many rows there are up to the end of some neighbouring groups, and before the first of them.
+    """Cumulative counts over a block of consecutive groups.
 
-    The arrays may be used again for the groups that follow: copy what is to be kept.
+    The arrays may be reused for the next block: copy what you keep.
 
     Parameters
     ----------
     start : int
-        A row from which on `last` is counted.
+        The row that `last` is counted from.
     last : array of shape (m,)
-        The last row of each group, in rising order of confidence.
+        The last row of each group, in ascending order of confidence.
     right, wrong : arrays of shape (m + 1,)
-        The correct and the wrong predictions up to there, by weight; at first, those before all m groups.
+        The weighted numbers of correct and of wrong predictions up to there, preceded by those before the block.
     """
 
     start: int
@@ -54,12 +54,12 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """The rows of a sample in rising order of confidence.
+    """The rows of a sample in ascending order of confidence.
 
     Parameters
     ----------
     key : array of shape (n,)
-        The bits of each confidence as a whole number, and below them one more bit for correctness.
+        The bits of each confidence as an integer, with correctness as one more bit below them.
     weight : array of shape (n,) or None
         How often each row counts.
     """
@@ -72,18 +72,18 @@ class Ranked:
         return np.asarray((self.key[rows] >> 1).view(f"f{self.key.itemsize}"))
 
     def counts(self) -> Iterator[Counts]:
-        """Give the counts of all groups, block by block, so that only the rows themselves take memory."""
+        """Yield the counts of all groups, block by block, so that only the rows take memory."""
         if self.weight is not None:
             last = np.append(np.flatnonzero(_differ(self.key)), len(self.key) - 1)
             every = np.append(0, np.cumsum(self.weight)[last])
             right = np.append(0, np.cumsum(self.weight * (self.key & 1).astype(self.weight.dtype))[last])
             yield Counts(0, last, right, every - right)
             return
-        yield from _count_each_once(self.key)
+        yield from _unweighted_counts(self.key)
 
 
 def ranked(confidence: Floats, correct: Bools, weight: Weight | None = None) -> Ranked:
-    """Put rows in the order of their confidence, with one sort, or none where they are in order already."""
+    """Sort rows by confidence, unless they are sorted already."""
     if weight is not None and not weight.all():
         counted = np.flatnonzero(weight)
         confidence, correct, weight = confidence[counted], correct[counted], weight[counted]
@@ -104,18 +104,18 @@ def groups(confidence: Floats, correct: Bools, weight: Weight | None = None) -> 
     return Groups(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
 
-def _count_each_once(key: NDArray[Any]) -> Iterator[Counts]:
-    """Give the counts of all groups, in arrays that are made once and used for all blocks."""
+def _unweighted_counts(key: NDArray[Any]) -> Iterator[Counts]:
+    """Yield the counts of all groups, in arrays that are allocated once and reused for every block."""
     bits, ends, position = np.empty(_BLOCK, key.dtype), np.ones(_BLOCK, np.bool_), np.arange(_BLOCK)
     running, right, wrong = np.zeros((3, _BLOCK + 1), dtype=np.intp)
     passed = 0
     for start in range(0, len(key), _BLOCK):
         block, following = key[start : start + _BLOCK], key[start + 1 : start + _BLOCK + 1]
         n, n_followed = len(block), len(following)
-        ends[n - 1] = True  # and so it stays for the last row of all, which no row follows
+        ends[n - 1] = True  # stays True for the very last row, which no row follows
         np.greater(np.bitwise_xor(block[:n_followed], following, out=bits[:n_followed]), 1, out=ends[:n_followed])
         np.cumsum(np.bitwise_and(block, 1, out=bits[:n]), dtype=np.intp, out=running[:n])
-        # Where no two confidences are equal, every row is a group, and none has to be looked for.
+        # If no two confidences are equal, every row is a group of its own.
         last = position[:n] if ends[:n].all() else np.flatnonzero(ends[:n])
         m = len(last)
         np.take(running, last, out=right[1 : m + 1], mode="clip")
@@ -128,10 +128,10 @@ def _count_each_once(key: NDArray[Any]) -> Iterator[Counts]:
 
 
 def _key(confidence: Floats, correct: Bools) -> NDArray[Any]:
-    """Return whole numbers that are in the order of confidence, with correctness in the lowest bit.
+    """Return integers that sort like the confidence, with correctness in the lowest bit.
 
-    Floats of at least 0 are ordered as their bits are, and up to 1 they leave two bits free. One sort of these numbers
-    is many times faster than to find the order of the rows and to follow it. The sign of −0 is shifted out.
+    Non-negative floats sort like their bits, and up to 1 they leave two bits free. Sorting these integers is many times
+    faster than an argsort and indexing. The sign bit of −0 is shifted out.
     """
     key: NDArray[Any] = np.left_shift(confidence.view(f"u{confidence.itemsize}"), 1)
     key |= correct
@@ -144,5 +144,5 @@ def _in_order(values: Floats) -> bool:
 
 
 def _differ(key: NDArray[Any]) -> Bools:
-    """Whether each row's confidence is another than the next row's."""
+    """Whether each row's confidence differs from the next row's."""
     return np.asarray((key[1:] ^ key[:-1]) > 1)

@@ -21,7 +21,7 @@ from auxcal.metrics._groups import ranked
 
 @dataclass(frozen=True)
 class Thresholds:
-    """What rejecting every prediction at or below each distinct confidence catches, from low to high.
+    """The predictions that are rejected at or below each distinct confidence, in ascending order.
 
     Parameters
     ----------

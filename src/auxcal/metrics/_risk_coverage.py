@@ -91,7 +91,7 @@ def excess_aurc(confidence: Floats, correct: Bools, *, weight: Weight | None = N
 
 
 def curve_of(confidence: Floats, correct: Bools, weight: Weight | None = None) -> RiskCoverage:
-    """Return the curve of rows that are checked already; see `risk_coverage`."""
+    """Return the curve of rows that are already checked; see `risk_coverage`."""
     found = groups(confidence, correct, weight)
     wrong, right = np.cumsum(found.wrong[::-1]), np.cumsum(found.right[::-1])
     return RiskCoverage(found.confidence[::-1], wrong + right, wrong)

@@ -1,4 +1,4 @@
-"""How far to trust: the lowest confidence that keeps the error of accepted predictions within a limit."""
+"""The lowest threshold that keeps the error rate of accepted predictions within a limit."""
 
 from __future__ import annotations
 

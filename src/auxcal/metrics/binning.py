@@ -13,7 +13,7 @@ from auxcal._errors import InvalidInputError
 
 Strategy = Literal["width", "mass"]
 
-_CHUNK = 1 << 16  # rows that stay in the processor's cache, so that memory does not grow with all of them
+_CHUNK = 1 << 16  # rows per block, which fit into the CPU cache
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def bin_confidence(
     for start in range(0, len(confidence), _CHUNK):
         rows = slice(start, start + _CHUNK)
         bins = _width_index(confidence[rows], n_bins) if index is None else index[rows]
-        # The wrong and the correct rows of a bin are told apart, so that two counts give three sums.
+        # Wrong and correct rows are counted separately, so that two counts give three sums.
         cell = (2 * bins | correct[rows].view(np.int8)).astype(np.intp, copy=False)
         times = None if weight is None else weight[rows]
         count += np.bincount(cell, times, minlength=len(count))
@@ -67,8 +67,8 @@ def _width_index(confidence: Floats, n_bins: int) -> NDArray[np.int32]:
     """
     product = confidence * confidence.dtype.type(n_bins)
     index = product.astype(np.int32)
-    # The product is rounded, so next to an edge it can miss its bin. The edges are in the array's own precision, so
-    # that a float32 0.7 lies on the edge 0.7 as a float64 one does.
+    # Rounding can put a product next to an edge into the wrong bin. The edges have the array's own precision, so
+    # that a float32 0.7 lies on the edge 0.7, as a float64 one does.
     product -= np.rint(product)
     near = np.abs(product, out=product) <= 4 * n_bins * np.finfo(confidence.dtype).eps
     if near.any():
@@ -81,12 +81,12 @@ def _mass_index(confidence: Floats, n_bins: int, weight: NDArray[Any] | None) ->
     """Return the bin of every confidence: the same number of rows to within one, equal confidences in one bin."""
     _, inverse = np.unique(confidence, return_inverse=True)
     counts = np.bincount(inverse, weight)
-    middle = np.cumsum(counts) - counts / 2  # so that a repetition of the whole sample changes no bin
+    middle = np.cumsum(counts) - counts / 2  # so that repeating the whole sample changes no bin
     return np.asarray((middle * n_bins / counts.sum()).astype(np.intp)[inverse])
 
 
 def check_bins(n_bins: int, strategy: Strategy) -> None:
-    """Refuse a number of bins or a strategy that does not exist."""
+    """Check the number of bins and the strategy."""
     if not isinstance(n_bins, int | np.integer) or isinstance(n_bins, bool) or n_bins < 1:
         raise InvalidInputError(f"n_bins must be a whole number of at least 1; got {n_bins!r}. The paper uses 20.")
     if strategy not in get_args(Strategy):
@@ -96,7 +96,7 @@ def check_bins(n_bins: int, strategy: Strategy) -> None:
 def equal_mass_edges(values: Floats, n_bins: int) -> Floats:
     """Return the n_bins − 1 inner edges that cut the values into bins of equal mass."""
     last = len(values) - 1
-    # As np.quantile, which takes many times as long for few values.
+    # The same as np.quantile, but many times faster for few values.
     return np.interp(last * np.arange(1, n_bins) / n_bins, np.arange(last + 1), np.sort(values))
 
 

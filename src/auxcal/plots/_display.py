@@ -1,4 +1,4 @@
-"""What the displays share: where they are drawn, and how a notebook shows them."""
+"""What the displays share: their axes, and how a notebook shows them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Self
 
-from auxcal.plots.style import dress, family_look, new_figure
+from auxcal.plots.style import apply_style, house_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,16 +35,16 @@ class Display(ABC):
     def _repr_png_(self) -> bytes:
         figure = self.figure_ if hasattr(self, "figure_") else self.plot().figure_
         file = BytesIO()
-        figure.canvas.figure.savefig(file, format="png")  # the whole figure, even of axes in a sub-figure
+        figure.canvas.figure.savefig(file, format="png")  # the top-level figure, even for axes in a sub-figure
         return file.getvalue()
 
 
 @contextmanager
 def canvas(display: Display, ax: Axes | None, width: float, height: float) -> Iterator[Axes]:
-    """Give the axes to draw on, in the look of the family, and remember them in the display."""
-    with family_look():
+    """Return styled axes to draw on, and store them in the display."""
+    with house_style():
         axes: Axes = new_figure(width, height).subplots() if ax is None else ax
-        dress(axes)
+        apply_style(axes)
         yield axes
-    object.__setattr__(display, "ax_", axes)  # what was computed is frozen; where it was drawn is not
+    object.__setattr__(display, "ax_", axes)  # the numbers are frozen, the axes are not
     object.__setattr__(display, "figure_", axes.figure)

@@ -28,6 +28,6 @@ def as_proba(proba: ArrayLike, part: Predictions) -> Floats:
 
 
 def check_count(value: int, name: str) -> None:
-    """Refuse a number of samples that is not a whole number above 0."""
+    """Check that a number of samples is a whole number above 0."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
         raise InvalidInputError(f"{name} must be a whole number of at least 1; got {value!r}. The paper uses 50.")

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from auxcal._arrays import Ints, as_confidence, as_correct
 from auxcal.metrics.binning import bin_confidence
 from auxcal.plots._display import Display, canvas
-from auxcal.plots.style import CORRECT, WRONG, header, rule, share_axis
+from auxcal.plots.style import CORRECT, WRONG, header, horizontal_grid, share_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,7 +66,7 @@ class ConfidenceHistogramDisplay(Display):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure if it is not given.
+            Where to draw; by default a new figure.
         title : str, optional
             What is shown, such as the name of the method.
         log : bool
@@ -87,7 +87,7 @@ class ConfidenceHistogramDisplay(Display):
                 ax.set_yscale("log")
                 ax.set_ylim(bottom=0.6)
             ax.yaxis.set_major_formatter("{x:,.0f}")
-            rule(ax)
+            horizontal_grid(ax)
             share_axis(ax, "x")
             ax.set(xlabel="confidence", ylabel="predictions")
             header(ax, title, legend=legend)

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _GAP = 0.06  # between the two blocks, each of height 1
-_CROWDED = 12  # classes beyond which even a number is written upwards
-_LONG_NAME = 12  # letters beyond which a name has a line of its own
-_MOST_NAMES = 20  # classes beyond which only every so many is named
+_CROWDED = 12  # with more classes, even numbers are written vertically
+_LONG_NAME = 12  # longer names have a line of their own
+_MOST_NAMES = 20  # with more classes, only some are labelled
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +83,11 @@ class HeatmapDisplay(Display):
         y : array of shape (n,)
             The true class, or `NO_CLASS`.
         of_class : int, optional
-            The class of the correct predictions; the one that most of them have if it is not given.
+            The class of the correct predictions; by default the most frequent one.
         n_samples : int
-            The samples of each block, or fewer where there are not so many.
+            The samples in each block, or as many as there are.
         class_names : sequence of str, optional
-            The names of the K classes; their indices if they are not given.
+            The names of the K classes; by default their indices.
         random_state : int or None
             The source of the draw.
         """
@@ -110,7 +110,7 @@ class HeatmapDisplay(Display):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure if it is not given.
+            Where to draw; by default a new figure.
         title : str, optional
             What is shown, such as the name of the method.
         colorbar : bool
@@ -133,7 +133,7 @@ class HeatmapDisplay(Display):
 
     @property
     def _auxiliary(self) -> tuple[float, float]:
-        """The left and right end of the auxiliary column, set apart and wide enough to see beside many classes."""
+        """The left and right edge of the auxiliary column, set apart and wide enough to see next to many classes."""
         k = len(self.class_names)
         return 1.02 * k, 1.02 * k + max(1.0, k / 15)
 

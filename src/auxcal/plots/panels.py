@@ -14,18 +14,18 @@ from auxcal.plots.confidence_histogram import ConfidenceHistogramDisplay
 from auxcal.plots.heatmap import HeatmapDisplay
 from auxcal.plots.reliability import ReliabilityDisplay
 from auxcal.plots.risk_coverage import RiskCoverageDisplay
-from auxcal.plots.style import DASHES, LINES, colour_scale, family_look, figure_legend, new_figure, text_width
+from auxcal.plots.style import DASHES, LINES, colour_scale, figure_legend, house_style, new_figure, text_width
 from auxcal.plots.tsne import TSNEDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Scored = Mapping[str, tuple[ArrayLike, ArrayLike]]
+ScoredMethods = Mapping[str, tuple[ArrayLike, ArrayLike]]
 
 
 def reliability_diagrams(
-    scored: Scored, *, n_bins: int = 20, intervals: bool = False, columns: int = 5, random_state: int | None = 0
+    scored: ScoredMethods, *, n_bins: int = 20, intervals: bool = False, columns: int = 5, random_state: int | None = 0
 ) -> Figure:
     """Draw the reliability diagram of every method.
 
@@ -38,7 +38,7 @@ def reliability_diagrams(
     intervals : bool
         Whether to draw the interval of each bin's accuracy.
     columns : int
-        The most panels in a row.
+        The maximum number of panels per row.
     random_state : int or None
         The source of the noise floor's draws.
 
@@ -58,7 +58,7 @@ def reliability_diagrams(
     return _panels(scored, draw, columns, width=2.25, height=2.75)
 
 
-def confidence_histograms(scored: Scored, *, n_bins: int = 20, log: bool = False, columns: int = 5) -> Figure:
+def confidence_histograms(scored: ScoredMethods, *, n_bins: int = 20, log: bool = False, columns: int = 5) -> Figure:
     """Draw the histograms of confidence of every method, on one scale.
 
     Parameters
@@ -70,7 +70,7 @@ def confidence_histograms(scored: Scored, *, n_bins: int = 20, log: bool = False
     log : bool
         Whether the counts are on a log scale.
     columns : int
-        The most panels in a row.
+        The maximum number of panels per row.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def confidence_histograms(scored: Scored, *, n_bins: int = 20, log: bool = False
     return _panels(scored, draw, columns, width=2.25, height=2.0)
 
 
-def risk_coverage_curves(scored: Scored, *, title: str | None = None) -> Figure:
+def risk_coverage_curves(scored: ScoredMethods, *, title: str | None = None) -> Figure:
     """Draw the risk–coverage curves of all methods over each other.
 
     Parameters
@@ -114,7 +114,7 @@ def risk_coverage_curves(scored: Scored, *, title: str | None = None) -> Figure:
             ax, title=title, label=f"{label}, AURC {percent(display.aurc)}", color=LINES[place % len(LINES)],
             linestyle=DASHES[place // len(LINES) % len(DASHES)], best=place == len(scored) - 1, legend=False,
         )  # fmt: skip
-    with family_look():
+    with house_style():
         figure_legend(figure, ax)
     return figure
 
@@ -139,9 +139,9 @@ def heatmap_panels(
     logits, y : arrays of shape (n, K) and (n,)
         The raw scores of the target classifier, and the true class or `NO_CLASS`.
     of_class, n_samples, class_names, random_state
-        As of `HeatmapDisplay.from_predictions`.
+        As in `HeatmapDisplay.from_predictions`.
     columns : int
-        The most panels in a row.
+        The maximum number of panels per row.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def heatmap_panels(
         )  # fmt: skip
         display.plot(ax, title=caption, colorbar=False)
 
-    height = 3.2 + max(map(text_width, class_names or [""]))  # the names are written upwards
+    height = 3.2 + max(map(text_width, class_names or [""]))  # the names are vertical
     figure = _panels(probas, draw, columns, width=2.5, height=height, share_x=False)
     colour_scale(figure, figure.axes)
     return figure
@@ -187,9 +187,9 @@ def tsne_panels(
     logits, y : arrays of shape (n, K) and (n,)
         The raw scores of the target classifier, and the true class or `NO_CLASS`.
     n_per_class, classes, class_names, random_state
-        As of `TSNEDisplay.from_predictions`.
+        As in `TSNEDisplay.from_predictions`.
     columns : int
-        The most panels in a row.
+        The maximum number of panels per row.
 
     Examples
     --------
@@ -231,7 +231,7 @@ def _panels(
     rows = -(-len(labels) // columns)
     figure = new_figure(width * columns + 0.4, height * rows)
     axes: list[Axes] = []
-    with family_look():
+    with house_style():
         for place, label in enumerate(labels):
             first = axes[0] if axes else None
             ax = figure.add_subplot(

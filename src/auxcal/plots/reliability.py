@@ -15,13 +15,13 @@ from auxcal._formatting import percent
 from auxcal.metrics import NoiseFloor, ece_noise_floor
 from auxcal.metrics.binning import bin_confidence
 from auxcal.plots._display import Display, canvas
-from auxcal.plots.style import CORRECT, INK, MUTED, REFERENCE, WRONG, dress, header, rule, share_axis
+from auxcal.plots.style import CORRECT, INK, MUTED, REFERENCE, WRONG, apply_style, header, horizontal_grid, share_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_STRIP = 0.2  # the share of the height that the counts take
-_BASE = 0.27  # the height, as a share too, at which the accuracy is 0
+_COUNTS_HEIGHT = 0.2  # the share of the height for the counts
+_ZERO_HEIGHT = 0.27  # the relative height of an accuracy of 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +112,7 @@ class ReliabilityDisplay(Display):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure if it is not given.
+            Where to draw; by default a new figure.
         title : str, optional
             What is shown, such as the name of the method.
         intervals : bool
@@ -126,13 +126,13 @@ class ReliabilityDisplay(Display):
         """
         with canvas(self, ax, 3.6, 3.9) as ax:
             self._draw_bins(ax, intervals)
-            rule(ax)
+            horizontal_grid(ax)
             share_axis(ax, "x")
             share_axis(ax, "y")
-            ax.set_ylim(-_BASE / (1 - _BASE), 1)
+            ax.set_ylim(-_ZERO_HEIGHT / (1 - _ZERO_HEIGHT), 1)
             ax.spines["left"].set_bounds(0, 1)
             ax.set_xlabel("confidence")
-            ax.set_ylabel("accuracy", y=(1 + _BASE) / 2)
+            ax.set_ylabel("accuracy", y=(1 + _ZERO_HEIGHT) / 2)
             self._draw_counts(ax)
             floor = f"{100 * self.floor.mean:.1f}–{percent(self.floor.p95)}"
             header(ax, title, f"ECE {percent(self.ece)}, noise floor {floor}", legend=legend)
@@ -154,12 +154,12 @@ class ReliabilityDisplay(Display):
     def _draw_counts(self, ax: Axes) -> None:
         from matplotlib.ticker import NullLocator
 
-        strip = ax.inset_axes((0, 0, 1, _STRIP))
-        dress(strip)
+        strip = ax.inset_axes((0, 0, 1, _COUNTS_HEIGHT))
+        apply_style(strip)
         used = self.count > 0
         n_bins, n_rows = len(self.count), int(self.count.sum())
         strip.bar(np.flatnonzero(used) / n_bins, self.count[used], 1 / n_bins, align="edge", color=MUTED, edgecolor="w")
-        # On a log scale, which a bin with nearly all rows leaves readable; up to n, so that methods can be compared.
+        # A log scale keeps small bins visible next to large ones; it ends at n, so that methods can be compared.
         strip.set(xlim=(0, 1), yscale="log", ylim=(0.6, max(n_rows, 10)), ylabel="rows")
         top = int(np.log10(max(n_rows, 10)))
         powers = range(0, top + 1, top // 2 if top % 2 == 0 else top)

@@ -12,7 +12,7 @@ from auxcal._arrays import Floats, as_confidence, as_correct
 from auxcal._formatting import percent
 from auxcal.metrics import aurc, risk_coverage
 from auxcal.plots._display import Display, canvas
-from auxcal.plots.style import CORRECT, MUTED, REFERENCE, header, rule, share_axis
+from auxcal.plots.style import CORRECT, MUTED, REFERENCE, header, horizontal_grid, share_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,7 +95,7 @@ class RiskCoverageDisplay(Display):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure if it is not given.
+            Where to draw; by default a new figure.
         title : str, optional
             What is shown, such as the name of the data.
         label : str
@@ -117,7 +117,7 @@ class RiskCoverageDisplay(Display):
             ax.plot(self.coverage, self.risk, color=color, linestyle=linestyle, label=label)
             if best:
                 ax.plot(self.coverage, self.best, color=MUTED, label="perfect ranking", **REFERENCE)
-            rule(ax)
+            horizontal_grid(ax)
             share_axis(ax, "x")
             ax.yaxis.set_major_formatter(lambda value, _: percent(value, decimals=0))
             ax.set_ylim(bottom=0)

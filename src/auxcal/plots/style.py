@@ -1,4 +1,4 @@
-"""The look of the family: colours, fonts, spines and the lines above a picture."""
+"""The house style: colours, fonts, spines and the header of a plot."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Blue and vermilion are told apart under every common colour blindness, and in print (Okabe and Ito).
+# Blue and vermilion differ under every common colour blindness, and in print (Okabe and Ito).
 CORRECT = "#0072B2"
 WRONG = "#D55E00"
 INK = "#1f2933"
 MUTED = "#667380"
 FAINT = "#e3e7eb"
 HEAT = "cividis"
-REFERENCE: dict[str, Any] = {"linewidth": 0.9, "linestyle": (0, (4, 3))}  # what a perfect confidence would show
+REFERENCE: dict[str, Any] = {"linewidth": 0.9, "linestyle": (0, (4, 3))}  # perfect calibration
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)))
 LINES = (CORRECT, WRONG, "#009E73", "#CC79A7", "#56B4E9", "#E69F00", INK)
-# The accessible sequence of ten of Petroff, arXiv:2107.02270.
+# Petroff's accessible sequence of ten colours, arXiv:2107.02270.
 CLASSES = (
     "#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd",
 )  # fmt: skip
@@ -44,7 +44,7 @@ _RC: dict[Any, Any] = {
     "axes.titleweight": "bold",
     "figure.dpi": DPI,
     "figure.facecolor": "white",
-    "font.family": ["DejaVu Sans"],  # matplotlib carries it, so that a picture is the same on every machine
+    "font.family": ["DejaVu Sans"],  # comes with matplotlib, so that plots look the same on every machine
     "font.size": TEXT,
     "hatch.linewidth": 0.6,
     "legend.borderaxespad": 0.3,
@@ -61,23 +61,23 @@ _RC: dict[Any, Any] = {
 }
 
 
-def family_look() -> AbstractContextManager[None]:
-    """Return a context in which matplotlib draws in the look of the family."""
+def house_style() -> AbstractContextManager[None]:
+    """Return a context in which matplotlib draws in the house style."""
     with needs("plots"):
         from matplotlib import rc_context
     return rc_context(_RC)
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of the given size in inches, which pyplot knows nothing of."""
+    """Return an empty figure of the given size in inches, without registering it with pyplot."""
     with needs("plots"):
         from matplotlib.figure import Figure
     return Figure(figsize=(width, height), dpi=DPI, layout="constrained")
 
 
-def dress(ax: Axes) -> None:
-    """Give axes, which may have been made elsewhere, the look of the family."""
-    # Ticks are made when they are first drawn, after the rc context is left: their look must be told to the axes.
+def apply_style(ax: Axes) -> None:
+    """Apply the house style to axes, which may have been made elsewhere."""
+    # Ticks are created when they are first drawn, after the rc context has ended: the axes must know their style.
     ax.tick_params(
         which="both", color=MUTED, labelcolor=INK, labelsize=SMALL, labelfontfamily="DejaVu Sans", length=2.5, width=0.7
     )
@@ -88,19 +88,19 @@ def dress(ax: Axes) -> None:
     ax.set_axisbelow(True)
 
 
-def rule(ax: Axes) -> None:
+def horizontal_grid(ax: Axes) -> None:
     """Draw faint horizontal lines at the ticks."""
     ax.grid(axis="y", color=FAINT, linewidth=0.7, linestyle="-")
 
 
 def share_axis(ax: Axes, which: str) -> None:
-    """Make an axis run from 0 to 1 in quarters."""
+    """Set the limits of an axis to 0 and 1, with ticks at the quarters."""
     getattr(ax, f"set_{which}ticks")([0, 0.25, 0.5, 0.75, 1], labels=["0", "0.25", "0.5", "0.75", "1"])
     getattr(ax, f"set_{which}lim")(0, 1)
 
 
 def header(ax: Axes, title: str | None, subtitle: str = "", *, legend: bool = False) -> None:
-    """Write the title, a line of numbers and the legend above the axes, where they hide no data."""
+    """Put the title, a line of numbers and the legend above the axes, where they hide no data."""
     above = 3.0
     if legend:
         handles, names = ax.get_legend_handles_labels()
@@ -116,15 +116,15 @@ def header(ax: Axes, title: str | None, subtitle: str = "", *, legend: bool = Fa
 
 
 def colour_scale(figure: Any, axes: Sequence[Axes]) -> None:
-    """Draw the scale of the probabilities beside axes with heatmaps."""
+    """Draw the colour bar of the probabilities next to axes with heatmaps."""
     bar = figure.colorbar(axes[0].images[0], ax=axes, shrink=0.5, aspect=22, pad=0.02)
-    dress(bar.ax)
+    apply_style(bar.ax)
     bar.set_label("probability")
     bar.outline.set_visible(False)
 
 
 def text_width(text: str) -> float:
-    """Return about how long a small text is, in inches."""
+    """Estimate the width of a small text, in inches."""
     return 0.056 * len(text)
 
 
@@ -134,7 +134,7 @@ def legend_columns(names: Sequence[str], width: float) -> int:
 
 
 def figure_legend(figure: Figure, axes: Axes) -> None:
-    """Draw the legend of one of the axes below all of them, in a figure that grows by its height."""
+    """Draw the legend of one of the axes below all of them, and enlarge the figure by its height."""
     handles, names = axes.get_legend_handles_labels()
     if not names:
         return
@@ -145,7 +145,7 @@ def figure_legend(figure: Figure, axes: Axes) -> None:
 
 
 def class_colours(n_classes: int) -> list[Any]:
-    """Return one colour for each class; beyond ten classes neighbours are only a shade apart."""
+    """Return one colour for each class; with more than ten classes, neighbours have similar colours."""
     if n_classes <= len(CLASSES):
         return list(CLASSES[:n_classes])
     from matplotlib import colormaps

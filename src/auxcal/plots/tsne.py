@@ -20,10 +20,10 @@ from auxcal.predictions import Predictions
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_FEWEST = 4  # rows below which there are no neighbourhoods to keep
-_ALIKE = 1e-6  # a spread of the probabilities below which there is nothing to map
-_MOST_NAMES = 20  # classes beyond which a map has no room for names
-_LONG_NAME = 12  # letters beyond which a name is written in the legend, and the class's index on the map
+_LEAST_ROWS = 4  # with fewer rows, there are no neighbourhoods to preserve
+_LEAST_SPREAD = 1e-6  # with a smaller spread of the probabilities, there is nothing to map
+_MOST_NAMES = 20  # with more classes, the map has no room for names
+_LONG_NAME = 12  # a longer name is in the legend, and the class index on the map
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class TSNEDisplay(Display):
     Parameters
     ----------
     embedding : array of shape (m, 2)
-        The place of each sample.
+        The position of each sample.
     prediction : array of shape (m,)
         Its predicted class.
     correct : array of shape (m,)
@@ -77,7 +77,7 @@ class TSNEDisplay(Display):
         perplexity: float | None = None,
         random_state: int | None = 0,
     ) -> Self:
-        """Draw the samples, the same ones for every `proba` of the same logits, and place them.
+        """Draw the samples, the same ones for every `proba` of the same logits, and embed them.
 
         Parameters
         ----------
@@ -88,14 +88,14 @@ class TSNEDisplay(Display):
         y : array of shape (n,)
             The true class, or `NO_CLASS`.
         n_per_class : int
-            The samples of each predicted class, or fewer where there are not so many.
+            The samples of each predicted class, or as many as there are.
         classes : sequence of int, optional
             The predicted classes to show; all by default. 5,000 samples take a minute.
         class_names : sequence of str, optional
-            The names of the K classes; their indices if they are not given.
+            The names of the K classes; by default their indices.
         perplexity : float, optional
-            The perplexity of t-SNE, at most a third of the samples; twice `n_per_class` by default, since with a
-            smaller one the classes fall apart into specks.
+            The perplexity of t-SNE, at most a third of the samples; twice `n_per_class` by default, since smaller
+            values split the classes into specks.
         random_state : int or None
             The source of the draw and of the map.
         """
@@ -109,7 +109,7 @@ class TSNEDisplay(Display):
             [rng.permutation(np.flatnonzero(part.prediction == index))[:n_per_class] for index in shown]
         )
         if len(rows) == 0:
-            raise InvalidInputError(f"classes must hold a predicted class; got {classes!r}. Leave it out for all.")
+            raise InvalidInputError(f"classes must contain a predicted class; got {classes!r}. Leave it out for all.")
         embedding = _embed(proba[rows], perplexity or 2.0 * n_per_class, random_state)
         return cls(embedding, part.prediction[rows], part.correct[rows], names)
 
@@ -119,7 +119,7 @@ class TSNEDisplay(Display):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure if it is not given.
+            Where to draw; by default a new figure.
         title : str, optional
             What is shown, such as the name of the method.
         legend : bool
@@ -129,7 +129,7 @@ class TSNEDisplay(Display):
         -------
         self, with `ax_` and `figure_`
         """
-        with canvas(self, ax, 3.6, 3.9 + 0.1 * len(self._keyed) * legend) as ax:
+        with canvas(self, ax, 3.6, 3.9 + 0.1 * len(self._legend_names) * legend) as ax:
             self._draw_points(ax)
             low, high = self.embedding.min(axis=0), self.embedding.max(axis=0)
             reach = 0.74 * max(float((high - low).max()), 1e-6)  # a square with room for the names around the points
@@ -141,14 +141,14 @@ class TSNEDisplay(Display):
         return self
 
     @property
-    def _keyed(self) -> dict[int, str]:
-        """What the legend says of each class, where the names are too long for the map."""
+    def _legend_names(self) -> dict[int, str]:
+        """The legend's entry for each class, if the names are too long for the map."""
         shown = [int(index) for index in np.unique(self.prediction)]
         long = max(len(self.class_names[index]) for index in shown) > _LONG_NAME
         return {index: f"{index} {self.class_names[index]}" for index in shown if long and len(shown) <= _MOST_NAMES}
 
     def _draw_points(self, ax: Axes) -> None:
-        shown, keyed = np.unique(self.prediction), self._keyed
+        shown, keyed = np.unique(self.prediction), self._legend_names
         for index, colour in zip(shown, class_colours(len(shown)), strict=True):
             x, y = self.embedding[self.prediction == index].T
             ax.scatter(x, y, s=15, color=colour, linewidths=0, label=keyed.get(index))
@@ -158,7 +158,7 @@ class TSNEDisplay(Display):
         ax.scatter(x, y, s=9, color="black", marker="x", linewidths=0.7, label="wrong")
 
     def _name(self, ax: Axes, index: int, name: str) -> None:
-        """Write a name above or below the correct points of a class, on the side away from the middle of the map."""
+        """Write a name above or below the correct points of a class, on the side away from the centre of the map."""
         from matplotlib.patheffects import withStroke
 
         of_class = self.prediction == index
@@ -167,7 +167,7 @@ class TSNEDisplay(Display):
         above = np.median(y) >= self.embedding[:, 1].mean()
         ax.annotate(
             name,
-            (float(np.median(x)), float(np.quantile(y, 0.9 if above else 0.1))),  # strays don't pull it away
+            (float(np.median(x)), float(np.quantile(y, 0.9 if above else 0.1))),  # robust to outliers
             (0, 4 if above else -4),
             textcoords="offset points",
             ha="center",
@@ -178,10 +178,10 @@ class TSNEDisplay(Display):
 
 
 def _embed(proba: Floats, perplexity: float, random_state: int | None) -> Floats:
-    if len(proba) < _FEWEST or np.ptp(proba, axis=0).max() < _ALIKE:
+    if len(proba) < _LEAST_ROWS or np.ptp(proba, axis=0).max() < _LEAST_SPREAD:
         return proba[:, :2]
     from sklearn.manifold import TSNE
 
     tsne = TSNE(perplexity=min(perplexity, (len(proba) - 1) / 3), init="pca", random_state=random_state)
-    with one_thread():  # the sums of several threads are added in no fixed order
+    with one_thread():  # several threads would sum in no fixed order
         return np.asarray(tsne.fit_transform(proba), dtype=np.float64)

@@ -19,7 +19,7 @@ PAGE = "report.html"
 
 
 def make_folder(out: Path) -> None:
-    """Make the folder, or say why it can't be one, before anything is computed for it."""
+    """Create the folder before anything is computed for it, or say why that is impossible."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -53,7 +53,7 @@ def write_folder(comparisons: Sequence[Comparison], out: Path) -> list[Path]:
 
 
 def write_page(comparisons: Sequence[Comparison], out: Path, **options: Any) -> list[Path]:
-    """Write the page alone, and return it; nothing where its extra is not installed, and a warning says so."""
+    """Write only the page, and return it; without the extra `report` there is none, and a warning says so."""
     try:
         from auxcal.reports.html import save_report
     except MissingExtraError as error:
@@ -64,7 +64,7 @@ def write_page(comparisons: Sequence[Comparison], out: Path, **options: Any) -> 
 
 
 def calibrator_names(comparisons: Sequence[Comparison]) -> list[str]:
-    """Return the file of each best calibrator, named after its data and its method, no two alike."""
+    """Return a unique file name for each best calibrator, from its data and its method."""
     names: list[str] = []
     for comparison in comparisons:
         plain = re.sub(r"[^\w.-]+", "-", comparison.name).strip("-.") or "data"

@@ -1,6 +1,6 @@
 """Shifts: pure, seeded changes of the data that a classifier meets.
 
-A shift is called with a batch and a random state, gives a new batch and leaves the old one as it was.
+A shift takes a batch and a random state, and returns a new batch. It does not modify its input.
 """
 
 from typing import TYPE_CHECKING

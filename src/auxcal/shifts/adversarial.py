@@ -1,4 +1,4 @@
-"""Adversarial images: the smallest change that makes a classifier err."""
+"""Adversarial images: the smallest perturbation that makes a classifier wrong."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class DeepFool:
     network : torch.nn.Module
         Gives logits for normalised images, in evaluation mode.
     mean, std : sequences of float
-        How the network's input is normalised, for each channel, on the scale 0 to 1. Foolbox gets them, so
-        that it bounds and measures the change on the images themselves.
+        The per-channel normalisation of the network's input, for images in [0, 1]. Foolbox applies it, so the
+        perturbation is bounded and measured on the images themselves.
     steps : int
-        The most steps for each image.
+        The maximum number of steps per image.
     candidates : int
-        How many of the likeliest classes are tried as the new one.
+        The number of most likely classes to try as the new prediction.
     batch_size : int
-        How many images are attacked at a time; a batch goes on until its last image has crossed.
+        The number of images attacked at a time. A batch runs until its last image has crossed.
 
     Examples
     --------
@@ -68,14 +68,14 @@ class DeepFool:
         images : array of shape (n, C, H, W), float32
             From 0 to 1.
         y : array of shape (n,)
-            The true classes; an image that is misclassified already stays as it is.
+            The true classes. An image that is already misclassified is returned unchanged.
         report : callable
-            Is told after each batch the share of the images that is done.
+            Called after each batch with the share of the images that is done.
 
         Returns
         -------
         array of shape (n, C, H, W), float32
-            From 0 to 1; `images` stay as they were. The attack draws nothing at random.
+            From 0 to 1; `images` are not modified. The attack is deterministic.
         """
         images = _as_unit_images(images)
         attack, model = self._foolbox()

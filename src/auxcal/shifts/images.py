@@ -1,4 +1,4 @@
-"""Images that are rotated, shifted, zoomed and flipped, as Keras' ImageDataGenerator does it."""
+"""Rotated, shifted, zoomed and flipped images, with the semantics of Keras' ImageDataGenerator."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from auxcal._extras import needs
 
 @dataclass(frozen=True)
 class Augment:
-    """A random affine change of every image, with the semantics of Keras' ImageDataGenerator.
+    """Random affine augmentation of every image, with the semantics of Keras' ImageDataGenerator.
 
-    Each image gets an angle, a shift and a zoom factor for each axis and a flip of its own, all uniform. The
-    output pixel p shows the input at R(Z(p - c) + s) + c, with the centre c, the rotation R, the zoom Z and
-    the shift s; bilinear, and beyond the border the nearest pixel of the image. The flip comes last.
-    Keras turned about a point one pixel off the centre until pull request 314 of keras-preprocessing (2020).
+    Every image gets its own angle, flip, and shift and zoom factor for each axis, all drawn uniformly. Output pixel p
+    samples the input at R(Z(p - c) + s) + c, with centre c, rotation R, zoom Z and shift s. Interpolation is bilinear;
+    outside the image, the nearest border pixel is used. The flip comes last. Until pull request 314 of
+    keras-preprocessing (2020), Keras rotated about a point one pixel off the centre.
 
     Parameters
     ----------
@@ -54,19 +54,19 @@ class Augment:
             )
 
     def __call__(self, images: NDArray[np.generic], rng: np.random.Generator | int) -> Floats:
-        """Return changed copies of the images.
+        """Return augmented copies of the images.
 
         Parameters
         ----------
         images : array of shape (n, C, H, W)
-            On any scale; integers are taken as numbers, not rescaled.
+            On any scale; integers are converted to floats, not rescaled.
         rng : numpy Generator or int
-            The only randomness.
+            The only source of randomness.
 
         Returns
         -------
         array of shape (n, C, H, W), float32
-            On the scale of `images`, which stay as they were.
+            On the scale of `images`, which are not modified.
         """
         images = np.asarray(images)
         if images.ndim != 4:
@@ -91,24 +91,24 @@ class Augment:
 
 
 def affine(images: NDArray[np.generic], matrices: Floats) -> Floats:
-    """Resample every image through its own affine map of output to input pixels, about the centre.
+    """Resample every image with its own affine map from output to input pixels, relative to the centre.
 
     Parameters
     ----------
     images : array of shape (n, C, H, W)
         On any scale.
     matrices : array of shape (n, 2, 3)
-        For (row, column, 1), counted in pixels from the centre of the image.
+        Applied to (row, column, 1), in pixels from the centre of the image.
 
     Returns
     -------
     array of shape (n, C, H, W), float32
-        Bilinear; a point outside shows the nearest pixel of the border.
+        Bilinear; points outside take the nearest border pixel.
     """
     with needs("torch"):
         import torch
     half = (np.array(images.shape[2:]) - 1) / 2
-    half = np.maximum(half, 0.5)  # an axis of one pixel has no extent to be scaled by
+    half = np.maximum(half, 0.5)  # an axis of one pixel has no extent to scale by
     # grid_sample counts (x, y) from -1 to 1 over the pixel centres; the maps count (row, column) in pixels.
     scaled = matrices * np.append(half, 1.0) / half[:, None]
     theta = torch.from_numpy(scaled[:, ::-1][:, :, [1, 0, 2]].astype(np.float32))

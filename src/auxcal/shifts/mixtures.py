@@ -1,4 +1,4 @@
-"""Mixtures: samples of several sources in given shares, with a label map for those of other classes."""
+"""Mixtures: samples drawn from several sources, with a label map for each."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from auxcal._errors import InvalidInputError
 
 @dataclass(frozen=True)
 class Mixture:
-    """Draw samples from several sources and give every one its class, or `NO_CLASS`.
+    """Draw samples from several sources, each with its class or `NO_CLASS`.
 
-    It works on labels alone and returns indices, so that it serves images, documents and anything else.
+    It only reads labels and returns indices, so it works for images, documents and anything else.
 
     Parameters
     ----------
     sizes : sequence of int
         How many samples to draw, without replacement, from each source.
     label_maps : sequence of mapping or None
-        For each source, what its labels (names or numbers) are to the target classifier: a class index. A
-        label that the map does not have becomes `NO_CLASS`. None keeps the labels of that source as they are.
+        For each source, a map from its labels (names or numbers) to the target classifier's class indices. A label that
+        is not in the map becomes `NO_CLASS`. None keeps the labels of that source.
 
     Examples
     --------
-    A classifier of (cat, dog) meets its own samples and others, of which only "tabby" is a class of it.
+    A classifier of (cat, dog) meets samples of both and of other labels, of which only "tabby" is one of its classes.
 
     >>> from auxcal.shifts import Mixture
     >>> mixture = Mixture(sizes=(2, 3), label_maps=(None, {"tabby": 0}))
@@ -60,7 +60,7 @@ class Mixture:
         labels : sequence of sequences
             The labels of every sample of every source.
         rng : numpy Generator or int
-            The only randomness.
+            The only source of randomness.
 
         Returns
         -------

@@ -1,8 +1,7 @@
-"""Text with errors: what an optical reader misreads and what a hasty typist mistypes.
+"""Noisy text: OCR errors and typos.
 
-The semantics are those of nlpaug's ``OcrAug`` and ``RandomCharAug``: an operation draws a share of a
-document's words, and in each of these a share of its characters. Unlike there, the spacing between the words
-stays as it was.
+The semantics are those of nlpaug's ``OcrAug`` and ``RandomCharAug``: an operation draws a share of a document's words,
+and in each of them a share of its characters. Unlike nlpaug, it keeps the spacing between words.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ _WORD = re.compile(r"\w+")
 _TYPED = string.ascii_letters + string.digits + "!@#$%^&*()_+"
 
 
-def _mutual(groups: str) -> Mapping[str, Sequence[str]]:
-    """Return for every character the others of its groups."""
+def _alternatives(groups: str) -> Mapping[str, Sequence[str]]:
+    """Map every character to the other members of its groups."""
     sets = [set(group) for group in groups.split()]
     return {
         char: sorted(set().union(*(other for other in sets if char in other)) - {char}) for char in set().union(*sets)
     }
 
 
-_LOOK_ALIKES = _mutual("0OoDQ 1lIi7 2Zz 5Ss 8B3S 6bG 9gq uv ce hb rn kx CG EF UV ft")
+_LOOK_ALIKES = _alternatives("0OoDQ 1lIi7 2Zz 5Ss 8B3S 6bG 9gq uv ce hb rn kx CG EF UV ft")
 
 
 @dataclass(frozen=True)
@@ -46,19 +45,19 @@ class _Operation:
 
 def _misread(chars: list[str], positions: Sequence[int], rng: np.random.Generator) -> None:
     for i in positions:
-        chars[i] = _one_of(_LOOK_ALIKES[chars[i]], rng)
+        chars[i] = _choice(_LOOK_ALIKES[chars[i]], rng)
 
 
 def _substitute(chars: list[str], positions: Sequence[int], rng: np.random.Generator) -> None:
     for i in positions:
-        chars[i] = _one_of(_TYPED, rng)
+        chars[i] = _choice(_TYPED, rng)
 
 
 def _swap(chars: list[str], positions: Sequence[int], rng: np.random.Generator) -> None:
     for i in positions:
-        step = 1 if i == 0 else -1 if i == len(chars) - 1 else int(_one_of((-1, 1), rng))
+        step = 1 if i == 0 else -1 if i == len(chars) - 1 else int(_choice((-1, 1), rng))
         first, second = chars[i], chars[i + step]
-        chars[i], chars[i + step] = _in_case_of(first, second), _in_case_of(second, first)
+        chars[i], chars[i + step] = _with_case_of(first, second), _with_case_of(second, first)
 
 
 def _delete(chars: list[str], positions: Sequence[int], rng: np.random.Generator) -> None:
@@ -79,13 +78,12 @@ OPERATIONS = MappingProxyType(
 
 @dataclass(frozen=True)
 class TextNoise:
-    """Puts character errors into documents.
+    """Add character errors to documents.
 
     Every operation is applied to every document, one after the other. It changes ``int(word_share * words)``
     words, at least one and at most `max_words`, and in each of them ``int(char_share * characters)``
     characters, at least one (two for "ocr") and at most ten. "ocr" touches only characters that have a
-    look-alike; the others spare words of fewer than four characters. Blanks and punctuation between words
-    never change.
+    look-alike; the others skip words of fewer than four characters. Spaces and punctuation between words never change.
 
     Parameters
     ----------
@@ -96,7 +94,7 @@ class TextNoise:
     char_share : float
         The share of such a word's characters that the operation changes.
     max_words : int or None
-        The most words of a document that each operation changes; None for no limit.
+        The maximum number of words per document that each operation changes; None for no limit.
 
     Examples
     --------
@@ -126,14 +124,14 @@ class TextNoise:
             raise InvalidInputError(f"max_words must be at least 1; got {self.max_words}. Use None for no limit.")
 
     def __call__(self, documents: Iterable[str], rng: np.random.Generator | int) -> list[str]:
-        """Return the documents with errors, as many as came and in their order.
+        """Return the documents with errors, in the same order.
 
         Parameters
         ----------
         documents : iterable of str
-            The texts; they stay as they are.
+            The texts; they are not modified.
         rng : numpy Generator or int
-            The only randomness.
+            The only source of randomness.
         """
         if isinstance(documents, str):
             raise InvalidInputError("documents must be a list of texts; got a single text. Pass [text].")
@@ -169,13 +167,13 @@ def _count(share: float, size: int, least: int, most: int | None) -> int:
 
 
 def _draw(items: Sequence[int], count: int, rng: np.random.Generator) -> list[int]:
-    """Draw different items, in their order."""
+    """Draw items without replacement, and keep their order."""
     return [items[i] for i in np.sort(rng.permutation(len(items))[:count])]
 
 
-def _one_of(items: Sequence[_T], rng: np.random.Generator) -> _T:
+def _choice(items: Sequence[_T], rng: np.random.Generator) -> _T:
     return items[int(rng.random() * len(items))]
 
 
-def _in_case_of(place: str, char: str) -> str:
+def _with_case_of(place: str, char: str) -> str:
     return char.upper() if place.isupper() else char.lower()

@@ -19,12 +19,12 @@ def check_calibrator(calibrator: Calibrator) -> None:
     Parameters
     ----------
     calibrator : Calibrator
-        With the arguments to be tried; a quick setting keeps the checks quick.
+        With the arguments to test; fast settings keep the checks fast.
 
     Raises
     ------
     ConformanceError
-        At the first promise that is broken.
+        At the first check that fails.
     """
     for check in CALIBRATOR_CHECKS:
         check(calibrator)

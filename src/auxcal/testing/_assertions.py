@@ -1,4 +1,4 @@
-"""What a check does with a promise that is broken."""
+"""How a check reports a failure."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,13 +9,13 @@ from auxcal._errors import ConformanceError
 
 
 def demand(holds: bool | np.bool_, message: str) -> None:
-    """Raise a `ConformanceError` with the message if the promise does not hold."""
+    """Raise a `ConformanceError` with the message unless the condition holds."""
     if not holds:
         raise ConformanceError(message)
 
 
 def demand_error(kind: type[Exception], attempt: Callable[[], Any], message: str) -> str:
-    """Raise a `ConformanceError` unless the attempt raises an error of the kind; return what that error says."""
+    """Raise a `ConformanceError` unless the call raises an error of that kind; return its message."""
     try:
         attempt()
     except kind as error:

@@ -29,7 +29,7 @@ from auxcal.testing._trials import demand_confidence, fit, refit, sample
 
 
 def parameters_survive_a_clone(calibrator: Calibrator) -> None:
-    """`__init__` only stores its arguments, and `clone` and `get_params` bring them back."""
+    """`__init__` only stores its arguments, and `clone` and `get_params` return them."""
     params = calibrator.get_params(deep=False)
     built = type(calibrator)(**params)
     for name, value in params.items():
@@ -48,7 +48,7 @@ def an_unfitted_one_refuses(calibrator: Calibrator) -> None:
 
 
 def a_failed_fit_stays_unfitted(calibrator: Calibrator) -> None:
-    """A fit that raises leaves nothing behind, not even of an earlier fit."""
+    """A fit that raises leaves the calibrator unfitted, even if it was fitted before."""
     data = sample()
     fitted = fit(calibrator, data)
     bad = data.logits.copy()
@@ -58,7 +58,7 @@ def a_failed_fit_stays_unfitted(calibrator: Calibrator) -> None:
 
 
 def malformed_input_is_explained(calibrator: Calibrator) -> None:
-    """Bad input is an `InvalidInputError` that says what was expected, what came and what to do."""
+    """Bad input raises an `InvalidInputError` that says what was expected, what was received and what to do."""
     data = sample()
     z, y = data.logits, data.y
     fitted = fit(calibrator, data)
@@ -103,7 +103,7 @@ def degenerate_data_fit(calibrator: Calibrator) -> None:
 
 
 def extreme_logits_score(calibrator: Calibrator) -> None:
-    """Logits of ±1e4 give a confidence, whether they are met in the fit or after it."""
+    """Logits of ±1e4 give a valid confidence, in the fit and after it."""
     data = sample()
     extreme = np.random.default_rng(0).choice([-1e4, 0.0, 1e4], size=data.logits.shape).astype(np.float32)
     demand_confidence(fit(calibrator, data).predict_confidence(extreme), len(extreme), "at logits of ±1e4")
@@ -137,8 +137,8 @@ def rows_are_independent(calibrator: Calibrator) -> None:
     demand(np.allclose(whole[:50], alone, atol=1e-6), "a row alone has another confidence than among others")
 
 
-def a_fit_brings_something(calibrator: Calibrator) -> None:
-    """On over-confident logits of any scale the Brier score gets no worse; a fit that did not move says so."""
+def a_fit_does_no_harm(calibrator: Calibrator) -> None:
+    """On overconfident logits of any scale, the Brier score gets no worse; a fit that did not move says so."""
     for scale in (0.01, 1, 100):
         data = sample(n=1000)
         data = Predictions(data.logits * np.float32(scale), data.y)
@@ -165,16 +165,16 @@ def a_refit_forgets(calibrator: Calibrator) -> None:
 def nothing_else_changes(calibrator: Calibrator) -> None:
     """Global random states, thread counts, warning filters and the inputs are as before."""
     data = sample()
-    before = _world(data)
+    before = _global_state(data)
     fit(calibrator, data).predict_confidence(data.logits)
-    for name, state in _world(data).items():
+    for name, state in _global_state(data).items():
         demand(state == before[name], f"fit or predict changed {name}")
 
 
 def arrays_of_every_kind_agree(calibrator: Calibrator) -> None:
     """Lists, NumPy and, where torch is installed, tensors of any precision, with or without grad, give the same fit."""
     data = sample()
-    z = data.logits.astype(np.float16).astype(np.float32)  # what every kind below can hold
+    z = data.logits.astype(np.float16).astype(np.float32)  # exact in every dtype below
     expected = refit(clone(calibrator), Predictions(z, data.y)).predict_confidence(z)
     kinds: dict[str, tuple[Any, Any]] = {
         "a list": (z.tolist(), data.y.tolist()),
@@ -224,7 +224,7 @@ CALIBRATOR_CHECKS: tuple[Callable[[Calibrator], None], ...] = (
     extreme_logits_score,
     probabilities_add_up,
     rows_are_independent,
-    a_fit_brings_something,
+    a_fit_does_no_harm,
     a_refit_forgets,
     nothing_else_changes,
     arrays_of_every_kind_agree,
@@ -232,11 +232,11 @@ CALIBRATOR_CHECKS: tuple[Callable[[Calibrator], None], ...] = (
     features_are_used_or_refused,
     *SERVING_CHECKS,
 )
-"""What every calibrator promises; each is a bug that some library of the field has."""
+"""What every calibrator promises. Each check is for a bug that some library of the field has."""
 
 
-def _world(data: Predictions) -> dict[str, Any]:
-    return _world_of_torch() | {  # first: importing torch brings thread pools
+def _global_state(data: Predictions) -> dict[str, Any]:
+    return _torch_state() | {  # first: importing torch starts thread pools
         "numpy.random": str(np.random.get_state()),  # noqa: NPY002
         "random": random.getstate(),
         "the thread pools": [(pool["prefix"], pool["num_threads"]) for pool in threadpool_info()],
@@ -247,7 +247,7 @@ def _world(data: Predictions) -> dict[str, Any]:
     }
 
 
-def _world_of_torch() -> dict[str, Any]:
+def _torch_state() -> dict[str, Any]:
     if not is_installed("torch"):
         return {}
     import torch

@@ -1,4 +1,4 @@
-"""What every calibrator promises of features: that it uses them, or says that it does not."""
+"""What every calibrator promises about features: it uses them, or refuses them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from auxcal.testing._trials import demand_confidence, fit, sample
 
 
 def features_are_used_or_refused(calibrator: Calibrator) -> None:
-    """Features count for a method that uses them, in fit, scoring and files; another refuses them and says why."""
+    """A method that uses features does so in fits, scores and files; any other refuses them and says why."""
     data = sample()
     features = _features_of(data)
     if calibrator.uses_features:
@@ -38,7 +38,7 @@ def features_are_used_or_refused(calibrator: Calibrator) -> None:
 
 
 def _features_of(data: Predictions, d: int = 50) -> Floats:
-    """Draw features, of which the first knows more of what is correct than the logits do."""
+    """Draw features; the first says more about correctness than the logits do."""
     features = np.random.default_rng(0).normal(size=(len(data), d)).astype(np.float32)
     features[:, 0] += 2 * data.correct
     return features

@@ -31,11 +31,11 @@ def weight_is_repetition(metric: Metric) -> None:
     weight = np.random.default_rng(2).integers(4, size=len(confidence))
     repeated = metric.function(np.repeat(confidence, weight), np.repeat(correct, weight))
     weighted = metric.function(confidence, correct, weight=weight)
-    demand(np.isclose(weighted, repeated), "a weight is not what a repetition is")
+    demand(np.isclose(weighted, repeated), "a row of weight w must count like w rows")
 
 
 def precision_does_not_matter(metric: Metric) -> None:
-    """A million rows in float32 give the value that they give in float64."""
+    """A million rows in float32 give the same value as in float64."""
     rng = np.random.default_rng(0)
     confidence = rng.beta(4, 2, size=1_000_000).astype(np.float32)
     correct = rng.random(len(confidence)) < confidence**1.5
@@ -44,14 +44,14 @@ def precision_does_not_matter(metric: Metric) -> None:
 
 
 def perfection_is_best(metric: Metric) -> None:
-    """Full confidence where correct and none where wrong is at least as good as anything else."""
+    """A confidence of 1 where correct and 0 where wrong is at least as good as any other."""
     confidence, correct = _scored()
     perfect, value = metric.function(correct.astype(float), correct), metric.function(confidence, correct)
     demand(perfect >= value if metric.higher_is_better else perfect <= value, "a perfect confidence is not the best")
 
 
 def malformed_confidence_is_refused(metric: Metric) -> None:
-    """NaN, values outside [0, 1], other lengths and no rows are refused."""
+    """NaN, values outside [0, 1], different lengths and empty input are refused."""
     confidence, correct = _scored()
     nan = confidence.copy()
     nan[0] = np.nan

@@ -1,4 +1,4 @@
-"""What the checks of a calibrator try it on."""
+"""Data for the checks of a calibrator, and fits on them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from auxcal.testing._assertions import demand
 
 
 def sample(n: int = 400, n_classes: int = 4, seed: int = 0) -> Predictions:
-    """Over-confident logits of a classifier that also meets samples of no class."""
+    """Overconfident logits of a classifier that also meets out-of-distribution samples."""
     rng = np.random.default_rng(seed)
     truth = rng.normal(size=(n, n_classes), scale=1.5)
     y = (truth + rng.gumbel(size=truth.shape)).argmax(axis=1)
@@ -24,7 +24,7 @@ def sample(n: int = 400, n_classes: int = 4, seed: int = 0) -> Predictions:
 
 
 def fit(calibrator: Calibrator, data: Predictions) -> Calibrator:
-    """Return a copy that is fitted, with the random state 0 if it has one."""
+    """Return a fitted copy, with random state 0 if it has one."""
     new = clone(calibrator)
     if "random_state" in new.get_params():
         new.set_params(random_state=0)
@@ -39,6 +39,6 @@ def refit(calibrator: Calibrator, data: Predictions) -> Calibrator:
 
 
 def demand_confidence(confidence: Floats, n: int, when: str) -> None:
-    """Refuse what is no confidence of n rows."""
+    """Check that this is a confidence of n rows."""
     demand(confidence.shape == (n,), f"{when}: predict_confidence gave shape {confidence.shape}, not ({n},)")
     demand(bool(np.all((confidence >= 0) & (confidence <= 1))), f"{when}: a confidence is outside [0, 1] or NaN")

@@ -1,46 +1,55 @@
-"""From a torch module to `Predictions`."""
+"""From a torch module, or anything that gives logits, to `Predictions`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sized
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 
-from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
 from auxcal._extras import needs
-from auxcal._progress import Report, silent
+from auxcal._progress import Report, progress_bar, silent
 from auxcal.predictions import Predictions
+from auxcal.torch._batches import read_batch
+from auxcal.torch._calls import call, evaluating, requires
+from auxcal.torch._outputs import OfOutput, features_from, logits_of
+from auxcal.torch._shown import shown
 
 with needs("torch"):
     import torch
-    from torch import Tensor, nn
 
 
 def collect(
-    module: nn.Module,
-    loader: Iterable[tuple[Any, Any]],
+    module: Callable[..., Any],
+    loader: Iterable[Any],
     *,
-    features: str | None = None,
+    features: str | Callable[[Any], Any] | None = None,
+    progress: bool = False,
     report: Report = silent,
 ) -> Predictions:
     """Run a target classifier over labelled batches and collect its logits, and features on request.
 
-    The module runs in evaluation mode, without gradients, on the device of its parameters. Afterwards every submodule
-    is back in its former mode. Threads and random states are not touched.
+    A module runs in evaluation mode, without gradients, on the device of its parameters. Afterwards every submodule
+    is back in its former mode. Threads and random states are not touched. Any other callable is called with the inputs
+    as they come; if there is a module inside, call its `eval()` first.
 
     Parameters
     ----------
-    module : nn.Module
-        Returns logits of shape (batch, K), without a final softmax.
-    loader : iterable of (inputs, y)
-        For instance a DataLoader. y holds class indices, or `NO_CLASS` = -1. Inputs may be a tensor, or a tuple, list
-        or dict of tensors, which become the arguments of the module.
-    features : str, optional
+    module : nn.Module, ExportedProgram or callable
+        Returns logits of shape (batch, K), without a final softmax: as a tensor or array, as `.logits` of an object,
+        under "logits" in a dict, or as the only entry with two dimensions in a tuple or list.
+    loader : iterable of (inputs, y) or of dicts
+        For instance a DataLoader. y holds class indices, or `NO_CLASS` = -1. Inputs may be a tensor or array, or a
+        tuple, list or dict of such, which become the arguments of the module. A dict has y under "labels", "label" or
+        "label_ids"; its other entries are the arguments. The module is given y only if it can't be called without.
+    features : str or callable, optional
         The name of a submodule, as in `module.named_modules()`, whose output becomes the features of each sample, for
-        instance "avgpool" in torchvision's ResNets.
+        instance "avgpool" in torchvision's ResNets. Or a function of what the module returns, for instance
+        ``lambda output: output.hidden_states[-1][:, 0]``.
+    progress : bool
+        Whether to show a progress bar, in a terminal or notebook, when it takes more than two seconds.
     report : callable
         Called after each batch with the share of the batches that is done, if the loader has a length.
 
@@ -60,91 +69,84 @@ def collect(
     >>> deep = torch.nn.Sequential(torch.nn.Linear(2, 5), torch.nn.ReLU(), torch.nn.Linear(5, 3))
     >>> collect(deep, [(torch.zeros(4, 2), torch.tensor([0, 1, 2, -1]))], features="1").features.shape
     (4, 5)
+
+    Batches and outputs of Hugging Face models are taken as they are, and so is a plain function:
+
+    >>> def classify(input_ids):
+    ...     return {"logits": torch.nn.functional.one_hot(input_ids[:, 0], 3).float()}
+    >>> batch = {"input_ids": torch.tensor([[2, 1], [0, 1]]), "labels": torch.tensor([2, 1])}
+    >>> collect(classify, [batch]).correct
+    array([ True, False])
     """
-    total = len(loader) if isinstance(loader, Sized) else None
-    device = _device(module)
-    logits, y, further = [], [], []
-    with _evaluating(module), torch.no_grad(), _outputs_of(module, features) as outputs:
-        for done, (inputs, labels) in enumerate(loader, start=1):
-            logits.append(_logits(_call(module, inputs, device)))
-            if features is not None:
-                further.append(_flat(outputs, features, len(logits[-1])))
-            y.append(np.asarray(torch.as_tensor(labels).cpu()))
+    _check(module, loader)
+    classifier = module.module() if isinstance(module, torch.export.ExportedProgram) else module
+    total, parts = _length(loader), list[Predictions]()
+    bar = progress_bar("collecting") if progress else nullcontext(silent)
+    with evaluating(classifier), torch.no_grad(), features_from(classifier, features) as features_of, bar as show:
+        for number, batch in enumerate(loader, start=1):
+            with _errors_named_after(number):
+                parts.append(_predictions(classifier, batch, features_of))
+                _check_same_columns(parts[0], parts[-1])
             if total is not None:
-                report(done / total)
-    if not logits:
-        raise InvalidInputError("loader must give at least one batch (inputs, y); it gave none. Is its data set empty?")
-    return Predictions(np.concatenate(logits), np.concatenate(y), np.concatenate(further) if further else None)
+                show(number / total)
+                report(number / total)
+    return _joined(parts)
+
+
+def _check(module: Any, loader: Any) -> None:
+    if not callable(module):
+        raise InvalidInputError(f"module must be an nn.Module or another callable; got {shown(module)}.")
+    if isinstance(loader, Mapping) or not (hasattr(loader, "__iter__") or hasattr(loader, "__getitem__")):
+        raise InvalidInputError(
+            f"loader must give batches, as a DataLoader does; got {shown(loader)}. Put a single batch into a list."
+        )
+
+
+def _length(loader: Any) -> int | None:
+    try:
+        return len(loader)
+    except TypeError:  # also of a DataLoader whose data set has no length
+        return None
 
 
 @contextmanager
-def _evaluating(module: nn.Module) -> Iterator[None]:
-    modes = [(part, part.training) for part in module.modules()]
-    module.eval()
+def _errors_named_after(number: int) -> Iterator[None]:
     try:
         yield
-    finally:
-        for part, training in modes:
-            part.training = training
+    except InvalidInputError as error:
+        raise InvalidInputError(f"batch {number} of the loader: {error}") from None
+    except Exception as error:  # the classifier's own
+        error.add_note(f"It was raised on batch {number} of the loader that auxcal.torch.collect was given.")
+        raise
 
 
-@contextmanager
-def _outputs_of(module: nn.Module, name: str | None) -> Iterator[list[Any]]:
-    """Yield a list that collects the outputs of the named submodule; without a name it stays empty."""
-    outputs: list[Any] = []
-    if name is None:
-        yield outputs
-        return
-    parts = dict(module.named_modules())
-    if name not in parts:
-        shown = ", ".join(repr(part) for part in parts if part)
-        raise InvalidInputError(f"features must name a part of the module, one of {shown or 'none'}; got {name!r}.")
-    hook = parts[name].register_forward_hook(lambda part, inputs, output: outputs.append(output))
-    try:
-        yield outputs
-    finally:
-        hook.remove()
+def _predictions(classifier: Callable[..., Any], batch: Any, features_of: OfOutput) -> Predictions:
+    (args, kwargs), y, name = read_batch(batch)
+    if name is not None and requires(classifier, name):
+        kwargs[name] = y
+    output = call(classifier, args, kwargs)
+    logits = logits_of(output)
+    return Predictions(logits, y, features_of(output, len(logits)))
 
 
-def _flat(outputs: list[Any], name: str, n_rows: int) -> Floats:
-    """Return the output of the submodule for a batch, one row per sample."""
-    seen = [tuple(output.shape) if isinstance(output, Tensor) else type(output).__name__ for output in outputs]
-    if len(seen) != 1 or not isinstance(seen[0], tuple) or seen[0][:1] != (n_rows,):
-        raise InvalidInputError(
-            f"features must name a part of the module that gives one tensor of shape ({n_rows}, …) for a batch of "
-            f"{n_rows}; {name!r} gave {', '.join(map(str, seen)) or 'nothing'}. Name a part that runs once in a pass."
-        )
-    return _numpy(outputs.pop().reshape(n_rows, -1))
+def _check_same_columns(first: Predictions, part: Predictions) -> None:
+    for what, expected, got in (
+        ("logits", first.n_classes, part.n_classes),
+        ("features", first.n_features, part.n_features),
+    ):
+        if got != expected:
+            raise InvalidInputError(
+                f"{what} must have the {expected} columns of the first batch; got {got}. Pad all batches to the same "
+                f"length, or give something whose shape does not depend on it."
+            )
 
 
-def _call(module: nn.Module, inputs: Any, device: torch.device | None) -> Any:
-    if isinstance(inputs, dict):
-        return module(**{name: _to(value, device) for name, value in inputs.items()})
-    if isinstance(inputs, (tuple, list)):
-        return module(*(_to(value, device) for value in inputs))
-    return module(_to(inputs, device))
-
-
-def _to(value: Any, device: torch.device | None) -> Any:
-    return value.to(device) if isinstance(value, Tensor) and device is not None else value
-
-
-def _device(module: nn.Module) -> torch.device | None:
-    first = next(module.parameters(), None)
-    return None if first is None else first.device
-
-
-def _logits(output: Any) -> Floats:
-    if not isinstance(output, Tensor) or output.ndim != 2:
-        got = f"shape {tuple(output.shape)}" if isinstance(output, Tensor) else type(output).__name__
-        raise InvalidInputError(
-            f"module must give logits, a tensor of shape (batch, K); got {got}. Wrap it in a module that "
-            f"returns the logits alone, for instance its output.logits."
-        )
-    return _numpy(output)
-
-
-def _numpy(output: Tensor) -> Floats:
-    output = output if output.dtype == torch.float64 else output.float()
-    array: Floats = output.cpu().numpy()
-    return array
+def _joined(parts: list[Predictions]) -> Predictions:
+    if not parts:
+        raise InvalidInputError("loader must give at least one batch (inputs, y); it gave none. Is its data set empty?")
+    further = [part.features for part in parts if part.features is not None]
+    return Predictions._trusted(
+        np.concatenate([part.logits for part in parts]),
+        np.concatenate([part.y for part in parts]),
+        np.concatenate(further) if further else None,
+    )

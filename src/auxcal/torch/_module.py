@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +12,9 @@ from torch import Tensor, nn
 from auxcal._errors import InvalidInputError
 from auxcal.calibrators import Calibrator
 from auxcal.torch._operations import program_module
+from auxcal.torch._outputs import find_logits, named_part, take_rows
+
+Features: TypeAlias = str | Callable[[Any], Any]
 
 # torch 2.4 to 2.6 tell an export from a compilation only in private.
 _is_exporting = getattr(torch.compiler, "is_exporting", torch.compiler.is_compiling)
@@ -58,19 +61,19 @@ def as_module(calibrator: Calibrator) -> nn.Module:
     return _CalibratorModule(calibrator)
 
 
-def with_confidence(classifier: nn.Module, calibrator: Calibrator, *, features: str | None = None) -> nn.Module:
+def with_confidence(classifier: nn.Module, calibrator: Calibrator, *, features: Features | None = None) -> nn.Module:
     """Return a module that runs a classifier and adds the prediction and its confidence.
 
     Parameters
     ----------
     classifier : nn.Module
-        Gives logits of shape (n, K). It is used as it is, and not copied.
+        Gives logits of shape (n, K), in any form that `auxcal.torch.collect` takes. It is not copied.
     calibrator : Calibrator
         A fitted one.
-    features : str, optional
-        The name of the submodule whose output are the features, as in `auxcal.torch.collect`, where the calibrator was
-        fitted with such. Its outputs are kept by a hook, so such a module serves one thread at a time; compiled or
-        exported it has no such limit.
+    features : str or callable, optional
+        Where the calibrator was fitted with features, what `auxcal.torch.collect` was given for them: the name of the
+        submodule that gives them, or a function of what the classifier returns. A hook keeps what a submodule gives, so
+        such a module serves one thread at a time; exported it has no such limit.
 
     Returns
     -------
@@ -127,7 +130,7 @@ class _CalibratorModule(nn.Module):
 
 
 class _WithConfidence(nn.Module):
-    def __init__(self, classifier: nn.Module, calibrator: Calibrator, features: str | None) -> None:
+    def __init__(self, classifier: nn.Module, calibrator: Calibrator, features: Features | None) -> None:
         super().__init__()
         self.classifier = classifier
         self.calibrator = _CalibratorModule(calibrator)
@@ -139,14 +142,18 @@ class _WithConfidence(nn.Module):
                 f"features must name the part of the classifier whose output the calibrator was fitted with; it was "
                 f"fitted with {had}, and got features={features!r}."
             )
-        if features is not None:
-            _part(classifier, features).register_forward_hook(self._keep)
+        if isinstance(features, str):
+            named_part(classifier, features).register_forward_hook(self._keep)
 
     def forward(self, *args: Any, **kwargs: Any) -> Scored | tuple[Tensor, ...]:
-        self._seen = []  # what the hook has kept in this pass
-        logits = _logits(self.classifier(*args, **kwargs))
+        self._seen = []  # what the hook keeps in this pass
+        output = self.classifier(*args, **kwargs)
         seen, self._seen = self._seen, None
-        features = None if self.features is None else _flat(seen, self.features, logits.shape[0])
+        logits = find_logits(output)
+        features = None
+        if self.features is not None:
+            seen = [self.features(output)] if callable(self.features) else seen
+            features = take_rows(seen, f"features={self.features!r}", logits.shape[0])
         scored = Scored(logits, *self.calibrator.scored(logits, features))
         return tuple(scored) if _is_exporting() else scored
 
@@ -161,33 +168,3 @@ def _checked(values: Tensor | None, n_columns: int, name: str) -> Tensor:
         expected = f"shape (n, {n_columns}), as in the fit of the calibrator" if n_columns else "none, as in the fit"
         raise InvalidInputError(f"{name} must have {expected}; got {got}.")
     return values
-
-
-def _logits(output: Any) -> Tensor:
-    """Find the logits in what a classifier returns: a tensor, or one under that name in an object or a dict."""
-    found = output.get("logits") if isinstance(output, dict) else getattr(output, "logits", output)
-    if not isinstance(found, Tensor):
-        raise InvalidInputError(
-            f"classifier must give logits, a tensor of shape (n, K), or an object or dict with one called logits; got "
-            f"{type(output).__name__}. Wrap it in a module that returns the logits."
-        )
-    return found
-
-
-def _part(classifier: nn.Module, name: str) -> nn.Module:
-    parts = dict(classifier.named_modules())
-    if name not in parts:
-        shown = ", ".join(repr(part) for part in parts if part)
-        raise InvalidInputError(f"features must name a part of the classifier, one of {shown or 'none'}; got {name!r}.")
-    return parts[name]
-
-
-def _flat(outputs: list[Any], name: str, n_rows: int) -> Tensor:
-    """Return the only output of the part as one row for each sample."""
-    if len(outputs) != 1 or not isinstance(outputs[0], Tensor):
-        seen = ", ".join(type(output).__name__ for output in outputs)
-        raise InvalidInputError(
-            f"features must name a part of the classifier that gives one tensor in a pass; {name!r} gave "
-            f"{seen or 'nothing'}."
-        )
-    return outputs[0].reshape(n_rows, -1)

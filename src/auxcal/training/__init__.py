@@ -1,1 +1,1 @@
-"""The engine that trains calibrator networks; the only part of the library that needs torch to learn."""
+"""Training of the calibrator networks; the only part of the library that fits with torch."""

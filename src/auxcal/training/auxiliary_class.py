@@ -1,4 +1,4 @@
-"""Trains a network with an auxiliary class for every setting of λ1 and λ2, all of them as one batch."""
+"""Train a network with an auxiliary class for every setting of λ1 and λ2, all of them as one batch."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Problem:
     Parameters
     ----------
     inputs : array of shape (n, d)
-        What the network sees.
+        The inputs of the network.
     w : array of shape (n,)
         The extended label: the class where the prediction is correct, else K.
     logits : array of shape (n, K), optional
-        For CCAC-S: the logits that a temperature scales beside the network's one output, the auxiliary logit.
+        For CCAC-S: the logits, which are scaled by a temperature; the network's one output is the auxiliary logit.
     """
 
     inputs: Floats
@@ -35,7 +35,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedNetwork:
     """One trained network as NumPy."""
 
     weights: tuple[Floats, ...]
@@ -50,7 +50,7 @@ def train_networks(
     recipe: Recipe,
     rng: np.random.Generator,
     temperature: float | None = None,
-) -> list[Trained]:
+) -> list[TrainedNetwork]:
     """Train the networks of `start`, one for each (λ1, λ2); for CCAC-S from the given temperature."""
     x, w = torch.from_numpy(problem.inputs), torch.from_numpy(problem.w)
     lambda1, lambda2 = torch.tensor(settings, dtype=torch.float32).T[:, :, None]
@@ -60,7 +60,7 @@ def train_networks(
         def outputs(rows: torch.Tensor) -> torch.Tensor:
             return start(x[rows])
     else:
-        # z / T starts as z / T₀, and the factor T₀ / T is what moves: it is 1 on any scale of logits.
+        # z / T starts at z / T₀. The factor T₀ / T is trained: it starts at 1, whatever the scale of the logits.
         scaled = torch.from_numpy((problem.logits / temperature).astype(np.float32))
         log_factor = torch.zeros(len(settings), 1, 1, requires_grad=True)
         parameters.append(log_factor)
@@ -78,4 +78,4 @@ def train_networks(
     temperatures: Sequence[float | None] = [None] * len(settings)
     if problem.logits is not None and temperature is not None:
         temperatures = (temperature / log_factor.detach().exp().flatten().double().numpy()).tolist()
-    return [Trained(*start.arrays(g), temperature=temperatures[g]) for g in range(len(settings))]
+    return [TrainedNetwork(*start.arrays(g), temperature=temperatures[g]) for g in range(len(settings))]

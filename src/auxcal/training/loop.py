@@ -19,15 +19,15 @@ def train(
     recipe: Recipe,
     rng: np.random.Generator,
 ) -> None:
-    """Move the parameters to where the loss of every network of the grid is least.
+    """Minimise the loss of every network of the grid.
 
     Parameters
     ----------
     parameters : list of tensors
         Leaves that require a gradient; they are changed in place.
     loss : callable
-        ``loss(rows)`` gives the loss of each network on the given rows, shape (G,). The networks share nothing, so
-        the gradient of the sum is the gradient of each.
+        ``loss(rows)`` gives the loss of each network on the given rows, shape (G,). The networks share no parameters,
+        so the gradient of the sum is the gradient of each.
     n_rows : int
         The rows of the fit part.
     recipe : Recipe
@@ -38,8 +38,8 @@ def train(
     per_epoch = math.ceil(n_rows / batch)
     epochs = max(recipe.epochs, math.ceil(recipe.least_steps / per_epoch))
     weights_per_row = sum(parameter[0].numel() for parameter in parameters) / n_rows
-    with one_thread():  # the networks are so small that waiting for others costs more than they bring
-        # A step can take away all of a weight, not more.
+    with one_thread():  # for such small networks, threads cost more than they save
+        # Capped so that a step shrinks a weight to zero at most.
         weight_decay = min(recipe.weight_decay * weights_per_row, 1 / recipe.learning_rate)
         optimiser = torch.optim.AdamW(parameters, lr=recipe.learning_rate, weight_decay=weight_decay, fused=True)
         step = 0
@@ -56,7 +56,7 @@ def train(
 
 
 def _one_cycle(done: float, warm_up: float = 0.2) -> float:
-    """Return the share of the highest learning rate: a linear rise, then half a cosine down to 0."""
+    """Return the share of the maximum learning rate: linear warm-up, then cosine decay to zero."""
     if done < warm_up:
         return 0.1 + 0.9 * done / warm_up
     return 0.5 * (1 + math.cos(math.pi * (done - warm_up) / (1 - warm_up)))

@@ -1,4 +1,4 @@
-"""How long and how fast a network is trained."""
+"""Recipes: for how long and how fast to train a network."""
 
 from dataclasses import dataclass
 
@@ -12,16 +12,15 @@ class Recipe:
     epochs : int
         Passes over the fit part.
     batch_size : int
-        Rows of a step.
+        Rows per step.
     learning_rate : float
-        That of Adam; with `one_cycle` the highest.
+        Adam's learning rate; with `one_cycle`, its maximum.
     least_steps : int
-        With few rows, epochs are added until there are as many steps.
+        The minimum number of steps: with few rows, epochs are added.
     weight_decay : float
-        Decoupled, as in AdamW, and in proportion to the number of weights of a network for each row: a network that
-        has more rows to learn from is held back less.
+        Decoupled, as in AdamW, and proportional to the number of weights per row: the more rows, the less decay.
     one_cycle : bool
-        Whether the learning rate rises and falls once, or stays.
+        Whether the learning rate rises and falls once, or is constant.
     """
 
     epochs: int
@@ -36,4 +35,4 @@ FAST = Recipe(epochs=20, batch_size=256, learning_rate=2e-2, least_steps=1500, w
 """The default: a fiftieth of the paper's epochs, with a schedule and weight decay."""
 
 TRANSFER = Recipe(epochs=0, batch_size=64, learning_rate=3e-2, least_steps=300, one_cycle=True)
-"""For CCAC-T, where a few hundred rows move a few dozen numbers from where they are."""
+"""For CCAC-T, which fine-tunes a few dozen parameters on a few hundred rows."""

@@ -14,9 +14,9 @@ from auxcal.programs import Operations, Value
 
 _MOST_RANKS = 10  # of the largest logits
 _MOST_COORDINATES = 32  # more would be too much to learn, and the open map has seen them
-_KNOTS = (0.1, 0.35, 0.65, 0.9)  # quantiles of the rows at which the slope of a curve may change
-_PRIOR = np.array([4.0, 4.0, 2.0, 1.0, 0.5])  # of each width: where nothing supports it, it adds next to nothing
-_SLOPE_WIDTH, _OFFSET_WIDTH = 0.05, 0.15
+_KNOTS = (0.05, 0.2, 0.4, 0.6, 0.8, 0.95)  # quantiles of the rows at which the slope of a curve may change
+_PRIOR = np.array([2.0, 2.0, 1.0, 1.0, 1.0])  # of each width: where nothing supports it, it adds next to nothing
+_SLOPE, _OFFSET = 0.2, 0.6  # their widths, in units of that of the curves
 _MAX_STEPS = 50
 _WORTHWHILE = 1e-4  # nats over all rows that a step must promise for another to follow it
 
@@ -131,7 +131,7 @@ class _Regression(NamedTuple):
     def widths(self, width: float) -> Floats:
         """Return the prior's standard deviations; together the curves are about as large as the width."""
         d = len(self.x) - 2
-        return np.append(np.full(d, width / np.sqrt(d)), [_OFFSET_WIDTH, _SLOPE_WIDTH])
+        return np.append(np.full(d, width / np.sqrt(d)), [_OFFSET * width, _SLOPE * width])
 
     def minimise(self, widths: Floats, theta: Floats) -> tuple[Floats, str | None]:
         """Find the optimum by Newton's method, and say what is wrong with it, if anything."""

@@ -9,7 +9,13 @@ import numpy as np
 
 from auxcal._arrays import NO_CLASS, Floats, Ints
 from auxcal.calibrators._binary import RelativeLogits
-from auxcal.calibrators.ccac_x.evidence import WIDTHS, log_marginal_likelihood, width_by_evidence
+from auxcal.calibrators.ccac_x.evidence import (
+    WIDTHS,
+    log_likelihoods,
+    log_marginal_likelihood,
+    weights_by_evidence,
+    width_by_evidence,
+)
 from auxcal.calibrators.ccac_x.open_map import OpenDesign, OpenMap, learn_coordinates, read
 from auxcal.calibrators.solvers.linear import MOST_BLOCKS, Ridge
 from auxcal.calibrators.solvers.newton import MAX_STEPS, minimise
@@ -18,6 +24,9 @@ from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
 
 _NONE_LEAST = 1.0  # the least width for "none", which starts from nothing
+# The marginal likelihood is about all classes; what is asked is whether the prediction is right. A prior that is wider
+# by this factor is taken as far as out-of-fold rows support it, which they must by some 10 nats: doubt times log(97/3).
+_WIDER, _WIDER_PRIOR = 3.0, np.array([0.97, 0.03])
 _STEPS_WITHOUT_A_FOLD = 1  # of Newton's method, from the map of all rows, which is near
 _HOPELESS = 15.0  # nats below the best: a more lenient prior would weigh nothing
 # A width does not depend on the number of rows: so many, with at most so many logits, tell it.
@@ -40,6 +49,10 @@ class Widths(NamedTuple):
         widths[-1] = np.maximum(widths[-1], _NONE_LEAST)
         return widths
 
+    def times(self, factor: float) -> Widths:
+        """Return wider ones, though none beyond the widest candidate."""
+        return Widths(*(min(factor * width, WIDTHS[-1]) for width in self))
+
 
 class CrossFitted(NamedTuple):
     """The map, what maps that had not seen a row read there, the widths, and what is wrong with a fit, if anything."""
@@ -59,15 +72,25 @@ def cross_fit(data: Predictions, near: RelativeLogits, folds: Ints) -> CrossFitt
     whole = _Problem(OpenDesign(own, np.column_stack([x, np.ones_like(x[:, 0])])), data.y, _centre(data, x.shape[1]))
     most = min(_ROWS_FOR_WIDTHS, _NUMBERS_FOR_WIDTHS // data.n_classes)
     widths, start = _choose_widths(whole.take(data.spread_rows(max(most, 1))))
-    theta = whole.fit(widths, start)
+    strict = whole.fit(widths, start)
+    wider = whole.fit(widths.times(_WIDER), strict.theta)
+    said = [_out_of_fold(whole, data, folds, *of)[0] for of in ((widths, strict), (widths.times(_WIDER), wider))]
+    support = weights_by_evidence(log_likelihoods(np.column_stack(said), data.correct), _WIDER_PRIOR)
+    widths = widths.times(_WIDER ** support[1])
+    theta = whole.fit(widths, strict.theta)
+    split = theta.theta.astype(np.float32)
+    found = OpenMap(split[:, 0] / np.float32(temperature), split[:, 1:-1], split[:, -1], coordinates)
+    return CrossFitted(found, _out_of_fold(whole, data, folds, widths, theta), widths, problem or theta.problem)
+
+
+def _out_of_fold(whole: _Problem, data: Predictions, folds: Ints, widths: Widths, found: _Found) -> Floats:
+    """Return what maps that have not seen a row read there."""
     readings = np.empty((3, len(data)), dtype=np.float32)
     for fold in range(folds.max() + 1):
         rows = np.flatnonzero(folds == fold)
-        without = whole.take(np.flatnonzero(folds != fold)).fit(widths, theta.theta, _STEPS_WITHOUT_A_FOLD)
+        without = whole.take(np.flatnonzero(folds != fold)).fit(widths, found.theta, _STEPS_WITHOUT_A_FOLD)
         readings[:, rows] = read(whole.design.take(rows).scores(without.theta).T, data.prediction[rows])
-    split = theta.theta.astype(np.float32)
-    found = OpenMap(split[:, 0] / np.float32(temperature), split[:, 1:-1], split[:, -1], coordinates)
-    return CrossFitted(found, readings, widths, problem or theta.problem)
+    return readings
 
 
 def _centre(data: Predictions, n_coordinates: int) -> Floats:

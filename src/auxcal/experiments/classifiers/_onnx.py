@@ -1,4 +1,4 @@
-"""Run a torch network with ONNX Runtime, which needs a half to a tenth of torch's time on a busy CPU."""
+"""Run a torch network with ONNX Runtime, which takes a half to a tenth of torch's time on a busy CPU."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class OnnxNetwork:
     shape : tuple of int
         The shape of one input, without the batch.
     n_threads : int
-        How many threads of its own the runtime uses; one is best where others use the machine too.
+        The number of threads; one is best on a shared machine.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Train a small torch network on word numbers and ask it for logits, without a trace in torch's state."""
+"""Train a small torch network on word indices and compute its logits, without changing torch's global state."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def train(
     random_state: int,
     report: Report = silent,
 ) -> nn.Module:
-    """Make a network and fit it by Adam (learning rate 1e-3) to the cross-entropy.
+    """Make a network and train it with Adam (learning rate 1e-3) and the cross-entropy.
 
     The same random state gives the same bits.
     """
@@ -35,7 +35,7 @@ def train(
         network = make_network().train()
         optimizer = torch.optim.Adam([p for p in network.parameters() if p.requires_grad], lr=1e-3)
         for epoch in range(epochs):
-            # Of equal size, so that batch normalisation never meets a single row.
+            # Of equal size, so that batch normalisation never gets a single row.
             for rows in torch.randperm(len(labels)).tensor_split(max(1, len(labels) // batch_size)):
                 optimizer.zero_grad()
                 loss: Any = nn.functional.cross_entropy(network(inputs[rows]), labels[rows])
@@ -54,9 +54,9 @@ def logits_of(network: nn.Module, sequences: NDArray[np.int64], *, batch_size: i
 
 @contextmanager
 def isolated(random_state: int) -> Iterator[None]:
-    """Seed torch inside the block, on one thread, and put back what was there.
+    """Seed torch inside the block, on one thread, and restore its state afterwards.
 
-    Dropout and initialisation draw from torch's global generator only, hence its state is set aside.
+    Dropout and initialisation can only draw from torch's global generator.
     """
     with one_thread(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(random_state)

@@ -20,7 +20,7 @@ def read_state_dict(path: Path) -> dict[str, Tensor]:
         raise MissingDataError(f"{path}: expected a file of weights; there is none. Put the published file there.")
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # a foreign file can make the readers of zip and pickle raise nearly anything
+    except Exception as error:  # another kind of file can make the readers of zip and pickle raise nearly anything
         raise FileFormatError(
             f"{path}: expected a PyTorch checkpoint of tensors only; reading it failed with "
             f"{type(error).__name__}. Get the published file again; one that holds code is refused."
@@ -37,7 +37,7 @@ def read_state_dict(path: Path) -> dict[str, Tensor]:
 
 
 def load_weights(make: Callable[[], nn.Module], path: Path) -> nn.Module:
-    """Return a network in evaluation mode with the weights of a checkpoint; refuse those of another."""
+    """Return a network in evaluation mode with the weights of a checkpoint; refuse those of another network."""
     weights = read_state_dict(path)  # before the network: a large one takes seconds to make
     network = make()
     expected = network.state_dict()

@@ -17,7 +17,7 @@ FILES = {20: "resnet20-12fca82f.th", 56: "resnet56-4bfd9763.th"}
 
 
 class Block(nn.Module):
-    """Two convolutions beside a shortcut that takes every second pixel and fills new channels with zeros."""
+    """Two convolutions and a shortcut that takes every second pixel and fills new channels with zeros."""
 
     def __init__(self, inputs: int, outputs: int, stride: int) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class Block(nn.Module):
         self.new = (outputs - inputs) // 2
 
     def forward(self, x: Tensor) -> Tensor:
-        """Add what the convolutions find to the shortcut."""
+        """Add the output of the convolutions to the shortcut."""
         out = self.bn2(self.conv2(functional.relu(self.bn1(self.conv1(x)))))
         if self.stride != 1:
             x = functional.pad(x[:, :, :: self.stride, :: self.stride], (0, 0, 0, 0, self.new, self.new))

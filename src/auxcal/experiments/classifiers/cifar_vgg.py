@@ -13,26 +13,22 @@ from torch import Tensor, nn
 from auxcal._errors import FileFormatError, InvalidInputError, MissingDataError
 from auxcal._extras import needs
 from auxcal.experiments.classifiers._image_classifier import ImageClassifier
+from auxcal.experiments.classifiers._vgg import vgg16_convolutions
 
-_WIDTHS = (64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0)  # 0: pooling
 _SCALES = {10: (120.707, 64.15), 100: (121.936, 68.389)}  # mean and deviation of all pixels, 0 to 255
 
 
 def cifar_vgg_network(n_classes: int) -> nn.Sequential:
     """Return the network without weights: 13 convolutions and 2 dense layers, normalised after their ReLU.
 
-    Its dropout, which does nothing but in training, is left out.
+    Dropout, which acts only in training, is left out.
     """
-    layers: list[nn.Module] = []
-    inputs = 3
-    for width in _WIDTHS:
-        if width:
-            layers += [nn.Conv2d(inputs, width, 3, padding=1), nn.ReLU(), nn.BatchNorm2d(width, eps=1e-3)]
-            inputs = width
-        else:
-            layers.append(nn.MaxPool2d(2))
     dense = [nn.Flatten(), nn.Linear(512, 512), nn.ReLU(), nn.BatchNorm1d(512, eps=1e-3)]
-    return nn.Sequential(*layers, *dense, nn.Linear(512, n_classes))
+    return nn.Sequential(*vgg16_convolutions(_convolution), *dense, nn.Linear(512, n_classes))
+
+
+def _convolution(inputs: int, outputs: int) -> list[nn.Module]:
+    return [nn.Conv2d(inputs, outputs, 3, padding=1), nn.ReLU(), nn.BatchNorm2d(outputs, eps=1e-3)]
 
 
 def cifar_vgg16(path: Path, *, n_classes: int = 10) -> ImageClassifier:
@@ -58,8 +54,8 @@ def _keras_layers(path: Path) -> Iterator[tuple[str, list[Any]]]:
         import h5py
     if not path.is_file():
         raise MissingDataError(
-            f"{path}: expected a file of weights; there is none. Get cifar10vgg.h5 or cifar100vgg.h5 as "
-            f"https://github.com/geifmany/cifar-vgg tells."
+            f"{path}: expected a file of weights; there is none. Get cifar10vgg.h5 or cifar100vgg.h5, "
+            f"which the README of https://github.com/geifmany/cifar-vgg links."
         )
     try:
         with h5py.File(path, "r") as file:

@@ -1,4 +1,4 @@
-"""The paper's two classifiers of documents, which it calls DAN: one averages word vectors, one convolves."""
+"""The paper's two document classifiers, which it calls DAN: one averages word vectors, one convolves them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from auxcal.experiments.classifiers._training import logits_of, train
 from auxcal.experiments.classifiers.tokenizer import Tokenizer
 from auxcal.experiments.datasets.glove import WordVectors
 
-_LEAST_LENGTH = 149  # (((1 + 4) * 5 + 4) * 5 + 4), what leaves the last convolution one place
+_LEAST_LENGTH = 149  # (((1 + 4) * 5 + 4) * 5 + 4), which leaves the last convolution one output
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,9 +27,9 @@ class TextClassifier:
     Parameters
     ----------
     tokenizer : Tokenizer
-        Turns texts into word numbers.
+        Turns texts into word indices.
     network : torch.nn.Module
-        Turns word numbers into logits.
+        Turns word indices into logits.
     """
 
     tokenizer: Tokenizer
@@ -72,15 +72,8 @@ def train_dan(
             _Average(tokenizer.size, 50), _block(50), _block(100), _block(100), nn.Linear(100, n_classes)
         )
 
-    network = train(
-        make,
-        tokenizer.sequences(texts),
-        y,
-        epochs=epochs,
-        batch_size=64,
-        random_state=random_state,
-        report=report,
-    )
+    sequences = tokenizer.sequences(texts)
+    network = train(make, sequences, y, epochs=epochs, batch_size=64, random_state=random_state, report=report)
     return TextClassifier(tokenizer, network)
 
 
@@ -99,8 +92,8 @@ def train_convolutional(
 
     Sequences of 1000 words and Adam with learning rate 1e-3 as in the paper. It leaves the layers open; these
     are 64 filters over 5 words with pooling over 5, and 64 hidden nodes, with Keras' initial weights. The
-    word vectors learn with the rest, in batches of 32, so that 8 epochs do for its 50: the training documents
-    are known by heart by then, and an epoch takes half a minute on one core.
+    word vectors learn with the rest, in batches of 32, so that 8 epochs suffice instead of its 50: the training
+    documents are memorised by then, and an epoch takes half a minute on one core.
 
     Examples
     --------
@@ -131,20 +124,13 @@ def train_convolutional(
             nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, n_classes),
         ).apply(_start_as_keras)  # fmt: skip
 
-    network = train(
-        make,
-        tokenizer.sequences(texts),
-        y,
-        epochs=epochs,
-        batch_size=32,
-        random_state=random_state,
-        report=report,
-    )
+    sequences = tokenizer.sequences(texts)
+    network = train(make, sequences, y, epochs=epochs, batch_size=32, random_state=random_state, report=report)
     return TextClassifier(tokenizer, network)
 
 
 class _Average(nn.Module):
-    """The mean of the vectors of a sequence's words, zeros where there is none."""
+    """The mean of the vectors of a sequence's words; zeros if it has none."""
 
     def __init__(self, n_words: int, width: int) -> None:
         super().__init__()
@@ -156,7 +142,7 @@ class _Average(nn.Module):
 
 
 class _Vectors(nn.Module):
-    """The vectors of a sequence's words, as the channels of a convolution; they start from the given ones."""
+    """The vectors of a sequence's words, as the channels of a convolution, initialised with the given ones."""
 
     def __init__(self, vectors: torch.Tensor) -> None:
         super().__init__()

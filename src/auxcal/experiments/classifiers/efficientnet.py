@@ -28,7 +28,7 @@ _STAGES = (
 
 
 class SameConv(nn.Conv2d):
-    """A convolution padded as TensorFlow's "same": where the stride is 2, one pixel more at the far side."""
+    """A convolution padded as TensorFlow's "same": with stride 2, one more pixel at the end of each axis."""
 
     def __init__(self, inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1) -> None:
         super().__init__(inputs, outputs, kernel, stride, groups=groups, bias=False)
@@ -41,7 +41,7 @@ class SameConv(nn.Conv2d):
 
 
 class Block(nn.Module):
-    """An inverted residual: more channels, a convolution of each by itself, fewer channels."""
+    """An inverted residual block: expansion, depthwise convolution, projection."""
 
     def __init__(self, kernel: int, stride: int, expansion: int, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class Block(nn.Module):
         self._skip = stride == 1 and inputs == outputs
 
     def forward(self, x: Tensor) -> Tensor:
-        """Expand, convolve, project, and add the input where it has the same shape."""
+        """Expand, convolve, project, and add the input if it has the same shape."""
         inner = functional.relu6(self._bn0(self._expand_conv(x))) if self._expand else x
         inner = functional.relu6(self._bn1(self._depthwise_conv(inner)))
         out: Tensor = self._bn2(self._project_conv(inner))
@@ -90,7 +90,7 @@ class EfficientNetLite0(nn.Module):
 
 
 class Resize(nn.Module):
-    """Enlarge or shrink images to a square, bilinear."""
+    """Resize images to a square, bilinearly."""
 
     def __init__(self, size: int) -> None:
         super().__init__()

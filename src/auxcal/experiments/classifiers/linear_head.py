@@ -17,11 +17,11 @@ def train_head(features: Floats, y: Ints, *, n_classes: int, epochs: int = 20, r
     Parameters
     ----------
     features : array of shape (n, d)
-        What the frozen network gives.
+        The output of the frozen network.
     y : array of shape (n,)
         Class indices.
     n_classes, epochs : int
-        How many classes there are; how often every row is seen.
+        The number of classes, and of passes over the rows.
     random_state : int
         The order of the rows.
 

@@ -1,6 +1,6 @@
 """ResNet-50 for ImageNet and for CIFAR, from PyTorch checkpoints with the names of torchvision.
 
-For ImageNet the weights are torchvision's own (``resnet50-*.pth`` from download.pytorch.org). For CIFAR-10
+For ImageNet the weights are torchvision's own (``resnet50-0676ba61.pth`` from download.pytorch.org). For CIFAR-10
 they are those of https://github.com/huyvnphan/PyTorch_CIFAR10, whose network differs in its first convolution
 alone.
 """
@@ -20,7 +20,7 @@ _STAGES = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))  # width, blocks, 
 
 
 class Bottleneck(nn.Module):
-    """Three convolutions, of which the middle one has the stride, beside a shortcut."""
+    """Three convolutions, of which the middle one has the stride, and a shortcut."""
 
     def __init__(self, inputs: int, width: int, stride: int) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Bottleneck(nn.Module):
             )
 
     def forward(self, x: Tensor) -> Tensor:
-        """Add what the convolutions find to the shortcut."""
+        """Add the output of the convolutions to the shortcut."""
         out = functional.relu(self.bn1(self.conv1(x)))
         out = functional.relu(self.bn2(self.conv2(out)))
         return functional.relu(self.bn3(self.conv3(out)) + self.downsample(x))

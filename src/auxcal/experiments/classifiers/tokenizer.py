@@ -1,4 +1,4 @@
-"""Text to word numbers, with the semantics of Keras' ``Tokenizer`` and ``pad_sequences``."""
+"""Text to word indices, with the semantics of Keras' ``Tokenizer`` and ``pad_sequences``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SEPARATORS = str.maketrans(dict.fromkeys('!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\n'
 class Tokenizer:
     """Numbers the words of a corpus, the most frequent word 1; 0 is the padding.
 
-    Texts are lowered and cut at blanks and punctuation. Words that are not among the most frequent of the
+    Texts are lower-cased and split at spaces and punctuation. Words that are not among the most frequent of the
     corpus are left out.
 
     Parameters
@@ -24,7 +24,7 @@ class Tokenizer:
     index : mapping of str to int
         The number of each word.
     length : int
-        The words of a sequence: of a longer text the last ones remain, a shorter one is padded in front.
+        The length of a sequence: longer texts keep their last words, shorter ones are padded in front.
 
     Examples
     --------
@@ -41,18 +41,18 @@ class Tokenizer:
 
     @classmethod
     def of(cls, texts: Iterable[str], *, n_words: int, length: int) -> Tokenizer:
-        """Count the words of `texts` and keep the ``n_words - 1`` most frequent, the earlier of equals."""
+        """Count the words of `texts` and keep the ``n_words - 1`` most frequent, the earlier of ties."""
         counts = Counter(word for text in texts for word in words(text))
         frequent = counts.most_common(n_words - 1)
         return cls({word: number for number, (word, _) in enumerate(frequent, start=1)}, length)
 
     @property
     def size(self) -> int:
-        """The number of word numbers, the padding's 0 among them."""
+        """The number of word indices, including the padding's 0."""
         return len(self.index) + 1
 
     def sequences(self, texts: Sequence[str]) -> NDArray[np.int64]:
-        """Return an array of shape (len(texts), length) of word numbers."""
+        """Return an array of shape (len(texts), length) of word indices."""
         array = np.zeros((len(texts), self.length), dtype=np.int64)
         for row, text in enumerate(texts):
             numbers = [self.index[word] for word in words(text) if word in self.index][-self.length :]
@@ -61,7 +61,7 @@ class Tokenizer:
 
 
 def words(text: str) -> list[str]:
-    """Cut a text into its lowered words.
+    """Split a text into lower-case words.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The one list of data sets: where each lies, what it must hold and where to get it."""
+"""The registry of data sets: where each one is, which files it must have and where to get it."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from auxcal._errors import InvalidInputError, MissingDataError
 
 @dataclass(frozen=True)
 class DataSet:
-    """What is known of a data set before it is read.
+    """Where a data set is, and where to get it.
 
     Parameters
     ----------
     name : str
-        What the suites call it.
+        Its name in the suites.
     folder : str
-        Where it lies under the folder of all data.
+        Its folder, in the folder of all data.
     files : tuple of str
-        Patterns that must each match a file of the folder for the data set to be there.
+        Patterns, each of which must match a file in the folder.
     source : str
         How to get it, as the rest of a sentence that begins with "Get".
     url, md5 : str
-        The official archive and its checksum, where it can be downloaded as it is; else empty.
+        The official archive and its checksum, or empty if it can't be downloaded directly.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class DataSet:
         return not self._absent(Path(data_dir) / self.folder)
 
     def require(self, data_dir: Path) -> Path:
-        """Return its folder, or raise the sentence that says how to get it."""
+        """Return its folder, or raise an error that says how to get it."""
         folder = Path(data_dir) / self.folder
         absent = self._absent(folder)
         if absent:
@@ -85,7 +85,8 @@ DATASETS: tuple[DataSet, ...] = (
         "imagenet",
         "imagenet-val",
         ("n*/*.JPEG",),
-        "the validation images of ImageNet 2012 from https://image-net.org and sort them into folders by WordNet id",
+        "ILSVRC2012_img_val.tar from https://image-net.org and sort its images into folders by WordNet id, which "
+        "ILSVRC2012_devkit_t12.tar.gz has",
     ),
     DataSet(
         "tiny-imagenet",
@@ -124,7 +125,7 @@ DATASETS: tuple[DataSet, ...] = (
             f"cifar{n}-vgg16",
             f"cifar{n}-vgg16",
             (f"cifar{n}vgg.h5",),
-            f"cifar{n}vgg.h5 as https://github.com/geifmany/cifar-vgg tells and put it there",
+            f"cifar{n}vgg.h5, which the README of https://github.com/geifmany/cifar-vgg links, and put it there",
         )
         for n in (10, 100)
     ),
@@ -132,7 +133,8 @@ DATASETS: tuple[DataSet, ...] = (
         "cifar10-resnet50",
         "cifar10-resnet50",
         ("resnet50.pt",),
-        "state_dicts/resnet50.pt of https://github.com/huyvnphan/PyTorch_CIFAR10 and put it there",
+        "state_dicts.zip, which the README of https://github.com/huyvnphan/PyTorch_CIFAR10 links, and put its "
+        "resnet50.pt there",
     ),
     DataSet(
         "cifar100-resnet50",
@@ -143,13 +145,13 @@ DATASETS: tuple[DataSet, ...] = (
     DataSet(
         "imagenet-vgg16",
         "imagenet-vgg16",
-        ("vgg16-*.pth",),
+        ("vgg16-397923af.pth",),
         "https://download.pytorch.org/models/vgg16-397923af.pth and put it there",
     ),
     DataSet(
         "imagenet-resnet50",
         "imagenet-resnet50",
-        ("resnet50-*.pth",),
+        ("resnet50-0676ba61.pth",),  # and not resnet50-11ad3fa6.pth, which was trained by a later recipe
         "https://download.pytorch.org/models/resnet50-0676ba61.pth and put it there",
     ),
     DataSet(

@@ -1,4 +1,4 @@
-"""Labelled texts, as every data set of documents gives them."""
+"""Labelled texts, the form of every document data set."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Documents:
     texts : tuple of str
         The documents.
     topics : tuple of str
-        The topic of each document, as its data set names it.
+        The topic of each document, as named in its data set.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class Documents:
         return self.take(row for row, topic in enumerate(self.topics) if topic in wanted)
 
     def y(self, classes: Sequence[str]) -> Ints:
-        """Return the class index of every document, `NO_CLASS` where its topic is no class."""
+        """Return the class index of every document; `NO_CLASS` if its topic is not a class."""
         index = class_map(classes)
         return np.array([index.get(topic, NO_CLASS) for topic in self.topics], dtype=np.intp)
 
@@ -62,7 +62,7 @@ def class_map(classes: Sequence[str], same: Mapping[str, str] | None = None) -> 
     Parameters
     ----------
     classes : sequence of str
-        The topics that are classes, in their order.
+        The topics that are classes, in order.
     same : mapping of str to str
         Other topics, and the class that each is taken for.
 

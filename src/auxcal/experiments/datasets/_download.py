@@ -15,10 +15,10 @@ from auxcal.experiments.datasets._catalog import DataSet, dataset
 
 
 def download(name: str, data_dir: Path) -> Path:
-    """Fetch a data set into ``data_dir`` and return its folder; what is there already stays.
+    """Download a data set into ``data_dir`` and return its folder; existing files are kept.
 
-    The archive is checked against its published MD5 sum before a byte of it is unpacked, and unpacked beside
-    its place first, so that a download that breaks off leaves nothing behind.
+    The archive is checked against its published MD5 sum before a byte of it is unpacked, and unpacked next to its
+    destination first, so that an interrupted download leaves nothing behind.
     """
     entry = dataset(name)
     if not entry.is_present(data_dir):

@@ -1,4 +1,4 @@
-"""Labelled images, as every data set of images gives them."""
+"""Labelled images, the form of every image data set."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def load_glove(data_dir: Path) -> WordVectors:
 
 
 def read_text(path: Path) -> WordVectors:
-    """Read the official layout: a line for each word, the word and its numbers set apart by blanks."""
+    """Read the official layout: a line for each word, the word and its numbers separated by spaces."""
     with Path(path).open(encoding="utf-8", newline="\n") as file:
         lines = [line.rstrip("\n").split(" ") for line in file]
     try:

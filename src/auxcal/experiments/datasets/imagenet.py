@@ -14,7 +14,7 @@ from auxcal._extras import needs
 from auxcal.experiments.datasets._catalog import dataset
 
 N_CLASSES = 1000
-_BORDER = 1 / 16  # of 256 pixels on each side, which leaves the 224 that the published classifiers see
+_BORDER = 1 / 16  # of 256 pixels on each side, the 224 that the published classifiers see
 
 
 def imagenet_paths(data_dir: Path) -> tuple[list[Path], Ints]:
@@ -31,7 +31,7 @@ def imagenet_paths(data_dir: Path) -> tuple[list[Path], Ints]:
 
 
 def read_images(paths: Sequence[Path], size: int) -> NDArray[np.float32]:
-    """Return images from 0 to 1, scaled and cut to their middle as the published classifiers were tested."""
+    """Return images from 0 to 1, resized and centre-cropped as in the tests of the published classifiers."""
     with needs("experiments"):
         from PIL import Image, ImageOps
     images = []
@@ -43,7 +43,7 @@ def read_images(paths: Sequence[Path], size: int) -> NDArray[np.float32]:
 
 
 def enlarged(pixels: NDArray[np.uint8], size: int) -> NDArray[np.float32]:
-    """Return small images (n, 3, H, W) from 0 to 1, enlarged to a size, bilinear."""
+    """Return small images (n, 3, H, W) from 0 to 1, enlarged to a size, bilinearly."""
     with needs("experiments"):
         from PIL import Image
     images = [Image.fromarray(image).resize((size, size), Image.Resampling.BILINEAR) for image in _last(pixels)]
@@ -51,5 +51,5 @@ def enlarged(pixels: NDArray[np.uint8], size: int) -> NDArray[np.float32]:
 
 
 def _last(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Put the channels last, as Pillow wants them."""
+    """Put the channels last, as Pillow expects them."""
     return np.ascontiguousarray(pixels.transpose(0, 2, 3, 1))

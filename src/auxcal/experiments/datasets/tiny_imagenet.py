@@ -36,7 +36,7 @@ def load_tiny_imagenet(
     part : str
         "train" or "val"; the labels of the part "test" are not public.
     size : int
-        The images are resized to that many pixels, bilinear and with antialiasing.
+        The images are resized to that many pixels, bilinearly and with antialiasing.
     most : int, optional
         At most that many images of each class, the first by name.
     classes : sequence of int, optional

@@ -1,4 +1,4 @@
-"""Hand-written sentences: why a claim of the paper does not hold where it does not."""
+"""Hand-written notes: why a claim of the paper does not hold."""
 
 from __future__ import annotations
 

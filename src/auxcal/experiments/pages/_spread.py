@@ -1,4 +1,4 @@
-"""How a spread of a metric over random states is written."""
+"""Formatting of a metric's mean and standard deviation over random states."""
 
 from __future__ import annotations
 

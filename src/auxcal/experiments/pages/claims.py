@@ -53,12 +53,12 @@ OUR_CLAIMS = tuple(
     Claim(metric, f"CCAC-X has the best {label}", metric, ("ccac-x",), _ALL_OTHERS)
     for metric, label in {"auroc": "AUROC", "aupr": "AUPR", "brier": "Brier score"}.items()
 )
-"""What is said of the default, against all other methods with the same labels."""
+"""What we claim of the default, against all other methods with the same labels."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a claim, and the numbers that say so."""
+    """The verdict on a claim, and the numbers behind it."""
 
     claim: Claim
     outcome: Outcome
@@ -66,10 +66,10 @@ class Verdict:
 
 
 def judge(claim: Claim, here: Results) -> Verdict | None:
-    """Judge a claim on the results of one suite and shift; None where there is nothing to compare.
+    """Judge a claim on the results of one suite and shift; None if there is nothing to compare.
 
-    The best champion is compared with the best baseline in every random state. The claim holds where it is better by
-    more than one standard error of these differences, and fails where it is worse by more.
+    The best champion is compared with the best baseline in every random state. The claim holds if it is better by more
+    than one standard error of these differences, and fails if it is worse by more.
 
     Examples
     --------

@@ -27,8 +27,8 @@ FIGURE_METHODS = ("uncalibrated", "temperature", "scaling-binning", "dirichlet",
 """The methods that the paper draws; CCAC-S takes the place of CCAC where that is left out."""
 
 _DOTS = 110
-_MOST_SHOWN = 20  # of the classes of a map; the eye tells no more colours apart
-_MOST_CLASSES = 100  # a picture of more is a picture of nothing
+_MOST_SHOWN = 20  # classes of a map; more colours can't be told apart
+_MOST_CLASSES = 100  # with more, the plot is unreadable
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ FIGURES: dict[str, FigureKind] = {
 
 
 def figure_path(out: Path, suite: Suite, shift: str, name: str) -> Path:
-    """Return where a figure lies in the folder of the pages."""
+    """Return the path of a figure in the folder of the pages."""
     return out / "figures" / f"{suite.name}-{shift}-{name}.png"
 
 
@@ -141,7 +141,7 @@ def write_figures(suite: Suite, fitted: Mapping[str, Calibrator], test: Predicti
     Parameters
     ----------
     suite : Suite
-        What the figures are named after.
+        The suite that the figures are named after.
     fitted : mapping of str to Calibrator
         The calibrators of the out-of-distribution shift by the name of their method.
     test : Predictions

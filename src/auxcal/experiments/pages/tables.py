@@ -1,4 +1,4 @@
-"""The paper's tables, made from results: our numbers, and those of the paper beside them."""
+"""The paper's tables, made from results: our numbers next to the paper's."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def table(suite: Suite, shift: str, results: Results) -> Table:
     Parameters
     ----------
     suite : Suite
-        Tells which of the paper's experiments stand beside.
+        Knows which of the paper's experiments to show next to it.
     shift : str
         One of its shifts.
     results : Results

@@ -1,4 +1,4 @@
-"""Tables of results for the terminal, where the paper's number stands under ours."""
+"""Tables of results for the terminal, with the paper's number below ours."""
 
 from __future__ import annotations
 

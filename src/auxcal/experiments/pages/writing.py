@@ -33,16 +33,16 @@ _IN_INDEX = (*PAPER_METHODS, "ccac-x")
 _HOW_TO_READ = f"""\
 Mean ± standard deviation over the random states, each of which draws its own fit, select and test part; the best of
 each column is bold. ECE has 20 bins of equal width; in brackets is its noise floor, the ECE that a perfectly calibrated
-confidence stays below in 19 of 20 samples of this size: an ECE below it can't be told from 0. *Fit* is CPU time.
-CCAC-T is CCAC-S fitted on D1 and carried over with {TRANSFER_SIZES[0]} + {TRANSFER_SIZES[1]} labels of the shift in
-question, where all others have the whole fit and select part. CCAC-X is no method of the paper but this library's own.
+confidence stays below in 19 of 20 samples of this size: an ECE below it can't be told from zero. *Fit* is CPU time.
+CCAC-T is CCAC-S fitted on D1 and transferred with {TRANSFER_SIZES[0]} + {TRANSFER_SIZES[1]} labels of the new shift,
+whereas all others have the full fit and select part. CCAC-X is not in the paper: it is this library's own.
 
 A claim of the paper is judged against the paper's baselines, {", ".join(METHODS[name].label for name in BASELINES)}: it
-holds where the best of the methods that it names beats the best of the baselines by more than one standard error of the
-difference over the random states, and does not hold where it loses by more."""
+holds if the best of the methods that it names beats the best baseline by more than one standard error of the difference
+over the random states, and does not hold if it loses by more."""
 
 _ABBREVIATIONS = """\
-MP is the largest probability, un-calibrated; TS temperature scaling; SB scaling-binning; ETS ensemble temperature
+MP is the uncalibrated maximum probability; TS temperature scaling; SB scaling-binning; ETS ensemble temperature
 scaling; VS and MS vector and matrix scaling, SVS and SMS their structured forms."""
 
 

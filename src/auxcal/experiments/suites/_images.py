@@ -25,7 +25,7 @@ def clean(test: Images) -> Sample:
 
 
 def augmented(train: Images, test: Images, sizes: tuple[int, int], augment: Augment, random_state: int) -> Sample:
-    """Return so many training and test images, augmented, and the class of each."""
+    """Draw training and test images, augment them, and return the class of each."""
     rng = np.random.default_rng(random_state)
     mixed = Mixture(sizes, (None, None))((train.y, test.y), rng)
     images = np.concatenate([train.take(mixed.of(0)).unit(), test.take(mixed.of(1)).unit()])
@@ -35,7 +35,7 @@ def augmented(train: Images, test: Images, sizes: tuple[int, int], augment: Augm
 def out_of_distribution(
     own: Images, other: Images, sizes: tuple[int, int], label_map: dict[int, int], random_state: int
 ) -> Sample:
-    """Return so many images of the classifier's data set and of another, and the classes."""
+    """Draw images of the classifier's data set and of another, with the class of each."""
     rng = np.random.default_rng(random_state)
     mixed = Mixture(sizes, (None, label_map))((own.y, other.y), rng)
     return np.concatenate([own.take(mixed.of(0)).unit(), other.take(mixed.of(1)).unit()]), mixed.y

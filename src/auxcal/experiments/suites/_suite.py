@@ -8,7 +8,7 @@ from auxcal._progress import Report
 from auxcal.predictions import Predictions
 
 CLEAN = "D0"
-"""The shift that is none: the classifier on its own clean test data."""
+"""No shift: the classifier on its own clean test data."""
 
 NOT_IN_PAPER = "The paper has no such table."
 """What is said of D0, the classifier on its own clean test data."""
@@ -21,7 +21,7 @@ class Suite:
     Parameters
     ----------
     name : str
-        What the command line calls it, for instance ``"r8-dan"``.
+        Its name on the command line, for instance ``"r8-dan"``.
     stands_for : tuple of (classifier, dataset)
         The experiments of the paper that it stands for, as they are named in the paper's results.
     shifts : tuple of str
@@ -31,7 +31,7 @@ class Suite:
     sizes : tuple of int
         The rows of the fit, select and test part.
     differences : dict of shift to str
-        In what each shift differs from the paper's setting, in one or two sentences.
+        How each shift differs from the paper's setting, in one or two sentences.
     build : callable
         ``build(shift, data_dir, report)`` makes the bundle; ``report`` is told the share that is done.
     left_out : dict of method to str
@@ -51,7 +51,7 @@ class Suite:
     class_names: tuple[str, ...] = ()
 
     def parts(self, n_rows: int) -> tuple[int, int, int]:
-        """Return the sizes of a bundle's parts: `sizes`, or in proportion where it has fewer rows."""
+        """Return the sizes of a bundle's parts: `sizes`, or proportionally fewer if it has fewer rows."""
         whole = sum(self.sizes)
         if n_rows >= whole:
             return self.sizes

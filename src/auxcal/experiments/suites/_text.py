@@ -36,7 +36,7 @@ def noisy(
     sizes: tuple[int, int],
     rng: np.random.Generator,
 ) -> Labelled:
-    """Draw training and test documents, put errors into them, and give the class of each."""
+    """Draw training and test documents, add errors to them, and return the class of each."""
     index = class_map(classes)
     mixed = Mixture(sizes, (index, index))((train.topics, test.topics), rng)
     return TextNoise()(mixed.take(train.texts, test.texts), rng), mixed.y

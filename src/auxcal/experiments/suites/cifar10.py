@@ -95,8 +95,8 @@ def _suite(depth: int, paper: str, adversarial_size: int) -> Suite:
             "D0": f"{network} {NOT_IN_PAPER} All 10,000 test images of CIFAR-10.",
             "D1": network,
             "D2": network,
-            "OOD": f"{network} The 12,000 foreign images are of Tiny-ImageNet, 60 of each of its 200 "
-            f"classes, resized to 32 pixels, and not of CIFAR-100; 25 classes have a class in CIFAR-10 (12.5 "
+            "OOD": f"{network} The 12,000 out-of-distribution images are from Tiny-ImageNet, 60 of each of "
+            f"its 200 classes, resized to 32 pixels, not from CIFAR-100; 25 classes have a class in CIFAR-10 (12.5 "
             f"% of the images), where the paper maps 2 of 100.",
             "AD": f"{network} {adversarial_size:,} images instead of 40,000, a half of them DeepFool's on "
             f"training images, tried against the 3 likeliest other classes and not all 9.",

@@ -81,7 +81,7 @@ IMAGENET_EFFICIENTNET = Suite(
     differences={
         "D0": f"{_SETTING} {NOT_IN_PAPER}",
         "D1": _SETTING,
-        "OOD": f"{_SETTING} The foreign half is of the test images of CIFAR-10 and not of CIFAR-100.",
+        "OOD": f"{_SETTING} The out-of-distribution half is from the test images of CIFAR-10, not from CIFAR-100.",
     },
     build=_build,
     left_out={

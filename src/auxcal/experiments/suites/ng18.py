@@ -26,7 +26,7 @@ NG2_AS_NG18 = {"comp.sys.mac.hardware": "comp.sys.ibm.pc.hardware", "rec.sport.h
 def out_of_distribution(
     train: Documents, ng2: Documents, r8: Documents, sizes: tuple[int, int, int], rng: np.random.Generator
 ) -> Labelled:
-    """Draw training documents of NG18, and some of NG2 and of R8, and give the class of each; R8 has none."""
+    """Draw training documents of NG18, and some of NG2 and of R8, with the class of each; R8 has none."""
     own, foreign = class_map(NG18_CLASSES), class_map(NG18_CLASSES, NG2_AS_NG18)
     mixed = Mixture(sizes, (own, foreign, {}))((train.topics, ng2.topics, r8.topics), rng)
     return mixed.take(train.texts, ng2.texts, r8.texts), mixed.y

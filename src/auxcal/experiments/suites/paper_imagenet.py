@@ -1,6 +1,6 @@
 """The paper's own experiments on ImageNet: VGG16 and ResNet-50 on its validation images, in the paper's sizes.
 
-30,000 images of 224 pixels would take 18 GB, so that they are read, changed and classified some at a time.
+30,000 images of 224 pixels would take 18 GB, so they are read, augmented and classified in batches.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def paper_imagenet_suite(
     sizes: Mapping[str, tuple[int, int]] | None = None,
     parts: tuple[int, int, int] = (10_000, 2_000, 18_000),
 ) -> Suite:
-    """Return the suite of "VGG16" or "ResNet-50"; a shift has so many images of ImageNet and of CIFAR-100.
+    """Return the suite of "VGG16" or "ResNet-50"; `sizes` are the images of ImageNet and of CIFAR-100.
 
     Examples
     --------

@@ -24,7 +24,7 @@ R52_AS_R8 = {"income": "earn", "jobs": "earn", "money-supply": "money-fx"}
 def out_of_distribution(
     other: Documents, train: Documents, test: Documents, sizes: tuple[int, int, int], rng: np.random.Generator
 ) -> Labelled:
-    """Draw documents of other topics, and training and test documents of R8, and give the class of each."""
+    """Draw documents of other topics, and training and test documents of R8, with the class of each."""
     own, foreign = class_map(R8_CLASSES), class_map(R8_CLASSES, R52_AS_R8)
     mixed = Mixture(sizes, (foreign, own, own))((other.topics, train.topics, test.topics), rng)
     return mixed.take(other.texts, train.texts, test.texts), mixed.y

@@ -1,4 +1,4 @@
-"""How numbers get into a page: arrays as base64, the rest as JSON that can't end its script element."""
+"""Numbers in a page: arrays as base64, the rest as JSON that can't end its script element."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def rounded(values: ArrayLike, digits: int = 4) -> list[float | None]:
     return [None if np.isnan(value) else round(float(value), digits) for value in array]
 
 
-def to_json(value: Any) -> str:
+def script_json(value: Any) -> str:
     r"""Return JSON that is safe inside a script element, whatever the strings in it say.
 
     Examples
     --------
-    >>> from auxcal.reports.html._encoding import to_json
-    >>> to_json(["</script>"])
+    >>> from auxcal.reports.html._encoding import script_json
+    >>> script_json(["</script>"])
     '["\\u003c/script\\u003e"]'
     """
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)

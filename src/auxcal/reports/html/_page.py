@@ -20,7 +20,7 @@ from auxcal.comparison import Comparison, Entry
 from auxcal.comparison.text import SHOWN
 from auxcal.metrics import METRICS
 from auxcal.plots.style import CLASSES, CORRECT, FAINT, INK, MUTED, WRONG
-from auxcal.reports.html._encoding import LEVELS, to_json
+from auxcal.reports.html._encoding import LEVELS, script_json
 from auxcal.reports.html._payload import payload
 from auxcal.reports.html._words import KEYS, MEANINGS, QUESTIONS
 
@@ -48,13 +48,13 @@ def save_report(
     comparisons : sequence of Comparison
         One for each data set; with several the page has a switch.
     path : str or path
-        The page; it is written whole or not at all.
+        The page. It is written whole or not at all.
     title : str
-        What the page is called.
+        The title of the page.
     saved : sequence of str, optional
-        For each comparison the file that its best calibrator was saved to, so that the page can say how to use it.
+        For each comparison, the file of its best calibrator; the page then says how to use it.
     about : sequence of str, optional
-        For each comparison a sentence on what the data are.
+        For each comparison, a sentence about the data.
 
     Examples
     --------
@@ -97,14 +97,14 @@ def _render(sets: Sequence[tuple[Comparison, str, str]], title: str) -> str:
             style=Markup(_read("static", "report.css")),
             scripts=[Markup(script) for script in scripts],
             hashes=[_csp_hash(script) for script in scripts],
-            data=Markup(to_json(data)),
+            data=Markup(script_json(data)),
             version=VERSION,
         )
     )
 
 
 def _program() -> str:
-    """Return the page's own scripts as one, with no names outside it."""
+    """Return the page's own scripts as one, in a scope of its own."""
     return "(() => {\n'use strict';\n" + "\n".join(_read("static", name) for name in SCRIPTS) + "})();\n"
 
 
@@ -114,7 +114,7 @@ def _read(folder: str, name: str) -> str:
 
 
 def _csp_hash(script: str) -> str:
-    """Return what the page's policy calls a script: only those that were put there on purpose run."""
+    """Return the hash of a script for the page's content security policy: only listed scripts run."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
 
 
@@ -142,7 +142,7 @@ def _about(entry: Entry) -> str:
 
 
 def _numbers(text: str) -> Markup:
-    """Mark the percentages of a sentence, and let neither them nor words with a hyphen break."""
+    """Highlight the percentages of a sentence; neither they nor hyphenated words break across lines."""
     marked = re.sub(
         r"((?:over |under )?\d+(?:\.\d+)?) %", r'<strong class="whole">\1&nbsp;%</strong>', str(escape(text))
     )

@@ -21,9 +21,9 @@ from auxcal.plots import (
 from auxcal.reports.html._encoding import packed, quantise, rounded
 
 CURVE_POINTS = 200
-MOST_HEATMAP_CLASSES = 100  # a picture of more is a picture of nothing
-MOST_MAPPED_CLASSES = 20  # the eye tells no more colours apart
-MOST_MAPPED = 600  # samples of a map; the time to place them grows faster than their number
+MOST_HEATMAP_CLASSES = 100  # with more, the plot is unreadable
+MOST_MAPPED_CLASSES = 20  # more colours can't be told apart
+MOST_MAPPED = 600  # samples of a map; t-SNE's time grows faster than their number
 MAPPED_PER_CLASS = 25
 ALWAYS_MAPPED = "ccac-x"
 
@@ -68,7 +68,7 @@ def _of_confidence(confidence: Floats, scores: Mapping[str, float], correct: Boo
             "accuracy": rounded(reliability.accuracy),
             "low": rounded(reliability.low),
             "high": rounded(reliability.high),
-            "ece": scores["ece"],  # the table's: one number, one computation
+            "ece": scores["ece"],  # the table's, so that the numbers agree
             "floor": scores["ece_floor_p95"],
         },
         "histogram": {"correct": histogram.correct.tolist(), "wrong": histogram.wrong.tolist()},

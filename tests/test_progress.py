@@ -1,0 +1,38 @@
+"""A progress bar is there for whoever waits, and for nobody else."""
+
+import time
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from auxcal import _progress
+from auxcal._progress import progress_bar
+
+
+@pytest.fixture
+def console(monkeypatch):
+    text = StringIO()
+
+    def make(terminal):
+        monkeypatch.setattr("rich.console.Console", lambda **_: Console(file=text, force_terminal=terminal))
+        return text
+
+    return make
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_it_is_shown_on_a_terminal_only(terminal, console, monkeypatch):
+    text = console(terminal)
+    monkeypatch.setattr(_progress, "PATIENCE", 0.01)
+    with progress_bar("scoring") as report:
+        time.sleep(0.1)
+        report(0.5)
+    assert ("scoring" in text.getvalue()) == terminal
+
+
+def test_what_is_quick_shows_nothing(console):
+    text = console(True)
+    with progress_bar("scoring") as report:
+        report(0.5)
+    assert "scoring" not in text.getvalue()
