@@ -7,6 +7,7 @@ import numpy as np
 from auxcal import Calibrator, Predictions, evaluate
 from auxcal.experiments.bundles import bundle
 from auxcal.experiments.suites import suite
+from auxcal.programs import Operations, Rows, Value, in_bins
 from auxcal.testing import check_calibrator
 
 
@@ -43,6 +44,11 @@ class MarginBinning(Calibrator):
     def _confidence(self, logits: np.ndarray) -> np.ndarray:
         bins = np.digitize(_margin(logits), self.edges_)
         return self.confidences_[bins].astype(logits.dtype)
+
+    def _program(self, ops: Operations, rows: Rows) -> Value:
+        largest = ops.largest(rows.logits, 2)
+        margin = ops.columns(largest, 0, 1) - ops.columns(largest, 1, 2)
+        return in_bins(ops, margin, self.edges_[None], self.confidences_[None])
 
 
 def _margin(logits: np.ndarray) -> np.ndarray:

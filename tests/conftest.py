@@ -13,6 +13,7 @@ from auxcal import NO_CLASS, Calibrator, Predictions
 from auxcal.calibrators import _auxiliary
 from auxcal.calibrators._binary import top_scores
 from auxcal.experiments.suites import Suite
+from auxcal.programs import log_odds
 
 
 @pytest.fixture
@@ -42,6 +43,12 @@ class FeaturedPlatt(Calibrator):
     def _confidence(self, logits, features=None):
         *slopes, intercept = self.coefficients_
         return expit(np.array(slopes) @ _inputs(logits, features) + intercept).astype(logits.dtype)
+
+    def _program(self, ops, rows):
+        *slopes, intercept = self.coefficients_
+        score = log_odds(ops, rows, self.n_features_in_)
+        x = score if rows.features is None else ops.concatenate([score, rows.features])
+        return ops.sigmoid(ops.matmul(x, ops.constant(np.array(slopes)[:, None], "slopes")) + float(intercept))
 
 
 def _inputs(logits, features):

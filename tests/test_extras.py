@@ -27,6 +27,7 @@ NEEDS = {
     "CCAC().fit": ("torch", "import auxcal; auxcal.CCAC().fit(z, y)"),
     "CCAC-S": ("torch", "import auxcal; auxcal.SimplifiedCCAC().fit(z, y)"),
     "auxcal.torch": ("torch", "from auxcal.torch import collect"),
+    "auxcal.onnx": ("onnx", "from auxcal.onnx import to_onnx"),
     "a file of tensors": (
         "torch",
         "open('a.pt', 'w').close(); from auxcal.formats import read_predictions; read_predictions('a.pt')",

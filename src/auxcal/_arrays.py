@@ -221,6 +221,7 @@ def to_numpy(array: Any, name: str) -> NDArray[Any]:
     """Return any array as NumPy, without a copy where none is needed; torch is recognised, never imported."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
+        _check_not_traced(torch, name)
         try:
             array = array.detach().cpu().resolve_conj().resolve_neg()
             narrow = array.is_floating_point() and array.dtype not in (torch.float16, torch.float32, torch.float64)
@@ -247,6 +248,15 @@ def to_numpy(array: Any, name: str) -> NDArray[Any]:
             f"{name} must be an array of numbers with rows of one length; got {type(array).__name__}: {error}. "
             f"Check for rows that are shorter than the others."
         ) from error
+
+
+def _check_not_traced(torch: Any, name: str) -> None:
+    """Refuse tensors of a trace: what NumPy makes of them would be a constant in it, the same for all samples."""
+    if torch.jit.is_tracing() or torch.compiler.is_compiling():
+        raise InvalidInputError(
+            f"{name} must be numbers; got a tensor that torch is tracing, for a compiler or an exporter. There use "
+            f"auxcal.torch.as_module(calibrator), or auxcal.torch.with_confidence(classifier, calibrator)."
+        )
 
 
 def _as_floats(values: ArrayLike, name: str) -> Floats:

@@ -11,6 +11,7 @@ from auxcal._errors import MissingExtraError
 
 EXTRAS = {
     "torch": ("torch",),
+    "onnx": ("onnx",),
     "tables": ("pyarrow",),
     "report": ("jinja2",),
     "plots": ("matplotlib",),

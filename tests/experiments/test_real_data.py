@@ -4,12 +4,19 @@ import os
 from pathlib import Path
 
 import numpy as np
+import onnx
+import onnxruntime
 import pytest
+from torch import nn
 
+import auxcal
+from auxcal.experiments.classifiers._image_classifier import Normalise
+from auxcal.experiments.classifiers._onnx import _exported
 from auxcal.experiments.classifiers.cifar_resnet import cifar_resnet
 from auxcal.experiments.classifiers.efficientnet import efficientnet_lite0
 from auxcal.experiments.datasets.cifar10 import load_cifar10
 from auxcal.experiments.suites import imagenet
+from auxcal.onnx import attach
 
 DATA = os.environ.get("AUXCAL_DATA")
 pytestmark = pytest.mark.skipif(not DATA, reason="AUXCAL_DATA is not set")
@@ -20,6 +27,19 @@ def test_cifar_resnets_have_their_published_accuracy(depth, right):
     test = load_cifar10(Path(DATA), "test")
     logits = cifar_resnet(Path(DATA), depth).logits(test.unit())
     assert abs((logits.argmax(axis=1) == test.y).sum() - right) <= 2
+
+
+def test_a_resnet_with_confidence_is_one_onnx_file():
+    test = load_cifar10(Path(DATA), "test").take(np.arange(500))
+    classifier = cifar_resnet(Path(DATA), 20)
+    network = nn.Sequential(Normalise(classifier.mean, classifier.std), classifier.network).eval()
+    logits = classifier.logits(test.unit())
+    calibrator = auxcal.CrossFittedCCAC(random_state=0).fit(logits, test.y)
+    model = attach(onnx.load_from_string(_exported(network, (3, 32, 32))), calibrator)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    given, prediction, confidence = session.run(None, {"inputs": test.unit()})
+    np.testing.assert_array_equal(prediction, given.argmax(axis=1))
+    np.testing.assert_allclose(confidence, calibrator.predict_confidence(given), atol=1e-5)
 
 
 def test_wnids_are_mapped_to_the_classes_that_efficientnet_sees():

@@ -15,6 +15,7 @@ from auxcal.calibrators._base import ProbaCalibrator, at_prediction
 from auxcal.calibrators._selection import SelectBy, as_candidates, check_select_by, select_score
 from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.predictions import Predictions
+from auxcal.programs import Operations, Rows, Value
 from auxcal.training.recipes import FAST, Recipe
 
 Mean = Literal["wrong", "right"]
@@ -164,6 +165,21 @@ class AuxiliaryClassCalibrator(ProbaCalibrator):
 
     def _confidence(self, logits: Floats) -> Floats:
         return _combine(self._network(), self.mean_, logits)
+
+    def _program(self, ops: Operations, rows: Rows) -> Value:
+        network, k = self._network(), self.n_features_in_
+        x = rows.logits
+        for layer, (weight, bias) in enumerate(zip(network.weights, network.biases, strict=True)):
+            x = ops.maximum(x, 0.0) if layer else x
+            x = ops.matmul(x, ops.constant(weight, "weight")) + ops.constant(bias, "bias")
+        if network.temperature is not None:
+            x = ops.concatenate([rows.logits / ops.constant(network.temperature, "temperature"), x])
+        log_mu = ops.log_softmax(x)
+        mu = ops.exp(ops.concatenate([ops.at(log_mu, rows.prediction), ops.columns(log_mu, k, k + 1)]))
+        right, wrong = ops.columns(mu, 0, 1), ops.columns(mu, 1, 2)
+        if self.mean_ == "wrong":
+            return 1.0 - ops.sqrt((1.0 - right) * wrong)
+        return ops.sqrt(right * (1.0 - wrong))
 
 
 def forward(weights: tuple[Floats, ...], biases: tuple[Floats, ...], x: Floats) -> Floats:

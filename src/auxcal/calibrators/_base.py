@@ -20,6 +20,7 @@ from auxcal.calibrators._estimator import Estimator
 from auxcal.calibrators._selection import SelectPart, as_select
 from auxcal.metrics import brier
 from auxcal.predictions import Predictions
+from auxcal.programs import Operations, Rows, Value
 
 SELECT_SHARE = 0.2
 """The share of the rows that is set aside for choosing hyper-parameters where no select part is given."""
@@ -157,6 +158,10 @@ class Calibrator(ABC, Estimator):
 
     @abstractmethod
     def _confidence(self, logits: Floats) -> Floats: ...
+
+    def _program(self, ops: Operations, rows: Rows) -> Value:
+        """Tell what `_confidence` does once more, for torch and ONNX, and return a confidence of shape (n, 1)."""
+        raise no_program(self, "_program(ops, rows)")
 
     def _searches(self, n_classes: int) -> bool:
         """Whether the method has hyper-parameters to choose, and so needs a select part."""
@@ -317,6 +322,14 @@ class DistributionCalibrator(ProbaCalibrator):
 def at_prediction(values: Floats, logits: Floats) -> Floats:
     """Return the value in the column of each row's prediction."""
     return np.take_along_axis(values, logits.argmax(axis=1)[:, None], axis=1)[:, 0]
+
+
+def no_program(calibrator: Calibrator, method: str) -> InvalidInputError:
+    """Return the error of a calibrator that does not tell torch and ONNX how it scores."""
+    return InvalidInputError(
+        f"{type(calibrator).__name__} must have a method {method} to become a torch module or an ONNX graph; it has "
+        f"none. Write one as auxcal.programs explains, or score with predict_confidence."
+    )
 
 
 def features_for(calibrator: Calibrator, data: Predictions) -> Floats | None:

@@ -7,8 +7,9 @@ import numpy as np
 
 from auxcal._arrays import Floats, Ints
 from auxcal._errors import InvalidInputError
-from auxcal.calibrators._base import Calibrator
+from auxcal.calibrators._base import Calibrator, no_program
 from auxcal.predictions import Predictions
+from auxcal.programs import Operations, Rows, Value, log_odds, without
 
 Scheme = Literal["top-label", "per-class"]
 
@@ -31,7 +32,7 @@ class BinaryCalibrator(Calibrator):
     of its score against y being that class, and reads the one of the predicted class. Either way a row with `NO_CLASS`
     is a miss.
 
-    A method supplies `_fit_maps` and `_apply_maps`.
+    A method supplies `_fit_maps` and `_apply_maps`, and tells the latter once more in `_maps_program`.
     """
 
     scheme: Scheme
@@ -53,6 +54,10 @@ class BinaryCalibrator(Calibrator):
         maps = logits.argmax(axis=1) if self.scheme == "per-class" else np.zeros(len(logits), dtype=np.intp)
         return self._apply_maps(top_scores(logits), maps).astype(logits.dtype)
 
+    def _program(self, ops: Operations, rows: Rows) -> Value:
+        maps = rows.prediction if self.scheme == "per-class" else None
+        return self._maps_program(ops, log_odds(ops, rows, self.n_features_in_), maps)
+
     @abstractmethod
     def _fit_maps(self, samples: list[Sample]) -> str | None:
         """Learn a map from each sample; return what is wrong with the fit, if anything."""
@@ -60,6 +65,10 @@ class BinaryCalibrator(Calibrator):
     @abstractmethod
     def _apply_maps(self, scores: Floats, maps: Ints) -> Floats:
         """Return the probability for each score under the map of that row."""
+
+    def _maps_program(self, ops: Operations, score: Value, maps: Value | None) -> Value:
+        """Tell what `_apply_maps` does to torch and ONNX; without maps there is one for all rows."""
+        raise no_program(self, "_maps_program(ops, score, maps)")
 
 
 class RelativeLogits(NamedTuple):
@@ -110,6 +119,29 @@ def _top_scores(z: Floats, prediction: Ints, others: Floats) -> Floats:
     scores[~faint] = -np.log(others[~faint])
     scores[faint] = -second - np.log(np.exp(rest - second[:, None]).sum(axis=1))
     return scores
+
+
+class NearLogits(NamedTuple):
+    """What `RelativeLogits` has, as values of a program."""
+
+    z: Value
+    """The logits less that of the prediction."""
+    others: Value
+    """Σ e^z without the prediction."""
+    weighted: Value
+    """Σ z e^z."""
+    score: Value
+    """The log-odds of the prediction."""
+
+
+def near_program(ops: Operations, rows: Rows, n_classes: int) -> NearLogits:
+    """Tell what `relative` does to torch and ONNX; exponentials are taken relative to the largest of the others."""
+    z = rows.logits - ops.at(rows.logits, rows.prediction)
+    rest = without(ops, z, rows.prediction, n_classes)
+    second = ops.max(rest)
+    e = ops.exp(rest - second)
+    size, unit = ops.sum(e), ops.exp(second)
+    return NearLogits(z, size * unit, ops.sum(e * z) * unit, 0.0 - (second + ops.log(size)))
 
 
 def top_scores(logits: Floats) -> Floats:

@@ -6,6 +6,7 @@ from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
 from auxcal.calibrators.solvers.logistic import fit_logistic, unconverged
 from auxcal.calibrators.solvers.sigmoid import expit, logit, softplus
+from auxcal.programs import Operations, Value, of_map
 
 
 class BetaCalibration(BinaryCalibrator):
@@ -46,12 +47,22 @@ class BetaCalibration(BinaryCalibrator):
     def _apply_maps(self, scores: Floats, maps: Ints) -> Floats:
         return np.asarray(expit(beta_log_odds(scores, self.coefficients_[maps])))
 
+    def _maps_program(self, ops: Operations, score: Value, maps: Value | None) -> Value:
+        return ops.sigmoid(beta_program(ops, score, self.coefficients_, maps))
+
 
 def beta_log_odds(scores: Floats, coefficients: Floats) -> Floats:
     """Return a log p − b log(1 − p) + c, with coefficients for all scores or for each."""
     a, b, c = coefficients.T
     miss = softplus(scores)
     return np.asarray(a * (scores - miss) + b * miss + c)
+
+
+def beta_program(ops: Operations, score: Value, coefficients: Floats, maps: Value | None) -> Value:
+    """Tell what `beta_log_odds` does, with a row of coefficients for each map."""
+    a, b, c = (of_map(ops, coefficients[:, [column]], maps, name) for column, name in enumerate("abc"))
+    miss = ops.softplus(score)
+    return a * (score - miss) + b * miss + c
 
 
 def fit_beta(ordered: Floats, hits: Floats) -> tuple[Floats, bool]:

@@ -10,16 +10,17 @@ import numpy as np
 from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
 from auxcal.calibrators._base import ProbaCalibrator
-from auxcal.calibrators._binary import RelativeLogits, relative
+from auxcal.calibrators._binary import RelativeLogits, near_program, relative
 from auxcal.calibrators._selection import as_whole
-from auxcal.calibrators.ccac_x.correction import Correction, describe, fit_correction
+from auxcal.calibrators.ccac_x.correction import Correction, describe, describe_program, fit_correction
 from auxcal.calibrators.ccac_x.evidence import log_likelihoods, weights_by_evidence
 from auxcal.calibrators.ccac_x.fits import cross_fit
-from auxcal.calibrators.ccac_x.open_map import Coordinates, OpenMap, read
+from auxcal.calibrators.ccac_x.open_map import Coordinates, OpenMap, read, read_program
 from auxcal.calibrators.ccac_x.score_maps import ScoreMaps, cross_fit_maps
 from auxcal.calibrators.solvers.sigmoid import expit
 from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.predictions import Predictions
+from auxcal.programs import Operations, Rows, Value
 
 _PRIOR = np.array([0.1, 0.01, 0.89])  # of beta calibration, isotonic regression and the open map, with no rows at all
 _FARTHEST = 15.0  # log-odds at which a voice is clipped: nothing is surer than one in three million
@@ -135,6 +136,19 @@ class CrossFittedCCAC(ProbaCalibrator):
         voices = _voices(ScoreMaps(*self.score_maps_).log_odds(near.top_scores), readings)
         log_odds = Correction(*self.correction_).log_odds(describe(near, readings, x), self._weighed(voices))
         return expit(log_odds), scores.T
+
+    def _program(self, ops: Operations, rows: Rows) -> Value:
+        k = self.n_features_in_
+        own, shared, bias, coordinates = self.open_map_
+        open_map = OpenMap(own, shared, bias, Coordinates(*coordinates))
+        near = near_program(ops, rows, k)
+        x = open_map.coordinates.program(ops, rows)
+        readings = read_program(ops, open_map.program(ops, x, near.z, near.score), rows.prediction, k)
+        voices = ops.concatenate([ScoreMaps(*self.score_maps_).program(ops, near.score), ops.columns(readings, 0, 1)])
+        voices = ops.minimum(ops.maximum(voices, -_FARTHEST), _FARTHEST)
+        base = ops.matmul(voices, ops.constant(self.voices_[:, None], "voices"))
+        inputs = describe_program(ops, near, readings, x, open_map.coordinates.basis.shape[1], k)
+        return ops.sigmoid(Correction(*self.correction_).program(ops, inputs, base))
 
     def _weighed(self, voices: Floats) -> Floats:
         """Return what the voices say together, as log-odds."""

@@ -13,6 +13,7 @@ from auxcal.calibrators.solvers.softmax import log_softmax, softmax
 from auxcal.calibrators.solvers.targets import NoClass, rows_to_learn
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
+from auxcal.programs import Operations, Rows, Value, softmax_at
 
 
 class Dirichlet(DistributionCalibrator):
@@ -125,6 +126,11 @@ class Dirichlet(DistributionCalibrator):
 
     def _proba(self, logits: Floats) -> Floats:
         return _apply(self.weight_, self.bias_, logits)
+
+    def _program(self, ops: Operations, rows: Rows) -> Value:
+        x = ops.log_softmax(rows.logits)
+        scores = ops.matmul(x, ops.constant(self.weight_.T, "weight")) + ops.constant(self.bias_, "bias")
+        return softmax_at(ops, scores, rows.prediction)
 
 
 def _apply(weight: Floats, bias: Floats, logits: Floats) -> Floats:

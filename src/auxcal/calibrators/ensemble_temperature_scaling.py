@@ -8,6 +8,7 @@ from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.calibrators.solvers.targets import NoClass, entries, rows_to_learn
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
+from auxcal.programs import Operations, Rows, Value, softmax_at
 
 _MAX_STEPS = 100
 _MAX_HALVINGS = 30
@@ -67,6 +68,12 @@ class EnsembleTemperatureScaling(DistributionCalibrator):
         weights = self.weights_.astype(logits.dtype)
         calibrated, raw, uniform = self._components(logits)
         return np.asarray(weights[0] * calibrated + weights[1] * raw + weights[2] * uniform)
+
+    def _program(self, ops: Operations, rows: Rows) -> Value:
+        scaled = rows.logits / ops.constant(self.temperature_, "temperature")
+        parts = [softmax_at(ops, scores, rows.prediction) for scores in (scaled, rows.logits)]
+        weights = ops.constant(self.weights_[:2, None], "weights")
+        return ops.matmul(ops.concatenate(parts), weights) + float(self.weights_[2]) / self.n_features_in_
 
 
 def _likelihoods(data: Predictions, temperature: float) -> tuple[Floats, Floats]:

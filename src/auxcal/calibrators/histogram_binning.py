@@ -6,6 +6,7 @@ from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
 from auxcal.calibrators.solvers.sigmoid import expit, logit
 from auxcal.metrics.binning import Strategy, check_bins, equal_mass_edges, index_by_edges
+from auxcal.programs import Operations, Value, in_bins
 
 
 class HistogramBinning(BinaryCalibrator):
@@ -59,6 +60,9 @@ class HistogramBinning(BinaryCalibrator):
 
     def _apply_maps(self, scores: Floats, maps: Ints) -> Floats:
         return np.asarray(self.values_[maps, index_by_edges(scores, self.edges_[maps])])
+
+    def _maps_program(self, ops: Operations, score: Value, maps: Value | None) -> Value:
+        return in_bins(ops, score, self.edges_, self.values_, maps)
 
 
 def _shares(sample: Sample, edges: Floats) -> Floats:

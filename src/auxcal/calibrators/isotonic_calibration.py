@@ -2,8 +2,10 @@
 
 import numpy as np
 
+from auxcal import programs
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
+from auxcal.programs import Operations, Value
 
 
 class IsotonicCalibration(BinaryCalibrator):
@@ -39,6 +41,9 @@ class IsotonicCalibration(BinaryCalibrator):
 
     def _apply_maps(self, scores: Floats, maps: Ints) -> Floats:
         return between_knots(scores, maps, self.knots_)
+
+    def _maps_program(self, ops: Operations, score: Value, maps: Value | None) -> Value:
+        return programs.between_knots(ops, score, self.knots_, maps)
 
 
 def between_knots(scores: Floats, maps: Ints, knots: tuple[Floats, ...]) -> Floats:

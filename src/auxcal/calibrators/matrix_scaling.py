@@ -10,6 +10,7 @@ from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.calibrators.solvers.targets import NoClass, rows_to_learn
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
+from auxcal.programs import Operations, Rows, Value, softmax_at
 
 
 class MatrixScaling(DistributionCalibrator):
@@ -65,3 +66,7 @@ class MatrixScaling(DistributionCalibrator):
 
     def _proba(self, logits: Floats) -> Floats:
         return softmax(logits @ self.weight_.T.astype(logits.dtype) + self.bias_.astype(logits.dtype))
+
+    def _program(self, ops: Operations, rows: Rows) -> Value:
+        scores = ops.matmul(rows.logits, ops.constant(self.weight_.T, "weight")) + ops.constant(self.bias_, "bias")
+        return softmax_at(ops, scores, rows.prediction)

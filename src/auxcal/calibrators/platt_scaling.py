@@ -6,6 +6,7 @@ from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
 from auxcal.calibrators.solvers.logistic import fit_logistic, unconverged
 from auxcal.calibrators.solvers.sigmoid import expit
+from auxcal.programs import Operations, Value, of_map
 
 
 class PlattScaling(BinaryCalibrator):
@@ -45,3 +46,10 @@ class PlattScaling(BinaryCalibrator):
     def _apply_maps(self, scores: Floats, maps: Ints) -> Floats:
         slope, intercept = self.coefficients_[maps].T
         return np.asarray(expit(slope * scores + intercept))
+
+    def _maps_program(self, ops: Operations, score: Value, maps: Value | None) -> Value:
+        slope, intercept = (
+            of_map(ops, self.coefficients_[:, [column]], maps, name)
+            for column, name in enumerate(("slope", "intercept"))
+        )
+        return ops.sigmoid(slope * score + intercept)

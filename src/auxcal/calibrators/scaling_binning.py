@@ -7,6 +7,7 @@ from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
 from auxcal.calibrators.histogram_binning import bin_bounds, bin_means
 from auxcal.calibrators.solvers.logistic import fit_logistic, unconverged
 from auxcal.metrics.binning import check_bins, equal_mass_edges, index_by_edges
+from auxcal.programs import Operations, Value, in_bins
 
 
 class ScalingBinning(BinaryCalibrator):
@@ -68,3 +69,6 @@ class ScalingBinning(BinaryCalibrator):
 
     def _apply_maps(self, scores: Floats, maps: Ints) -> Floats:
         return np.asarray(self.values_[maps, index_by_edges(scores, self.edges_[maps])])
+
+    def _maps_program(self, ops: Operations, score: Value, maps: Value | None) -> Value:
+        return in_bins(ops, score, self.edges_, self.values_, maps)

@@ -2,11 +2,13 @@
 
 import numpy as np
 
+from auxcal import programs
 from auxcal._arrays import Floats, Ints
 from auxcal._errors import InvalidInputError
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
 from auxcal.calibrators.isotonic_calibration import between_knots
 from auxcal.calibrators.solvers.sigmoid import expit
+from auxcal.programs import Operations, Value
 
 _POINTS = 1000  # at which a map is kept; between them it is linear
 
@@ -56,6 +58,9 @@ class SplineCalibration(BinaryCalibrator):
 
     def _apply_maps(self, scores: Floats, maps: Ints) -> Floats:
         return np.clip(expit(scores) + between_knots(scores, maps, self.knots_), 0, 1)
+
+    def _maps_program(self, ops: Operations, score: Value, maps: Value | None) -> Value:
+        return ops.sigmoid(score) + programs.between_knots(ops, score, self.knots_, maps)
 
 
 def _corrections(sample: Sample, n_knots: int) -> Floats:

@@ -16,6 +16,7 @@ from auxcal.calibrators.solvers.softmax import log_softmax, softmax
 from auxcal.calibrators.solvers.targets import NoClass, rows_to_learn
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
+from auxcal.programs import Operations, Rows, Value, softmax_at
 
 
 class StructuredVectorScaling(DistributionCalibrator):
@@ -68,6 +69,11 @@ class StructuredVectorScaling(DistributionCalibrator):
     def _proba(self, logits: Floats) -> Floats:
         x = _scaled(logits, self.temperature_)
         return softmax(x * self.weight_.astype(x.dtype) + self.bias_.astype(x.dtype))
+
+    def _program(self, ops: Operations, rows: Rows) -> Value:
+        x = ops.log_softmax(rows.logits / ops.constant(self.temperature_, "temperature"))
+        scores = x * ops.constant(self.weight_, "weight") + ops.constant(self.bias_, "bias")
+        return softmax_at(ops, scores, rows.prediction)
 
 
 class StructuredMatrixScaling(DistributionCalibrator):
@@ -127,6 +133,11 @@ class StructuredMatrixScaling(DistributionCalibrator):
     def _proba(self, logits: Floats) -> Floats:
         x = _scaled(logits, self.temperature_)
         return softmax(x @ self.weight_.T.astype(x.dtype) + self.bias_.astype(x.dtype))
+
+    def _program(self, ops: Operations, rows: Rows) -> Value:
+        x = ops.log_softmax(rows.logits / ops.constant(self.temperature_, "temperature"))
+        scores = ops.matmul(x, ops.constant(self.weight_.T, "weight")) + ops.constant(self.bias_, "bias")
+        return softmax_at(ops, scores, rows.prediction)
 
 
 class Found(NamedTuple):

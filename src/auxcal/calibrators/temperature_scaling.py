@@ -7,6 +7,7 @@ from auxcal.calibrators._base import DistributionCalibrator
 from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.calibrators.solvers.targets import NoClass, expected, rows_to_learn
 from auxcal.predictions import Predictions
+from auxcal.programs import Operations, Rows, Value, softmax_at
 
 _REACH = 1e6  # the temperature is sought within this factor of the spread of the logits
 _MAX_STEPS = 200
@@ -51,6 +52,9 @@ class TemperatureScaling(DistributionCalibrator):
 
     def _proba(self, logits: Floats) -> Floats:
         return softmax(logits / logits.dtype.type(self.temperature_))
+
+    def _program(self, ops: Operations, rows: Rows) -> Value:
+        return softmax_at(ops, rows.logits / ops.constant(self.temperature_, "temperature"), rows.prediction)
 
 
 def fit_temperature(data: Predictions | None) -> tuple[float, str | None]:

@@ -4,6 +4,7 @@ from auxcal._arrays import Floats
 from auxcal.calibrators._base import DistributionCalibrator
 from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.predictions import Predictions
+from auxcal.programs import Operations, Rows, Value, softmax_at
 
 
 class Uncalibrated(DistributionCalibrator):
@@ -24,3 +25,6 @@ class Uncalibrated(DistributionCalibrator):
 
     def _proba(self, logits: Floats) -> Floats:
         return softmax(logits)
+
+    def _program(self, ops: Operations, rows: Rows) -> Value:
+        return softmax_at(ops, rows.logits, rows.prediction)

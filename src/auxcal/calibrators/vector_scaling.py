@@ -9,6 +9,7 @@ from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.calibrators.solvers.targets import NoClass, rows_to_learn
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
+from auxcal.programs import Operations, Rows, Value, softmax_at
 
 
 class VectorScaling(DistributionCalibrator):
@@ -55,3 +56,7 @@ class VectorScaling(DistributionCalibrator):
 
     def _proba(self, logits: Floats) -> Floats:
         return softmax(logits * self.weight_.astype(logits.dtype) + self.bias_.astype(logits.dtype))
+
+    def _program(self, ops: Operations, rows: Rows) -> Value:
+        scores = rows.logits * ops.constant(self.weight_, "weight") + ops.constant(self.bias_, "bias")
+        return softmax_at(ops, scores, rows.prediction)

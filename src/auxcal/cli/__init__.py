@@ -15,6 +15,7 @@ from auxcal._version import VERSION
 from auxcal.cli.compare import compare
 from auxcal.cli.demo import demo
 from auxcal.cli.evaluate import evaluate
+from auxcal.cli.export import export
 from auxcal.cli.fit import fit
 from auxcal.cli.methods import methods
 from auxcal.cli.reproduce import reproduce
@@ -24,7 +25,7 @@ from auxcal.cli.threshold import threshold
 from auxcal.cli.transfer import transfer
 
 # What a command needs is imported inside it, so that --help answers at once.
-COMMANDS = (demo, compare, fit, transfer, show, score, evaluate, threshold, methods, reproduce)
+COMMANDS = (demo, compare, fit, transfer, show, score, evaluate, threshold, export, methods, reproduce)
 """The one list of commands, in the order in which --help shows them."""
 
 USAGE = 2  # the exit code of a command that can't do what it is asked

@@ -24,6 +24,7 @@ from auxcal.persistence import load
 from auxcal.predictions import Predictions
 from auxcal.testing._assertions import demand, demand_error
 from auxcal.testing._feature_checks import features_are_used_or_refused
+from auxcal.testing._serving_checks import SERVING_CHECKS
 from auxcal.testing._trials import demand_confidence, fit, refit, sample
 
 
@@ -230,6 +231,7 @@ CALIBRATOR_CHECKS: tuple[Callable[[Calibrator], None], ...] = (
     arrays_of_every_kind_agree,
     a_saved_one_is_the_same,
     features_are_used_or_refused,
+    *SERVING_CHECKS,
 )
 """What every calibrator promises. Each check is for a bug that some library of the field has."""
 

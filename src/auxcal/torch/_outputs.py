@@ -22,14 +22,19 @@ OfOutput: TypeAlias = Callable[[Any, int], "np.ndarray[Any, Any] | None"]
 
 
 def logits_of(output: Any) -> np.ndarray[Any, Any]:
+    """Return the logits in the output of a classifier as an array of their own."""
+    return _own(find_logits(output), "logits")
+
+
+def find_logits(output: Any) -> Any:
     """Return the logits in the output of a classifier: itself, `.logits`, ["logits"], or the one matrix in a tuple.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from auxcal.torch._outputs import logits_of
+    >>> from auxcal.torch._outputs import find_logits
     >>> loss, logits = np.array(0.1), np.zeros((4, 3))
-    >>> [logits_of(output).shape for output in (logits, {"logits": logits}, (loss, logits))]
+    >>> [find_logits(output).shape for output in (logits, {"logits": logits}, (loss, logits))]
     [(4, 3), (4, 3), (4, 3)]
     """
     found = _candidates(output)
@@ -39,7 +44,7 @@ def logits_of(output: Any) -> np.ndarray[Any, Any]:
             f"as the only one with two dimensions in a tuple; got {shown(output)}. Wrap it in a module that returns "
             f"the logits alone."
         )
-    return _own(found[0], "logits")
+    return found[0]
 
 
 def _candidates(output: Any) -> list[Any]:
@@ -81,6 +86,16 @@ def features_from(module: Any, features: str | Callable[[Any], Any] | None) -> I
 @contextmanager
 def outputs_of(module: Any, name: str) -> Iterator[list[Any]]:
     """Yield a list that collects the outputs of the named submodule, for as long as the block lasts."""
+    outputs: list[Any] = []
+    hook = named_part(module, name).register_forward_hook(lambda part, inputs, output: outputs.append(output))
+    try:
+        yield outputs
+    finally:
+        hook.remove()
+
+
+def named_part(module: Any, name: str) -> nn.Module:
+    """Return the submodule of that name."""
     if not isinstance(module, nn.Module):
         raise InvalidInputError(
             f"features={name!r} names a part of an nn.Module; got {shown(module)}. Give the module itself, or as "
@@ -95,15 +110,14 @@ def outputs_of(module: Any, name: str) -> Iterator[list[Any]]:
     if name not in parts:
         names = ", ".join(repr(part) for part in parts if part)
         raise InvalidInputError(f"features must name a part of the module, one of {names or 'none'}; got {name!r}.")
-    outputs: list[Any] = []
-    hook = parts[name].register_forward_hook(lambda part, inputs, output: outputs.append(output))
-    try:
-        yield outputs
-    finally:
-        hook.remove()
+    return parts[name]
 
 
 def _rows(outputs: list[Any], source: str, n_rows: int) -> np.ndarray[Any, Any]:
+    return _own(take_rows(outputs, source, n_rows), "features")
+
+
+def take_rows(outputs: list[Any], source: str, n_rows: int) -> Any:
     """Take the one array in the list and return it with one row per sample."""
     seen = list(outputs)
     outputs.clear()
@@ -113,4 +127,4 @@ def _rows(outputs: list[Any], source: str, n_rows: int) -> np.ndarray[Any, Any]:
             f"{', '.join(map(shown, seen)) or 'nothing'}. Name a part that runs once in a pass and gives one tensor, "
             f"or give a function of the output."
         )
-    return _own(seen[0].reshape(n_rows, -1), "features")
+    return seen[0].reshape(n_rows, -1)

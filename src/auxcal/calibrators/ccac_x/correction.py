@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from auxcal._arrays import Bools, Floats
-from auxcal.calibrators._binary import RelativeLogits
+from auxcal.calibrators._binary import NearLogits, RelativeLogits
 from auxcal.calibrators.ccac_x.evidence import WIDTHS, log_marginal_likelihood, width_by_evidence
 from auxcal.calibrators.solvers.sigmoid import expit
+from auxcal.programs import Operations, Value
 
 _MOST_RANKS = 10  # of the largest logits
 _MOST_COORDINATES = 32  # more would be too much to learn, and the open map has seen them
@@ -47,6 +48,17 @@ class Correction(NamedTuple):
             log_odds += weights @ np.maximum(x, knots[:, None], out=x)  # in order, so that x serves all of them
         return np.asarray(log_odds)
 
+    def program(self, ops: Operations, inputs: Value, base: Value) -> Value:
+        """Tell what `log_odds` does to torch and ONNX, with a row for each sample."""
+        x = ops.maximum(inputs, ops.constant(self.least, "least"))
+        x = ops.minimum(x, ops.constant(self.most, "most"))
+        log_odds = ops.matmul(x, ops.constant(self.weights[0][:, None], "weights")) + float(self.offset)
+        log_odds = log_odds + base * float(self.slope)
+        for knots, weights in zip(self.knots, self.weights[1:], strict=True):
+            bent = ops.maximum(x, ops.constant(knots, "knots"))
+            log_odds = log_odds + ops.matmul(bent, ops.constant(weights[:, None], "weights"))
+        return log_odds
+
 
 def describe(near: RelativeLogits, readings: Floats, coordinates: Floats) -> Floats:
     """Return the inputs, of shape (d, n).
@@ -66,6 +78,20 @@ def describe(near: RelativeLogits, readings: Floats, coordinates: Floats) -> Flo
     ranked = len(readings) + len(alone)
     inputs[ranked : ranked + len(top)] -= mean
     return inputs
+
+
+def describe_program(
+    ops: Operations, near: NearLogits, readings: Value, coordinates: Value, n_coordinates: int, n_classes: int
+) -> Value:
+    """Tell what `describe` does to torch and ONNX, with a row for each sample."""
+    total = near.others + 1.0
+    log_total = ops.log(total)
+    mean = ops.matmul(near.z, ops.constant(np.full((n_classes, 1), 1 / n_classes), "mean"))
+    top = ops.largest(near.z, min(n_classes, _MOST_RANKS))
+    margin = 0.0 - ops.columns(top, 1, 2)
+    alone = [near.score, margin, log_total - near.weighted / total, log_total - mean]
+    few = [ops.columns(coordinates, 0, min(n_coordinates, _MOST_COORDINATES))] if n_classes <= _MOST_COORDINATES else []
+    return ops.concatenate([readings, *alone, top - mean, *few])
 
 
 def fit_correction(inputs: Floats, base: Floats, correct: Bools) -> tuple[Correction, float, str | None]:

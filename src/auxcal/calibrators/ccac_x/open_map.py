@@ -13,6 +13,7 @@ from auxcal.calibrators._binary import RelativeLogits
 from auxcal.calibrators.solvers.linear import MOST_BLOCKS, definite, weighted_gram
 from auxcal.calibrators.solvers.sigmoid import softplus
 from auxcal.predictions import Predictions
+from auxcal.programs import Operations, Rows, Value, without
 
 _ALL_COMPONENTS = 100  # logits or features up to which all principal components are kept
 _COMPONENTS = 32  # of more, the leading ones
@@ -32,6 +33,11 @@ class Coordinates(NamedTuple):
         if features is not None:
             x = np.concatenate([x, _centred(features, self.centre[k:])], axis=1)
         return (self.basis.T @ x.T).T  # each coordinate in one piece, as all that follows reads them
+
+    def program(self, ops: Operations, rows: Rows) -> Value:
+        """Tell what calling it does to torch and ONNX."""
+        x = rows.logits if rows.features is None else ops.concatenate([rows.logits, rows.features])
+        return ops.matmul(x - ops.constant(self.centre, "centre"), ops.constant(self.basis, "basis"))
 
 
 class OpenMap(NamedTuple):
@@ -57,6 +63,11 @@ class OpenMap(NamedTuple):
         scores[-1] += near.top_scores * self.own[-1]
         return scores
 
+    def program(self, ops: Operations, x: Value, z: Value, score: Value) -> Value:
+        """Tell what `scores` does to torch and ONNX, which have a row for each sample."""
+        own = ops.concatenate([z, score]) * ops.constant(self.own, "own")
+        return ops.matmul(x, ops.constant(self.shared.T, "shared")) + ops.constant(self.bias, "bias") + own
+
 
 def read(scores: Floats, prediction: Ints) -> Floats:
     """Return the log-odds of the prediction, and the log-probabilities of "none" and of the likeliest other class.
@@ -72,6 +83,15 @@ def read(scores: Floats, prediction: Ints) -> Floats:
     log_rest = most + np.log(np.exp(others, out=others).sum(axis=0))
     log_total = softplus(log_rest)
     return np.concatenate([-log_rest, none - log_total, second - log_total]).reshape(3, -1)
+
+
+def read_program(ops: Operations, scores: Value, prediction: Value, n_classes: int) -> Value:
+    """Tell what `read` does to torch and ONNX."""
+    others = without(ops, scores - ops.at(scores, prediction), prediction, n_classes + 1)
+    log_rest = ops.logsumexp(others)
+    none, second = ops.columns(others, n_classes, n_classes + 1), ops.max(ops.columns(others, 0, n_classes))
+    doubts = ops.concatenate([none, second]) - ops.softplus(log_rest)
+    return ops.concatenate([0.0 - log_rest, doubts])
 
 
 @dataclass(frozen=True)

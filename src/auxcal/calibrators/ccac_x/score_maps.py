@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from auxcal._arrays import Bools, Floats, Ints
-from auxcal.calibrators.beta_calibration import beta_log_odds, fit_beta
+from auxcal.calibrators.beta_calibration import beta_log_odds, beta_program, fit_beta
 from auxcal.calibrators.isotonic_calibration import fit_isotonic
 from auxcal.calibrators.solvers.sigmoid import logit
+from auxcal.programs import Operations, Value, between_knots
 
 
 class ScoreMaps(NamedTuple):
@@ -24,6 +25,11 @@ class ScoreMaps(NamedTuple):
         log_odds[:, 0] = beta_log_odds(scores, self.coefficients)
         log_odds[:, 1] = np.interp(scores, *self.knots)
         return log_odds
+
+    def program(self, ops: Operations, score: Value) -> Value:
+        """Tell what `log_odds` does to torch and ONNX."""
+        beta = beta_program(ops, score, self.coefficients[None], None)
+        return ops.concatenate([beta, between_knots(ops, score, [self.knots])])
 
 
 def cross_fit_maps(scores: Floats, correct: Bools, folds: Ints) -> tuple[ScoreMaps, Floats, str | None]:

@@ -1,0 +1,59 @@
+"""auxcal export: a calibrator as an ONNX model, alone or at the end of its classifier."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from auxcal.cli._terminal import Json, say, say_json
+
+
+def export(
+    calibrator: Annotated[Path, typer.Argument(help="A calibrator that auxcal fit saved.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write, .onnx.", show_default=False)],
+    into: Annotated[
+        Path | None,
+        typer.Option(
+            show_default=False, help="The classifier's ONNX model; what is written then gives its outputs and two more."
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(show_default=False, help="The tensor of the logits in the classifier. [default: its only output]"),
+    ] = None,
+    features: Annotated[
+        str | None,
+        typer.Option(show_default=False, help="The tensor of the features, where the calibrator was fitted with such."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Write a calibrator as an ONNX model, which runs without auxcal.
+
+    Alone, the model takes logits (and features), and gives prediction and confidence. With --into, it is the
+    classifier's own model, which gives prediction and confidence beside its logits.
+
+    Examples
+    --------
+    auxcal export ccac-x.safetensors -o ccac-x.onnx
+    auxcal export ccac-x.safetensors --into classifier.onnx --output logits -o confident.onnx
+    """
+    from auxcal._errors import InvalidInputError
+    from auxcal._files import written_whole
+    from auxcal.onnx import attach, to_onnx
+    from auxcal.persistence import load
+
+    if out.suffix != ".onnx":
+        raise InvalidInputError(f"{out}: an ONNX model is an .onnx file. Save it as {out.stem}.onnx.")
+    if into is None and (output or features):
+        raise typer.BadParameter("--output and --features name tensors of a classifier: give it with --into.")
+    fitted = load(calibrator)
+    with written_whole(out) as temporary:
+        model = to_onnx(fitted) if into is None else attach(into, fitted, output=output, features=features)
+        temporary.write_bytes(model.SerializeToString())
+    inputs, outputs = ([each.name for each in part] for part in (model.graph.input, model.graph.output))
+    if json:
+        say_json({"method": fitted.abbreviation, "inputs": inputs, "outputs": outputs, "out": str(out)})
+    else:
+        say(f"{fitted.abbreviation} as ONNX: {', '.join(inputs)} → {', '.join(outputs)}. Saved: {out}")

@@ -1,0 +1,10 @@
+"""Where classifiers are ONNX files: a calibrator as a graph of its own, or at the end of the classifier's.
+
+A graph is made from the fitted numbers, with standard operators alone and without torch. It is the smallest way to
+serve: onnxruntime and one file. What a graph needs is told by the calibrator's program, see `auxcal.programs`.
+"""
+
+from auxcal.onnx._attach import attach
+from auxcal.onnx._model import to_onnx
+
+__all__ = ["attach", "to_onnx"]

@@ -1,0 +1,229 @@
+"""Programs: what a calibrator does with a row, told in operations that torch and ONNX both have.
+
+Python scores with `_confidence`, in NumPy. To become a torch module or an ONNX graph, a calibrator tells the same once
+more in its `_program(ops, rows)`, which is run once, when the module or the graph is made: `ops` writes down what it is
+asked for. `auxcal.torch` and `auxcal.onnx` each bring such `Operations`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from auxcal._arrays import LEAST_PROBABILITY, Floats
+from auxcal._inputs import Inputs
+
+Value: TypeAlias = Any
+"""A matrix of a row for each sample, float32 or int64, known only when the program runs.
+
++, −, ·, / and >= work on two values, or a value and a number, as in NumPy.
+"""
+
+_ONE_LOOK = 64  # edges up to which all are compared at once
+_HAIR = 5e-7  # by which edges are lowered: an edge is often the score of a row, which other machines round otherwise
+
+
+class Rows(NamedTuple):
+    """What a program starts from."""
+
+    logits: Value
+    """Of shape (n, K)."""
+    prediction: Value
+    """The column of the largest logit, of shape (n, 1)."""
+    features: Value | None
+    """Of shape (n, d); None after a fit without features."""
+
+
+class Programmed(Protocol):
+    """A calibrator that has a program."""
+
+    inputs_: Inputs
+
+    def _program(self, ops: Operations, rows: Rows) -> Value: ...
+
+
+class Operations(Protocol):
+    """What a program can ask for."""
+
+    def constant(self, array: ArrayLike, name: str) -> Value:
+        """Return fitted numbers, as float32, or int64 where they are whole; the name is for those who look inside."""
+
+    def exp(self, x: Value) -> Value:
+        """Return e^x."""
+
+    def log(self, x: Value) -> Value:
+        """Return the natural logarithm."""
+
+    def sqrt(self, x: Value) -> Value:
+        """Return the square root."""
+
+    def sigmoid(self, x: Value) -> Value:
+        """Return 1 / (1 + e^−x)."""
+
+    def softplus(self, x: Value) -> Value:
+        """Return log(1 + e^x)."""
+
+    def maximum(self, x: Value, y: Value | float) -> Value:
+        """Return the larger of two."""
+
+    def minimum(self, x: Value, y: Value | float) -> Value:
+        """Return the smaller of two."""
+
+    def equal(self, x: Value, y: Value) -> Value:
+        """Return whether x is y."""
+
+    def where(self, condition: Value, x: float, y: Value) -> Value:
+        """Return the number x where the condition holds, elsewhere y."""
+
+    def matmul(self, x: Value, y: Value) -> Value:
+        """Return the matrix product."""
+
+    def sum(self, x: Value) -> Value:
+        """Return the sum of each row, of shape (n, 1)."""
+
+    def max(self, x: Value) -> Value:
+        """Return the largest number of each row, of shape (n, 1)."""
+
+    def logsumexp(self, x: Value) -> Value:
+        """Return log Σ e^x of each row, of shape (n, 1)."""
+
+    def log_softmax(self, x: Value) -> Value:
+        """Return x − log Σ e^x."""
+
+    def count(self, condition: Value) -> Value:
+        """Return in how many columns of each row the condition holds, of shape (n, 1)."""
+
+    def argmax(self, x: Value) -> Value:
+        """Return the column of the largest number of each row, the first of equals, of shape (n, 1)."""
+
+    def largest(self, x: Value, n: int) -> Value:
+        """Return the n largest numbers of each row in descending order."""
+
+    def columns(self, x: Value, start: int, stop: int) -> Value:
+        """Return some neighbouring columns."""
+
+    def concatenate(self, parts: Sequence[Value]) -> Value:
+        """Return the columns of all parts side by side."""
+
+    def at(self, x: Value, index: Value) -> Value:
+        """Return the number in one column of each row, of shape (n, 1)."""
+
+    def rows(self, table: Value, index: Value) -> Value:
+        """Return the row of a constant table that each sample's index names."""
+
+
+def run(ops: Operations, calibrator: Programmed, given: Value, features: Value | None) -> tuple[Value, Value]:
+    """Run the program of a calibrator, and return prediction and confidence, of shape (n, 1).
+
+    What is given are logits, or probabilities if it was fitted on such.
+    """
+    is_probabilities = calibrator.inputs_.kind == "probabilities"
+    logits = ops.log(ops.maximum(given, LEAST_PROBABILITY)) if is_probabilities else given
+    prediction = ops.argmax(logits)
+    confidence = calibrator._program(ops, Rows(logits, prediction, features))
+    return prediction, ops.minimum(ops.maximum(confidence, 0.0), 1.0)
+
+
+def softmax_at(ops: Operations, scores: Value, index: Value) -> Value:
+    """Return softmax(scores) in one column of each row."""
+    return 1.0 / ops.sum(ops.exp(scores - ops.at(scores, index)))
+
+
+def without(ops: Operations, x: Value, index: Value, n_columns: int) -> Value:
+    """Return x with −∞ in one column of each row."""
+    return ops.where(ops.equal(index, ops.constant(np.arange(n_columns)[None], "columns")), -np.inf, x)
+
+
+def log_odds(ops: Operations, rows: Rows, n_classes: int) -> Value:
+    """Return the log-odds of the prediction by the softmax of the logits, as `top_scores` does."""
+    z = rows.logits - ops.at(rows.logits, rows.prediction)
+    return 0.0 - ops.logsumexp(without(ops, z, rows.prediction, n_classes))
+
+
+def of_map(ops: Operations, table: Floats, maps: Value | None, name: str) -> Value:
+    """Return the row of a table that belongs to the map of each sample; the first where there is but one map."""
+    constant = ops.constant(table, name)
+    return constant if maps is None else ops.rows(constant, maps)
+
+
+def in_bins(ops: Operations, x: Value, edges: Floats, values: Floats, maps: Value | None = None) -> Value:
+    """Return the value of the bin that x falls into.
+
+    Parameters
+    ----------
+    ops : Operations
+        Of the program.
+    x : Value
+        Of shape (n, 1).
+    edges : array of shape (m, t)
+        The inner edges of m maps, in order; a bin has its lower edge.
+    values : array of shape (m, t + 1)
+        The values of the bins.
+    maps : Value, optional
+        The map of each sample, of shape (n, 1); none where there is but one.
+    """
+    found, width = _search(ops, x, edges - _HAIR * np.maximum(np.abs(edges), 1), maps)
+    return ops.rows(ops.constant(_flat(values, width), "values"), found)
+
+
+def between_knots(ops: Operations, x: Value, knots: Sequence[Floats], maps: Value | None = None) -> Value:
+    """Return what maps give at x that are linear between their knots, and constant beyond them.
+
+    Parameters
+    ----------
+    ops : Operations
+        Of the program.
+    x : Value
+        Of shape (n, 1).
+    knots : sequence of arrays of shape (2, t)
+        The places of the knots of each map, in order, and the values there.
+    maps : Value, optional
+        The map of each sample, of shape (n, 1); none where there is but one.
+    """
+    longest = max(each.shape[1] for each in knots)
+    found, width = _search(ops, x, _padded([each[0] for each in knots], longest, np.inf), maps)
+    lines = [_lines(*each.astype(np.float64)) for each in knots]
+    origin, value, slope = (
+        ops.rows(ops.constant(_flat(_padded(list(parts), longest + 1, 0), width), name), found)
+        for name, parts in zip(("origins", "values", "slopes"), zip(*lines, strict=True), strict=True)
+    )
+    return value + (x - origin) * slope
+
+
+def _search(ops: Operations, x: Value, edges: Floats, maps: Value | None) -> tuple[Value, int]:
+    """Return the number of edges that are not above x, and how many such numbers there can be.
+
+    To it is added the number of the map times the latter. Many edges are searched in two looks, at every b-th edge
+    and at those in between, since neither torch's exporters nor ONNX have a binary search.
+    """
+    t = edges.shape[1]
+    if t <= _ONE_LOOK:
+        index, width = ops.count(x >= of_map(ops, edges, maps, "edges")), t + 1
+    else:
+        b = int(np.ceil(np.sqrt(t)))
+        wide = _padded(list(edges), b * b, np.inf)
+        block = ops.count(x >= of_map(ops, wide[:, b::b], maps, "blocks"))
+        inside = block if maps is None else maps * b + block
+        index = block * b + ops.count(x >= ops.rows(ops.constant(wide.reshape(-1, b), "edges"), inside))
+        width = b * b + 1
+    return (index if maps is None else maps * width + index), width
+
+
+def _lines(knots: Floats, values: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the lines before, between and after the knots: where each starts, its value there and its slope."""
+    most = np.finfo(np.float32).max  # so that a step is steep, and 0 times its slope still 0
+    slopes = np.clip(np.diff(values) / np.diff(knots), -most, most)
+    return np.append(knots[0], knots), np.append(values[0], values), np.concatenate([[0], slopes, [0]])
+
+
+def _padded(parts: list[Floats], width: int, filler: float) -> Floats:
+    """Return rows of different lengths as one matrix."""
+    return np.stack([np.pad(part, (0, width - len(part)), constant_values=filler) for part in parts])
+
+
+def _flat(table: Floats, width: int) -> Floats:
+    """Return the rows of a table below each other as one column, each as long as the search counts."""
+    return _padded(list(table), width, 0).reshape(-1, 1)

@@ -1,0 +1,136 @@
+"""What every calibrator promises of the places where it is served: that they give what Python gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from auxcal._arrays import Floats
+from auxcal._errors import InvalidInputError
+from auxcal._extras import is_installed
+from auxcal.calibrators import Calibrator
+from auxcal.predictions import Predictions
+from auxcal.programs import run
+from auxcal.testing._assertions import demand
+from auxcal.testing._numpy_operations import NumpyOperations
+from auxcal.testing._trials import fit, sample
+
+_WITHIN, _MOST = 1e-5, 1e-3
+_SHARE = 0.995  # of the rows: a steep map shows the last bit of its score
+_N_FEATURES = 5
+
+Scored = tuple[Any, Any]
+Serve = Callable[[Floats, Floats | None], Scored]
+
+
+class _Trial(NamedTuple):
+    """A fitted calibrator and batches to serve."""
+
+    fitted: Calibrator
+    batches: tuple[tuple[Floats, Floats | None], ...]
+
+
+def a_program_says_the_same(calibrator: Calibrator) -> None:
+    """The program, which torch and ONNX follow, gives the prediction and confidence of Python."""
+    for trial in _trials(calibrator):
+        try:
+            _demand_same(trial, "its program", partial(_run_in_numpy, trial.fitted))
+        except InvalidInputError as error:
+            demand("_program" not in str(error), str(error))
+            raise
+
+
+def a_module_gives_the_same(calibrator: Calibrator) -> None:
+    """As a torch module, eager and exported, it gives what Python gives; left out where torch is not installed."""
+    if not is_installed("torch"):
+        return
+    import torch
+
+    from auxcal.torch import as_module
+
+    for trial in _trials(calibrator):
+        module = as_module(trial.fitted)
+        given = [None if each is None else torch.tensor(each) for each in trial.batches[0]]
+        free = {0: torch.export.Dim.DYNAMIC}
+        shapes = tuple(None if each is None else free for each in given)
+        exported = torch.export.export(module, tuple(given), dynamic_shapes=shapes).module()
+        for what, each in {"its module": module, "its exported module": exported}.items():
+            _demand_same(trial, what, partial(_run_in_torch, each))
+
+
+def an_onnx_model_gives_the_same(calibrator: Calibrator) -> None:
+    """As an ONNX model it gives what Python gives; left out where onnx or onnxruntime is not installed."""
+    if not is_installed("onnx") or not is_installed("experiments"):
+        return
+    import onnxruntime
+
+    from auxcal.onnx import to_onnx
+
+    for trial in _trials(calibrator):
+        model = to_onnx(trial.fitted).SerializeToString()
+        session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+        _demand_same(trial, "its ONNX model", partial(_run_in_onnx, session))
+
+
+SERVING_CHECKS = (a_program_says_the_same, a_module_gives_the_same, an_onnx_model_gives_the_same)
+
+
+def _trials(calibrator: Calibrator) -> list[_Trial]:
+    """Return the calibrator fitted for four classes and for two, and with features if it uses such."""
+    trials = []
+    for k in (4, 2):
+        data = sample(n_classes=k)
+        batches = tuple((logits, None) for logits in _batches(data.logits))
+        trials.append(_Trial(fit(calibrator, data), batches))
+    if calibrator.uses_features:
+        data = sample()
+        features = np.random.default_rng(0).normal(size=(len(data), _N_FEATURES)).astype(np.float32)
+        fitted = fit(calibrator, Predictions(data.logits, data.y, features))
+        trials.append(_Trial(fitted, tuple((logits, features[: len(logits)]) for logits in _batches(data.logits))))
+    return trials
+
+
+def _batches(logits: Floats) -> list[Floats]:
+    """Return rows of the fit, few rows and one, rows with ties, and logits of ±1e4."""
+    rng = np.random.default_rng(0)
+    ties = rng.integers(2, size=logits.shape).astype(np.float32)
+    extreme = rng.choice([-1e4, 0.0, 1e4], size=logits.shape).astype(np.float32)
+    return [logits, logits[:7], logits[:1], ties, extreme]
+
+
+def _demand_same(trial: _Trial, what: str, serve: Serve) -> None:
+    for logits, features in trial.batches:
+        expected = trial.fitted.predict_confidence(logits, features)
+        prediction, confidence = map(np.asarray, serve(logits, features))
+        demand(
+            np.array_equal(prediction, logits.argmax(axis=1)), f"{what} gives another prediction than NumPy's argmax"
+        )
+        demand(confidence.dtype == np.float32, f"{what} must give a confidence in float32; got {confidence.dtype}")
+        demand(confidence.shape == expected.shape, f"{what} gives confidences of shape {confidence.shape}")
+        off = np.abs(confidence - expected)
+        demand(
+            bool(np.mean(off <= _WITHIN) >= _SHARE and off.max() <= _MOST),
+            f"{what} gives another confidence than predict_confidence: with {logits.shape[1]} classes it is off by "
+            f"{off.max():.2g} at most, and by more than {_WITHIN:g} in {np.mean(off > _WITHIN):.1%} of the rows",
+        )
+
+
+def _run_in_numpy(fitted: Calibrator, logits: Floats, features: Floats | None) -> Scored:
+    prediction, confidence = run(NumpyOperations(), fitted, logits, features)
+    return prediction[:, 0], confidence[:, 0]
+
+
+def _run_in_torch(module: Any, logits: Floats, features: Floats | None) -> Scored:
+    import torch
+
+    given = torch.tensor(logits), None if features is None else torch.tensor(features)
+    return given[0].argmax(dim=1), module(*given).numpy()
+
+
+def _run_in_onnx(session: Any, logits: Floats, features: Floats | None) -> Scored:
+    given = {"logits": logits} if features is None else {"logits": logits, "features": features}
+    prediction, confidence = session.run(["prediction", "confidence"], given)
+    return prediction, confidence
