@@ -92,7 +92,7 @@ def test_many_knots_are_searched_in_two_looks():
     np.testing.assert_allclose(confidence, calibrator.predict_confidence(logits), atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["ccac-x", "temperature", "isotonic"])
+@pytest.mark.parametrize("name", ["ccac-x", "temperature", "beta"])
 def test_what_was_fitted_on_probabilities_takes_probabilities(name):
     logits, y = rows(300, 4, 0)
     proba = np.exp(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)).astype(np.float32)

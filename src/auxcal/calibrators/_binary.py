@@ -4,6 +4,7 @@ from abc import abstractmethod
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from auxcal._arrays import Floats, Ints
 from auxcal._errors import InvalidInputError
@@ -95,12 +96,12 @@ class RelativeLogits(NamedTuple):
     top_scores: Floats
 
 
-def relative(logits: Floats) -> RelativeLogits:
+def relative(logits: Floats, dtype: DTypeLike = np.float32) -> RelativeLogits:
     """Return the logits relative to that of the prediction."""
     n, k = logits.shape
     top = np.arange(n), logits.argmax(axis=1)
     at = top[0] * k + top[1]  # one index is several times as fast as a pair
-    z = (logits - logits.take(at)[:, None]).astype(np.float32, copy=False)
+    z = (logits - logits.take(at)[:, None]).astype(dtype, copy=False)
     e = np.exp(z)
     e.put(at, 0)
     others = np.einsum("nk->n", e)  # as fast as a product with ones, and the same for a row alone

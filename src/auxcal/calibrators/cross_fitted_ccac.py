@@ -12,7 +12,7 @@ from auxcal._errors import InvalidInputError
 from auxcal.calibrators._base import ProbaCalibrator
 from auxcal.calibrators._binary import RelativeLogits, near_program, relative
 from auxcal.calibrators._selection import as_whole
-from auxcal.calibrators.ccac_x.correction import Correction, describe, describe_program, fit_correction
+from auxcal.calibrators.ccac_x.correction import FEW_ROWS, Correction, describe, describe_program, fit_correction
 from auxcal.calibrators.ccac_x.evidence import log_likelihoods, weights_by_evidence
 from auxcal.calibrators.ccac_x.fits import cross_fit
 from auxcal.calibrators.ccac_x.open_map import Coordinates, OpenMap, read, read_program
@@ -115,11 +115,11 @@ class CrossFittedCCAC(ProbaCalibrator):
         return next(filter(None, [found.problem, *problems, problem]), None)
 
     def _confidence(self, logits: Floats, features: Floats | None = None) -> Floats:
-        return self._score(logits, relative(logits), features)[0].astype(logits.dtype, copy=False)
+        return self._score(logits, _near(logits), features)[0].astype(logits.dtype, copy=False)
 
     def _proba(self, logits: Floats, features: Floats | None = None) -> Floats:
         """Return the confidence at the prediction, and what is left shared out as the open map has it."""
-        near = relative(logits)
+        near = _near(logits)
         confidence, scores = self._score(logits, near, features)
         scores[near.top] = -np.inf
         proba = softmax(scores) * (1 - confidence)[:, None]
@@ -127,10 +127,10 @@ class CrossFittedCCAC(ProbaCalibrator):
         return proba.astype(logits.dtype, copy=False)
 
     def _score(self, logits: Floats, near: RelativeLogits, features: Floats | None) -> tuple[Floats, Floats]:
-        """Return the confidence and the scores of the open map, in float32."""
+        """Return the confidence and the scores of the open map."""
         own, shared, bias, coordinates = self.open_map_
         open_map = OpenMap(own, shared, bias, Coordinates(*coordinates))
-        x = open_map.coordinates(logits, features)
+        x = open_map.coordinates(logits, features, near.z.dtype)
         scores = open_map.scores(x, near)
         readings = read(scores, near.top[1])
         voices = _voices(ScoreMaps(*self.score_maps_).log_odds(near.top_scores), readings)
@@ -152,12 +152,20 @@ class CrossFittedCCAC(ProbaCalibrator):
 
     def _weighed(self, voices: Floats) -> Floats:
         """Return what the voices say together, as log-odds."""
-        return voices @ self.voices_.astype(np.float32)
+        return voices @ self.voices_.astype(voices.dtype)
+
+
+def _near(logits: Floats) -> RelativeLogits:
+    """Return what all of scoring starts from, in float32.
+
+    A few rows are scored in float64, which costs nothing there: the place of a row then makes no difference.
+    """
+    return relative(logits, np.float64 if len(logits) <= FEW_ROWS else np.float32)
 
 
 def _voices(of_score: Floats, readings: Floats) -> Floats:
     """Return the log-odds of the prediction by beta calibration, isotonic regression and the open map."""
-    said = np.empty((len(of_score), 3), dtype=np.float32)
+    said = np.empty((len(of_score), 3), dtype=readings.dtype)
     said[:, :2], said[:, 2] = of_score, readings[0]
     np.maximum(said, -_FARTHEST, out=said)
     return np.minimum(said, _FARTHEST, out=said)

@@ -10,7 +10,7 @@ from auxcal.calibrators.ccac_x import correction
 from auxcal.calibrators.ccac_x.correction import describe, fit_correction
 from auxcal.calibrators.ccac_x.evidence import WIDTHS
 
-KNOTS = (0.1, 0.35, 0.65, 0.9)
+KNOTS = (0.05, 0.2, 0.4, 0.6, 0.8, 0.95)
 
 
 def sample(n=400, d=2, curve=lambda x: 0 * x, seed=0):
@@ -77,7 +77,7 @@ def test_it_is_the_least_of_its_loss(curve):
     x = inputs.astype(np.float64)
     features = np.concatenate([x, *(np.maximum(x - np.quantile(x, q, axis=1)[:, None], 0) for q in KNOTS)])
     features = (features - features.mean(axis=1, keepdims=True)) / features.std(axis=1, keepdims=True)
-    widths = np.append(np.full(len(features), width / np.sqrt(len(features))), [0.15, 0.05])
+    widths = np.append(np.full(len(features), width / np.sqrt(len(features))), [0.6 * width, 0.2 * width])
 
     def log_odds(theta):
         return theta[:-2] @ features + theta[-2] + (1 + theta[-1]) * base

@@ -14,7 +14,7 @@ from auxcal.programs import Operations, Value
 
 _MOST_RANKS = 10  # of the largest logits
 _MOST_COORDINATES = 32  # more would be too much to learn, and the open map has seen them
-_FEW_ROWS = 256  # up to which calls take longer than arithmetic
+FEW_ROWS = 256  # up to which calls take longer than arithmetic
 _KNOTS = (0.05, 0.2, 0.4, 0.6, 0.8, 0.95)  # quantiles of the rows at which the slope of a curve may change
 _PRIOR = np.array([2.0, 2.0, 1.0, 1.0, 1.0])  # of each width: where nothing supports it, it adds next to nothing
 _SLOPE, _OFFSET = 0.2, 0.6  # their widths, in units of that of the curves
@@ -38,7 +38,7 @@ class Correction(NamedTuple):
     def log_odds(self, inputs: Floats, base: Floats) -> Floats:
         """Return the log-odds of the prediction, given the inputs of shape (d, n) and the log-odds to be corrected."""
         linear = np.float32(self.slope) * base + np.float32(self.offset)
-        if len(base) <= _FEW_ROWS:  # all at once takes fewer calls, and more memory
+        if len(base) <= FEW_ROWS:  # all at once takes fewer calls, and more memory
             bends = np.concatenate([self.least[None], self.knots])[:, :, None]
             bent = np.maximum(np.minimum(inputs, self.most[:, None]), bends)
             return np.asarray((self.weights[:, None] @ bent).sum(axis=(0, 1)) + linear)

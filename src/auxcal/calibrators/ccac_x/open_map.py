@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._binary import RelativeLogits
@@ -26,12 +27,12 @@ class Coordinates(NamedTuple):
     centre: Floats
     basis: Floats
 
-    def __call__(self, logits: Floats, features: Floats | None) -> Floats:
-        """Return the coordinates of each row, in float32."""
+    def __call__(self, logits: Floats, features: Floats | None, dtype: DTypeLike = np.float32) -> Floats:
+        """Return the coordinates of each row."""
         k = logits.shape[1]
-        x = _centred(logits, self.centre[:k])
+        x = _centred(logits, self.centre[:k], dtype)
         if features is not None:
-            x = np.concatenate([x, _centred(features, self.centre[k:])], axis=1)
+            x = np.concatenate([x, _centred(features, self.centre[k:], dtype)], axis=1)
         return (self.basis.T @ x.T).T  # each coordinate in one piece, as all that follows reads them
 
     def program(self, ops: Operations, rows: Rows) -> Value:
@@ -156,9 +157,9 @@ def learn_coordinates(data: Predictions) -> Coordinates:
     return Coordinates(np.concatenate(centres), block_diag(*bases).astype(np.float32))
 
 
-def _centred(x: Floats, centre: Floats) -> Floats:
+def _centred(x: Floats, centre: Floats, dtype: DTypeLike) -> Floats:
     """Take the centre off in the precision of x, which float32 may not have: a time in seconds, for instance."""
-    return (x - centre.astype(x.dtype)).astype(np.float32, copy=False)
+    return (x - centre.astype(x.dtype)).astype(dtype, copy=False)
 
 
 def _of_unit_length(x: Floats, rows: Ints) -> tuple[Floats, Floats]:
