@@ -144,8 +144,8 @@ class Calibrator(ABC, Estimator):
         features : array of shape (n, d), optional
             The further inputs of each sample, where the calibrator was fitted with such.
         """
-        confidence = self.predict_confidence(logits, features)
-        return -brier(confidence, Predictions(logits, y).correct)
+        checked, further = self._rows(logits, features)
+        return -brier(self._confidence_in(checked, further), Predictions(checked, y).correct)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted calibrator to one file that `auxcal.load` reads; see `auxcal.persistence`."""
