@@ -15,6 +15,7 @@ def console(monkeypatch):
     text = StringIO()
 
     def make(terminal):
+        monkeypatch.setattr("sys.stderr.isatty", lambda: terminal)
         monkeypatch.setattr("rich.console.Console", lambda **_: Console(file=text, force_terminal=terminal))
         return text
 
