@@ -305,6 +305,7 @@ def test_features_that_depend_on_the_length_of_a_batch_are_refused():
 @pytest.mark.parametrize("progress", [True, False])
 def test_progress_is_shown_on_request_and_reported_all_the_same(progress, monkeypatch):
     text, seen = StringIO(), []
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setattr("rich.console.Console", lambda **_: Console(file=text, force_terminal=True))
     monkeypatch.setattr(_progress, "PATIENCE", 0.01)
 
