@@ -149,4 +149,4 @@ def _not_found(
 
 def _have(names: Sequence[str]) -> str:
     more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
-    return f"there is {', '.join(map(repr, names[:_MOST_SHOWN])) or 'nothing'}{more}"
+    return f"found {', '.join(map(repr, names[:_MOST_SHOWN])) or 'nothing'}{more}"
