@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from auxcal import TemperatureScaling
-from auxcal._arrays import as_confidence, as_correct, as_features, as_logits, as_y, to_numpy
+from auxcal._arrays import as_confidence, as_correct, as_features, as_logits, as_y
+from auxcal._conversion import to_numpy
 
 # Multiples of 1/8 are exact in every float type, half and bfloat16 too.
 LOGITS = np.random.default_rng(0).integers(-40, 40, size=(12, 3)) / 8

@@ -122,7 +122,7 @@ def test_imports_go_only_upward_in_the_tree():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-SHARED = {f"auxcal.calibrators.{name}" for name in ("_base", "_facts", "_seeded", "_transferable")}
+SHARED = {f"auxcal.calibrators.{name}" for name in ("_base", "_distributions", "_facts", "_seeded", "_transferable")}
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)

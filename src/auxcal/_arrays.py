@@ -1,4 +1,4 @@
-"""Any array in (list, NumPy, torch, JAX), checked NumPy out.
+"""What each argument must be: any array in (list, NumPy, torch, JAX), checked NumPy out.
 
 What an array is comes from the name of the argument, never from its values: `logits` are logits even where they
 look like probabilities.
@@ -6,19 +6,19 @@ look like probabilities.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from auxcal._conversion import Floats as Floats
+from auxcal._conversion import as_floats, check_finite, check_size, row_by_row, to_numpy
 from auxcal._errors import InvalidInputError
 
 NO_CLASS = -1
 """The label of a sample that belongs to none of the target classifier's classes (the paper's NULL label)."""
 
-Floats: TypeAlias = NDArray[np.floating[Any]]
 Ints: TypeAlias = NDArray[np.integer[Any]]
 Bools: TypeAlias = NDArray[np.bool_]
 Weight: TypeAlias = NDArray[Any]
@@ -28,7 +28,6 @@ LEAST_PROBABILITY = 1e-12
 """Probabilities are clipped here from below, since the logarithm of 0 is not a logit."""
 
 _SUM_TOLERANCE = 1e-3
-_LARGEST = 1e15  # beyond it, squares and differences leave what float32 can hold
 
 
 def as_rng(random_state: int | None) -> np.random.Generator:
@@ -43,7 +42,7 @@ def as_rng(random_state: int | None) -> np.random.Generator:
 
 def as_logits(logits: ArrayLike, *, n_classes: int | None = None) -> Floats:
     """Check `logits` and return them as float32 or float64 of shape (n, K), K at least 2."""
-    array = _as_floats(logits, "logits")
+    array = as_floats(logits, "logits")
     if array.ndim != 2:
         raise InvalidInputError(
             f"logits must have shape (n, K), a row for each sample and a column for each class; got shape "
@@ -66,13 +65,13 @@ def as_logits(logits: ArrayLike, *, n_classes: int | None = None) -> Floats:
             f"logits must have at least 2 columns, one for each class; got {k} feature(s) (shape={array.shape}) "
             f"while a minimum of 2 is required. A binary classifier with one output z gives [0, z]."
         )
-    _check_size(
+    check_size(
         array,
         "logits",
         repair="Drop or repair those rows; a log-probability of -inf can be clipped to -1e4.",
         shrink="These are no scores of a classifier: check where they come from, or scale them.",
     )
-    return _row_by_row(array)
+    return row_by_row(array)
 
 
 def as_log_probabilities(proba: ArrayLike, *, n_classes: int | None = None) -> Floats:
@@ -102,7 +101,7 @@ def _are_probabilities(array: Floats) -> Bools:
 
 def as_features(features: ArrayLike, *, n_rows: int, n_columns: int | None = None) -> Floats:
     """Check `features`, further inputs of each sample, and return them as floats of shape (n, d), d at least 1."""
-    array = _as_floats(features, "features")
+    array = as_floats(features, "features")
     if array.ndim != 2:
         raise InvalidInputError(
             f"features must have shape (n, d), a row of d numbers for each sample; got shape {array.shape}. "
@@ -121,8 +120,8 @@ def as_features(features: ArrayLike, *, n_rows: int, n_columns: int | None = Non
             f"features must have the {n_columns} columns that the calibrator was fitted with; got {d}. Use the same "
             f"features of the same target classifier, or fit a calibrator with these."
         )
-    _check_size(array, "features", repair="Drop or repair those rows.", shrink="Scale them, or leave the column out.")
-    return _row_by_row(array)
+    check_size(array, "features", repair="Drop or repair those rows.", shrink="Scale them, or leave the column out.")
+    return row_by_row(array)
 
 
 def as_y(y: ArrayLike, *, n_rows: int, n_classes: int) -> Ints:
@@ -156,14 +155,14 @@ def as_y(y: ArrayLike, *, n_rows: int, n_classes: int) -> Ints:
 
 def as_confidence(confidence: ArrayLike) -> Floats:
     """Check `confidence` and return it as floats in [0, 1] of shape (n,)."""
-    array = _as_floats(confidence, "confidence")
+    array = as_floats(confidence, "confidence")
     if array.ndim != 1 or len(array) == 0:
         raise InvalidInputError(
             f"confidence must have shape (n,) with n at least 1, one number for each prediction; got shape "
             f"{array.shape}. Use calibrator.predict_confidence(logits), or proba.max(axis=1)."
         )
     if not (array.min() >= 0 and array.max() <= 1):  # NaN is neither
-        _check_finite(array, "confidence", "Drop those rows, and correct with them.")
+        check_finite(array, "confidence", "Drop those rows, and correct with them.")
         outside = (array < 0) | (array > 1)
         row = int(np.argmax(outside))
         raise InvalidInputError(
@@ -215,94 +214,3 @@ def as_class_names(class_names: Sequence[str] | None, n_classes: int) -> tuple[s
             f"class_names must be {n_classes} names, one for each column of the logits; got {len(class_names)}."
         )
     return tuple(str(name) for name in class_names)
-
-
-def to_numpy(array: Any, name: str) -> NDArray[Any]:
-    """Return any array as NumPy, without a copy where none is needed; torch is recognised, never imported."""
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(array, torch.Tensor):
-        _check_not_traced(torch, name)
-        try:
-            array = array.detach().cpu().resolve_conj().resolve_neg()
-            narrow = array.is_floating_point() and array.dtype not in (torch.float16, torch.float32, torch.float64)
-            return np.asarray((array.float() if narrow else array).numpy())
-        except (TypeError, NotImplementedError, RuntimeError) as error:
-            raise InvalidInputError(
-                f"{name} must be a dense tensor with data; got layout {array.layout} on {array.device}: {error}."
-            ) from error
-    if torch is not None and isinstance(array, list | tuple) and any(isinstance(row, torch.Tensor) for row in array):
-        array = [to_numpy(row, name) for row in array]
-    if hasattr(array, "mask") and np.ma.is_masked(array):  # numpy.ma is imported when it is first asked for
-        raise InvalidInputError(
-            f"{name} must have a value in every entry; got a masked array. Drop the rows with masked entries."
-        )
-    if hasattr(array, "toarray"):
-        raise InvalidInputError(
-            f"{name} must be a dense array; got a sparse {type(array).__name__} (sparse data was passed). "
-            f"Convert it with {name}.toarray()."
-        )
-    try:
-        return np.asarray(array)
-    except (ValueError, TypeError) as error:
-        raise InvalidInputError(
-            f"{name} must be an array of numbers with rows of one length; got {type(array).__name__}: {error}. "
-            f"Check for rows that are shorter than the others."
-        ) from error
-
-
-def _check_not_traced(torch: Any, name: str) -> None:
-    """Refuse tensors of a trace: what NumPy makes of them would be a constant in it, the same for all samples."""
-    if torch.jit.is_tracing() or torch.compiler.is_compiling():
-        raise InvalidInputError(
-            f"{name} must be numbers; got a tensor that torch is tracing, for a compiler or an exporter. There use "
-            f"auxcal.torch.as_module(calibrator), or auxcal.torch.with_confidence(classifier, calibrator)."
-        )
-
-
-def _as_floats(values: ArrayLike, name: str) -> Floats:
-    array = to_numpy(values, name)
-    if array.dtype.char in "fd" and array.dtype.isnative:
-        return array
-    if np.iscomplexobj(array):
-        raise InvalidInputError(
-            f"{name} must be real numbers; got dtype {array.dtype}. Complex data not supported: take the real part."
-        )
-    wide = array.dtype.itemsize > 4 or array.dtype.kind not in "fV"  # bfloat16 and its kin are kind V
-    if array.dtype.kind in "mM" or array.dtype.fields is not None:
-        raise InvalidInputError(
-            f"{name} must be numbers; got dtype {array.dtype}. Convert the entries to numbers first."
-        )
-    if array.dtype.kind in "UST" or (array.dtype.kind == "O" and any(isinstance(v, str | bytes) for v in array.flat)):
-        raise InvalidInputError(
-            f"{name} must be numbers; got strings (dtype {array.dtype}). Convert them with {name}.astype(float)."
-        )
-    try:
-        return array.astype(np.float64 if wide else np.float32)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise InvalidInputError(
-            f"{name} must be numbers; got dtype {array.dtype}: {error}. Convert every entry to a number first."
-        ) from error
-
-
-def _row_by_row(matrix: Floats) -> Floats:
-    """Return a matrix with each row in one piece: sums in another order give other bits on some processors."""
-    in_one_piece = matrix.shape[1] == 1 or matrix.strides[1] == matrix.itemsize
-    return matrix if in_one_piece else np.ascontiguousarray(matrix)
-
-
-def _check_size(array: Floats, name: str, *, repair: str, shrink: str) -> None:
-    largest = max(float(array.max()), -float(array.min()))  # both are NaN if there is one
-    if not largest <= _LARGEST:
-        _check_finite(array, name, repair)
-        raise InvalidInputError(f"{name} must be within ±{_LARGEST:.0e}; got {largest:.3g}. {shrink}")
-
-
-def _check_finite(array: Floats, name: str, advice: str) -> None:
-    if np.isfinite(array).all():
-        return
-    bad = ~np.isfinite(array)
-    first = tuple(int(i) for i in np.argwhere(bad)[0])
-    rows = int(bad.reshape(len(array), -1).any(axis=1).sum())
-    raise InvalidInputError(
-        f"{name} must be finite; got {array[first]} (NaN or inf) at {list(first)} ({rows} such rows). {advice}"
-    )

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from auxcal import InvalidInputError, UndefinedMetricWarning, _arrays, evaluate
+from auxcal import InvalidInputError, UndefinedMetricWarning, _arrays, _conversion, evaluate
 from auxcal.metrics import METRICS, ece_noise_floor
 from auxcal.metrics._evaluate import _resamples
 
@@ -123,7 +123,8 @@ def test_a_resample_has_all_rows_and_each_cell_its_share(count):
 
 def test_a_sample_is_checked_once_however_many_resamples_there_are(monkeypatch):
     counted, check = [], _arrays.to_numpy
-    monkeypatch.setattr(_arrays, "to_numpy", lambda array, name: (counted.append(name), check(array, name))[1])
+    for module in (_arrays, _conversion):
+        monkeypatch.setattr(module, "to_numpy", lambda array, name: (counted.append(name), check(array, name))[1])
     evaluate(CONFIDENCE, CORRECT, bootstrap=20)
     assert counted == ["confidence", "correct"]
 

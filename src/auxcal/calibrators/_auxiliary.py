@@ -11,7 +11,7 @@ import numpy as np
 
 from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
-from auxcal.calibrators._base import ProbaCalibrator, at_prediction
+from auxcal.calibrators._distributions import ProbaCalibrator, at_prediction
 from auxcal.calibrators._selection import SelectBy, as_candidates, check_select_by, select_score
 from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.predictions import Predictions

@@ -285,45 +285,6 @@ class Calibrator(ABC, Estimator):
         return to_html(self)
 
 
-class ProbaCalibrator(Calibrator):
-    """One that also gives a distribution; a method supplies `_proba` as well."""
-
-    def predict_proba(self, logits: ArrayLike, features: ArrayLike | None = None) -> Floats:
-        """Return the calibrated distribution, one row for each sample.
-
-        Parameters
-        ----------
-        logits : array of shape (n, K)
-            The raw scores of the same target classifier, or its probabilities where the calibrator was fitted on such.
-        features : array of shape (n, d), optional
-            The further inputs of each sample, where the calibrator was fitted with such.
-
-        Returns
-        -------
-        array of shape (n, K), or (n, K + 1) where the method has an auxiliary class, which is last
-        """
-        return self._proba_in(*self._rows(logits, features))
-
-    def _proba_in(self, logits: Floats, features: Floats | None) -> Floats:
-        """Return the distribution for logits that are checked already, whatever the calibrator was fitted on."""
-        return self._in_chunks(self._with_features(self._proba), logits, features)
-
-    @abstractmethod
-    def _proba(self, logits: Floats) -> Floats: ...
-
-
-class DistributionCalibrator(ProbaCalibrator):
-    """One that calibrates the distribution over the K classes; its confidence is the value at the prediction."""
-
-    def _confidence(self, logits: Floats, features: Floats | None = None) -> Floats:
-        return at_prediction(self._with_features(self._proba)(logits, features), logits)
-
-
-def at_prediction(values: Floats, logits: Floats) -> Floats:
-    """Return the value in the column of each row's prediction."""
-    return np.take_along_axis(values, logits.argmax(axis=1)[:, None], axis=1)[:, 0]
-
-
 def no_program(calibrator: Calibrator, method: str) -> InvalidInputError:
     """Return the error of a calibrator that does not tell torch and ONNX how it scores."""
     return InvalidInputError(

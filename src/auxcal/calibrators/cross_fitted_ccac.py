@@ -9,8 +9,8 @@ import numpy as np
 
 from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
-from auxcal.calibrators._base import ProbaCalibrator
 from auxcal.calibrators._binary import RelativeLogits, near_program, relative
+from auxcal.calibrators._distributions import ProbaCalibrator
 from auxcal.calibrators._selection import as_whole
 from auxcal.calibrators.ccac_x.correction import FEW_ROWS, Correction, describe, describe_program, fit_correction
 from auxcal.calibrators.ccac_x.evidence import log_likelihoods, weights_by_evidence

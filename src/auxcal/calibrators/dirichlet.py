@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 
 from auxcal._arrays import Floats
-from auxcal.calibrators._base import DistributionCalibrator, at_prediction
+from auxcal.calibrators._distributions import DistributionCalibrator, at_prediction
 from auxcal.calibrators._selection import SelectBy, as_candidates, check_select_by, select_score
 from auxcal.calibrators.solvers.linear import LinearMap, Penalty, fit_full
 from auxcal.calibrators.solvers.softmax import log_softmax, softmax

@@ -3,7 +3,7 @@
 import numpy as np
 
 from auxcal._arrays import Floats
-from auxcal.calibrators._base import DistributionCalibrator
+from auxcal.calibrators._distributions import DistributionCalibrator
 from auxcal.calibrators._selection import as_strength
 from auxcal.calibrators.solvers.linear import LinearMap, Penalty, fit_full
 from auxcal.calibrators.solvers.softmax import softmax

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auxcal._arrays import Floats
-from auxcal.calibrators._base import DistributionCalibrator
+from auxcal.calibrators._distributions import DistributionCalibrator
 from auxcal.calibrators._selection import as_strength
 from auxcal.calibrators.solvers.linear import Diagonal, Full, Ridge
 from auxcal.calibrators.solvers.newton import Design, minimise

@@ -1,7 +1,7 @@
 """Maximum probability (MP): the classifier's own softmax."""
 
 from auxcal._arrays import Floats
-from auxcal.calibrators._base import DistributionCalibrator
+from auxcal.calibrators._distributions import DistributionCalibrator
 from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value, softmax_at

@@ -3,7 +3,7 @@
 import numpy as np
 
 from auxcal._arrays import Floats
-from auxcal.calibrators._base import DistributionCalibrator
+from auxcal.calibrators._distributions import DistributionCalibrator
 from auxcal.calibrators.solvers.linear import LinearMap, fit_diagonal
 from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.calibrators.solvers.targets import NoClass, rows_to_learn

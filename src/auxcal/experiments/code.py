@@ -11,7 +11,14 @@ from pathlib import Path
 
 from auxcal.calibrators import Calibrator
 
-_MEASURING = ("auxcal._arrays", "auxcal.predictions", "auxcal.calibrators.", "auxcal.metrics", "auxcal.training")
+_MEASURING = (
+    "auxcal._arrays",
+    "auxcal._conversion",
+    "auxcal.predictions",
+    "auxcal.calibrators.",
+    "auxcal.metrics",
+    "auxcal.training",
+)
 
 
 @functools.cache

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from auxcal._arrays import to_numpy
+from auxcal._conversion import to_numpy
 from auxcal._errors import FileFormatError
 from auxcal._extras import needs
 from auxcal.formats._arrays import arrays_source

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Floats, to_numpy
+from auxcal._arrays import Floats
+from auxcal._conversion import to_numpy
 from auxcal._errors import InvalidInputError
 from auxcal.predictions import Predictions
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from auxcal._arrays import to_numpy
+from auxcal._conversion import to_numpy
 from auxcal._errors import InvalidInputError
 from auxcal.torch._shown import shown
 

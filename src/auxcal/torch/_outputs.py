@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from auxcal._arrays import to_numpy
+from auxcal._conversion import to_numpy
 from auxcal._errors import InvalidInputError
 from auxcal._extras import needs
 from auxcal.torch._shown import shown

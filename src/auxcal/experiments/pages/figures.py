@@ -12,7 +12,7 @@ import numpy as np
 
 from auxcal._files import written_whole
 from auxcal.calibrators import Calibrator
-from auxcal.calibrators._base import ProbaCalibrator
+from auxcal.calibrators._distributions import ProbaCalibrator
 from auxcal.experiments.methods import METHODS
 from auxcal.experiments.suites import Suite
 from auxcal.predictions import Predictions
