@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from auxcal.calibrators import CCAC as CCAC
     from auxcal.calibrators import BetaCalibration as BetaCalibration
     from auxcal.calibrators import Calibrator as Calibrator
+    from auxcal.calibrators import Certificate as Certificate
     from auxcal.calibrators import CrossFittedCCAC as CrossFittedCCAC
     from auxcal.calibrators import Dirichlet as Dirichlet
     from auxcal.calibrators import DistributionCalibrator as DistributionCalibrator
@@ -54,6 +55,9 @@ if TYPE_CHECKING:
     from auxcal.comparison import compare as compare
     from auxcal.metrics import METRICS as METRICS
     from auxcal.metrics import evaluate as evaluate
+    from auxcal.metrics import evaluate_by as evaluate_by
+    from auxcal.monitoring import Monitor as Monitor
+    from auxcal.monitoring import check as check
     from auxcal.persistence import load as load
     from auxcal.persistence import save as save
     from auxcal.predictions import Predictions as Predictions
@@ -68,6 +72,7 @@ _HOMES = {
     "CCAC": "auxcal.calibrators",
     "CalibratedClassifier": "auxcal.classifier",
     "Calibrator": "auxcal.calibrators",
+    "Certificate": "auxcal.calibrators",
     "Comparison": "auxcal.comparison",
     "ConformanceError": "auxcal._errors",
     "ConvergenceWarning": "auxcal._errors",
@@ -86,6 +91,7 @@ _HOMES = {
     "MatrixScaling": "auxcal.calibrators",
     "MissingDataError": "auxcal._errors",
     "MissingExtraError": "auxcal._errors",
+    "Monitor": "auxcal.monitoring",
     "NO_CLASS": "auxcal._arrays",
     "NotFittedError": "auxcal._errors",
     "PlattScaling": "auxcal.calibrators",
@@ -100,8 +106,10 @@ _HOMES = {
     "Uncalibrated": "auxcal.calibrators",
     "UndefinedMetricWarning": "auxcal._errors",
     "VectorScaling": "auxcal.calibrators",
+    "check": "auxcal.monitoring",
     "compare": "auxcal.comparison",
     "evaluate": "auxcal.metrics",
+    "evaluate_by": "auxcal.metrics",
     "load": "auxcal.persistence",
     "save": "auxcal.persistence",
 }

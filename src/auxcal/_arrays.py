@@ -22,7 +22,9 @@ NO_CLASS = -1
 Ints: TypeAlias = NDArray[np.integer[Any]]
 Bools: TypeAlias = NDArray[np.bool_]
 Weight: TypeAlias = NDArray[Any]
-"""How often each row counts: whole numbers or floats of at least 0."""
+"""How often each row counts: numbers of at least 0."""
+Groups: TypeAlias = NDArray[Any]
+"""What each row belongs to: a patient, a camera, a day; integers or strings."""
 
 LEAST_PROBABILITY = 1e-12
 """Probabilities are clipped here from below, since the logarithm of 0 is not a logit."""
@@ -46,7 +48,8 @@ def as_logits(logits: ArrayLike, *, n_classes: int | None = None) -> Floats:
     if array.ndim != 2:
         raise InvalidInputError(
             f"logits must have shape (n, K), a row for each sample and a column for each class; got shape "
-            f"{array.shape}. Reshape your data: logits[None, :] makes a row of a single sample."
+            f"{array.shape}. Reshape your data: one score z of each sample, of a binary classifier, becomes "
+            f"numpy.column_stack([numpy.zeros_like(z), z]); logits[None, :] makes a row of a single sample."
         )
     n, k = array.shape
     if n == 0:
@@ -77,7 +80,7 @@ def as_logits(logits: ArrayLike, *, n_classes: int | None = None) -> Floats:
 def as_log_probabilities(proba: ArrayLike, *, n_classes: int | None = None) -> Floats:
     """Check probabilities of shape (n, K), whose rows add up to 1, and return their logarithms, which are logits."""
     array = as_logits(proba, n_classes=n_classes)  # for their shape, their type and NaN
-    wrong = ~_are_probabilities(array)
+    wrong = ~are_probabilities(array)
     if wrong.any():
         row = int(np.argmax(wrong))
         raise InvalidInputError(
@@ -86,16 +89,22 @@ def as_log_probabilities(proba: ArrayLike, *, n_classes: int | None = None) -> F
             f"{array[row].sum(dtype=np.float64):.4g} ({int(wrong.sum())} such rows). If these are logits, leave out "
             f"probabilities=True (--probabilities); a calibrator that was fitted on probabilities needs them again."
         )
-    return np.log(np.maximum(array, LEAST_PROBABILITY))
+    return log_of(array)
 
 
 def look_like_probabilities(logits: Floats) -> bool:
-    """Whether no row has a negative number and all of them add up to 1, as those of logits hardly ever do."""
+    """Whether every row is non-negative and sums to 1, which logits hardly ever do."""
     first = logits[0]  # where it is none, which is nearly always, the others need no look
-    return bool(first.min() >= 0) and abs(first.sum() - 1) < 1 and bool(_are_probabilities(logits).all())
+    return bool(first.min() >= 0) and abs(first.sum() - 1) < 1 and bool(are_probabilities(logits).all())
 
 
-def _are_probabilities(array: Floats) -> Bools:
+def log_of(proba: Floats) -> Floats:
+    """Return the logarithms of probabilities that are already checked."""
+    return np.log(np.maximum(proba, LEAST_PROBABILITY))
+
+
+def are_probabilities(array: Floats) -> Bools:
+    """Whether the numbers of each row are from 0 to 1 and add up to 1."""
     return (array.min(axis=1) >= 0) & (np.abs(array.sum(axis=1, dtype=np.float64) - 1) <= _SUM_TOLERANCE)
 
 
@@ -140,7 +149,8 @@ def as_y(y: ArrayLike, *, n_rows: int, n_classes: int) -> Ints:
     if not np.issubdtype(array.dtype, np.integer):
         raise InvalidInputError(
             f"y must hold integers, a class index 0..{n_classes - 1} or NO_CLASS = {NO_CLASS}; got dtype "
-            f"{array.dtype}. Convert exact labels with y.astype(int), names with their column of logits."
+            f"{array.dtype}. Convert exact labels with y.astype(int), and name the classes with class_names if y "
+            f"holds names."
         )
     outside = (array < NO_CLASS) | (array >= n_classes)
     if outside.any():
@@ -190,23 +200,53 @@ def as_correct(correct: ArrayLike, *, n_rows: int) -> Bools:
     return array.astype(np.bool_)
 
 
-def as_weight(weight: ArrayLike | None, *, n_rows: int) -> Weight | None:
-    """Check `weight`, how often each row counts, and return it as numbers of at least 0 of shape (n,), or None."""
-    if weight is None:
+def as_sample_weight(sample_weight: ArrayLike | None, *, n_rows: int) -> Weight | None:
+    """Check `sample_weight`, how often each row counts, and return it as float64 of shape (n,), or None."""
+    if sample_weight is None:
         return None
-    array = to_numpy(weight, "weight")
-    if array.shape != (n_rows,) or array.dtype.kind not in "iuf":
+    array = to_numpy(sample_weight, "sample_weight")
+    if array.shape != (n_rows,) or array.dtype.kind not in "biuf":
         raise InvalidInputError(
-            f"weight must be one number for each of the {n_rows} confidences, shape ({n_rows},); got shape "
+            f"sample_weight must be one number for each of the {n_rows} rows, shape ({n_rows},); got shape "
             f"{array.shape} and dtype {array.dtype}. Leave it out where every row counts once."
         )
     if not (np.isfinite(array).all() and (array >= 0).all() and array.any()):
-        raise InvalidInputError("weight must be finite, at least 0, and above 0 in some row; got other numbers.")
-    return array
+        raise InvalidInputError(
+            f"sample_weight must be finite, at least 0, and not zero in every row; got {array.min()} to {array.max()}. "
+            f"A weight of 2 counts a row twice, one of 0 leaves it out."
+        )
+    return array.astype(np.float64, copy=False)
+
+
+def check_total(sample_weight: Weight) -> None:
+    """Reject weights that sum to 1 where their sum should be the number of rows."""
+    total = float(sample_weight.sum())
+    if total < 1.5 and len(sample_weight) > 1:
+        raise InvalidInputError(
+            f"sample_weight must count rows: their sum is how many rows the data are worth; got a sum of {total:.6g} "
+            f"in {len(sample_weight)} rows. Multiply shares by the number of rows."
+        )
+
+
+def as_groups(groups: ArrayLike, *, n_rows: int, name: str = "groups") -> Groups:
+    """Check `groups`, what each row belongs to, and return them as numbers, strings or dates of shape (n,)."""
+    array = to_numpy(groups, name)
+    if array.shape != (n_rows,) or array.dtype.kind not in "biufMUSTO":
+        raise InvalidInputError(
+            f"{name} must be one number, string or date for each of the {n_rows} rows, shape ({n_rows},); got shape "
+            f"{array.shape} and dtype {array.dtype}."
+        )
+    missing = [each is None or each != each for each in array.tolist()] if array.dtype.kind in "fMO" else []
+    if any(missing):
+        raise InvalidInputError(
+            f"{name} must be known for every row; got {array[missing.index(True)]} in row {missing.index(True)} "
+            f"({sum(missing)} such rows). Leave those rows out, or give each a value of its own."
+        )
+    return array.astype(str) if array.dtype.kind in "OT" else array
 
 
 def as_class_names(class_names: Sequence[str] | None, n_classes: int) -> tuple[str, ...]:
-    """Check the names of the K classes and return them; the class indices where there are none."""
+    """Check the names of the K classes and return them; the class indices if none are given."""
     if class_names is None:
         return tuple(str(index) for index in range(n_classes))
     if isinstance(class_names, str) or len(class_names) != n_classes:

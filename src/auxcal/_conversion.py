@@ -1,4 +1,4 @@
-"""Any array as NumPy: what it is made of is settled here, what it means in `_arrays`."""
+"""Conversion of any array to NumPy; `_arrays` checks what it means."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from auxcal._errors import InvalidInputError
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
 
-_LARGEST = 1e15  # beyond it, squares and differences leave what float32 can hold
+LARGEST = 1e15
+"""Beyond it, squares and differences leave what float32 can hold."""
 
 
 def to_numpy(array: Any, name: str) -> NDArray[Any]:
@@ -49,7 +50,7 @@ def to_numpy(array: Any, name: str) -> NDArray[Any]:
 
 
 def _check_not_traced(torch: Any, name: str) -> None:
-    """Refuse tensors of a trace: what NumPy makes of them would be a constant in it, the same for all samples."""
+    """Reject tensors that are being traced: in NumPy they would become constants, the same for all samples."""
     if torch.jit.is_tracing() or torch.compiler.is_compiling():
         raise InvalidInputError(
             f"{name} must be numbers; got a tensor that torch is tracing, for a compiler or an exporter. There use "
@@ -84,21 +85,26 @@ def as_floats(values: ArrayLike, name: str) -> Floats:
 
 
 def row_by_row(matrix: Floats) -> Floats:
-    """Return a matrix with each row in one piece: sums in another order give other bits on some processors."""
+    """Return a matrix with contiguous rows: summing in another order gives other bits on some processors."""
     in_one_piece = matrix.shape[1] == 1 or matrix.strides[1] == matrix.itemsize
     return matrix if in_one_piece else np.ascontiguousarray(matrix)
 
 
 def check_size(array: Floats, name: str, *, repair: str, shrink: str) -> None:
-    """Refuse numbers that are not finite, or too large to compute with."""
-    largest = max(float(array.max()), -float(array.min()))  # both are NaN if there is one
-    if not largest <= _LARGEST:
+    """Reject numbers that are not finite, or too large to compute with."""
+    largest = largest_of(array)
+    if not largest <= LARGEST:
         check_finite(array, name, repair)
-        raise InvalidInputError(f"{name} must be within ±{_LARGEST:.0e}; got {largest:.3g}. {shrink}")
+        raise InvalidInputError(f"{name} must be within ±{LARGEST:.0e}; got {largest:.3g}. {shrink}")
+
+
+def largest_of(array: Floats) -> float:
+    """Return the largest absolute value, or NaN if there is one."""
+    return max(float(array.max()), -float(array.min()))  # both are NaN if there is one
 
 
 def check_finite(array: Floats, name: str, advice: str) -> None:
-    """Refuse NaN and inf."""
+    """Reject NaN and inf."""
     if np.isfinite(array).all():
         return
     bad = ~np.isfinite(array)
@@ -107,3 +113,24 @@ def check_finite(array: Floats, name: str, advice: str) -> None:
     raise InvalidInputError(
         f"{name} must be finite; got {array[first]} (NaN or inf) at {list(first)} ({rows} such rows). {advice}"
     )
+
+
+def check_spread(logits: Floats) -> None:
+    """Reject logits that differ too little within every row for float32; equal ones are fine."""
+    few = logits[:1000]  # which nearly always show that the others need no look
+    if _spread(few) > _least_spread(few) or (spread := _spread(logits)) > _least_spread(logits):
+        return
+    if spread > 0:
+        raise InvalidInputError(
+            f"the logits of a row must differ by more than float32 can tell; got {spread:.3g} at most, for logits up "
+            f"to {np.abs(logits).max():.3g}. These are no scores of a classifier: check where they come from, take the "
+            f"mean of each row off, or scale them."
+        )
+
+
+def _spread(logits: Floats) -> float:
+    return float((logits.max(axis=1) - logits.min(axis=1)).max())
+
+
+def _least_spread(logits: Floats) -> float:
+    return max(1 / LARGEST, float(np.abs(logits).max()) * float(np.finfo(np.float32).eps) / 2)

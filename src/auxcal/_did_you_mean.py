@@ -1,4 +1,4 @@
-"""Names that were almost right: what they may have been meant to be."""
+"""Suggestions for misspelled names."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -9,7 +9,7 @@ _MOST_SHOWN = 5
 
 
 def did_you_mean(name: str, among: Iterable[str]) -> str:
-    """Return " (did you mean …?)" with the name that is closest, or nothing where none is close.
+    """Return " (did you mean …?)" with the closest name, or nothing if none is close.
 
     Examples
     --------

@@ -15,8 +15,8 @@ Warning
     ├── ConvergenceWarning     a fit stopped early or sits at a bound (also scikit-learn's)
     └── UndefinedMetricWarning a metric has no value on these rows, and is NaN (also scikit-learn's)
 
-Those that are also scikit-learn's are made when they are first asked for, and imported where they are raised: to import
-scikit-learn takes several times as long as all of scoring.
+Those that are also scikit-learn's are created on first use, and imported where they are raised, because importing
+scikit-learn takes several times as long as scoring.
 """
 
 from typing import TYPE_CHECKING
@@ -34,7 +34,7 @@ class AuxcalError(Exception):
 
 
 class InvalidInputError(AuxcalError, ValueError):
-    """An argument can't be used; the message says what was expected, what came and what to do."""
+    """An argument can't be used; the message says what was expected, what was received and what to do."""
 
 
 class FileFormatError(AuxcalError, ValueError):

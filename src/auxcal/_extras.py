@@ -1,4 +1,4 @@
-"""Packages that only some users have: they come with the extras, and their absence is one sentence."""
+"""Optional packages: they come with the extras, and a missing one is a one-sentence error."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ EXTRAS = {
     "torch": ("torch",),
     "onnx": ("onnx",),
     "tables": ("pyarrow",),
+    "spark": ("pyspark",),
+    "ray": ("ray",),
     "report": ("jinja2",),
     "plots": ("matplotlib",),
     "experiments": ("foolbox", "h5py", "onnx", "onnxruntime", "PIL"),
@@ -22,7 +24,7 @@ EXTRAS = {
 
 @contextmanager
 def needs(extra: str) -> Iterator[None]:
-    """Give a context for imports of optional packages; where one is missing, the error names the install command.
+    """Give a context for imports of optional packages; if one is missing, the error names the install command.
 
     Examples
     --------

@@ -1,6 +1,11 @@
-"""How numbers are written: calibration errors as percentages, other metrics with three decimals, times in seconds."""
+"""How numbers are written: errors of calibration as percentages, other metrics with three decimals; and text."""
 
 import math
+import re
+
+_CONTROL = r"\x00-\x08\x0b-\x1f\x7f-\x9f"  # all but the end of a line and the tab
+_TURNING = r"\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks that change the direction of the text after them
+_INVISIBLE = re.compile(rf"[{_CONTROL}{_TURNING}\ud800-\udfff]")
 
 PERCENT = ("ece", "ece_floor_p95", "ece_mass", "mce")
 
@@ -55,3 +60,15 @@ def write_seconds(seconds: float) -> str:
     ('0.0 s', '14.2 s', '300 s')
     """
     return f"{seconds:.1f} s" if seconds < 99.5 else f"{seconds:.0f} s"
+
+
+def visible(text: str) -> str:
+    r"""Escape control characters and invalid text, so that it is safe to print in a terminal.
+
+    Examples
+    --------
+    >>> from auxcal._formatting import visible
+    >>> visible("\x1b[31mred\x1b[0m.csv")
+    '\\x1b[31mred\\x1b[0m.csv'
+    """
+    return _INVISIBLE.sub(lambda found: repr(found.group())[1:-1], text)

@@ -1,6 +1,6 @@
 """How objects show themselves in a notebook: small tables in the notebook's own fonts and colours.
 
-A notebook has a theme that a page can't ask for, so every colour is the text's own, faded: right on light and dark.
+The theme of a notebook is not known, so every colour is a faded text colour, which suits light and dark.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,15 +1,17 @@
-"""What the output of a classifier is, what its columns are called, and what a calibrator was fitted on."""
+"""What kind of output a classifier gives, the names of its columns, and what a calibrator was fitted on."""
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from auxcal._arrays import (
     NO_CLASS,
@@ -22,19 +24,23 @@ from auxcal._arrays import (
 )
 from auxcal._did_you_mean import did_you_mean
 from auxcal._errors import InputWarning, InvalidInputError
+from auxcal._telling import tell
 
 Kind = Literal["logits", "probabilities"]
 Names = tuple[str, ...]
 
+ADVISED_ROWS = 100
+"""The fewest labels for which docs/which-method.md advises more than temperature or Platt scaling."""
+
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the numbers of a classifier's output are, and what its columns are called; None where that is not known.
+    """The kind of a classifier's output, and the names of its columns; None if not known.
 
     Parameters
     ----------
     kind : {"logits", "probabilities"} or None
-        Whether they are raw scores or probabilities, whose logarithms are then the logits.
+        Whether the numbers are raw scores or probabilities, whose logarithms are then the logits.
     class_names : tuple of str or None
         The names of the K classes, in the order of the columns.
     column_names : tuple of str or None
@@ -43,6 +49,8 @@ class Inputs:
         The names of the columns of the features.
     label_name : str or None
         The name of the column of the true classes.
+    no_class : tuple of str or None
+        The labels that mean none of the classes, besides -1.
 
     Examples
     --------
@@ -58,54 +66,82 @@ class Inputs:
     column_names: Names | None = None
     feature_names: Names | None = None
     label_name: str | None = None
+    no_class: Names | None = None
 
     @classmethod
     def of(
-        cls, logits: Any, features: Any, *, n_classes: int, probabilities: bool, class_names: Sequence[str] | None
+        cls,
+        logits: Any,
+        features: Any,
+        *,
+        n_classes: int,
+        probabilities: bool,
+        class_names: Sequence[str] | None,
+        no_class: Names = (),
     ) -> Inputs:
-        """Return what is known of arrays or DataFrames; only these have names of their own."""
+        """Return what is known about arrays or DataFrames; only DataFrames have names."""
         kind: Kind = "probabilities" if probabilities else "logits"
         named = None if class_names is None else as_class_names(class_names, n_classes)
-        return cls(kind, named, names_of(logits), names_of(features))
+        return cls(kind, named, names_of(logits), names_of(features), no_class=no_class or None)
+
+    @classmethod
+    def from_text(cls, text: Any, n_classes: int, n_features: int) -> Inputs:
+        """Return what `as_text` wrote; nothing means logits without names."""
+        if text is None:
+            return cls("logits")
+        known: dict[str, Any] = json.loads(str(text))
+        inputs = cls(**known | {name: tuple(value) for name, value in known.items() if isinstance(value, list)})
+        inputs.check(n_classes, n_features)
+        return inputs
+
+    def as_text(self) -> NDArray[np.str_] | None:
+        """Return all that is known as JSON, in an array without dimensions; None for logits without names."""
+        return None if self == Inputs("logits") else np.array(json.dumps(asdict(self)))
+
+    @property
+    def names(self) -> Names | None:
+        """What `y` may call the classes: their names, or those of their columns."""
+        return self.class_names or self.column_names
 
     def check(self, n_classes: int, n_features: int) -> None:
-        """Refuse names that are not as many as the columns, and a kind that is none."""
+        """Reject a wrong number of names, and an unknown kind."""
         counts = {"class_names": n_classes, "column_names": n_classes, "feature_names": n_features}
+        counts["no_class"] = len(self.no_class) if isinstance(self.no_class, tuple) else 0
         wrong = [name for name, n in counts.items() if not _are_names(getattr(self, name), n)]
+        if not isinstance(self.label_name, str | None):
+            wrong.append("label_name")
         if wrong or self.kind not in (None, *get_args(Kind)):
             raise InvalidInputError(
                 f"the names and the kind must fit the columns; {wrong[0] if wrong else 'kind'} does not."
             )
 
     def as_logits(self, given: ArrayLike, *, n_classes: int) -> Floats:
-        """Check rows of what a calibrator was fitted on, and return their logits, columns taken by name."""
+        """Check rows of the kind that a calibrator was fitted on, and return their logits, columns taken by name."""
         ordered = by_name(given, self.column_names, "logits")
         if self.kind == "probabilities":
             return as_log_probabilities(ordered, n_classes=n_classes)
         array = as_logits(ordered, n_classes=n_classes)
-        if self.kind == "logits" and look_like_probabilities(array):
-            warnings.warn(
-                "the calibrator was fitted on logits, and every row given looks like probabilities: none is negative, "
-                "and they add up to 1. Give the logits, or fit a calibrator with probabilities=True (--probabilities).",
-                InputWarning,
-                stacklevel=4,
-            )
+        warn_of_wrong_kind(self.kind, array, stacklevel=4)
         return array
+
+    def as_proba(self, given: bool | None) -> bool:
+        """Whether rows hold probabilities: as given, or else as in the fit."""
+        return self.kind == "probabilities" if given is None else given
 
 
 @dataclass(frozen=True)
 class FittedOn:
-    """The rows that a calibrator learned from; None where that is not known, as in files from before 0.2.
+    """The rows that a calibrator was fitted on; None if not known, as in files from before 0.2.
 
     Parameters
     ----------
     n_rows : int or None
-        How many there were, with those of the select part.
+        The number of rows, including the select part.
     n_no_class : int or None
-        How many of them had none of the classes.
+        The number of rows of no class.
     date : str or None
-        When the fit ended, in UTC; the environment variable SOURCE_DATE_EPOCH, where set, is the time to take, so that
-        the same fit gives the same file. Equal rows at another time compare equal.
+        When the fit ended, in UTC. The environment variable SOURCE_DATE_EPOCH overrides it, so that the same fit gives
+        the same file. The date is ignored in comparisons.
 
     Examples
     --------
@@ -119,10 +155,19 @@ class FittedOn:
     n_no_class: int | None = None
     date: str | None = field(default=None, compare=False)
 
+    def check(self) -> None:
+        """Reject counts that no fit can have."""
+        rows, none = self.n_rows, self.n_no_class
+        whole = all(each is None or (type(each) is int and each >= 0) for each in (rows, none))
+        if not whole or (rows is None) != (none is None) or (none or 0) > (rows or 0) or rows == 0:
+            raise InvalidInputError(f"n_rows and n_no_class must be counts of rows; got {rows!r} and {none!r}.")
+        if not isinstance(self.date, str | None):
+            raise InvalidInputError(f"date must be text; got {self.date!r}.")
+
     @classmethod
     def now(cls, *parts: Ints) -> FittedOn:
-        """Return what is known of the true classes of the parts that a fit has just ended on."""
-        return cls(sum(map(len, parts)), sum(int((y == NO_CLASS).sum()) for y in parts), _time())
+        """Count the rows of the parts of a fit that has just ended."""
+        return cls(sum(map(len, parts)), sum(int((y == NO_CLASS).sum()) for y in parts), time_now())
 
 
 def _are_names(names: Any, n: int) -> bool:
@@ -130,7 +175,7 @@ def _are_names(names: Any, n: int) -> bool:
     return names is None or (plain and len(names) == n)
 
 
-def _time() -> str:
+def time_now() -> str:
     """Return the time in UTC, or that of SOURCE_DATE_EPOCH, to the second."""
     fixed = os.environ.get("SOURCE_DATE_EPOCH")
     time = datetime.fromtimestamp(int(fixed), UTC) if fixed else datetime.now(UTC)
@@ -138,7 +183,7 @@ def _time() -> str:
 
 
 def names_of(table: Any) -> Names | None:
-    """Return the names of the columns of a DataFrame; None for other arrays, and where they are not different texts.
+    """Return the names of the columns of a DataFrame; None for other arrays, and if they are not distinct strings.
 
     Examples
     --------
@@ -154,7 +199,7 @@ def names_of(table: Any) -> Names | None:
 
 
 def by_name(table: Any, names: Names | None, what: str) -> Any:
-    """Return the columns of a DataFrame that have these names, in their order; other arrays as they are."""
+    """Return the columns of a DataFrame with these names, in this order; other arrays unchanged."""
     given = names_of(table)
     if names is None or given is None or given == names:
         return table
@@ -167,10 +212,32 @@ def by_name(table: Any, names: Names | None, what: str) -> Any:
     return table[list(names)]
 
 
-def warn_of_probabilities(kind: Kind | None, logits: Floats, *, stacklevel: int) -> None:
-    """Warn where what is called logits looks like probabilities."""
-    if kind == "logits" and look_like_probabilities(logits):
+def warn_of_wrong_kind(kind: Kind | None, logits: Floats, *, stacklevel: int) -> None:
+    """Warn if rows to score look like probabilities but the calibrator was fitted on logits."""
+    if kind == "logits" and len(logits) and look_like_probabilities(logits):
         warnings.warn(
+            "the calibrator was fitted on logits, and every row given looks like probabilities: none is negative, "
+            "and they add up to 1. Give the logits, or fit a calibrator with probabilities=True (--probabilities).",
+            InputWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def warn_of_few_rows(n_rows: int, enough: int = ADVISED_ROWS, *, stacklevel: int) -> None:
+    """Warn of fewer rows than a method should learn from."""
+    if n_rows < enough:
+        tell(
+            f"{n_rows} rows are few to learn from: label {ADVISED_ROWS} or more, or use temperature scaling, or Platt "
+            f"scaling if some samples have no class. auxcal plan says what more labels would bring.",
+            InputWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def warn_of_probabilities(kind: Kind | None, logits: Floats, *, stacklevel: int) -> None:
+    """Warn if the given logits look like probabilities."""
+    if kind == "logits" and look_like_probabilities(logits):
+        tell(
             "the logits look like probabilities: in every row none is negative, and they add up to 1. If they are, "
             "give probabilities=True (--probabilities).",
             InputWarning,

@@ -1,7 +1,8 @@
-"""How far something has got, for whoever waits for it: one protocol, a callable that is told the share that is done."""
+"""Progress, by one protocol: a callable that gets the share of the work that is done."""
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -9,6 +10,9 @@ from typing import TypeAlias
 
 Report: TypeAlias = Callable[[float], None]
 """What is told of progress: the share that is done, from 0 to 1."""
+
+RowReport: TypeAlias = Callable[[float, int], None]
+"""What is told of progress with rows: the share that is done, and how many rows that is so far."""
 
 PATIENCE = 2.0
 """Seconds before a progress bar is shown."""
@@ -22,7 +26,7 @@ def silent(done: float) -> None:
 
 @contextmanager
 def reported_to(report: Report) -> Iterator[None]:
-    """Tell `report` the share that is done of every training in the block, after each epoch.
+    """Report the progress of every training in the block, after each epoch.
 
     Examples
     --------
@@ -42,7 +46,7 @@ def reported_to(report: Report) -> Iterator[None]:
 
 
 def tell(done: float) -> None:
-    """Report the share of a training that is done, if anyone has asked for it."""
+    """Report the progress of a training, if anyone asked for it."""
     report = _report.get()
     if report is not None:
         report(done)
@@ -50,9 +54,9 @@ def tell(done: float) -> None:
 
 @contextmanager
 def progress_bar(what: str) -> Iterator[Report]:
-    """Show a bar in a terminal or notebook after two seconds; yield what is told the share that is done.
+    """Show a bar in a terminal or notebook after two seconds; yield the callable to report to.
 
-    Until it is told for the first time, the bar shows only that something is under way.
+    Until the first report, the bar is indeterminate.
 
     Examples
     --------
@@ -60,22 +64,44 @@ def progress_bar(what: str) -> Iterator[Report]:
     >>> with progress_bar("scoring") as report:
     ...     report(0.5)
     """
-    if not (sys.stderr.isatty() or "ipykernel" in sys.modules):  # nobody watches, so rich need not be imported
-        yield silent
+    with rows_bar(what) as report:
+        yield lambda done: report(done, 0)
+
+
+@contextmanager
+def rows_bar(what: str) -> Iterator[RowReport]:
+    """Show the bar of `progress_bar`, with the number of rows done and the rows per second.
+
+    Examples
+    --------
+    >>> from auxcal._progress import rows_bar
+    >>> with rows_bar("scoring") as report:
+    ...     report(0.5, 1_000_000)
+    """
+    watched = sys.stderr is not None and sys.stderr.isatty()
+    if not (watched or "ipykernel" in sys.modules):  # then rich need not be imported
+        yield lambda done, rows: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     console = Console(stderr=True)  # standard output is for results
-    left = TextColumn("{task.fields[left]}"), TimeRemainingColumn()
+    left = TextColumn("{task.fields[rows]}"), TextColumn("{task.fields[left]}"), TimeRemainingColumn()
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), *left)
     watched = console.is_terminal or console.is_jupyter
     shown = Progress(*columns, console=console, disable=not watched, transient=True)
-    task = shown.add_task(what, total=None, left="")
+    task = shown.add_task(what, total=None, left="", rows="")
+    started = time.monotonic()
+
+    def report(done: float, rows: int) -> None:
+        pace = rows / max(time.monotonic() - started, 1e-9)
+        text = f"{rows:,} rows, {pace:,.0f} rows/s" if rows else ""
+        shown.update(task, completed=done, total=1, left="left:", rows=text)
+
     patience = threading.Timer(PATIENCE, shown.start)
     patience.start()
     try:
-        yield lambda done: shown.update(task, completed=done, total=1, left="left:")
+        yield report
     finally:
         patience.cancel()
         patience.join()

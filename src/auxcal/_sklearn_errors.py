@@ -1,4 +1,4 @@
-"""The errors and warnings that are also scikit-learn's; `auxcal._errors` has them when they are asked for."""
+"""Errors and warnings that are also scikit-learn's; `auxcal._errors` imports them on demand."""
 
 from sklearn import exceptions
 

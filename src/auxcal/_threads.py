@@ -29,7 +29,7 @@ _before: dict[str, tuple[_Pool, int]] = {}  # of the pools that all threads shar
 def one_thread() -> Iterator[None]:
     """Give a context in which BLAS, OpenMP and torch, if it is there, have one thread.
 
-    Any number of threads can be inside at once: the first saves what was, and the last restores it.
+    Any number of threads can be inside at once: the first saves the limits, and the last restores them.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def one_thread() -> Iterator[None]:
 
 
 def _enter() -> list[tuple[_Pool, int]]:
-    """Limit all pools, and return what those of this thread alone were."""
+    """Limit all pools, and return the former limits of the thread-local ones."""
     global _inside
     with _lock:
         for pool in [*_torch(), *_libraries(shared=True)]:  # torch first: it sets up OpenMP when it is asked
@@ -80,10 +80,9 @@ def _torch() -> list[_Pool]:
 
 
 def _libraries(*, shared: bool) -> list[_Pool]:
-    """Return the pools that all threads share, or those of which each has its own: OpenMP's.
+    """Return the pools that all threads share, or the thread-local ones, of OpenMP.
 
-    Libraries come with imports, so that they are looked for again only where there were some since: to look takes
-    longer than some fits.
+    Imports bring libraries, so they are searched again only after an import: the search takes longer than some fits.
     """
     found = _controller(len(sys.modules)).lib_controllers
     return [

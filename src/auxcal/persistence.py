@@ -6,7 +6,10 @@ The tensors of the file are the arrays of the fitted state. Its metadata has one
 - ``library``: the version of auxcal that wrote it;
 - ``class`` and ``params``: the calibrator's class and constructor arguments;
 - ``state``: the fitted attributes, with ``{"tensor": name}`` in place of an array;
-- ``inputs`` and ``fitted_on``: what it takes, with names, and what it learned from; files before 0.2 have neither;
+- ``inputs`` and ``fitted_on``: what it takes, with names, and what it was fitted on; files before 0.2 have neither;
+- ``reference``: a summary of the rows of the fit; files before 0.2 have none;
+- ``certificate``: a threshold with its promise, if one was found;
+- ``adaptation``: the mix that it was adapted to, if it was;
 - ``digest``: SHA-256 of all of the above and the tensors, which detects a damaged file.
 
 Nothing in a file can run code: the class is looked up among the calibrators that are already imported, and everything
@@ -15,26 +18,25 @@ else is numbers and strings.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save as to_safetensors
 
 from auxcal._errors import FileFormatError, InvalidInputError
-from auxcal._files import as_path, written_whole
+from auxcal._files import as_path
 from auxcal._inputs import FittedOn, Inputs
-from auxcal._version import VERSION
-from auxcal.calibrators import CALIBRATORS, Calibrator
+from auxcal._state_files import Tensors, digest, from_json, read_state, state_bytes
+from auxcal.calibrators import CALIBRATORS, Calibrator, Certificate
+from auxcal.calibrators._adaptation import Adaptation
+from auxcal.calibrators._described import FORMAT, described, learned
+from auxcal.calibrators._learned import check_learned, check_parameters, lengths_of, numbers
+from auxcal.calibrators._reference import Reference, n_strata
+from auxcal.calibrators._selection import as_whole
 
-FORMAT = 1
-
-_KNOWN = ("inputs_", "fitted_on_")  # not learned, and so no part of the state
+_MOST_CLASSES = 2**31
+_MOST_TRIED = 2**16  # classes and features up to which a calibrator scores a row when it is loaded
 
 
 def save(calibrator: Calibrator, path: str | os.PathLike[str]) -> None:
@@ -52,31 +54,45 @@ def save(calibrator: Calibrator, path: str | os.PathLike[str]) -> None:
     ...     auxcal.load(path).temperature_ == fitted.temperature_
     True
     """
-    path = as_path(path)
+    _check(calibrator)
+    calibrator.save(path)
+
+
+def to_bytes(calibrator: Calibrator) -> bytes:
+    """Return what `save` writes, to send it to the workers of an engine.
+
+    Examples
+    --------
+    >>> import auxcal
+    >>> from auxcal.persistence import from_bytes, to_bytes
+    >>> fitted = auxcal.TemperatureScaling().fit([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]] * 2, [0, 1, 0, 0, 1, 1])
+    >>> from_bytes(to_bytes(fitted)).temperature_ == fitted.temperature_
+    True
+    """
+    _check(calibrator)
+    return state_bytes(*described(calibrator))
+
+
+def _check(calibrator: Any) -> None:
     if not isinstance(calibrator, Calibrator):
         raise InvalidInputError(
             f"calibrator must be a fitted auxcal.Calibrator; got {type(calibrator).__name__}. Fit one first."
         )
-    if not calibrator.__sklearn_is_fitted__():
-        from auxcal._errors import NotFittedError
 
-        raise NotFittedError(
-            f"this {type(calibrator).__name__} is not fitted, so there is nothing to save. Fit it first."
-        )
-    tensors: dict[str, np.ndarray[Any, Any]] = {}
-    header = {
-        "format": FORMAT,
-        "library": VERSION,
-        "class": type(calibrator).__name__,
-        "params": _to_json(calibrator.get_params(deep=False), "params", tensors),
-        "state": {name: _to_json(value, name, tensors) for name, value in _state(calibrator).items()},
-        "inputs": _known(calibrator.inputs_),
-        "fitted_on": _known(calibrator.fitted_on_),
-    }
-    header["digest"] = _digest(header, tensors)
-    contents = to_safetensors(tensors, metadata={"auxcal": json.dumps(header)})
-    with written_whole(path) as temporary:
-        temporary.write_bytes(contents)
+
+def fingerprint(calibrator: Calibrator) -> str:
+    """Return a digest of everything that determines the scores of a calibrator.
+
+    Examples
+    --------
+    >>> import auxcal
+    >>> from auxcal.persistence import fingerprint
+    >>> first, second = (auxcal.Uncalibrated().fit([[2.0, 0.0], [0.0, 1.0]], [0, 1]) for _ in range(2))
+    >>> fingerprint(first) == fingerprint(second)
+    True
+    """
+    tensors: Tensors = {}
+    return digest(learned(calibrator, tensors), tensors)
 
 
 def load(path: str | os.PathLike[str]) -> Calibrator:
@@ -93,9 +109,17 @@ def load(path: str | os.PathLike[str]) -> Calibrator:
     ...
     FileNotFoundError: No such file or directory: nowhere.safetensors
     """
-    path = as_path(path)
-    header, tensors = _read(path)
-    _check_header(header, tensors, path)
+    return _loaded(as_path(path))
+
+
+def from_bytes(contents: bytes) -> Calibrator:
+    """Return the calibrator that `to_bytes` gave."""
+    return _loaded(contents)
+
+
+def _loaded(source: Path | bytes) -> Calibrator:
+    path = source if isinstance(source, Path) else f"{len(source)} bytes"
+    header, tensors = read_state(source, "calibrator", {"class": str, "params": dict, "state": dict}, FORMAT)
     kind = _class_named(header["class"], path)
     for name, design in kind.former_designs.items():
         if name in header["state"]:
@@ -103,13 +127,23 @@ def load(path: str | os.PathLike[str]) -> Calibrator:
                 f"{path}: was saved by {design}, and this version can't score with it; fit it again with auxcal fit."
             )
     try:
-        calibrator = kind(**_from_json(header["params"], tensors))
-        for name, value in header["state"].items():
-            setattr(calibrator, _attribute(name), _from_json(value, tensors))
-        calibrator.inputs_ = Inputs(**_from_json(header.get("inputs", {}), tensors))
+        calibrator = kind(**from_json(header["params"], tensors))
+        check_parameters(kind, calibrator.get_params(deep=False))
+        _set_state(calibrator, {name: from_json(value, tensors) for name, value in header["state"].items()})
+        calibrator.inputs_ = Inputs(**from_json(header.get("inputs", {}), tensors))
         calibrator.inputs_.check(calibrator.n_features_in_, calibrator.n_further_features_)
-        calibrator.fitted_on_ = FittedOn(**_from_json(header.get("fitted_on", {}), tensors))
+        calibrator.fitted_on_ = FittedOn(**from_json(header.get("fitted_on", {}), tensors))
+        calibrator.fitted_on_.check()
         _score_zeros(calibrator)
+        if "reference" in header:
+            calibrator.reference_ = Reference(**from_json(header["reference"], tensors))
+            calibrator.reference_.check(calibrator.n_features_in_)
+        if "certificate" in header:
+            calibrator.certificate_ = Certificate(**header["certificate"])
+            calibrator.certificate_.check()
+        if "adaptation" in header:
+            calibrator.adaptation_ = Adaptation(**from_json(header["adaptation"], tensors))
+            calibrator.adaptation_.check(n_strata(calibrator, calibrator.n_features_in_))
     except Exception as error:  # a state that does not fit its class can fail in as many ways as there are classes
         raise FileFormatError(
             f"{path}: the fitted state does not fit a {header['class']}: {type(error).__name__}: {error}. "
@@ -118,99 +152,35 @@ def load(path: str | os.PathLike[str]) -> Calibrator:
     return calibrator
 
 
-def _attribute(name: str) -> str:
-    """Return the name of a fitted attribute, which must not hide a method."""
-    if not name.endswith("_") or name.startswith("_"):
-        raise ValueError(f"{name!r} is no fitted attribute")
-    return name
+def _set_state(calibrator: Calibrator, state: dict[str, Any]) -> None:
+    """Set the fitted attributes, after the method's checks."""
+    if any(not name.endswith("_") or name.startswith("_") for name in state):  # none may hide a method
+        raise ValueError("there are other attributes than those of a fit")
+    for name, value in state.items():
+        setattr(calibrator, name, value)
+    counts = {"n_features_in_": (2, _MOST_CLASSES), "n_further_features_": (0, _MOST_CLASSES)}
+    for name, (least, most) in counts.items():
+        as_whole(getattr(calibrator, name), name, least=least)
+        numbers(most=most)(getattr(calibrator, name), {})
+    if not isinstance(calibrator.converged_, bool):
+        raise ValueError("converged_ must be true or false")
+    if calibrator.n_further_features_ and not calibrator.uses_features:
+        raise ValueError("it has features, which the method does not use")
+    checks = vars(type(calibrator)).get("learned")
+    if checks is not None:
+        own = {name: value for name, value in state.items() if name not in (*counts, "converged_")}
+        check_learned(checks, own, lengths_of(calibrator))
 
 
 def _score_zeros(calibrator: Calibrator) -> None:
     d = calibrator.n_further_features_
+    if calibrator.n_features_in_ + d > _MOST_TRIED:  # a file of a few bytes could ask for gigabytes
+        return
     features = np.zeros((1, d), dtype=np.float32) if d else None
     calibrator._confidence_in(np.zeros((1, calibrator.n_features_in_), dtype=np.float32), features)
 
 
-def _state(calibrator: Calibrator) -> dict[str, Any]:
-    return {name: value for name, value in vars(calibrator).items() if name.endswith("_") and name not in _KNOWN}
-
-
-def _known(facts: Inputs | FittedOn) -> dict[str, Any]:
-    return {name: value for name, value in asdict(facts).items() if value is not None}
-
-
-def _to_json(value: Any, name: str, tensors: dict[str, np.ndarray[Any, Any]]) -> Any:
-    """Return the JSON form of a value, and add its arrays to the tensors."""
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
-        tensors[name] = np.ascontiguousarray(value)
-        return {"tensor": name}
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, tuple | list):
-        return [_to_json(item, f"{name}.{i}", tensors) for i, item in enumerate(value)]
-    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return {key: _to_json(item, f"{name}.{key}", tensors) for key, item in value.items()}
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    raise InvalidInputError(
-        f"{name} can't be saved: a file holds numbers, strings, arrays and tuples or dicts of them; got "
-        f"{type(value).__name__}. Use an int as random_state."
-    )
-
-
-def _from_json(value: Any, tensors: dict[str, np.ndarray[Any, Any]]) -> Any:
-    if isinstance(value, list):
-        return tuple(_from_json(item, tensors) for item in value)
-    if isinstance(value, dict):
-        if set(value) == {"tensor"}:
-            return tensors[value["tensor"]]
-        return {key: _from_json(item, tensors) for key, item in value.items()}
-    return value
-
-
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
-    if path.is_dir():
-        raise FileFormatError(f"{path}: a saved calibrator was expected; this is a folder. Name the file in it.")
-    try:
-        with safe_open(path, framework="numpy") as file:
-            header = json.loads((file.metadata() or {})["auxcal"])
-            return header, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except FileNotFoundError:
-        raise FileNotFoundError(f"No such file or directory: {path}") from None
-    except (SafetensorError, KeyError, ValueError, TypeError, OSError, RecursionError) as error:
-        raise FileFormatError(
-            f"{path}: expected a calibrator that auxcal saved; this is another kind of file, or a part of one "
-            f"({type(error).__name__}: {error}). Save the calibrator again with calibrator.save(path)."
-        ) from error
-
-
-def _check_header(header: Any, tensors: dict[str, np.ndarray[Any, Any]], path: str | os.PathLike[str]) -> None:
-    kinds = {"format": int, "library": str, "class": str, "params": dict, "state": dict, "digest": str}
-    if not isinstance(header, dict) or any(not isinstance(header.get(key), kind) for key, kind in kinds.items()):
-        raise FileFormatError(f"{path}: the header lacks one of {', '.join(kinds)}. Save the calibrator again.")
-    if header["format"] > FORMAT:
-        raise FileFormatError(
-            f"{path}: written by auxcal {header['library']} in format {header['format']}; this is auxcal "
-            f"{VERSION}, which reads up to format {FORMAT}. Upgrade with pip install -U auxcal."
-        )
-    if _digest(header, tensors) != header["digest"]:
-        raise FileFormatError(
-            f"{path}: the contents do not match their digest, so the file was damaged or changed after it was saved. "
-            f"Save the calibrator again."
-        )
-
-
-def _digest(header: dict[str, Any], tensors: dict[str, np.ndarray[Any, Any]]) -> str:
-    digest = hashlib.sha256()
-    digest.update(json.dumps({k: v for k, v in header.items() if k != "digest"}, sort_keys=True).encode())
-    for name in sorted(tensors):
-        array = tensors[name]
-        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
-
-
-def _class_named(name: str, path: Path) -> type[Calibrator]:
+def _class_named(name: str, path: Path | str) -> type[Calibrator]:
     """Find a class among the library's calibrators, or among the user's own that are already imported."""
     own: type = Calibrator  # as a plain type, since mypy takes no abstract class for a type[Calibrator]
     known = {kind.__name__: kind for kind in [*_subclasses(own), *CALIBRATORS.values()]}

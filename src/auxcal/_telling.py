@@ -1,0 +1,39 @@
+"""Warnings that a caller can collect instead, separately for each thread, unlike Python's filters."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_kept: ContextVar[list[Warning] | None] = ContextVar("kept", default=None)
+
+
+@contextmanager
+def kept_warnings() -> Iterator[list[Warning]]:
+    """Give a list that collects what `tell` would warn of in the block.
+
+    Examples
+    --------
+    >>> from auxcal._telling import kept_warnings, tell
+    >>> with kept_warnings() as kept:
+    ...     tell("few rows", UserWarning)
+    >>> kept
+    [UserWarning('few rows')]
+    """
+    found: list[Warning] = []
+    before = _kept.set(found)
+    try:
+        yield found
+    finally:
+        _kept.reset(before)
+
+
+def tell(message: str, category: type[Warning], stacklevel: int = 1) -> None:
+    """Warn, or add the warning to the list of `kept_warnings`."""
+    found = _kept.get()
+    if found is None:
+        warnings.warn(message, category, stacklevel=stacklevel + 1)
+    else:
+        found.append(category(message))
