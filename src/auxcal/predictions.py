@@ -1,12 +1,12 @@
-"""The output of a target classifier on labelled samples: logits, true classes, and features if there are any."""
+"""The output of a target classifier on labelled samples: logits, true classes, and more."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,16 +15,22 @@ from auxcal._arrays import (
     NO_CLASS,
     Bools,
     Floats,
+    Groups,
     Ints,
+    Weight,
     as_features,
+    as_groups,
     as_log_probabilities,
     as_logits,
     as_rng,
+    as_sample_weight,
     as_y,
 )
-from auxcal._errors import AuxcalError, FileFormatError, InvalidInputError
-from auxcal._files import as_path, open_arrays, written_whole
+from auxcal._bundle import reading_bundle, write_bundle
+from auxcal._errors import InvalidInputError
 from auxcal._inputs import Inputs
+from auxcal._labels import NoClassLabels, as_no_class, from_names
+from auxcal._units import Units, ordered_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,14 +42,23 @@ class Predictions:
     logits : array of shape (n, K)
         The raw scores of the classifier. Log-probabilities are fine; probabilities need `probabilities`.
     y : array of shape (n,)
-        The true class, 0..K-1, or `NO_CLASS` = -1 for an out-of-distribution sample, which has none of the classes.
+        The true class, 0..K-1, or `NO_CLASS` = -1 for an out-of-distribution sample, which has none of the classes. Or
+        its name, where `class_names` or the columns of a DataFrame give the names of the classes.
     features : array of shape (n, d), optional
         Further inputs of each sample, for instance the output of the classifier's last hidden layer. Only a calibrator
         with `uses_features` reads them.
+    sample_weight : array of shape (n,), optional
+        How often each row counts: one of weight 2 counts as two rows, one of weight 0 as none. The sum is how many rows
+        the data are worth. Weights that only make up for how rows were drawn should add up to n.
+    groups : array of shape (n,), optional
+        What each row belongs to, such as a patient, a camera or a day. Rows of one group stay together in splits and
+        folds.
     probabilities : bool
         `logits` holds probabilities, whose logarithms are then the logits.
     class_names : sequence of str, optional
         The names of the K classes, which a calibrator that is fitted on these rows remembers.
+    no_class : label or sequence of labels, optional
+        Labels in `y` that mean none of the classes, besides -1.
 
     Attributes
     ----------
@@ -63,6 +78,8 @@ class Predictions:
     logits: Floats
     y: Ints
     features: Floats | None
+    sample_weight: Weight | None
+    groups: Groups | None
     inputs: Inputs
 
     def __init__(
@@ -71,32 +88,39 @@ class Predictions:
         y: ArrayLike,
         features: ArrayLike | None = None,
         *,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         probabilities: bool = False,
         class_names: Sequence[str] | None = None,
+        no_class: NoClassLabels = None,
     ) -> None:
         checked = as_log_probabilities(logits) if probabilities else as_logits(logits)
         n, k = checked.shape
-        inputs = Inputs.of(logits, features, n_classes=k, probabilities=probabilities, class_names=class_names)
-        object.__setattr__(self, "logits", checked)
-        object.__setattr__(self, "y", as_y(y, n_rows=n, n_classes=k))
-        object.__setattr__(self, "features", None if features is None else as_features(features, n_rows=n))
-        object.__setattr__(self, "inputs", inputs)
+        kind, none = {"n_classes": k, "probabilities": probabilities}, as_no_class(no_class)
+        inputs = Inputs.of(logits, features, **kind, class_names=class_names, no_class=none)
+        vars(self).update(
+            logits=checked,
+            y=as_y(from_names(y, inputs.names, none), n_rows=n, n_classes=k),
+            features=None if features is None else as_features(features, n_rows=n),
+            sample_weight=as_sample_weight(sample_weight, n_rows=n),
+            groups=None if groups is None else as_groups(groups, n_rows=n),
+            inputs=inputs,
+        )
 
     @classmethod
-    def _trusted(cls, logits: Floats, y: Ints, features: Floats | None, inputs: Inputs) -> Predictions:
-        """Make one of parts of what was checked already; only that there are any rows is not known."""
-        if np.ndim(y) != 1 or len(y) == 0:
+    def _trusted(cls, **values: Any) -> Predictions:
+        """Make one from checked values; only check that there is at least one row."""
+        if np.ndim(values["y"]) != 1 or len(values["y"]) == 0:
             raise InvalidInputError(
-                f"a part must have at least one row; got shape {np.shape(y)}. Check what chooses the rows."
+                f"a part must have at least one row; got shape {np.shape(values['y'])}. Check what chooses the rows."
             )
         part = cls.__new__(cls)
-        for name, value in (("logits", logits), ("y", y), ("features", features), ("inputs", inputs)):
-            object.__setattr__(part, name, value)
+        vars(part).update({"features": None, "sample_weight": None, "groups": None} | values)
         return part
 
-    def _described(self, inputs: Inputs) -> Predictions:
-        """Return the same rows, with what else is known of them."""
-        return self._trusted(self.logits, self.y, self.features, inputs)
+    def _with(self, **changes: Any) -> Predictions:
+        """Return a copy with other fields, which are already checked."""
+        return self._trusted(**{"inputs": self.inputs} | self._columns() | changes)
 
     @property
     def n_classes(self) -> int:
@@ -105,8 +129,18 @@ class Predictions:
 
     @property
     def n_features(self) -> int:
-        """d, the number of features of each sample; 0 where there are none."""
+        """d, the number of features of each sample; 0 if there are none."""
         return 0 if self.features is None else int(self.features.shape[1])
+
+    @property
+    def n_units(self) -> int:
+        """The number of groups, or of rows if there are no groups."""
+        return len(self) if self.groups is None else len(np.unique(self.groups))
+
+    @property
+    def total_weight(self) -> float:
+        """The number of rows that these are worth."""
+        return float(_weight(self).sum())
 
     @cached_property
     def prediction(self) -> Ints:
@@ -118,6 +152,11 @@ class Predictions:
         """Whether the prediction is the true class; never for `NO_CLASS`."""
         return self.prediction == self.y
 
+    @property
+    def accuracy(self) -> float:
+        """The weighted share of the rows whose prediction is correct."""
+        return float(np.average(self.correct, weights=self.sample_weight))
+
     @cached_property
     def w(self) -> Ints:
         """The paper's extended label: y where the prediction is correct, else K, the auxiliary class."""
@@ -127,34 +166,40 @@ class Predictions:
         return len(self.y)
 
     def __repr__(self) -> str:
-        no_class = int((self.y == NO_CLASS).sum())
-        features = f", features={self.n_features}" if self.n_features else ""
-        return (
-            f"Predictions(n={len(self)}, K={self.n_classes}, accuracy={self.correct.mean():.3f}, "
-            f"no_class={no_class}{features})"
-        )
+        facts = [f"n={len(self)}", f"K={self.n_classes}", f"accuracy={self.accuracy:.3f}"]
+        facts += [f"no_class={int((self.y == NO_CLASS).sum())}"]
+        facts += [f"features={self.n_features}"] if self.n_features else []
+        facts += [f"weight={self.sample_weight.sum():.6g}"] if self.sample_weight is not None else []
+        facts += [f"groups={self.n_units}"] if self.groups is not None else []
+        return f"Predictions({', '.join(facts)})"
 
     def take(self, rows: Ints | Bools | slice) -> Predictions:
         """Return the given rows as new `Predictions`."""
-        features = None if self.features is None else self.features[rows]
-        return self._trusted(self.logits[rows], self.y[rows], features, self.inputs)
+        return self._with(**{name: None if each is None else each[rows] for name, each in self._columns().items()})
+
+    def counted(self) -> Predictions:
+        """Return the rows whose weight is above 0."""
+        return self if self.sample_weight is None or self.sample_weight.all() else self.take(self.sample_weight > 0)
 
     def without_features(self) -> Predictions:
         """Return the same rows without their features."""
-        return self._trusted(self.logits, self.y, None, replace(self.inputs, feature_names=None))
+        return self._with(features=None, inputs=replace(self.inputs, feature_names=None))
 
     def joined(self, other: Predictions) -> Predictions:
-        """Return the rows of both, which must come from the same target classifier and have the same features."""
-        features = None
-        if self.features is not None and other.features is not None:
-            features = np.concatenate([self.features, other.features])
-        logits, y = np.concatenate([self.logits, other.logits]), np.concatenate([self.y, other.y])
-        return self._trusted(logits, y, features, self.inputs)
+        """Return the rows of both, of the same target classifier; what only one has is dropped, except weights."""
+        weighted = self.sample_weight is not None or other.sample_weight is not None
+        first, second = (
+            {**part._columns(), "sample_weight": _weight(part) if weighted else None} for part in (self, other)
+        )
+        both = {name for name in first if first[name] is not None and second[name] is not None}
+        return self._with(
+            **{name: np.concatenate([first[name], second[name]]) if name in both else None for name in first}
+        )
 
     def folds(self, n_folds: int, random_state: int | None = None) -> Ints:
-        """Return a fold for each row, 0..n_folds-1, stratified by `w`.
+        """Return a fold for each row, 0..n_folds-1, stratified by `w`, the rows of a group in one fold.
 
-        They do not depend on the order in which the rows are given.
+        They do not depend on the order of the rows.
 
         Examples
         --------
@@ -163,16 +208,12 @@ class Predictions:
         >>> Predictions(np.eye(2).repeat(3, axis=0), [0, 0, 0, 1, 1, 1]).folds(3, random_state=0)
         array([1, 2, 0, 0, 2, 1])
         """
-        order = self._ordered_rows()[as_rng(random_state).permutation(len(self))]
-        order = order[np.argsort(self.w[order], kind="stable")]
-        folds = np.empty(len(self), dtype=np.intp)
-        folds[order] = np.arange(len(self)) % n_folds
-        return folds
+        return self._units(self._ordered_rows()).dealt(n_folds, as_rng(random_state))
 
     def spread_rows(self, most: int) -> Ints:
-        """Return all rows, or so many of them, in which every class, and the misclassified, has its share.
+        """Return all rows, or the given number of them, in which every class, and the misclassified, keeps its share.
 
-        Which they are does not depend on the order in which the rows are given.
+        The choice does not depend on the order of the rows.
 
         Examples
         --------
@@ -186,12 +227,10 @@ class Predictions:
         return np.sort(self._ordered_rows()[np.arange(most) * len(self) // most])
 
     def _ordered_rows(self) -> Ints:
-        """Return the rows in an order of their contents: by label, by the largest and the smallest logit, by the rest.
+        return ordered_rows(self.logits, self.y, self.w, self.features)
 
-        The rest is one number that different rows hardly share. Rows that are equal may be in any order.
-        """
-        rest = _mark(self.logits) if self.features is None else _mark(self.logits) + _mark(self.features)
-        return np.lexsort((rest, self.logits.min(axis=1), self.logits.max(axis=1), self.y, self.w))
+    def _units(self, order: Ints) -> Units:
+        return Units.of(order, self.w, self.sample_weight, self.groups)
 
     def with_class(self) -> Predictions | None:
         """Return the rows whose true class is one of the K classes, or None if there are none."""
@@ -202,6 +241,8 @@ class Predictions:
 
     def split(self, *sizes: int, random_state: int | None = None) -> tuple[Predictions, ...]:
         """Draw disjoint random parts of the given sizes, such as a fit, a select and a test part.
+
+        Rows of one group stay together; the sizes are then approximate.
 
         Examples
         --------
@@ -217,12 +258,10 @@ class Predictions:
                 f"sizes must be whole numbers of at least 1 that add up to at most the {len(self)} rows; got {sizes}. "
                 f"Ask for smaller parts."
             )
-        order = as_rng(random_state).permutation(len(self))
-        ends = np.cumsum(sizes)
-        return tuple(self.take(order[end - size : end]) for size, end in zip(sizes, ends, strict=True))
+        return tuple(map(self.take, self._units(np.arange(len(self))).drawn(sizes, as_rng(random_state))))
 
     def split_stratified(self, share: float, random_state: int | None = None) -> tuple[Predictions, Predictions]:
-        """Split off a share of the rows, stratified by `w`; return the rest and that share."""
+        """Split off a share of the rows, stratified by `w`, groups whole; return the rest and that share."""
         rest, aside = self.stratified_rows(share, random_state)
         return self.take(rest), self.take(aside)
 
@@ -237,54 +276,25 @@ class Predictions:
         >>> len(rest), (aside < 4).sum(), (aside >= 4).sum()
         (6, np.int64(1), np.int64(1))
         """
-        in_share = isinstance(share, Real) and 0 < share < 1
-        if not in_share or not 1 <= np.floor(len(self) * share + 0.5) < len(self):
-            raise InvalidInputError(
-                f"share must be a number in (0, 1) that leaves at least one of the {len(self)} rows on both sides; got "
-                f"{share!r}. Use 0.2."
-            )
-        order = as_rng(random_state).permutation(len(self))
-        order = order[np.argsort(self.w[order], kind="stable")]
-        # Systematic sampling along the sorted labels: the share of every label is exact to within one row.
-        aside = np.floor(np.arange(1, len(self) + 1) * share + 0.5) > np.floor(np.arange(len(self)) * share + 0.5)
-        return np.sort(order[~aside]), np.sort(order[aside])
+        return self._units(np.arange(len(self))).set_aside(share, as_rng(random_state))
 
     def save(self, path: str | os.PathLike[str], *, half: bool = False) -> None:
-        """Write a bundle, an `.npz` file with `logits`, `y` and `features`; `half` stores the floats as float16."""
-        path = as_path(path)
-        if path.suffix != ".npz":
-            raise InvalidInputError(f"a bundle is an .npz file; got {path.name!r}. Save it as {path.stem}.npz.")
-        stored = _halved if half else lambda array, name: array
-        arrays = {"logits": stored(self.logits, "logits"), "y": self.y.astype(np.int32)}
-        if self.features is not None:
-            arrays["features"] = stored(self.features, "features")
-        with written_whole(path) as temporary, temporary.open("wb") as file:
-            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+        """Write a bundle, an `.npz` file with `logits`, `y` and what else there is; `half` stores floats as float16."""
+        further = {"y": self.y.astype(np.int32), "inputs": self.inputs.as_text()}
+        write_bundle(path, self._columns() | further, half=half)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Predictions:
-        """Read a bundle that `save` or `numpy.savez(path, logits=..., y=...)` wrote, with `features` if it has them."""
-        path = as_path(path)
-        try:
-            with open_arrays(path) as arrays:
-                return cls(arrays["logits"], arrays["y"], arrays.get("features"))
-        except FileNotFoundError:
-            raise
-        except AuxcalError as error:
-            raise type(error)(f"{path}: {error}") from None
-        except Exception as error:  # a damaged file can make the zip, zlib and NumPy readers raise nearly anything
-            raise FileFormatError(
-                f"{path}: expected a bundle, an .npz file with the arrays 'logits' and 'y'; reading it failed with "
-                f"{type(error).__name__}: {error}. Write one with numpy.savez(path, logits=logits, y=y)."
-            ) from error
+        """Read a bundle that `save` or `numpy.savez(path, logits=..., y=...)` wrote, with what else it has."""
+        with reading_bundle(path) as arrays:
+            further = {name: arrays.get(name) for name in ("features", "sample_weight", "groups")}
+            part = cls(arrays["logits"], arrays["y"], **further)
+            return part._with(inputs=Inputs.from_text(arrays.get("inputs"), part.n_classes, part.n_features))
+
+    def _columns(self) -> dict[str, Any]:
+        """Return all fields with a value for each row, None if not given."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "inputs"}
 
 
-def _mark(x: Floats) -> Floats:
-    """Return a sum of each row with weights of which none is a simple fraction of another."""
-    return np.asarray(np.einsum("nk,k->n", x, np.sqrt(np.arange(2, x.shape[1] + 2) + 1 / np.pi)))
-
-
-def _halved(array: Floats, name: str) -> Floats:
-    if np.abs(array).max() > np.finfo(np.float16).max:
-        raise InvalidInputError(f"these {name} do not fit into float16 (beyond 65504). Save them with half=False.")
-    return array.astype(np.float16)
+def _weight(part: Predictions) -> Weight:
+    return np.ones(len(part)) if part.sample_weight is None else part.sample_weight

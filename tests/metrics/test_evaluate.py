@@ -7,7 +7,7 @@ import pytest
 
 from auxcal import InvalidInputError, UndefinedMetricWarning, _arrays, _conversion, evaluate
 from auxcal.metrics import METRICS, ece_noise_floor
-from auxcal.metrics._evaluate import _resamples
+from auxcal.metrics._bootstrap import _resamples
 
 BINNED = {"ece", "ece_mass", "mce"}  # resampling adds noise of its own to every bin
 
@@ -136,5 +136,5 @@ def test_a_metric_checks_and_its_kernel_trusts(name):
     assert metric.kernel(CONFIDENCE, CORRECT) == metric.function(CONFIDENCE.tolist(), CORRECT.tolist())
     with pytest.raises(InvalidInputError, match="confidence must be a probability"):
         metric.function([1.5, 0.5], [True, False])
-    with pytest.raises(InvalidInputError, match="weight must be finite"):
-        metric.function([0.5, 0.5], [True, False], weight=[-1, 1])
+    with pytest.raises(InvalidInputError, match="sample_weight must be finite"):
+        metric.function([0.5, 0.5], [True, False], sample_weight=[-1, 1])

@@ -1,11 +1,18 @@
-"""The risk–coverage curve, and the least confidence that keeps the error of the accepted in bounds."""
+"""The risk–coverage curve, the thresholds that are promised, and those that only look good."""
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import beta, binom
 
 from auxcal import InvalidInputError
-from auxcal.metrics import risk_coverage, threshold_at_risk
+from auxcal.metrics import (
+    risk_at_coverage,
+    risk_coverage,
+    threshold_at_risk,
+    thresholds_at_risks,
+    thresholds_by_class,
+)
+from auxcal.metrics._promise import promised_rows, rarities, starts
 
 
 def sample(seed, n=400, steps=40):
@@ -25,43 +32,222 @@ def test_the_curve_is_what_accepting_at_or_above_each_confidence_gives(seed):
         assert risk == pytest.approx(1 - correct[accepted].mean())
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("risk", [0.02, 0.1, 0.3, 0.9])
-def test_the_threshold_is_the_least_that_keeps_the_risk(seed, risk):
-    confidence, correct = sample(seed)
-    found = threshold_at_risk(confidence, correct, risk)
-    accepted = confidence >= found.threshold
-    assert (found.accepted, found.errors) == (accepted.sum(), (~correct[accepted]).sum())
-    assert found.risk == found.errors / found.accepted <= risk
-    assert found.coverage == accepted.mean()
-    for lower in np.unique(confidence[confidence < found.threshold]):
-        assert (~correct[confidence >= lower]).mean() > risk
+class TestPromise:
+    @pytest.mark.parametrize(("n", "risk", "delta"), [(59, 0.05, 0.05), (300, 0.2, 0.05), (2000, 0.05, 0.1)])
+    def test_the_shares_of_the_starts_add_up_and_each_can_show_something(self, n, risk, delta):
+        found = starts(n, risk, delta, sure=n)
+        assert sum(start.share for start in found) == pytest.approx(delta)
+        assert all((1 - risk) ** start.rank <= start.share for start in found)
+        assert [start.rank for start in found] == sorted({start.rank for start in found})
+
+    def test_the_main_start_is_where_the_confidence_reaches_what_is_promised(self):
+        """Where only the top can be trusted, a lower start would find too many errors."""
+        ranks = [starts(1000, 0.05, 0.05, sure=sure)[0].rank for sure in (0, 70, 90)]
+        assert ranks == [67, 67, 67]  # the rows without an error that its share of two thirds takes
+        (start,) = (start for start in starts(1000, 0.05, 0.05, sure=250) if start.share > 0.025)
+        assert 225 < start.rank <= 250
+        assert starts(1000, 0.05, 0.05, sure=400) == starts(1000, 0.05, 0.05, sure=1000)
+        confidence = np.r_[np.full(70, 0.99), np.linspace(0.94, 0, 230)]
+        correct = np.r_[np.ones(70), np.zeros(230)] > 0
+        assert threshold_at_risk(confidence, correct, 0.05).threshold > 0.9
+        with pytest.raises(InvalidInputError, match="no threshold can be promised"):
+            threshold_at_risk(np.maximum(confidence, 0.95), correct, 0.05)
+
+    def test_a_run_ends_at_the_first_rank_with_too_many_errors(self):
+        (start,) = starts(100, 0.05, 0.05, sure=100)
+        confidence, errors = np.linspace(1, 0.5, 100), np.zeros(100, dtype=int)
+        assert (start.rank, promised_rows(confidence, rarities(errors, 0.05), [start])) == (59, 100)
+        errors[80:] += 1
+        assert promised_rows(confidence, rarities(errors, 0.05), [start]) == 80
+        errors[58:] += 1
+        assert promised_rows(confidence, rarities(errors, 0.05), [start]) == 0
+
+    @pytest.mark.parametrize("atoms", [0, 20])
+    @pytest.mark.parametrize("kind", ["constant", "step", "best in the middle", "saw"])
+    def test_at_most_one_in_twenty_is_broken(self, kind, atoms):
+        """Also where ties are many, where the top is the worst, and where the risk crosses the limit many times."""
+        risk, n, trials = 0.2, 120, 600
+        error = {
+            "constant": lambda u: np.full_like(u, risk + 1e-9),
+            "step": lambda u: np.where(u < 0.35, 0.3 * risk, 0.6),
+            "best in the middle": lambda u: np.where(
+                u < 0.1, 3 * risk, np.where(u < 0.3, 0, np.where(u < 0.5, risk, 1))
+            ),
+            "saw": lambda u: np.where((u * 40).astype(int) % 2 == 0, 2 * risk, 0),
+        }[kind]
+        grid = (np.arange(atoms or 4000) + 0.5) / (atoms or 4000)
+        true = np.cumsum(error(grid)) / np.arange(1, len(grid) + 1)
+        rng, broken = np.random.default_rng(0), 0
+        for _ in range(trials):
+            u = grid[rng.integers(len(grid), size=n)]
+            wrong = rng.uniform(size=n) < error(u)
+            order = np.lexsort((rng.uniform(size=n), u))
+            begun = starts(n, risk, 0.05, sure=int((1 - u >= 1 - risk).sum()))
+            rows = promised_rows(1 - u[order], rarities(np.cumsum(wrong[order]), risk), begun)
+            last = len(grid) if rows == n else np.searchsorted(grid, u[order][rows - 1], side="right")
+            broken += rows > 0 and true[last - 1] > risk * (1 + 1e-12)
+        assert broken <= binom.ppf(0.999, trials, 0.05)
+
+    def test_it_says_what_is_promised_and_what_was_seen(self):
+        confidence, correct = sample(0, n=1000)
+        found = threshold_at_risk(confidence, correct, 0.2, level=0.9)
+        accepted = confidence >= found.threshold
+        assert (found.accepted, found.errors) == (accepted.sum(), (~correct[accepted]).sum())
+        assert (found.risk_upper, found.level, found.promised) == (0.2, 0.9, True)
+        assert found.risk < 0.2
+
+    def test_the_order_of_the_rows_does_not_matter(self):
+        confidence, correct = sample(1)
+        order = np.random.default_rng(0).permutation(len(confidence))
+        assert threshold_at_risk(confidence[order], correct[order], 0.3) == threshold_at_risk(confidence, correct, 0.3)
+
+    def test_everything_is_accepted_where_everything_is_right(self):
+        assert threshold_at_risk([0.9] * 30 + [0.4] * 29, [True] * 59, 0.05).threshold == 0
+
+    def test_equal_confidences_can_be_promised_too(self):
+        correct = np.arange(300) % 6 > 0
+        found = threshold_at_risk(np.full(300, 0.8), correct, 0.35)
+        assert (found.threshold, found.accepted, found.errors) == (0, 300, 50)
+        order = np.random.default_rng(0).permutation(300)
+        steps = np.repeat([0.9, 0.5, 0.1], 100)
+        right = np.arange(300) % 10 < np.repeat([10, 9, 2], 100)
+        assert threshold_at_risk(steps[order], right[order], 0.2) == threshold_at_risk(steps, right, 0.2)
+        assert threshold_at_risk(steps, right, 0.2).threshold == 0.5
+
+    def test_with_too_few_rows_it_says_how_many_it_would_take(self):
+        with pytest.raises(
+            InvalidInputError, match=r"no threshold can be promised .* 0\.05 .*58 labelled.* about \d+\."
+        ):
+            threshold_at_risk([0.9] * 58, [True] * 58, 0.05)
+        with pytest.raises(InvalidInputError, match="even the most confident predictions are wrong too often"):
+            threshold_at_risk([0.9] * 100, [False] * 100, 0.05)
+
+    def test_several_risks_and_each_class_are_the_single_calls(self):
+        confidence, correct = sample(2, n=2000)
+        found = thresholds_at_risks(confidence, correct, [0.001, 0.1, 0.3])
+        assert found[0.001] is None
+        assert found[0.3] == threshold_at_risk(confidence, correct, 0.3)
+        prediction = np.arange(2000) % 3
+        of_class = thresholds_by_class(confidence, correct, prediction, 0.3)
+        assert of_class[1] == threshold_at_risk(confidence[1::3], correct[1::3], 0.3)
+        with pytest.raises(InvalidInputError, match="a class index for each of the 2000 rows"):
+            thresholds_by_class(confidence, correct, prediction[:-1], 0.3)
 
 
-def test_equal_confidences_are_accepted_together():
-    found = threshold_at_risk([0.9, 0.8, 0.8, 0.8], [True, True, True, False], 0.2)
-    assert (found.threshold, found.accepted) == (0.9, 1)
+class TestRiskAtCoverage:
+    def test_it_is_the_bound_of_the_rows_above_the_threshold(self):
+        confidence, correct = np.linspace(1, 0, 200), np.arange(200) % 10 < 8
+        found = risk_at_coverage(confidence, correct, 0.5)
+        assert (found.threshold, found.accepted) == (confidence[100], 101)
+        assert found.risk_upper == pytest.approx(beta.ppf(0.95, 20 + 1, 80))
+
+    def test_a_promise_at_a_fixed_coverage_is_kept(self):
+        rng, broken, trials = np.random.default_rng(0), 0, 500
+        for _ in range(trials):
+            confidence = rng.uniform(size=60)
+            found = risk_at_coverage(confidence, rng.uniform(size=60) < confidence, 0.4)
+            broken += (1 - found.threshold) / 2 > found.risk_upper
+        assert broken <= binom.ppf(0.999, trials, 0.05)
+
+    @pytest.mark.parametrize("rows", [1, 2])
+    def test_one_row_promises_nothing_much(self, rows):
+        assert risk_at_coverage([0.5] * rows, [False] * rows, 0.5).risk_upper == 1
 
 
-def test_the_upper_bound_is_the_risk_at_which_so_few_errors_are_rare():
-    confidence, correct = sample(0)
-    found = threshold_at_risk(confidence, correct, 0.1, level=0.9)
-    assert found.risk < found.risk_upper < 1
-    assert binom.cdf(found.errors, found.accepted, found.risk_upper) == pytest.approx(0.1)
+class TestLookingGood:
+    @pytest.mark.parametrize("seed", range(5))
+    @pytest.mark.parametrize("risk", [0.02, 0.1, 0.3, 0.9])
+    def test_the_threshold_is_the_least_that_keeps_the_risk(self, seed, risk):
+        confidence, correct = sample(seed)
+        found = threshold_at_risk(confidence, correct, risk, promise=False)
+        accepted = confidence >= found.threshold
+        assert (found.accepted, found.errors) == (accepted.sum(), (~correct[accepted]).sum())
+        assert found.risk == found.errors / found.accepted <= risk
+        assert found.coverage == accepted.mean()
+        for lower in np.unique(confidence[confidence < found.threshold]):
+            assert (~correct[confidence >= lower]).mean() > risk
 
+    def test_equal_confidences_are_accepted_together(self):
+        found = threshold_at_risk([0.9, 0.8, 0.8, 0.8], [True, True, True, False], 0.2, promise=False)
+        assert (found.threshold, found.accepted) == (0.9, 1)
 
-def test_no_error_at_all_still_has_an_upper_bound():
-    found = threshold_at_risk([0.9] * 59, [True] * 59, 0.01)
-    assert found.risk == 0
-    assert found.risk_upper == pytest.approx(0.05, abs=0.001)  # the rule of three
+    def test_the_upper_bound_is_the_risk_at_which_so_few_errors_are_rare(self):
+        confidence, correct = sample(0)
+        found = threshold_at_risk(confidence, correct, 0.1, level=0.9, promise=False)
+        assert found.risk < found.risk_upper < 1
+        assert binom.cdf(found.errors, found.accepted, found.risk_upper) == pytest.approx(0.1)
 
+    def test_no_error_at_all_still_has_an_upper_bound(self):
+        found = threshold_at_risk([0.9] * 59, [True] * 59, 0.01, promise=False)
+        assert found.risk == 0
+        assert found.risk_upper == pytest.approx(0.05, abs=0.001)  # the rule of three
 
-def test_a_risk_that_nothing_reaches_is_refused_with_the_least_there_is():
-    with pytest.raises(InvalidInputError, match=r"no threshold keeps the error at 0\.05; the least is 0\.5.* 0\.8"):
-        threshold_at_risk([0.9, 0.8, 0.1], [False, True, False], 0.05)
+    def test_a_risk_that_nothing_reaches_is_refused_with_the_least_there_is(self):
+        with pytest.raises(InvalidInputError, match=r"no threshold keeps the error at 0\.05; the least is 0\.5.* 0\.8"):
+            threshold_at_risk([0.9, 0.8, 0.1], [False, True, False], 0.05, promise=False)
 
 
 @pytest.mark.parametrize("risk", [0, 1, -0.1, 5, float("nan"), "0.05", None])
 def test_risk_is_a_share(risk):
     with pytest.raises(InvalidInputError, match=r"risk must be a share in \(0, 1\)"):
         threshold_at_risk([0.9], [True], risk)
+
+
+class TestWeights:
+    """A weight is two rows where nothing is promised; for a promise it says how a row was drawn."""
+
+    def test_what_looks_best_is_that_of_repeated_rows(self):
+        confidence, correct = sample(3)
+        weight = np.random.default_rng(0).integers(4, size=len(confidence))
+        repeated = np.repeat(np.arange(len(confidence)), weight)
+        for risk in (0.2, 0.3, 0.4):
+            got = threshold_at_risk(confidence, correct, risk, promise=False, sample_weight=weight)
+            assert got == threshold_at_risk(confidence[repeated], correct[repeated], risk, promise=False)
+
+    def test_equal_weights_are_none_and_a_weight_of_0_is_no_row(self):
+        confidence, correct = sample(4)
+        expected = threshold_at_risk(confidence, correct, 0.3)
+        got = threshold_at_risk(np.r_[confidence, 1.0], np.r_[correct, False], 0.3, sample_weight=[1.0] * 400 + [0.0])
+        assert got == expected
+        assert risk_at_coverage(confidence, correct, 0.5, sample_weight=[1] * 400) == risk_at_coverage(
+            confidence, correct, 0.5
+        )
+
+    def test_two_rows_are_shown_more_by_than_one_of_weight_2(self):
+        confidence, correct = np.linspace(1, 0.9, 150), np.ones(150, bool)
+        weight = np.where(np.arange(150) % 3, 2.0, 1.0)
+        repeated = np.repeat(np.arange(150), weight.astype(int))
+        once = thresholds_at_risks(confidence, correct, [0.02, 0.1], sample_weight=weight)
+        twice = thresholds_at_risks(confidence[repeated], correct[repeated], [0.02, 0.1])
+        assert once[0.02] is None
+        assert twice[0.02].coverage == once[0.1].coverage == 1
+
+    @pytest.mark.parametrize("top", [0.0, 0.3])
+    def test_the_promise_is_kept_where_rows_were_drawn_unevenly(self, top):
+        """Also where the most confident rows, which are drawn least, are the worst."""
+        risk, n, trials, size = 0.2, 400, 300, 4000
+        u = (np.arange(size) + 0.5) / size
+        wrong = np.random.default_rng(1).uniform(size=size) < np.where(u < 0.1, top, 0.4 * u)
+        true = np.cumsum(wrong) / np.arange(1, size + 1)
+        chance = 0.3 + np.minimum(2 * u, 1)
+        broken = made = 0
+        for state in range(trials):
+            rows = np.random.default_rng(state).choice(size, size=n, p=chance / chance.sum())
+            found = thresholds_at_risks(1 - u[rows], ~wrong[rows], [risk], sample_weight=1 / chance[rows])[risk]
+            if found is not None:
+                made += 1
+                broken += true[int((1 - u >= found.threshold).sum()) - 1] > risk
+        assert made > (trials / 2 if top == 0 else 0)
+        assert broken <= binom.ppf(0.999, trials, 0.05)
+
+    def test_the_risk_at_a_coverage_is_kept_too(self):
+        u = (np.arange(4000) + 0.5) / 4000
+        chance = 0.3 + u
+        wrong = np.random.default_rng(0).uniform(size=4000) < 0.3 * u
+        broken = 0
+        for state in range(100):
+            rows = np.random.default_rng(state).choice(4000, size=300, p=chance / chance.sum())
+            found = risk_at_coverage(1 - u[rows], ~wrong[rows], 0.6, sample_weight=1 / chance[rows])
+            assert found.coverage >= 0.6
+            broken += wrong[1 - u >= found.threshold].mean() > found.risk_upper
+        assert broken <= binom.ppf(0.999, 100, 0.05)

@@ -9,7 +9,7 @@ from scipy.integrate import quad
 from sklearn import metrics as sklearn_metrics
 
 from auxcal.metrics import METRICS, auroc, ece, fpr_at_tpr, mce, nll, precision_at_recall
-from auxcal.metrics._groups import groups
+from auxcal.metrics._ties import ties
 
 
 def sample(confidence, seed=0):
@@ -238,13 +238,13 @@ def test_ece_and_mce_equal_those_of_netcal(n_bins):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("steps", [1, 5, 1000])
 @pytest.mark.parametrize("block", [1, 2, 7])
-def test_groups_that_cross_blocks_are_counted_whole(monkeypatch, dtype, steps, block):
+def test_ties_that_cross_blocks_are_counted_whole(monkeypatch, dtype, steps, block):
     rng = np.random.default_rng(block)
     confidence = (rng.integers(0, steps + 1, 40) / steps).astype(dtype)
     confidence[confidence == 0] = -0.0
     correct = rng.random(40) < 0.6
-    monkeypatch.setattr("auxcal.metrics._groups._BLOCK", block)
-    found = groups(confidence, correct)
+    monkeypatch.setattr("auxcal.metrics._ties._BLOCK", block)
+    found = ties(confidence, correct)
     assert found.confidence.tolist() == np.unique(confidence).tolist()
     assert found.right.tolist() == [correct[confidence == c].sum() for c in found.confidence]
     assert found.wrong.tolist() == [(~correct)[confidence == c].sum() for c in found.confidence]

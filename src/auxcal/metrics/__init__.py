@@ -3,16 +3,27 @@
 from auxcal.metrics._calibration_error import NoiseFloor, ece, ece_mass, ece_noise_floor, mce
 from auxcal.metrics._checked import checked
 from auxcal.metrics._evaluate import METRICS, Metric, evaluate
+from auxcal.metrics._promise import rows_to_promise
 from auxcal.metrics._proper import brier, nll
 from auxcal.metrics._ranking import aupr, auroc, fpr_at_tpr, precision_at_recall
 from auxcal.metrics._risk_coverage import RiskCoverage, aurc, excess_aurc, risk_coverage
-from auxcal.metrics._threshold import Threshold, threshold_at_risk
+from auxcal.metrics._slices import Slice, evaluate_by
+from auxcal.metrics._tally import Tally
+from auxcal.metrics._threshold import (
+    Threshold,
+    risk_at_coverage,
+    threshold_at_risk,
+    thresholds_at_risks,
+    thresholds_by_class,
+)
 
 __all__ = [
     "METRICS",
     "Metric",
     "NoiseFloor",
     "RiskCoverage",
+    "Slice",
+    "Tally",
     "Threshold",
     "aupr",
     "aurc",
@@ -23,11 +34,16 @@ __all__ = [
     "ece_mass",
     "ece_noise_floor",
     "evaluate",
+    "evaluate_by",
     "excess_aurc",
     "fpr_at_tpr",
     "mce",
     "nll",
     "precision_at_recall",
+    "risk_at_coverage",
     "risk_coverage",
+    "rows_to_promise",
     "threshold_at_risk",
+    "thresholds_at_risks",
+    "thresholds_by_class",
 ]

@@ -8,7 +8,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Bools, Floats, as_confidence, as_correct, as_weight
+from auxcal._arrays import Bools, Floats, as_confidence, as_correct, as_sample_weight
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -23,13 +23,13 @@ def check(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Bools]:
 
 
 def checked(kernel: Kernel[_P, _R]) -> Checked[_P, _R]:
-    """Turn a kernel, a pure function of (confidence, correct, *, weight=None) over checked arrays, into a metric.
+    """Turn a kernel, a pure function of checked (confidence, correct, *, sample_weight=None), into a metric.
 
     Examples
     --------
     >>> from auxcal.metrics import checked
     >>> @checked
-    ... def accuracy(confidence, correct, *, weight=None):
+    ... def accuracy(confidence, correct, *, sample_weight=None):
     ...     return float(correct.mean())
     >>> accuracy([0.9, 0.8], [1, 0])
     0.5
@@ -41,8 +41,8 @@ def checked(kernel: Kernel[_P, _R]) -> Checked[_P, _R]:
     @wraps(kernel)
     def metric(confidence: ArrayLike, correct: ArrayLike, *args: _P.args, **options: _P.kwargs) -> _R:
         arrays = check(confidence, correct)
-        if options.get("weight") is not None:
-            options["weight"] = as_weight(options["weight"], n_rows=len(arrays[0]))  # type: ignore[arg-type]
+        if options.get("sample_weight") is not None:
+            options["sample_weight"] = as_sample_weight(options["sample_weight"], n_rows=len(arrays[0]))  # type: ignore
         return kernel(*arrays, *args, **options)
 
     return metric  # type: ignore[return-value]  # mypy can't know that both can be given by name

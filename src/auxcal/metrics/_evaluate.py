@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Bools, Floats, Ints, as_rng
-from auxcal._errors import AuxcalWarning, InvalidInputError
+from auxcal._arrays import Bools, Floats, as_groups, as_sample_weight
+from auxcal._errors import InvalidInputError
 from auxcal._progress import Report, silent
+from auxcal.metrics._bootstrap import Scored, intervals
 from auxcal.metrics._calibration_error import ece, ece_mass, mce, noise_floor
 from auxcal.metrics._checked import check, kernel_of
 from auxcal.metrics._proper import brier, nll
 from auxcal.metrics._ranking import aupr, auroc, fpr_at_tpr, is_share, precision_at_recall
 from auxcal.metrics._risk_coverage import aurc, excess_aurc
 
-_CELLS = 10_000
-_ROWS_OF_A_CELL = 10  # with more, resampling cells is faster than resampling rows
-_BINS = 20  # of ECE, as in the paper
-
 
 @dataclass(frozen=True)
 class Metric:
-    """A function of (confidence, correct, *, weight=None), its label, and whether higher is better."""
+    """A function of (confidence, correct, *, sample_weight=None), its label, and whether higher is better.
+
+    Tables leave out the interval of a binned metric: resampling adds noise to every bin, which biases its bootstrap.
+    """
 
     function: Callable[..., float]
     label: str
     higher_is_better: bool
+    is_binned: bool = False
 
     @property
     def kernel(self) -> Callable[..., float]:
@@ -41,10 +41,10 @@ METRICS: dict[str, Metric] = {
     "auroc": Metric(auroc, "AUROC", higher_is_better=True),
     "aupr": Metric(aupr, "AUPR", higher_is_better=True),
     "p90": Metric(precision_at_recall, "p.9", higher_is_better=True),
-    "ece": Metric(ece, "ECE", higher_is_better=False),
+    "ece": Metric(ece, "ECE", higher_is_better=False, is_binned=True),
     "brier": Metric(brier, "Brier", higher_is_better=False),
-    "ece_mass": Metric(ece_mass, "ECE (mass)", higher_is_better=False),
-    "mce": Metric(mce, "MCE", higher_is_better=False),
+    "ece_mass": Metric(ece_mass, "ECE (mass)", higher_is_better=False, is_binned=True),
+    "mce": Metric(mce, "MCE", higher_is_better=False, is_binned=True),
     "nll": Metric(nll, "NLL", higher_is_better=False),
     "fpr95": Metric(fpr_at_tpr, "FPR95", higher_is_better=False),
     "aurc": Metric(aurc, "AURC", higher_is_better=False),
@@ -62,6 +62,8 @@ def evaluate(
     level: float = 0.95,
     random_state: int | None = 0,
     report: Report = silent,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
 ) -> dict[str, float]:
     """Return every metric of `METRICS`, or the named ones, and the noise floor of ECE.
 
@@ -83,6 +85,12 @@ def evaluate(
         The source of the resamples and of the noise floor's draws.
     report : callable
         Called after every resample with the share that is done.
+    sample_weight : array of shape (n,), optional
+        How often each row counts; once by default. A row of weight 2 is the same as two rows, also in the intervals.
+    groups : array of shape (n,), optional
+        What each row belongs to, such as a patient, a camera or a day. The bootstrap then draws whole groups, each with
+        all its rows and their weights: rows of one group tell less than as many independent ones. Where weights only
+        make up for how rows were drawn, so that a row of weight 2 is still one row, give each row a group of its own.
 
     Returns
     -------
@@ -99,86 +107,44 @@ def evaluate(
     (1.0, 0.125)
     """
     confidence, correct = check(confidence, correct)
+    check_resamples(bootstrap, level)
+    kernels = {name: metric.kernel for name, metric in chosen_metrics(metrics).items()}
+    rows = _scored(confidence, correct, sample_weight, groups)
+    weight = {} if rows.sample_weight is None else {"sample_weight": rows.sample_weight}
+    scores = {name: kernel(rows.confidence, rows.correct, **weight) for name, kernel in kernels.items()}
+    floor = noise_floor(
+        rows.confidence, random_state=random_state, sample_weight=rows.sample_weight, groups=rows.groups
+    )
+    scores |= {"ece_floor": floor.mean, "ece_floor_p95": floor.p95}
+    if not bootstrap:
+        return scores
+    return scores | intervals(kernels, rows, bootstrap, level, random_state, report)
+
+
+def _scored(confidence: Floats, correct: Bools, sample_weight: ArrayLike | None, groups: ArrayLike | None) -> Scored:
+    """Return the rows that count, sorted once: ranking metrics notice and don't sort again."""
+    weight = as_sample_weight(sample_weight, n_rows=len(confidence))
+    labels = None if groups is None else as_groups(groups, n_rows=len(confidence))
+    order = np.argsort(confidence)
+    if weight is not None:
+        order = order[weight[order] > 0]
+        weight = weight[order]
+    return Scored(confidence[order], correct[order], weight, None if labels is None else labels[order])
+
+
+def check_resamples(bootstrap: int, level: float) -> None:
+    """Refuse what is no number of resamples, or no level."""
     if not isinstance(bootstrap, int | np.integer) or bootstrap < 0 or not is_share(level) or level == 1:
         raise InvalidInputError(
             f"bootstrap must be a number of resamples of at least 0 and level a share in (0, 1); got {bootstrap!r} "
             f"and {level!r}. Use bootstrap=1000, level=0.95."
         )
-    chosen = _chosen(metrics)
-    order = np.argsort(confidence)
-    confidence, correct = confidence[order], correct[order]  # sorted once; ranking metrics notice and don't sort again
-    scores = {name: metric.kernel(confidence, correct) for name, metric in chosen.items()}
-    floor = noise_floor(confidence, random_state=random_state)
-    scores |= {"ece_floor": floor.mean, "ece_floor_p95": floor.p95}
-    if not bootstrap:
-        return scores
-    return scores | _intervals(chosen, confidence, correct, bootstrap, level, random_state, report)
 
 
-def _chosen(metrics: Sequence[str] | None) -> dict[str, Metric]:
+def chosen_metrics(metrics: Sequence[str] | None) -> dict[str, Metric]:
+    """Return the named metrics, or all."""
     names = list(METRICS) if metrics is None else list(metrics)
     unknown = [name for name in names if name not in METRICS]
     if unknown:
         raise InvalidInputError(f"metrics must be among {', '.join(METRICS)}; got {', '.join(map(repr, unknown))}.")
     return {name: METRICS[name] for name in names}
-
-
-def _intervals(
-    metrics: dict[str, Metric],
-    confidence: Floats,
-    correct: Bools,
-    bootstrap: int,
-    level: float,
-    random_state: int | None,
-    report: Report,
-) -> dict[str, float]:
-    rng = as_rng(random_state)
-    draws = np.empty((bootstrap, len(metrics)))
-    confidence, correct, count = _cells(confidence, correct)
-    with warnings.catch_warnings():
-        # A resample without a wrong row has no AUROC; it is left out of the interval.
-        warnings.simplefilter("ignore", AuxcalWarning)
-        for number, (draw, weight) in enumerate(zip(draws, _resamples(count, bootstrap, rng), strict=True), 1):
-            drawn = np.flatnonzero(weight)
-            some = confidence[drawn], correct[drawn]
-            draw[:] = [metric.kernel(*some, weight=weight[drawn]) for metric in metrics.values()]
-            report(number / bootstrap)
-    low, high = np.full((2, len(metrics)), np.nan)
-    for column, values in enumerate(draws.T):
-        defined = values[~np.isnan(values)]
-        if len(defined):
-            low[column], high[column] = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
-    return {
-        f"{name}_{end}": float(value)
-        for end, values in (("low", low), ("high", high))
-        for name, value in zip(metrics, values, strict=True)
-    }
-
-
-def _resamples(count: Ints, number: int, rng: np.random.Generator) -> Iterator[Ints]:
-    """Yield how often each cell occurs in each resample."""
-    n = int(count.sum())
-    if n > _ROWS_OF_A_CELL * len(count):
-        for _ in range(number):
-            yield rng.multinomial(n, count / n)
-    else:
-        rows = np.repeat(np.arange(len(count)), count)
-        for _ in range(number):
-            yield np.bincount(rows[rng.integers(n, size=n)], minlength=len(count))
-
-
-def _cells(confidence: Floats, correct: Bools) -> tuple[Floats, Bools, Ints]:
-    """Return a sorted sample with equal rows merged into cells: resampling their counts is cheap.
-
-    Above `_CELLS` rows, neighbours in the same ECE bin are merged too, with their mean confidence, so that the cost
-    does not grow with the rows.
-    """
-    group = np.arange(len(confidence)) * min(len(confidence), _CELLS) // len(confidence)
-    edges = np.searchsorted(confidence, (np.arange(1, _BINS) / _BINS).astype(confidence.dtype))
-    group += np.cumsum(np.bincount(edges, minlength=len(confidence) + 1)[:-1])
-    _, group, size = np.unique(group, return_inverse=True, return_counts=True)
-    mean = np.bincount(group, confidence) / size
-    right = np.bincount(group, correct).astype(np.intp)
-    count = np.stack([size - right, right], axis=1).ravel()
-    used = np.flatnonzero(count)
-    return np.clip(mean, 0, 1)[used // 2], used % 2 == 1, count[used]

@@ -7,7 +7,7 @@ from auxcal.metrics._checked import checked
 
 
 @checked
-def brier(confidence: Floats, correct: Bools, *, weight: Weight | None = None) -> float:
+def brier(confidence: Floats, correct: Bools, *, sample_weight: Weight | None = None) -> float:
     """Brier score: the mean squared difference between confidence and correctness.
 
     Examples
@@ -16,11 +16,11 @@ def brier(confidence: Floats, correct: Bools, *, weight: Weight | None = None) -
     >>> brier([1.0, 0.5], [True, False])
     0.125
     """
-    return _mean(np.square(confidence - correct), weight)
+    return _mean(np.square(confidence - correct), sample_weight)
 
 
 @checked
-def nll(confidence: Floats, correct: Bools, *, weight: Weight | None = None) -> float:
+def nll(confidence: Floats, correct: Bools, *, sample_weight: Weight | None = None) -> float:
     """Negative log-likelihood of correctness: the mean of −log c where correct, −log(1 − c) where wrong.
 
     The probability of the outcome is clipped from below at half the machine epsilon of the array's dtype, so that a
@@ -33,11 +33,21 @@ def nll(confidence: Floats, correct: Bools, *, weight: Weight | None = None) -> 
     0.6931
     """
     step = np.finfo(confidence.dtype).eps / 2
-    probability = np.where(correct, confidence, 1 - confidence)
-    return -_mean(np.log(np.maximum(probability, step)), weight)
+    probability = np.abs(confidence - ~correct)  # the same bits as 1 − c where wrong, and several times faster
+    likelihood = np.maximum(probability, step)
+    if sample_weight is None:
+        return -_mean_log(likelihood)
+    return -_mean(np.log(likelihood, dtype=np.float64), sample_weight)
 
 
-def _mean(values: Floats, weight: Weight | None) -> float:
-    if weight is None:
+def _mean_log(values: Floats) -> float:
+    """Return the mean logarithm of numbers of at least 1e-17, of which 16 are multiplied before each logarithm."""
+    whole = len(values) // 16 * 16
+    products = np.multiply.reduce(values[:whole].reshape(16, -1), axis=0, dtype=np.float64)
+    return float(np.log(products).sum() + np.log(values[whole:], dtype=np.float64).sum()) / len(values)
+
+
+def _mean(values: Floats, sample_weight: Weight | None) -> float:
+    if sample_weight is None:
         return float(np.mean(values, dtype=np.float64))
-    return float(np.dot(values.astype(np.float64), weight) / weight.sum())
+    return float(np.dot(values.astype(np.float64), sample_weight) / sample_weight.sum())

@@ -5,7 +5,6 @@ Misclassified is the positive class and its score is low confidence, as in the p
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -15,8 +14,9 @@ from numpy.typing import NDArray
 
 from auxcal._arrays import Bools, Floats, Weight
 from auxcal._errors import InvalidInputError
+from auxcal._telling import tell
 from auxcal.metrics._checked import checked
-from auxcal.metrics._groups import ranked
+from auxcal.metrics._ties import ranked
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Thresholds:
 
 
 @checked
-def auroc(confidence: Floats, correct: Bools, *, weight: Weight | None = None) -> float:
+def auroc(confidence: Floats, correct: Bools, *, sample_weight: Weight | None = None) -> float:
     """Area under the ROC curve: the probability that a wrong prediction has a lower confidence than a correct one.
 
     Examples
@@ -60,7 +60,7 @@ def auroc(confidence: Floats, correct: Bools, *, weight: Weight | None = None) -
     """
     # Counts, not shares, are summed, so that the area is exact up to one division.
     doubled = 0
-    for *_, right, wrong in ranked(confidence, correct, weight).counts():
+    for *_, right, wrong in ranked(confidence, correct, sample_weight).counts():
         doubled += np.dot(np.diff(right), wrong[1:] + wrong[:-1])
     if _undefined(wrong[-1], right[-1], "auroc", needs_right=True):
         return float("nan")
@@ -68,7 +68,7 @@ def auroc(confidence: Floats, correct: Bools, *, weight: Weight | None = None) -
 
 
 @checked
-def aupr(confidence: Floats, correct: Bools, *, weight: Weight | None = None) -> float:
+def aupr(confidence: Floats, correct: Bools, *, sample_weight: Weight | None = None) -> float:
     """Area under the precision–recall curve of misclassification, as average precision.
 
     Examples
@@ -77,7 +77,7 @@ def aupr(confidence: Floats, correct: Bools, *, weight: Weight | None = None) ->
     >>> round(aupr([0.9, 0.3, 0.8], [True, True, False]), 4)
     0.5
     """
-    at = _thresholds(confidence, correct, weight)
+    at = _thresholds(confidence, correct, sample_weight)
     if _undefined(at.wrong[-1], at.right[-1], "aupr"):
         return float("nan")
     return float(np.sum(np.diff(at.recall, prepend=0) * at.precision))
@@ -85,7 +85,7 @@ def aupr(confidence: Floats, correct: Bools, *, weight: Weight | None = None) ->
 
 @checked
 def precision_at_recall(
-    confidence: Floats, correct: Bools, *, recall: float = 0.9, weight: Weight | None = None
+    confidence: Floats, correct: Bools, *, recall: float = 0.9, sample_weight: Weight | None = None
 ) -> float:
     """Precision of detecting wrong predictions at the first threshold that reaches the given recall.
 
@@ -98,14 +98,14 @@ def precision_at_recall(
     0.6667
     """
     _check_share(recall, "recall")
-    at = _thresholds(confidence, correct, weight)
+    at = _thresholds(confidence, correct, sample_weight)
     if _undefined(at.wrong[-1], at.right[-1], "p90"):
         return float("nan")
     return float(at.precision[np.searchsorted(at.recall, recall)])
 
 
 @checked
-def fpr_at_tpr(confidence: Floats, correct: Bools, *, tpr: float = 0.95, weight: Weight | None = None) -> float:
+def fpr_at_tpr(confidence: Floats, correct: Bools, *, tpr: float = 0.95, sample_weight: Weight | None = None) -> float:
     """False positive rate: the share of correct predictions rejected when at least `tpr` of the wrong ones are.
 
     Examples
@@ -115,14 +115,16 @@ def fpr_at_tpr(confidence: Floats, correct: Bools, *, tpr: float = 0.95, weight:
     0.5
     """
     _check_share(tpr, "tpr")
-    at = _thresholds(confidence, correct, weight)
+    at = _thresholds(confidence, correct, sample_weight)
     if _undefined(at.wrong[-1], at.right[-1], "fpr95", needs_right=True):
         return float("nan")
     return float(at.false_alarms[np.searchsorted(at.recall, tpr)])
 
 
-def _thresholds(confidence: Floats, correct: Bools, weight: Weight | None) -> Thresholds:
-    found = [(wrong[1:].copy(), right[1:].copy()) for *_, right, wrong in ranked(confidence, correct, weight).counts()]
+def _thresholds(confidence: Floats, correct: Bools, sample_weight: Weight | None) -> Thresholds:
+    found = [
+        (wrong[1:].copy(), right[1:].copy()) for *_, right, wrong in ranked(confidence, correct, sample_weight).counts()
+    ]
     return Thresholds(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
 
@@ -142,8 +144,8 @@ def _undefined(wrong: float, right: float, name: str, *, needs_right: bool = Fal
         return False
     from auxcal._errors import UndefinedMetricWarning
 
-    warnings.warn(
-        f"{name} is undefined (NaN): none of the {wrong + right} predictions is {missing}, and it "
+    tell(
+        f"{name} is undefined (NaN): none of the {wrong + right:.12g} predictions is {missing}, and it "
         f"compares wrong predictions with correct ones. Evaluate on more rows.",
         UndefinedMetricWarning,
         stacklevel=4,

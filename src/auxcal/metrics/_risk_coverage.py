@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from auxcal._arrays import Bools, Floats, Weight
 from auxcal.metrics._checked import checked
-from auxcal.metrics._groups import groups
+from auxcal.metrics._ties import ties
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class RiskCoverage:
 
 
 @checked
-def risk_coverage(confidence: Floats, correct: Bools, *, weight: Weight | None = None) -> RiskCoverage:
+def risk_coverage(confidence: Floats, correct: Bools, *, sample_weight: Weight | None = None) -> RiskCoverage:
     """Return the risk and the coverage at every distinct confidence.
 
     Examples
@@ -53,11 +53,11 @@ def risk_coverage(confidence: Floats, correct: Bools, *, weight: Weight | None =
     >>> curve.threshold.tolist(), curve.coverage.tolist(), curve.risk.round(2).tolist()
     ([0.9, 0.8, 0.2], [0.25, 0.75, 1.0], [0.0, 0.33, 0.5])
     """
-    return curve_of(confidence, correct, weight)
+    return curve_of(confidence, correct, sample_weight)
 
 
 @checked
-def aurc(confidence: Floats, correct: Bools, *, weight: Weight | None = None) -> float:
+def aurc(confidence: Floats, correct: Bools, *, sample_weight: Weight | None = None) -> float:
     """Area under the risk–coverage curve: the error rate of accepted predictions, averaged over all coverages.
 
     Errors among equal confidences are spread evenly, so that neither the order of ties nor duplicating the whole sample
@@ -70,11 +70,11 @@ def aurc(confidence: Floats, correct: Bools, *, weight: Weight | None = None) ->
     >>> round(aurc([0.9, 0.8, 0.3, 0.2], [True, True, True, False]), 4)
     0.0342
     """
-    return _area(curve_of(confidence, correct, weight))
+    return _area(curve_of(confidence, correct, sample_weight))
 
 
 @checked
-def excess_aurc(confidence: Floats, correct: Bools, *, weight: Weight | None = None) -> float:
+def excess_aurc(confidence: Floats, correct: Bools, *, sample_weight: Weight | None = None) -> float:
     """Excess of the area under the risk–coverage curve over that of a perfect ranking at the same accuracy.
 
     Examples
@@ -83,22 +83,22 @@ def excess_aurc(confidence: Floats, correct: Bools, *, weight: Weight | None = N
     >>> abs(round(excess_aurc([0.9, 0.8, 0.3, 0.2], [True, True, True, False]), 4))
     0.0
     """
-    curve = curve_of(confidence, correct, weight)
+    curve = curve_of(confidence, correct, sample_weight)
     error = float(curve.risk[-1])
     # A perfect ranking errs from a coverage of 1 − error on: the integral of (c − 1 + error) / c from there to 1.
     perfect = error + (1 - error) * math.log1p(-error) if error < 1 else 1.0
     return _area(curve) - perfect
 
 
-def curve_of(confidence: Floats, correct: Bools, weight: Weight | None = None) -> RiskCoverage:
+def curve_of(confidence: Floats, correct: Bools, sample_weight: Weight | None = None) -> RiskCoverage:
     """Return the curve of rows that are already checked; see `risk_coverage`."""
-    found = groups(confidence, correct, weight)
+    found = ties(confidence, correct, sample_weight)
     wrong, right = np.cumsum(found.wrong[::-1]), np.cumsum(found.right[::-1])
     return RiskCoverage(found.confidence[::-1], wrong + right, wrong)
 
 
 def _area(curve: RiskCoverage) -> float:
-    # Coverage and errors before and after each group of equal confidences.
+    # Coverage and errors before and after each tie.
     errors = np.diff(curve.errors, prepend=0)
     end = curve.coverage
     start = np.append(0, end[:-1])

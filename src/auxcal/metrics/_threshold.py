@@ -1,21 +1,25 @@
-"""The lowest threshold that keeps the error rate of accepted predictions within a limit."""
+"""From which confidence on predictions can be accepted: thresholds with a promise, and those that only look good."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from numbers import Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from auxcal._arrays import Bools, Floats
+from auxcal._arrays import Bools, Floats, Weight, as_sample_weight
 from auxcal._errors import InvalidInputError
-from auxcal.metrics._checked import checked
-from auxcal.metrics._risk_coverage import curve_of
+from auxcal.metrics._checked import check, checked
+from auxcal.metrics._drawn import Drawn, upper_bounds
+from auxcal.metrics._promise import promised_rows, rows_needed
+from auxcal.metrics._risk_coverage import RiskCoverage, curve_of
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """A threshold on the confidence, with coverage and risk on the rows it was chosen on.
+    """A threshold on the confidence, with what it does to the rows it was chosen on.
 
     Parameters
     ----------
@@ -26,37 +30,60 @@ class Threshold:
     risk : float
         The share of accepted predictions that are wrong.
     risk_upper : float
-        The one-sided Clopper–Pearson upper bound of the risk. It is exact for a threshold fixed beforehand. This one
-        was chosen on the same rows, which makes its risk look a little better than it is: check it on other rows.
-    accepted, errors : int
-        The predictions that are accepted, and the wrong ones among them.
+        The risk that is not exceeded. With a promise this holds with probability `level` over the draw of the rows.
+        Without one it is the upper bound of Clopper and Pearson for a threshold that was fixed beforehand. This one
+        was chosen on the same rows, which makes its risk look a little better than it is.
+    accepted, errors : float
+        The predictions that are accepted, and the wrong ones among them, counted with their weights.
+    level : float
+        The probability of the promise, or the confidence level of the bound.
+    promised : bool
+        Whether the risk is promised.
     """
 
     threshold: float
     coverage: float
     risk: float
     risk_upper: float
-    accepted: int
-    errors: int
+    accepted: float
+    errors: float
+    level: float
+    promised: bool
 
 
 @checked
-def threshold_at_risk(confidence: Floats, correct: Bools, risk: float, *, level: float = 0.95) -> Threshold:
-    """Return the lowest threshold at which at most a share `risk` of the accepted predictions are wrong.
+def threshold_at_risk(
+    confidence: Floats,
+    correct: Bools,
+    risk: float,
+    *,
+    level: float = 0.95,
+    promise: bool = True,
+    sample_weight: Weight | None = None,
+) -> Threshold:
+    """Return the lowest threshold that is promised to keep the error of accepted predictions within `risk`.
 
-    Predictions of equal confidence are accepted together, so the threshold can be used as it is:
-    ``confidence >= threshold``.
+    The promise holds for new rows of the same kind, with probability `level` over the draw of the labelled rows. They
+    must be an even draw, and the calibrator must not have been fitted on them. Predictions of equal confidence are
+    accepted together, so the threshold can be used as it is: ``confidence >= threshold``.
 
     Parameters
     ----------
     confidence : array of shape (n,)
         The probability that each prediction is correct.
     correct : array of shape (n,)
-        Whether it is.
+        Whether it is; a sample of none of the classes is an error.
     risk : float
         The allowed error rate, in (0, 1).
     level : float
-        The confidence level of the upper bound of the risk.
+        The probability of the promise, in (0, 1).
+    promise : bool
+        With False, return the lowest threshold whose error rate on these rows is within `risk`. It looks better than
+        it is: on new rows the error is above `risk` about half of the time.
+    sample_weight : array of shape (n,), optional
+        The weights of rows that were drawn with known probabilities, such as those of `auxcal.labelling.pick`. For the
+        promise a row of weight 2 is still one draw, and fewer rows are accepted than from as many even draws. Without
+        a promise it is the same as two rows.
 
     Returns
     -------
@@ -64,15 +91,151 @@ def threshold_at_risk(confidence: Floats, correct: Bools, risk: float, *, level:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from auxcal.metrics import threshold_at_risk
-    >>> found = threshold_at_risk([0.9, 0.8, 0.7, 0.6, 0.3], [True, True, True, False, False], risk=0.25)
-    >>> found.threshold, found.coverage, found.risk, round(found.risk_upper, 2)
-    (0.6, 0.8, 0.25, 0.75)
+    >>> confidence = np.linspace(0, 1, 500)
+    >>> correct = np.random.default_rng(0).random(500) < confidence
+    >>> found = threshold_at_risk(confidence, correct, risk=0.25)
+    >>> round(found.threshold, 2), round(found.coverage, 2), found.risk_upper
+    (0.61, 0.39, 0.25)
+    >>> threshold_at_risk([0.9, 0.8, 0.6, 0.3], [True, True, False, False], risk=0.25, promise=False).threshold
+    0.8
     """
-    for name, share in (("risk", risk), ("level", level)):
-        if not isinstance(share, Real) or not 0 < share < 1:
-            raise InvalidInputError(f"{name} must be a share in (0, 1); got {share!r}. For 5 % give 0.05.")
-    curve = curve_of(confidence, correct)
+    _check_shares(risk=risk, level=level)
+    curve = curve_of(confidence, correct, sample_weight)
+    if not promise:
+        return _looking_good(curve, risk, level)
+    found = _promised(Drawn(confidence, correct, sample_weight), risk, level)
+    if found is None:
+        raise InvalidInputError(_no_promise(curve, risk, level))
+    return found
+
+
+def thresholds_at_risks(
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    risks: Sequence[float],
+    *,
+    level: float = 0.95,
+    sample_weight: ArrayLike | None = None,
+) -> dict[float, Threshold | None]:
+    """Return the threshold of `threshold_at_risk` for each of several risks; None where none can be promised.
+
+    Each promise holds with probability `level` on its own. For all of them at once, divide 1 − level by their number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal.metrics import thresholds_at_risks
+    >>> confidence = np.linspace(0, 1, 500)
+    >>> correct = np.random.default_rng(0).random(500) < confidence
+    >>> found = thresholds_at_risks(confidence, correct, [0.01, 0.2, 0.3])
+    >>> found[0.01], round(found[0.2].coverage, 2), round(found[0.3].coverage, 2)
+    (None, 0.23, 0.48)
+    """
+    rows = _checked(confidence, correct, sample_weight)
+    for risk in risks:
+        _check_shares(risk=risk, level=level)
+    return {risk: _promised(rows, risk, level) for risk in risks}
+
+
+def thresholds_by_class(
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    prediction: ArrayLike,
+    risk: float,
+    *,
+    level: float = 0.95,
+    sample_weight: ArrayLike | None = None,
+) -> dict[int, Threshold | None]:
+    """Return the threshold of `threshold_at_risk` for each predicted class; None where its rows do not allow one.
+
+    Each promise holds with probability `level` on its own, for the error among the accepted predictions of its class.
+
+    Examples
+    --------
+    >>> from auxcal.metrics import thresholds_by_class
+    >>> found = thresholds_by_class([0.9] * 100 + [0.8] * 9, [True] * 109, [0] * 100 + [1] * 9, risk=0.05)
+    >>> found[0].threshold, found[1]
+    (0.0, None)
+    """
+    rows = _checked(confidence, correct, sample_weight)
+    _check_shares(risk=risk, level=level)
+    of_class = np.asarray(prediction)
+    if of_class.shape != rows.confidence.shape or of_class.dtype.kind not in "iu":
+        raise InvalidInputError(
+            f"prediction must be a class index for each of the {len(rows.correct)} rows; got an array of shape "
+            f"{of_class.shape} and type {of_class.dtype}. Give logits.argmax(axis=1)."
+        )
+    return {int(label): _promised(rows.take(of_class == label), risk, level) for label in np.unique(of_class)}
+
+
+@checked
+def risk_at_coverage(
+    confidence: Floats,
+    correct: Bools,
+    coverage: float,
+    *,
+    level: float = 0.95,
+    sample_weight: Weight | None = None,
+) -> Threshold:
+    """Return the least risk that can be promised when at least a share `coverage` of the predictions is accepted.
+
+    The threshold is the confidence of the row at that rank, which does not depend on which rows are correct, and the
+    promised risk is the upper bound of Clopper and Pearson for the rows above it. Where confidences tie at the
+    threshold, it is the largest of the bounds at which the tie could be cut.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal.metrics import risk_at_coverage
+    >>> confidence = np.linspace(0, 1, 500)
+    >>> correct = np.random.default_rng(0).random(500) < confidence
+    >>> found = risk_at_coverage(confidence, correct, coverage=0.5)
+    >>> round(found.threshold, 2), found.coverage, round(found.risk_upper, 2)
+    (0.5, 0.502, 0.31)
+    """
+    _check_shares(coverage=coverage, level=level)
+    rows = Drawn(confidence, correct, sample_weight).ranked()
+    share = np.cumsum(rows.weights) / rows.weights.sum()
+    # The rank at which so many are accepted; rounding must not move it.
+    rank = min(int(np.searchsorted(share, coverage * (1 - 1e-12))) + 1, len(share) - 1)
+    accepted = int(np.searchsorted(-rows.confidence, -rows.confidence[rank], side="right"))
+    first = max(rank, 1)  # the row at the threshold itself is not counted
+    tied = np.arange(first, max(first + 1, accepted))
+    return _accepting(rows, accepted, risk_upper=rows.risk_upper(tied, level), level=level)
+
+
+def _checked(confidence: ArrayLike, correct: ArrayLike, sample_weight: ArrayLike | None) -> Drawn:
+    checked, hits = check(confidence, correct)
+    return Drawn(checked, hits, as_sample_weight(sample_weight, n_rows=len(hits)))
+
+
+def _promised(drawn: Drawn, risk: float, level: float) -> Threshold | None:
+    rows = drawn.ranked(ties=np.random.default_rng(0).random(len(drawn.correct)))
+    begun, rarity = rows.tests(risk, 1 - level)
+    accepted = promised_rows(rows.confidence, rarity, begun)
+    if not accepted:
+        return None
+    found = _accepting(rows, accepted, risk_upper=risk, level=level)
+    return replace(found, threshold=0.0) if accepted == len(rows.correct) else found
+
+
+def _accepting(rows: Drawn, accepted: int, *, risk_upper: float, level: float) -> Threshold:
+    """Return the promised threshold that accepts so many ranked rows, of which none ties with the next."""
+    weights, threshold = rows.weights, float(rows.confidence[accepted - 1])
+    number = weights[:accepted].sum()
+    wrong = weights[:accepted][~rows.correct[:accepted]].sum()
+    shares = float(number / weights.sum()), float(wrong / number)
+    return Threshold(threshold, *shares, risk_upper, _count(number), _count(wrong), level, promised=True)
+
+
+def _count(weight: float) -> float:
+    """Return a whole number as such."""
+    return int(weight) if weight == int(weight) else float(weight)
+
+
+def _looking_good(curve: RiskCoverage, risk: float, level: float) -> Threshold:
     allowed = np.flatnonzero(curve.risk <= risk)
     if not len(allowed):
         least = int(np.argmin(curve.risk))
@@ -80,20 +243,25 @@ def threshold_at_risk(confidence: Floats, correct: Bools, risk: float, *, level:
             f"no threshold keeps the error at {risk:.3g}; the least is {curve.risk[least]:.3g}, with a confidence of "
             f"at least {curve.threshold[least]:.6g}. Allow more risk, or calibrate first."
         )
-    last = allowed[-1]
-    accepted, errors = int(curve.accepted[last]), int(curve.errors[last])
+    accepted, wrong = _count(curve.accepted[allowed[-1]]), _count(curve.errors[allowed[-1]])
+    upper = float(upper_bounds(np.array(wrong), np.array(accepted), level))
+    coverage = float(curve.coverage[allowed[-1]])
     return Threshold(
-        threshold=float(curve.threshold[last]),
-        coverage=float(curve.coverage[last]),
-        risk=errors / accepted,
-        risk_upper=_upper_bound(errors, accepted, level),
-        accepted=accepted,
-        errors=errors,
+        float(curve.threshold[allowed[-1]]), coverage, wrong / accepted, upper, accepted, wrong, level, promised=False
     )
 
 
-def _upper_bound(errors: int, accepted: int, level: float) -> float:
-    """Return the upper bound of Clopper and Pearson for a share."""
-    from scipy.special import betaincinv
+def _no_promise(curve: RiskCoverage, risk: float, level: float) -> str:
+    rows = round(curve.accepted[-1])
+    needed = rows_needed(curve.accepted, curve.errors, risk, level)
+    said = f"no threshold can be promised to keep the error at {risk:.3g} with these {rows:,} labelled rows"
+    if needed is None:
+        return f"{said}: even the most confident predictions are wrong too often. Allow more risk, or calibrate first."
+    enough = f"it would take about {needed:,}" if needed > rows else "so many suffice in most draws, not in this one"
+    return f"{said}; {enough}. Label more, allow more risk, or use promise=False (--empirical)."
 
-    return 1.0 if errors == accepted else float(betaincinv(errors + 1, accepted - errors, level))
+
+def _check_shares(**shares: float) -> None:
+    for name, share in shares.items():
+        if not isinstance(share, Real) or not 0 < share < 1:
+            raise InvalidInputError(f"{name} must be a share in (0, 1); got {share!r}. For 5 % give 0.05.")

@@ -40,24 +40,35 @@ class Bins:
         """The share of all rows that each bin holds."""
         return self.count / self.count.sum()
 
+    def merged(self, number: int) -> Bins:
+        """Return bins of which each is so many neighbours of these."""
+        return Bins(*(each.reshape(-1, number).sum(axis=1) for each in (self.count, self.confidence, self.correct)))
+
 
 def bin_confidence(
-    confidence: Floats, correct: Bools, n_bins: int, strategy: Strategy, weight: NDArray[Any] | None = None
+    confidence: Floats, correct: Bools, n_bins: int, strategy: Strategy, sample_weight: NDArray[Any] | None = None
 ) -> Bins:
     """Sum confidence and correctness over `n_bins` bins of equal width or equal mass."""
     check_bins(n_bins, strategy)
-    count, mass = np.zeros(2 * n_bins, dtype=np.intp if weight is None else np.float64), np.zeros(2 * n_bins)
-    index = _mass_index(confidence, n_bins, weight) if strategy == "mass" else None
+    count, mass = np.zeros(2 * n_bins, dtype=np.intp if sample_weight is None else np.float64), np.zeros(2 * n_bins)
+    index = _mass_index(confidence, n_bins, sample_weight) if strategy == "mass" else None
     for start in range(0, len(confidence), _CHUNK):
         rows = slice(start, start + _CHUNK)
         bins = _width_index(confidence[rows], n_bins) if index is None else index[rows]
         # Wrong and correct rows are counted separately, so that two counts give three sums.
         cell = (2 * bins | correct[rows].view(np.int8)).astype(np.intp, copy=False)
-        times = None if weight is None else weight[rows]
+        times = None if sample_weight is None else sample_weight[rows]
         count += np.bincount(cell, times, minlength=len(count))
         mass += np.bincount(cell, confidence[rows] if times is None else confidence[rows] * times, minlength=len(mass))
     wrong, right = count.reshape(n_bins, 2).T
     return Bins(wrong + right, mass.reshape(n_bins, 2).sum(axis=1), right)
+
+
+def bin_index(confidence: Floats, n_bins: int, strategy: Strategy, sample_weight: NDArray[Any] | None = None) -> Ints:
+    """Return the bin of every confidence."""
+    if strategy == "mass":
+        return _mass_index(confidence, n_bins, sample_weight)
+    return _width_index(confidence, n_bins)
 
 
 def _width_index(confidence: Floats, n_bins: int) -> NDArray[np.int32]:
@@ -77,12 +88,13 @@ def _width_index(confidence: Floats, n_bins: int) -> NDArray[np.int32]:
     return index
 
 
-def _mass_index(confidence: Floats, n_bins: int, weight: NDArray[Any] | None) -> Ints:
+def _mass_index(confidence: Floats, n_bins: int, sample_weight: NDArray[Any] | None) -> Ints:
     """Return the bin of every confidence: the same number of rows to within one, equal confidences in one bin."""
     _, inverse = np.unique(confidence, return_inverse=True)
-    counts = np.bincount(inverse, weight)
+    counts = np.bincount(inverse, sample_weight)
     middle = np.cumsum(counts) - counts / 2  # so that repeating the whole sample changes no bin
-    return np.asarray((middle * n_bins / counts.sum()).astype(np.intp)[inverse])
+    index = (middle * n_bins / counts.sum()).astype(np.intp)
+    return np.asarray(np.minimum(index, n_bins - 1)[inverse])  # rows of weight 0 may come last
 
 
 def check_bins(n_bins: int, strategy: Strategy) -> None:
@@ -93,11 +105,22 @@ def check_bins(n_bins: int, strategy: Strategy) -> None:
         raise InvalidInputError(f"strategy must be 'width' or 'mass'; got {strategy!r}. The paper uses 'width'.")
 
 
-def equal_mass_edges(values: Floats, n_bins: int) -> Floats:
+def equal_mass_edges(values: Floats, n_bins: int, sample_weight: NDArray[Any] | None = None) -> Floats:
     """Return the n_bins − 1 inner edges that cut the values into bins of equal mass."""
+    shares = np.arange(1, n_bins) / n_bins
+    if sample_weight is not None:
+        order = np.argsort(values, kind="stable")
+        return np.interp((sample_weight.sum() - 1) * shares, *steps(values[order], sample_weight[order]))
     last = len(values) - 1
     # The same as np.quantile, but many times faster for few values.
     return np.interp(last * np.arange(1, n_bins) / n_bins, np.arange(last + 1), np.sort(values))
+
+
+def steps(ordered: Floats, sample_weight: NDArray[Any]) -> tuple[Floats, Floats]:
+    """Return places and values between which `np.interp` gives what it would among as many rows as the weights say."""
+    ends = np.cumsum(sample_weight)
+    places = np.stack([ends - sample_weight, ends - np.minimum(sample_weight, 1)], axis=1)
+    return places.ravel(), ordered.repeat(2)
 
 
 def index_by_edges(values: Floats, edges: Floats) -> Ints:

@@ -1,4 +1,4 @@
-"""Rows sorted and grouped by confidence, for the ranking metrics."""
+"""Rows sorted by confidence, and the ties among them, for the ranking metrics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BLOCK = 1 << 15  # rows whose counts fit into the CPU cache
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class Ties:
     """The number of rows with each distinct confidence, in ascending order.
 
     Parameters
@@ -32,7 +32,7 @@ class Groups:
 
 
 class Counts(NamedTuple):
-    """Cumulative counts over a block of consecutive groups.
+    """Cumulative counts over a block of consecutive ties.
 
     The arrays may be reused for the next block: copy what you keep.
 
@@ -41,7 +41,7 @@ class Counts(NamedTuple):
     start : int
         The row that `last` is counted from.
     last : array of shape (m,)
-        The last row of each group, in ascending order of confidence.
+        The last row of each tie, in ascending order of confidence.
     right, wrong : arrays of shape (m + 1,)
         The weighted numbers of correct and of wrong predictions up to there, preceded by those before the block.
     """
@@ -60,52 +60,52 @@ class Ranked:
     ----------
     key : array of shape (n,)
         The bits of each confidence as an integer, with correctness as one more bit below them.
-    weight : array of shape (n,) or None
+    sample_weight : array of shape (n,) or None
         How often each row counts.
     """
 
     key: NDArray[Any]
-    weight: NDArray[Any] | None
+    sample_weight: NDArray[Any] | None
 
     def confidence(self, rows: NDArray[Any]) -> Floats:
         """Return the confidence of some rows."""
         return np.asarray((self.key[rows] >> 1).view(f"f{self.key.itemsize}"))
 
     def counts(self) -> Iterator[Counts]:
-        """Yield the counts of all groups, block by block, so that only the rows take memory."""
-        if self.weight is not None:
+        """Yield the counts of all ties, block by block, so that only the rows take memory."""
+        if self.sample_weight is not None:
             last = np.append(np.flatnonzero(_differ(self.key)), len(self.key) - 1)
-            every = np.append(0, np.cumsum(self.weight)[last])
-            right = np.append(0, np.cumsum(self.weight * (self.key & 1).astype(self.weight.dtype))[last])
-            yield Counts(0, last, right, every - right)
+            of_right = self.sample_weight * (self.key & 1).astype(self.sample_weight.dtype)
+            sums = (np.cumsum(weight)[last] for weight in (of_right, self.sample_weight - of_right))
+            yield Counts(0, last, *(np.append(0, each) for each in sums))
             return
         yield from _unweighted_counts(self.key)
 
 
-def ranked(confidence: Floats, correct: Bools, weight: Weight | None = None) -> Ranked:
+def ranked(confidence: Floats, correct: Bools, sample_weight: Weight | None = None) -> Ranked:
     """Sort rows by confidence, unless they are sorted already."""
-    if weight is not None and not weight.all():
-        counted = np.flatnonzero(weight)
-        confidence, correct, weight = confidence[counted], correct[counted], weight[counted]
+    if sample_weight is not None and not sample_weight.all():
+        counted = np.flatnonzero(sample_weight)
+        confidence, correct, sample_weight = confidence[counted], correct[counted], sample_weight[counted]
     key = _key(confidence, correct)
     if not _in_order(confidence):
-        if weight is None:
+        if sample_weight is None:
             key.view(confidence.dtype).sort()  # in the same order; NumPy sorts float64 faster than int64
         else:
             order = np.argsort(key)
-            key, weight = key[order], weight[order]
-    return Ranked(key, weight)
+            key, sample_weight = key[order], sample_weight[order]
+    return Ranked(key, sample_weight)
 
 
-def groups(confidence: Floats, correct: Bools, weight: Weight | None = None) -> Groups:
-    """Group rows by their confidence."""
-    rows = ranked(confidence, correct, weight)
+def ties(confidence: Floats, correct: Bools, sample_weight: Weight | None = None) -> Ties:
+    """Count the rows of each distinct confidence."""
+    rows = ranked(confidence, correct, sample_weight)
     found = [(rows.confidence(at.start + at.last), np.diff(at.right), np.diff(at.wrong)) for at in rows.counts()]
-    return Groups(*(np.concatenate(column) for column in zip(*found, strict=True)))
+    return Ties(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
 
 def _unweighted_counts(key: NDArray[Any]) -> Iterator[Counts]:
-    """Yield the counts of all groups, in arrays that are allocated once and reused for every block."""
+    """Yield the counts of all ties, in arrays that are allocated once and reused for every block."""
     bits, ends, position = np.empty(_BLOCK, key.dtype), np.ones(_BLOCK, np.bool_), np.arange(_BLOCK)
     running, right, wrong = np.zeros((3, _BLOCK + 1), dtype=np.intp)
     passed = 0
@@ -115,7 +115,7 @@ def _unweighted_counts(key: NDArray[Any]) -> Iterator[Counts]:
         ends[n - 1] = True  # stays True for the very last row, which no row follows
         np.greater(np.bitwise_xor(block[:n_followed], following, out=bits[:n_followed]), 1, out=ends[:n_followed])
         np.cumsum(np.bitwise_and(block, 1, out=bits[:n]), dtype=np.intp, out=running[:n])
-        # If no two confidences are equal, every row is a group of its own.
+        # If no two confidences are equal, every row is a tie of its own.
         last = position[:n] if ends[:n].all() else np.flatnonzero(ends[:n])
         m = len(last)
         np.take(running, last, out=right[1 : m + 1], mode="clip")
