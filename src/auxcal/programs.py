@@ -1,8 +1,8 @@
-"""Programs: what a calibrator does with a row, told in operations that torch and ONNX both have.
+"""Programs: how a calibrator scores a row, in operations that torch and ONNX share.
 
-Python scores with `_confidence`, in NumPy. To become a torch module or an ONNX graph, a calibrator tells the same once
-more in its `_program(ops, rows)`, which is run once, when the module or the graph is made: `ops` writes down what it is
-asked for. `auxcal.torch` and `auxcal.onnx` each bring such `Operations`.
+Python scores with `_confidence`, in NumPy. For a torch module or an ONNX graph, a calibrator writes the same in its
+`_program(ops, rows)`, which runs once, when the module or the graph is built: `ops` records the operations.
+`auxcal.torch` and `auxcal.onnx` each have their own `Operations`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auxcal._arrays import LEAST_PROBABILITY, Floats
+from auxcal._errors import InvalidInputError
 from auxcal._inputs import Inputs
 
 Value: TypeAlias = Any
@@ -27,7 +28,7 @@ _HAIR = 5e-7  # by which edges are lowered: an edge is often the score of a row,
 
 
 class Rows(NamedTuple):
-    """What a program starts from."""
+    """The inputs of a program."""
 
     logits: Value
     """Of shape (n, K)."""
@@ -37,19 +38,30 @@ class Rows(NamedTuple):
     """Of shape (n, d); None after a fit without features."""
 
 
+class Adapted(Protocol):
+    """The mix that a calibrator was adapted to."""
+
+    def program(self, ops: Operations, confidence: Value) -> Value:
+        """Adapt the confidence."""
+
+
 class Programmed(Protocol):
     """A calibrator that has a program."""
 
     inputs_: Inputs
 
+    @property
+    def adaptation_(self) -> Adapted | None:
+        """The mix that it was adapted to, if any."""
+
     def _program(self, ops: Operations, rows: Rows) -> Value: ...
 
 
 class Operations(Protocol):
-    """What a program can ask for."""
+    """The operations that a program can use."""
 
     def constant(self, array: ArrayLike, name: str) -> Value:
-        """Return fitted numbers, as float32, or int64 where they are whole; the name is for those who look inside."""
+        """Return fitted numbers, as float32, or int64 if they are integers; the name is for readers of the graph."""
 
     def exp(self, x: Value) -> Value:
         """Return e^x."""
@@ -97,7 +109,7 @@ class Operations(Protocol):
         """Return in how many columns of each row the condition holds, of shape (n, 1)."""
 
     def argmax(self, x: Value) -> Value:
-        """Return the column of the largest number of each row, the first of equals, of shape (n, 1)."""
+        """Return the column of the largest number of each row, the first in a tie, of shape (n, 1)."""
 
     def largest(self, x: Value, n: int) -> Value:
         """Return the n largest numbers of each row in descending order."""
@@ -118,13 +130,23 @@ class Operations(Protocol):
 def run(ops: Operations, calibrator: Programmed, given: Value, features: Value | None) -> tuple[Value, Value]:
     """Run the program of a calibrator, and return prediction and confidence, of shape (n, 1).
 
-    What is given are logits, or probabilities if it was fitted on such.
+    The input is logits, or probabilities if it was fitted on those.
     """
     is_probabilities = calibrator.inputs_.kind == "probabilities"
     logits = ops.log(ops.maximum(given, LEAST_PROBABILITY)) if is_probabilities else given
     prediction = ops.argmax(logits)
     confidence = calibrator._program(ops, Rows(logits, prediction, features))
+    if calibrator.adaptation_ is not None:
+        confidence = calibrator.adaptation_.program(ops, confidence)
     return prediction, ops.minimum(ops.maximum(confidence, 0.0), 1.0)
+
+
+def no_program(calibrator: object, method: str) -> InvalidInputError:
+    """Return the error of a calibrator without a program."""
+    return InvalidInputError(
+        f"{type(calibrator).__name__} must have a method {method} to become a torch module or an ONNX graph; it has "
+        f"none. Write one as auxcal.programs explains, or score with predict_confidence."
+    )
 
 
 def softmax_at(ops: Operations, scores: Value, index: Value) -> Value:
@@ -144,7 +166,7 @@ def log_odds(ops: Operations, rows: Rows, n_classes: int) -> Value:
 
 
 def of_map(ops: Operations, table: Floats, maps: Value | None, name: str) -> Value:
-    """Return the row of a table that belongs to the map of each sample; the first where there is but one map."""
+    """Return the row of a table for the map of each sample; the first if there is only one map."""
     constant = ops.constant(table, name)
     return constant if maps is None else ops.rows(constant, maps)
 
@@ -163,14 +185,14 @@ def in_bins(ops: Operations, x: Value, edges: Floats, values: Floats, maps: Valu
     values : array of shape (m, t + 1)
         The values of the bins.
     maps : Value, optional
-        The map of each sample, of shape (n, 1); none where there is but one.
+        The map of each sample, of shape (n, 1); None if there is only one.
     """
     found, width = _search(ops, x, edges - _HAIR * np.maximum(np.abs(edges), 1), maps)
     return ops.rows(ops.constant(_flat(values, width), "values"), found)
 
 
 def between_knots(ops: Operations, x: Value, knots: Sequence[Floats], maps: Value | None = None) -> Value:
-    """Return what maps give at x that are linear between their knots, and constant beyond them.
+    """Evaluate maps that are linear between their knots, and constant beyond them, at x.
 
     Parameters
     ----------
@@ -181,7 +203,7 @@ def between_knots(ops: Operations, x: Value, knots: Sequence[Floats], maps: Valu
     knots : sequence of arrays of shape (2, t)
         The places of the knots of each map, in order, and the values there.
     maps : Value, optional
-        The map of each sample, of shape (n, 1); none where there is but one.
+        The map of each sample, of shape (n, 1); None if there is only one.
     """
     longest = max(each.shape[1] for each in knots)
     found, width = _search(ops, x, _padded([each[0] for each in knots], longest, np.inf), maps)
@@ -196,8 +218,8 @@ def between_knots(ops: Operations, x: Value, knots: Sequence[Floats], maps: Valu
 def _search(ops: Operations, x: Value, edges: Floats, maps: Value | None) -> tuple[Value, int]:
     """Return the number of edges that are not above x, and how many such numbers there can be.
 
-    To it is added the number of the map times the latter. Many edges are searched in two looks, at every b-th edge
-    and at those in between, since neither torch's exporters nor ONNX have a binary search.
+    The number of the map times the latter is added to it. Many edges are searched in two passes, every b-th edge and
+    then those in between, since neither torch's exporters nor ONNX have a binary search.
     """
     t = edges.shape[1]
     if t <= _ONE_LOOK:

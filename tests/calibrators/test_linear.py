@@ -103,6 +103,7 @@ def test_rows_of_no_class_do_not_count(kind):
     assert np.array_equal(everything.weight_, known.weight_)
 
 
+@pytest.mark.filterwarnings("ignore:.*the rows can be separated")
 @pytest.mark.parametrize("kind", [MatrixScaling, lambda: Dirichlet(0.001, 0.001)])
 def test_rounding_noise_separates_no_rows(kind):
     rng = np.random.default_rng(0)

@@ -2,6 +2,7 @@
 
 from auxcal._did_you_mean import one_of
 from auxcal.calibrators._base import Calibrator
+from auxcal.calibrators._certificate import Certificate
 from auxcal.calibrators._distributions import DistributionCalibrator, ProbaCalibrator
 from auxcal.calibrators.beta_calibration import BetaCalibration
 from auxcal.calibrators.ccac import CCAC
@@ -59,6 +60,7 @@ __all__ = [
     "CCAC",
     "BetaCalibration",
     "Calibrator",
+    "Certificate",
     "CrossFittedCCAC",
     "Dirichlet",
     "DistributionCalibrator",

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from itertools import product
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from auxcal._arrays import Floats
+from auxcal._arrays import Floats, Weight, as_rng
 from auxcal._errors import InvalidInputError
+from auxcal._extras import needs
 from auxcal.calibrators._distributions import ProbaCalibrator, at_prediction
+from auxcal.calibrators._learned import Check, numbers, table, times, words
 from auxcal.calibrators._selection import SelectBy, as_candidates, check_select_by, select_score
+from auxcal.calibrators.solvers import weighting
 from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value
@@ -28,8 +30,22 @@ MEANS: dict[str, Callable[[Floats, Floats], Floats]] = {
 """Equation 3: the geometric mean of both probabilities of being wrong, or of both of being right."""
 
 
+CHOSEN: dict[str, Check] = {
+    "mean_": words(*MEANS),
+    "lambda1_": numbers(least=0),
+    "lambda2_": numbers(least=0),
+    "candidates_": table(
+        lambda1=numbers("g", least=0),
+        lambda2=numbers("g", least=0),
+        mean=times("g", words(*MEANS)),
+        score=numbers("g", may_be_nan=True),
+    ),
+}
+"""What the search leaves behind."""
+
+
 class Architecture(NamedTuple):
-    """What the paper uses for a number of classes: the hidden layers, and how long and how fast they are trained."""
+    """The paper's choice for a number of classes: hidden layers, epochs and learning rate."""
 
     hidden_sizes: tuple[int, ...]
     epochs: int
@@ -44,7 +60,7 @@ class Setting(NamedTuple):
 
 
 class Network(NamedTuple):
-    """A trained network as NumPy; `temperature` is that of the K logits, if the method has one."""
+    """A trained network in NumPy; `temperature` scales the K logits, if the method has one."""
 
     weights: tuple[Floats, ...]
     biases: tuple[Floats, ...]
@@ -62,11 +78,12 @@ class Network(NamedTuple):
 class AuxiliaryClassCalibrator(ProbaCalibrator):
     """Learns μ over K + 1 classes, where the auxiliary class K means that the prediction is wrong.
 
-    A method supplies `_train`, which gives a trained network for every setting of the grid, and `paper`, what the paper
-    uses for each number of classes.
+    A method supplies `paper`, the paper's choices by number of classes, and `scales_logits`.
     """
 
     paper: ClassVar[dict[int, Architecture]]
+    scales_logits: ClassVar[bool] = False
+    """Whether a temperature scales the K logits, and the network gives the auxiliary one alone."""
     fit_extra = "torch"
 
     def __init__(
@@ -87,8 +104,19 @@ class AuxiliaryClassCalibrator(ProbaCalibrator):
         self.recipe = recipe
         self.random_state = random_state
 
-    @abstractmethod
-    def _train(self, data: Predictions, settings: list[Setting]) -> list[Network]: ...
+    def _train(self, data: Predictions, settings: list[Setting]) -> list[Network]:
+        """Return a trained network for every setting of the grid."""
+        with needs("torch"):
+            from auxcal.training.auxiliary_class import Problem, train_networks
+            from auxcal.training.networks import GridNetwork
+        rng, k = as_rng(self.random_state), data.n_classes
+        x = standardised(data.logits, data.sample_weight)
+        scaled, n_outputs = (data.logits, 1) if self.scales_logits else (None, k + 1)
+        start = GridNetwork.initialised((k, *self._architecture(k).hidden_sizes, n_outputs), len(settings), rng)
+        problem = Problem(x.values, data.w, scaled, data.sample_weight)
+        temperature = None if scaled is None else _spread(scaled)
+        trained = train_networks(problem, settings, start, self._recipe(k), rng, temperature)
+        return [Network(*x.fold(each.weights, each.biases), each.temperature) for each in trained]
 
     def _architecture(self, n_classes: int) -> Architecture:
         """Return the paper's choice for the nearest number of classes, with the user's hidden sizes if given."""
@@ -137,7 +165,7 @@ class AuxiliaryClassCalibrator(ProbaCalibrator):
         return None
 
     def _choose(self, settings: list[Setting], networks: list[Network], select: Predictions | None) -> None:
-        """Keep the network and the mean that do best on the select part, if there is a choice."""
+        """Keep the network and the mean with the best score on the select part."""
         candidates = []
         for (setting, network), mean in product(zip(settings, networks, strict=True), self._means()):
             score = np.nan
@@ -197,8 +225,13 @@ def _combine(network: Network, mean: str, logits: Floats) -> Floats:
     return MEANS[mean](at_prediction(mu, logits), mu[:, -1])
 
 
+def _spread(logits: Floats) -> float:
+    """Return the initial temperature, at which the logits have a standard deviation of 1."""
+    return float(logits.std(axis=1, dtype=np.float64).mean()) or 1.0
+
+
 class Standardised(NamedTuple):
-    """Inputs with mean 0 and deviation 1 in every column, and the way back to raw ones."""
+    """Inputs standardised by column, and how to undo it."""
 
     values: Floats
     centre: Floats
@@ -218,8 +251,8 @@ class Standardised(NamedTuple):
         return (wide * self.scale[:, None]).astype(np.float32), (bias + self.centre @ wide).astype(np.float32)
 
 
-def standardised(x: Floats) -> Standardised:
-    """Standardise the columns; one that does not vary stays as it is, around 0."""
-    centre, scale = x.mean(axis=0, dtype=np.float64), x.std(axis=0, dtype=np.float64)
+def standardised(x: Floats, weight: Weight | None = None) -> Standardised:
+    """Standardise the columns; a constant one is only centred."""
+    centre, scale = weighting.mean(x, weight), weighting.deviation(x, weight)
     scale[scale == 0] = 1
     return Standardised(((x - centre) / scale).astype(np.float32), centre, scale)

@@ -3,40 +3,37 @@
 from __future__ import annotations
 
 import os
-import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, Self, TypeAlias, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self, cast
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Floats, as_features
+from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
-from auxcal._inputs import FittedOn, Inputs, by_name, warn_of_probabilities
+from auxcal._files import as_path
+from auxcal._inputs import ADVISED_ROWS, FittedOn, Inputs, by_name, warn_of_few_rows, warn_of_probabilities
+from auxcal._labels import NoClassLabels
+from auxcal._state_files import write_state
+from auxcal._telling import tell
 from auxcal._threads import one_thread
+from auxcal.calibrators._accepted import rows_to_fit
+from auxcal.calibrators._adaptation import Adaptation
 from auxcal.calibrators._calibrator_card import to_html
+from auxcal.calibrators._certificate import Certificate
+from auxcal.calibrators._chunks import OfFeatures, OfLogits, in_chunks
+from auxcal.calibrators._described import described
 from auxcal.calibrators._estimator import Estimator
+from auxcal.calibrators._features import checked_features
+from auxcal.calibrators._learned import Check
+from auxcal.calibrators._reference import Reference, reference_of
 from auxcal.calibrators._selection import SelectPart, as_select
 from auxcal.metrics import brier
 from auxcal.predictions import Predictions
-from auxcal.programs import Operations, Rows, Value
+from auxcal.programs import Operations, Rows, Value, no_program
 
 SELECT_SHARE = 0.2
 """The share of the rows that is set aside for choosing hyper-parameters where no select part is given."""
-
-CHUNK_BYTES = 2**18
-"""How much of logits and features is scored at a time: it stays in the cache, and memory does not grow with n."""
-
-_LEAST_ROWS = 256  # of a chunk: fewer do not pay for the calls
-
-# glibc returns freed memory to the system, which hands it out again page by page, where more is free than twice the
-# largest block that it has ever taken back. To free one that no chunk comes near makes scoring up to twice as fast.
-_block = np.empty(2**23, dtype=np.uint8)
-del _block
-
-OfLogits: TypeAlias = Callable[[Floats], Floats]
-OfFeatures: TypeAlias = Callable[[Floats, Floats | None], Floats]
 
 
 class Calibrator(ABC, Estimator):
@@ -44,22 +41,29 @@ class Calibrator(ABC, Estimator):
 
     A method supplies `_fit`, which sets the fitted attributes (NumPy arrays, numbers, strings, and tuples or dicts of
     them) and returns what is wrong with the fit, if anything; and `_confidence`, which reads nothing else. One that has
-    hyper-parameters to choose says so in `_searches`; then `_search` is called in place of `_fit`, with the select part
-    too. One that `uses_features` finds them in the data of `_fit`, and `_confidence` (and `_proba`) is given those of
-    the rows after their logits: `_confidence(logits, features=None)`, where None stands for a fit without any.
+    hyper-parameters to choose returns True from `_searches`; then `_search`, which gets the select part too, is called
+    instead of `_fit`. One that `uses_features` finds them in the data of `_fit`, and scores with `_confidence(logits,
+    features=None)` (and `_proba`), where None means that the fit had none. One that cross-fits can store the
+    out-of-fold probabilities of the strata in `_held_out`, for the reference.
 
     Attributes
     ----------
     converged_ : bool
-        Whether the fit reached its optimum; where it did not, a `ConvergenceWarning` said why.
+        Whether the fit reached its optimum; if not, a `ConvergenceWarning` said why.
     n_features_in_ : int
         K, the number of the target classifier's classes.
     n_further_features_ : int
-        d, the number of features of each sample; 0 where it was fitted without.
+        d, the number of features of each sample; 0 if it was fitted without.
     inputs_ : Inputs
-        Whether it takes logits or probabilities, and the names of classes, columns and features, where they are known.
+        Whether it takes logits or probabilities, and the names of classes, columns and features, if known.
     fitted_on_ : FittedOn
-        The rows that it was fitted on: how many, how many of no class, and when.
+        How many rows it was fitted on, how many of them had no class, and when.
+    reference_ : Reference or None
+        A summary of these rows, to compare later ones with; None in files from before 0.2.
+    certificate_ : Certificate or None
+        A threshold with its promise, if one was found for this calibrator; a new fit drops it.
+    adaptation_ : Adaptation or None
+        The mix that it was adapted to; None if it was not adapted.
     """
 
     abbreviation: ClassVar[str]
@@ -68,15 +72,27 @@ class Calibrator(ABC, Estimator):
     """Where the method comes from."""
     uses_features: ClassVar[bool] = False
     """Whether the method can learn from further inputs of each sample."""
+    uses_weights: ClassVar[bool] = False
+    """Whether the fit can use `sample_weight`; otherwise weights are rejected."""
+    tells_none: ClassVar[bool] = False
+    """Whether the last column of its `predict_proba` is the probability that none of the classes is right."""
     fit_extra: ClassVar[str | None] = None
     """The extra of the package that fitting needs, if any; scoring needs none."""
+    enough_rows: ClassVar[int] = ADVISED_ROWS
+    """A fit on fewer rows gives an `InputWarning`."""
+    learned: ClassVar[Mapping[str, Check] | None] = None
+    """The fitted attributes of the method, with a check of each; without them, a file is not checked."""
     former_designs: ClassVar[Mapping[str, str]] = {}
-    """Fitted attributes that only an earlier design of the method had, and what to call it: its files are refused."""
+    """Fitted attributes that only an earlier design of the method had, and its name: its files are rejected."""
 
-    # What holds for a file from before there were any.
+    # Defaults for files from before these existed.
     n_further_features_: int = 0
     inputs_: Inputs = Inputs()
     fitted_on_: FittedOn = FittedOn()
+    reference_: Reference | None = None
+    certificate_: Certificate | None = None
+    adaptation_: Adaptation | None = None
+    _held_out: Floats | None = None
 
     def fit(
         self,
@@ -85,36 +101,46 @@ class Calibrator(ABC, Estimator):
         select: SelectPart | None = None,
         features: ArrayLike | None = None,
         *,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         probabilities: bool = False,
         class_names: Sequence[str] | None = None,
+        no_class: NoClassLabels = None,
     ) -> Self:
         """Learn from labelled samples of the data that the classifier really meets.
 
         Parameters
         ----------
         logits : array of shape (n, K)
-            The raw scores of the target classifier. Log-probabilities are fine; probabilities need `probabilities`. A
-            DataFrame's column names are remembered, and what is scored later is taken by name.
+            The raw scores of the target classifier. Log-probabilities are fine; probabilities need `probabilities`. The
+            column names of a DataFrame are remembered, and later ones are read by name.
         y : array of shape (n,)
-            The true class, 0..K-1, or `NO_CLASS` = -1 where none of the classes is right.
-        select : tuple of (logits, y) or (logits, y, features), optional
-            The part on which hyper-parameters are chosen. Where it is not given, a fifth of the rows is set aside
-            for it, stratified. A method that has nothing to choose fits on all of `logits` and leaves it unread.
+            The true class, 0..K-1 or its name, or `NO_CLASS` = -1 where none of the classes is right.
+        select : tuple of (logits, y) or (logits, y, features), or Predictions, optional
+            The part on which hyper-parameters are chosen; by default a fifth of the rows, stratified. A method that has
+            none to choose fits on all of `logits` and ignores it. `Predictions` can have weights and groups.
         features : array of shape (n, d), optional
-            Further inputs of each sample, for a method that `uses_features`; then the select part and all that is
-            scored later must have them too.
+            Further inputs of each sample, for a method that `uses_features`. All that is scored later needs them too.
+        sample_weight : array of shape (n,), optional
+            How often each row counts: one of weight 2 as two rows that stay together. The sum is how many rows the data
+            are worth. Weights that only make up for how rows were drawn should add up to n.
+        groups : array of shape (n,), optional
+            What each row belongs to, such as a patient or a day. Rows of one group stay together in folds and splits.
         probabilities : bool
-            `logits` holds probabilities, and so will all that is scored later; their logarithms are the logits.
+            `logits` holds probabilities, and so must everything that is scored later. Their logarithms are the logits.
         class_names : sequence of str, optional
-            The names of the K classes, to be remembered.
+            The names of the K classes, to be remembered; by default the column names of a DataFrame.
+        no_class : label or sequence of labels, optional
+            Labels in `y` that mean none of the classes, besides -1. `transfer` and `score` know them too.
 
         Returns
         -------
         self
         """
         self._forget()
-        data = Predictions(logits, y, features, probabilities=probabilities, class_names=class_names)
-        return self._fit_on(data, select)
+        of_rows: dict[str, Any] = {"features": features, "sample_weight": sample_weight, "groups": groups}
+        known: dict[str, Any] = {"probabilities": probabilities, "class_names": class_names, "no_class": no_class}
+        return self._fit_on(Predictions(logits, y, **of_rows, **known), select)
 
     def predict_confidence(self, logits: ArrayLike, features: ArrayLike | None = None) -> Floats:
         """Return the probability that the prediction of each row, argmax of its logits, is correct.
@@ -122,9 +148,9 @@ class Calibrator(ABC, Estimator):
         Parameters
         ----------
         logits : array of shape (n, K)
-            The raw scores of the same target classifier, or its probabilities where the calibrator was fitted on such.
+            The raw scores of the same target classifier, or its probabilities if it was fitted on those.
         features : array of shape (n, d), optional
-            The further inputs of each sample, where the calibrator was fitted with such.
+            The features of each sample, if the calibrator was fitted with features.
 
         Returns
         -------
@@ -132,26 +158,55 @@ class Calibrator(ABC, Estimator):
         """
         return self._confidence_in(*self._rows(logits, features))
 
-    def score(self, logits: ArrayLike, y: ArrayLike, features: ArrayLike | None = None) -> float:
-        """Return the negative Brier score of the confidence: higher is better, as `cross_val_score` wants it.
+    def score(
+        self, logits: ArrayLike, y: ArrayLike, features: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Return the negative Brier score of the confidence: higher is better, as `cross_val_score` expects.
 
         Parameters
         ----------
         logits : array of shape (n, K)
             The raw scores of the same target classifier.
         y : array of shape (n,)
-            The true class, 0..K-1, or `NO_CLASS` = -1.
+            The true class, 0..K-1 or its name, or `NO_CLASS` = -1.
         features : array of shape (n, d), optional
-            The further inputs of each sample, where the calibrator was fitted with such.
+            The features of each sample, if the calibrator was fitted with features.
+        sample_weight : array of shape (n,), optional
+            How often each row counts.
         """
         checked, further = self._rows(logits, features)
-        return -brier(self._confidence_in(checked, further), Predictions(checked, y).correct)
+        data = self._labelled(checked, y, sample_weight=sample_weight)
+        return -brier(self._confidence_in(checked, further), data.correct, sample_weight=data.sample_weight)
+
+    def adapt(
+        self,
+        logits: ArrayLike,
+        features: ArrayLike | None = None,
+        *,
+        labelled: SelectPart | None = None,
+        if_new: Literal["refuse", "warn"] = "refuse",
+        level: float = 0.05,
+    ) -> Self:
+        """Return a new calibrator for the mix of these rows, which need no labels; this one is unchanged.
+
+        Parameters
+        ----------
+        logits, features : arrays of shape (n, K) and (n, d)
+            Rows of the new mix. Only changes of the shares that chance does not explain are followed.
+        labelled : tuple of (logits, y) or (logits, y, features), optional
+            Labelled rows of the new mix, if there are any; the shares then come from both.
+        if_new : {"refuse", "warn"}
+            What to do where no mix explains the rows: raise an error, or warn and go on.
+        level : float
+            The rate of false alarms: how often rows that are a mix may be taken for something new.
+        """
+        from auxcal.monitoring import adapt
+
+        return adapt(self, logits, features, labelled=labelled, if_new=if_new, level=level)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted calibrator to one file that `auxcal.load` reads; see `auxcal.persistence`."""
-        from auxcal.persistence import save
-
-        save(self, path)
+        """Write the fitted calibrator to a file that `auxcal.load` reads; see `auxcal.persistence`."""
+        write_state(as_path(path), *described(self))
 
     @abstractmethod
     def _fit(self, data: Predictions) -> str | None: ...
@@ -160,7 +215,7 @@ class Calibrator(ABC, Estimator):
     def _confidence(self, logits: Floats) -> Floats: ...
 
     def _program(self, ops: Operations, rows: Rows) -> Value:
-        """Tell what `_confidence` does once more, for torch and ONNX, and return a confidence of shape (n, 1)."""
+        """Write `_confidence` as a program for torch and ONNX, which gives a confidence of shape (n, 1)."""
         raise no_program(self, "_program(ops, rows)")
 
     def _searches(self, n_classes: int) -> bool:
@@ -172,32 +227,32 @@ class Calibrator(ABC, Estimator):
         raise NotImplementedError(f"{type(self).__name__} says that it searches, and has no _search(data, select).")
 
     def _forget(self) -> None:
-        """Drop what was learned, so that a fit that fails leaves nothing behind."""
+        """Delete the fitted attributes, so that a failed fit leaves nothing behind."""
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
 
-    def _fit_on(self, data: Predictions, select: SelectPart | Predictions | None = None) -> Self:
-        """Learn from rows that are checked already."""
+    def _fit_on(self, data: Predictions, select: SelectPart | None = None) -> Self:
+        """Learn from rows that are already checked."""
         self._forget()
-        if data.features is not None:
-            self._check_uses_features()
         warn_of_probabilities(data.inputs.kind, data.logits, stacklevel=3)
+        data = rows_to_fit(self, data)
         given = None if select is None else as_select(select, data)
         fit, part = self._parts(data, given, share=SELECT_SHARE)
         # The problems are small: on a busy machine threads that wait for each other cost many times what they bring.
         with one_thread():
             problem = self._fit(fit) if part is None else self._search(fit, part)
+        warn_of_few_rows(len(data) + (0 if given is None else len(given)), self.enough_rows, stacklevel=3)
         return self._fitted(data, given, problem, stacklevel=4)
 
     def _parts(
         self, data: Predictions, select: Predictions | None, *, share: float
     ) -> tuple[Predictions, Predictions | None]:
-        """Return the fit part, and the select part if the method has use for one."""
+        """Return the fit part, and the select part if the method needs one."""
         if not self._searches(data.n_classes):
             return data, None
         if select is not None:
             return data, select
-        if len(data) < 2:
+        if data.n_units < 2:
             raise InvalidInputError(
                 f"{type(self).__name__} chooses its hyper-parameters on rows that are set aside, and so needs at least "
                 f"2 rows; got {len(data)} (n_samples=1). Give more rows, or fix the hyper-parameters."
@@ -205,94 +260,41 @@ class Calibrator(ABC, Estimator):
         return data.split_stratified(max(share, 1 / len(data)), getattr(self, "random_state", None))
 
     def _fitted(self, data: Predictions, select: Predictions | None, problem: str | None, *, stacklevel: int) -> Self:
-        """Say what is wrong with the fit, if anything, note what it was fitted on, and call it done."""
+        """Warn if the fit has a problem, and record what it was fitted on."""
         self.converged_ = problem is None
         if problem is not None:
             from auxcal._errors import ConvergenceWarning
 
-            warnings.warn(f"{type(self).__name__}: {problem}", ConvergenceWarning, stacklevel=stacklevel)
+            tell(f"{type(self).__name__}: {problem}", ConvergenceWarning, stacklevel=stacklevel)
         self.inputs_ = data.inputs
         self.fitted_on_ = FittedOn.now(data.y) if select is None else FittedOn.now(data.y, select.y)
         self.n_features_in_, self.n_further_features_ = data.n_classes, data.n_features
+        self.reference_ = reference_of(self, data if select is None else data.joined(select), self._held_out)
+        vars(self).pop("_held_out", None)
         return self
 
-    def _check_fitted(self) -> None:
-        if not self.__sklearn_is_fitted__():
-            from auxcal._errors import NotFittedError
-
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. "
-                f"Call fit(logits, y) first, or auxcal.load(path)."
-            )
-
-    def _check_uses_features(self) -> None:
-        if not self.uses_features:
-            from auxcal.calibrators import CALIBRATORS
-
-            others = [f"{kind.__name__} ({name})" for name, kind in CALIBRATORS.items() if kind.uses_features]
-            raise InvalidInputError(
-                f"{type(self).__name__} reads logits alone; got features too. Leave features out, or use a method that "
-                f"uses them: {', '.join(others)}."
-            )
-
-    def _as_features(self, features: ArrayLike | None, n_rows: int) -> Floats | None:
-        """Check the features of rows to score: as many as in the fit, none where it had none."""
-        d = self.n_further_features_
-        if features is None and d == 0:
-            return None
-        self._check_uses_features()
-        if features is None:
-            raise InvalidInputError(
-                f"features must have the {d} columns that this {type(self).__name__} was fitted with; got none. Give "
-                f"the same features of these samples, or fit a calibrator without."
-            )
-        if d == 0:
-            raise InvalidInputError(
-                f"this {type(self).__name__} was fitted without features; got features of shape {np.shape(features)}. "
-                f"Leave features out, or fit a calibrator with them."
-            )
-        return as_features(features, n_rows=n_rows, n_columns=d)
-
     def _with_features(self, score: OfLogits) -> OfFeatures:
-        """Return `_confidence` or `_proba` as a function of logits and features, whichever of them it reads."""
+        """Return `_confidence` or `_proba` as a function of logits and features, even if it uses no features."""
         if self.uses_features:
             return cast(OfFeatures, score)
         return lambda logits, features: score(logits)
 
     def _rows(self, logits: ArrayLike, features: ArrayLike | None) -> tuple[Floats, Floats | None]:
-        """Check rows to score, of the kind that was fitted on, and return their logits and features."""
+        """Check rows to score, and return their logits and features."""
         self._check_fitted()
         array = self.inputs_.as_logits(logits, n_classes=self.n_features_in_)
-        return array, self._as_features(by_name(features, self.inputs_.feature_names, "features"), len(array))
+        return array, checked_features(self, by_name(features, self.inputs_.feature_names, "features"), len(array))
+
+    def _labelled(self, logits: Floats, y: ArrayLike, features: Floats | None = None, **of_rows: Any) -> Predictions:
+        """Return checked rows with their true classes, by index or by the names of the fit."""
+        known = self.inputs_
+        data = Predictions(logits, y, features, **of_rows, class_names=known.names, no_class=known.no_class)
+        return data._with(inputs=known)
 
     def _confidence_in(self, logits: Floats, features: Floats | None) -> Floats:
-        """Return the confidence in logits that are checked already, whatever the calibrator was fitted on."""
-        return self._in_chunks(self._with_features(self._confidence), logits, features)
-
-    def _in_chunks(self, score: OfFeatures, array: Floats, further: Floats | None) -> Floats:
-        if len(array) <= _LEAST_ROWS:
-            return np.clip(score(array, further), 0, 1)
-        inputs = (array,) if further is None else (array, further)
-        size = max(_LEAST_ROWS, CHUNK_BYTES // sum(each.itemsize * each.shape[1] for each in inputs))
-        parts = (slice(start, start + size) for start in range(0, len(array), size))
-        chunks = [score(array[rows], None if further is None else further[rows]) for rows in parts]
-        return np.clip(chunks[0] if len(chunks) == 1 else np.concatenate(chunks), 0, 1)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "n_features_in_")
+        """Return the confidence for checked logits, never probabilities."""
+        score = self._with_features(self._confidence)
+        return in_chunks(score if self.adaptation_ is None else self.adaptation_.scorer(self), logits, features)
 
     def _repr_html_(self) -> str:
         return to_html(self)
-
-
-def no_program(calibrator: Calibrator, method: str) -> InvalidInputError:
-    """Return the error of a calibrator that does not tell torch and ONNX how it scores."""
-    return InvalidInputError(
-        f"{type(calibrator).__name__} must have a method {method} to become a torch module or an ONNX graph; it has "
-        f"none. Write one as auxcal.programs explains, or score with predict_confidence."
-    )
-
-
-def features_for(calibrator: Calibrator, data: Predictions) -> Floats | None:
-    """Return the features of the data if the calibrator uses such."""
-    return data.features if calibrator.uses_features else None

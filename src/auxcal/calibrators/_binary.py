@@ -1,16 +1,18 @@
 """Calibrators that map one score to a probability: one map for all predictions, or one for each class."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from auxcal._arrays import Floats, Ints
+from auxcal._arrays import Bools, Floats, Ints, Weight
 from auxcal._errors import InvalidInputError
-from auxcal.calibrators._base import Calibrator, no_program
+from auxcal.calibrators._base import Calibrator
 from auxcal.predictions import Predictions
-from auxcal.programs import Operations, Rows, Value, log_odds, without
+from auxcal.programs import Operations, Rows, Value, log_odds, no_program, without
 
 Scheme = Literal["top-label", "per-class"]
 
@@ -19,11 +21,25 @@ _FAINT = 1e-30  # a sum of exponentials below which float32 loses digits
 
 
 class Sample(NamedTuple):
-    """What a map learns from: the scores of all rows in order, of the hits, and of the predictions that it is for."""
+    """What a map learns from: the sorted scores of all rows, of the hits, and of the rows it will be applied to.
+
+    The weights say how often each of them counts; without weights, once.
+    """
 
     ordered: Floats
     hits: Floats
     predicted: Floats
+    weight: Weight | None = None
+    weight_of_hits: Weight | None = None
+    weight_of_predicted: Weight | None = None
+
+    @classmethod
+    def of(cls, scores: Floats, hits: Bools, predicted: Bools | slice, weight: Weight | None) -> Sample:
+        """Return the sample of all rows, with their weights."""
+        if weight is None:
+            return cls(np.sort(scores), scores[hits], scores[predicted])
+        order = np.argsort(scores, kind="stable")
+        return cls(scores[order], scores[hits], scores[predicted], weight[order], weight[hits], weight[predicted])
 
 
 class BinaryCalibrator(Calibrator):
@@ -33,7 +49,7 @@ class BinaryCalibrator(Calibrator):
     of its score against y being that class, and reads the one of the predicted class. Either way a row with `NO_CLASS`
     is a miss.
 
-    A method supplies `_fit_maps` and `_apply_maps`, and tells the latter once more in `_maps_program`.
+    A method supplies `_fit_maps` and `_apply_maps`, and the latter as a program in `_maps_program`.
     """
 
     scheme: Scheme
@@ -42,11 +58,10 @@ class BinaryCalibrator(Calibrator):
         if self.scheme not in get_args(Scheme):
             raise InvalidInputError(f"scheme must be 'top-label' or 'per-class'; got {self.scheme!r}.")
         if self.scheme == "top-label":
-            scores = top_scores(data.logits)
-            return self._fit_maps([Sample(np.sort(scores), scores[data.correct], scores)])
+            return self._fit_maps([Sample.of(top_scores(data.logits), data.correct, slice(None), data.sample_weight)])
         return self._fit_maps(
             [
-                Sample(np.sort(scores), scores[data.y == k], scores[data.prediction == k])
+                Sample.of(scores, data.y == k, data.prediction == k, data.sample_weight)
                 for k, scores in enumerate(_scores(data.logits))
             ]
         )
@@ -68,7 +83,7 @@ class BinaryCalibrator(Calibrator):
         """Return the probability for each score under the map of that row."""
 
     def _maps_program(self, ops: Operations, score: Value, maps: Value | None) -> Value:
-        """Tell what `_apply_maps` does to torch and ONNX; without maps there is one for all rows."""
+        """Write `_apply_maps` as a program for torch and ONNX; `maps` is None if there is one map for all rows."""
         raise no_program(self, "_maps_program(ops, score, maps)")
 
 
@@ -80,7 +95,7 @@ class RelativeLogits(NamedTuple):
     top : pair of arrays of shape (n,)
         Where the prediction is.
     z : array of shape (n, K)
-        The logits less that of the prediction.
+        The logits minus that of the prediction.
     e : array of shape (n, K)
         e^z, but 0 at the prediction.
     others : array of shape (n,)
@@ -123,10 +138,10 @@ def _top_scores(z: Floats, prediction: Ints, others: Floats) -> Floats:
 
 
 class NearLogits(NamedTuple):
-    """What `RelativeLogits` has, as values of a program."""
+    """`RelativeLogits` as values of a program."""
 
     z: Value
-    """The logits less that of the prediction."""
+    """The logits minus that of the prediction."""
     others: Value
     """Σ e^z without the prediction."""
     weighted: Value
@@ -136,7 +151,7 @@ class NearLogits(NamedTuple):
 
 
 def near_program(ops: Operations, rows: Rows, n_classes: int) -> NearLogits:
-    """Tell what `relative` does to torch and ONNX; exponentials are taken relative to the largest of the others."""
+    """Write `relative` as a program for torch and ONNX; exponentials are relative to the largest of the others."""
     z = rows.logits - ops.at(rows.logits, rows.prediction)
     rest = without(ops, z, rows.prediction, n_classes)
     second = ops.max(rest)

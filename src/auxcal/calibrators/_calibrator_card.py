@@ -13,7 +13,15 @@ from auxcal.calibrators._facts import NOT_KNOWN, facts
 if TYPE_CHECKING:
     from auxcal.calibrators._base import Calibrator
 
-_SAID = ("converged_", "n_features_in_", "n_further_features_", "inputs_", "fitted_on_")  # in words, above the table
+_SAID = (
+    "converged_",
+    "n_features_in_",
+    "n_further_features_",
+    "inputs_",
+    "fitted_on_",
+    "reference_",
+    "adaptation_",
+)  # in words, above the table
 _SHOWN = ("takes", "classes", "fitted on")  # of the facts
 
 

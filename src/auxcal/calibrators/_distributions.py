@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from auxcal._arrays import Floats
 from auxcal.calibrators._base import Calibrator
+from auxcal.calibrators._chunks import in_chunks
 
 
 class ProbaCalibrator(Calibrator):
@@ -20,9 +21,9 @@ class ProbaCalibrator(Calibrator):
         Parameters
         ----------
         logits : array of shape (n, K)
-            The raw scores of the same target classifier, or its probabilities where the calibrator was fitted on such.
+            The raw scores of the same target classifier, or its probabilities if it was fitted on those.
         features : array of shape (n, d), optional
-            The further inputs of each sample, where the calibrator was fitted with such.
+            The features of each sample, if the calibrator was fitted with features.
 
         Returns
         -------
@@ -31,8 +32,9 @@ class ProbaCalibrator(Calibrator):
         return self._proba_in(*self._rows(logits, features))
 
     def _proba_in(self, logits: Floats, features: Floats | None) -> Floats:
-        """Return the distribution for logits that are checked already, whatever the calibrator was fitted on."""
-        return self._in_chunks(self._with_features(self._proba), logits, features)
+        """Return the distribution for logits that are already checked, whatever the calibrator was fitted on."""
+        score = self._with_features(self._proba)
+        return in_chunks(score if self.adaptation_ is None else self.adaptation_.proba_of(score), logits, features)
 
     @abstractmethod
     def _proba(self, logits: Floats) -> Floats: ...

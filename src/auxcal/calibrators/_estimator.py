@@ -1,4 +1,4 @@
-"""What scikit-learn asks of an estimator, without importing it, which takes several times as long as all of scoring."""
+"""The interface of a scikit-learn estimator, without importing scikit-learn, which takes longer than scoring."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _ROUTING = re.compile(r"get_metadata_routing|_get_\w*metadata_request\w*|set_\w+
 
 
 class Estimator:
-    """Parameters, as `sklearn.base.BaseEstimator` has them; what only scikit-learn asks for is imported when it does.
+    """Parameters like those of `sklearn.base.BaseEstimator`; scikit-learn is imported only when it calls.
 
-    So `clone`, `Pipeline`, `GridSearchCV`, `check_is_fitted`, tags and metadata routing work, and an estimator still is
-    no `BaseEstimator`.
+    So `clone`, `Pipeline`, `GridSearchCV`, `check_is_fitted`, tags and metadata routing work without subclassing
+    `BaseEstimator`.
     """
 
     @classmethod
@@ -31,7 +31,7 @@ class Estimator:
         Parameters
         ----------
         deep : bool
-            Whether those of estimators among them are returned too, as ``name__parameter``.
+            Whether to include the parameters of nested estimators, as ``name__parameter``.
 
         Examples
         --------
@@ -46,7 +46,7 @@ class Estimator:
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Change arguments of the constructor, also those of estimators among them, as ``name__parameter``.
+        """Change arguments of the constructor, or of nested estimators as ``name__parameter``.
 
         Examples
         --------
@@ -81,6 +81,16 @@ class Estimator:
 
         return BaseEstimator.__sklearn_tags__(self)
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_features_in_")
+
+    def _check_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            from auxcal._errors import NotFittedError
+
+            name = type(self).__name__
+            raise NotFittedError(f"This {name} instance is not fitted yet. Call fit(logits, y), or auxcal.load(path).")
+
     def __getattr__(self, name: str) -> Any:
         # This is called for what is not there otherwise.
         if _ROUTING.fullmatch(name):
@@ -105,7 +115,7 @@ def _is_estimator(value: Any) -> bool:
 
 @cache
 def _twin(kind: type) -> type:
-    """Return a child of scikit-learn's base with the same methods, which knows what can be routed to each of them."""
+    """Return a subclass of scikit-learn's base with the same methods, for metadata routing."""
     from sklearn.base import BaseEstimator
 
     methods = inspect.getmembers(kind, inspect.isfunction)

@@ -1,15 +1,19 @@
-"""What a fitted calibrator knows of itself, in words and as JSON."""
+"""What a fitted calibrator knows about itself, in words and as JSON."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from inspect import getdoc
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from auxcal._formatting import percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from auxcal._inputs import Inputs
     from auxcal.calibrators._base import Calibrator
 
 NOT_KNOWN = "not known"
@@ -34,8 +38,10 @@ def facts(calibrator: Calibrator) -> dict[str, str]:
         "classes": _listed(inputs.class_names),
         "columns": _listed(inputs.column_names),
         "features": _listed(inputs.feature_names) if d else "none",
-        "label": inputs.label_name or NOT_KNOWN,
+        "label": _label(inputs),
         "fitted on": _rows(calibrator),
+        "promise": str(calibrator.certificate_ or "none"),
+        "adapted to": _adapted(calibrator),
         "fit": "converged" if calibrator.converged_ else "did not converge",
         "parameters": ", ".join(f"{name}={value!r}" for name, value in calibrator.get_params().items()) or "none",
     }
@@ -53,12 +59,42 @@ def as_json(calibrator: Calibrator) -> dict[str, Any]:
         "features": calibrator.n_further_features_,
         "feature_names": inputs.feature_names,
         "label": inputs.label_name,
+        "no_class_labels": inputs.no_class,
         "rows": rows.n_rows,
         "no_class": rows.n_no_class,
         "date": rows.date,
+        "certificate": calibrator.certificate_ and asdict(calibrator.certificate_),
+        "adapted_to": None if (found := calibrator.adaptation_) is None else found.as_json(),
         "converged": calibrator.converged_,
         "parameters": calibrator.get_params(),
     }
+
+
+def _label(inputs: Inputs) -> str:
+    none = f"; no class: {', '.join(inputs.no_class)}" if inputs.no_class else ""
+    return f"{inputs.label_name or NOT_KNOWN}{none}"
+
+
+def _adapted(calibrator: Calibrator) -> str:
+    """Return what it was adapted to, with the shares that changed most."""
+    found = calibrator.adaptation_
+    if found is None:
+        return "nothing since"
+    labelled = f" and {found.n_labelled:,} with labels" if found.n_labelled else ""
+    changes = ", ".join(f"{name} {percent(before)} to {percent(now)}" for name, before, now in _changes(calibrator))
+    return f"{found.n_rows:,} rows without labels{labelled}, {_when(found.date)}: {changes}"
+
+
+def _changes(calibrator: Calibrator) -> list[tuple[str, float, float]]:
+    found = calibrator.adaptation_
+    if found is None:
+        return []
+    k = calibrator.n_features_in_
+    names = ["right", "wrong", "no class"][: len(found.shares)]
+    if len(found.shares) == k + 1:
+        names = [*(calibrator.inputs_.class_names or [f"class {index}" for index in range(k)]), "no class"]
+    order = np.argsort(-np.abs(found.shares - found.before), kind="stable")[:3]
+    return [(names[index], float(found.before[index]), float(found.shares[index])) for index in order]
 
 
 def _method(calibrator: Calibrator) -> str:
@@ -71,9 +107,13 @@ def _listed(names: Sequence[str] | None) -> str:
     return NOT_KNOWN if names is None else ", ".join(names)
 
 
+def _when(date: str) -> str:
+    return date.replace("T", " ").replace("Z", " UTC")
+
+
 def _rows(calibrator: Calibrator) -> str:
     rows = calibrator.fitted_on_
     if rows.n_rows is None or rows.n_no_class is None:
         return NOT_KNOWN
-    when = f", {rows.date.replace('T', ' ').replace('Z', ' UTC')}" if rows.date else ""
+    when = f", {_when(rows.date)}" if rows.date else ""
     return f"{rows.n_rows:,} rows, {percent(rows.n_no_class / rows.n_rows)} of them of no class{when}"

@@ -4,7 +4,7 @@ from auxcal.calibrators._base import Calibrator
 
 
 def seeded(kind: type[Calibrator], random_state: int) -> Calibrator:
-    """Return a calibrator that is not fitted yet, with the random state if the method has use for one.
+    """Return an unfitted calibrator, with the random state if the method takes one.
 
     Examples
     --------

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from auxcal._arrays import as_logits
 from auxcal._threads import one_thread
+from auxcal.calibrators._accepted import rows_to_fit
 from auxcal.calibrators._base import Calibrator
 from auxcal.calibrators._selection import SelectPart, as_select
 from auxcal.predictions import Predictions
@@ -26,6 +27,9 @@ class Transferable(Calibrator):
         y: ArrayLike,
         select: SelectPart | None = None,
         features: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Transfer the fitted calibrator to another shift with a few hundred labels.
 
@@ -34,12 +38,14 @@ class Transferable(Calibrator):
         logits : array of shape (n, K)
             The raw scores of the same target classifier on the new data; the paper takes 320 rows.
         y : array of shape (n,)
-            The true class, or `NO_CLASS`.
+            The true class, 0..K-1 or its name, or `NO_CLASS` = -1.
         select : tuple of (logits, y) or (logits, y, features), optional
-            The part on which hyper-parameters are chosen; the paper takes 200 rows. Where it is not given, two fifths
-            of the rows are set aside for it, stratified.
+            The part on which hyper-parameters are chosen; the paper takes 200 rows. By default two fifths of the rows,
+            stratified.
         features : array of shape (n, d), optional
-            The further inputs of each sample, where the calibrator was fitted with such.
+            The features of each sample, if the calibrator was fitted with features.
+        sample_weight, groups : arrays of shape (n,), optional
+            How often each row counts, and what it belongs to, as in `fit`.
 
         Returns
         -------
@@ -47,15 +53,16 @@ class Transferable(Calibrator):
             A new calibrator; this one is unchanged.
         """
         checked, further = self._rows(logits, features)
-        data = Predictions(checked, y, further)._described(self.inputs_)
+        data = self._labelled(checked, y, further, sample_weight=sample_weight, groups=groups)
         return self._transfer_on(data, select)
 
-    def _transfer_on(self, data: Predictions, select: SelectPart | Predictions | None) -> Self:
-        """Return a new calibrator that was transferred to rows that are checked already."""
+    def _transfer_on(self, data: Predictions, select: SelectPart | None) -> Self:
+        """Return a new calibrator, transferred to rows that are already checked."""
         from sklearn.base import clone
 
         as_logits(data.logits, n_classes=self.n_features_in_)
-        new, given = clone(self), None if select is None else as_select(select, data)
+        new, data = clone(self), rows_to_fit(self, data)
+        given = None if select is None else as_select(select, data)
         fit, part = new._parts(data, given, share=SELECT_SHARE)
         with one_thread():
             problem = new._transfer(self, fit, part)

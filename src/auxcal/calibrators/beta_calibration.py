@@ -1,12 +1,21 @@
 """Beta calibration: a logistic map of log p and log(1 − p)."""
 
+from typing import Any
+
 import numpy as np
 
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
+from auxcal.calibrators._learned import Lengths, numbers
 from auxcal.calibrators.solvers.logistic import fit_logistic, unconverged
 from auxcal.calibrators.solvers.sigmoid import expit, logit, softplus
+from auxcal.calibrators.solvers.weighting import size
 from auxcal.programs import Operations, Value, of_map
+
+
+def _check_coefficients(value: Any, lengths: Lengths) -> None:
+    numbers("m", 3)(value, lengths)
+    numbers("m", 2, least=0)(value[:, :2], lengths)
 
 
 class BetaCalibration(BinaryCalibrator):
@@ -35,12 +44,14 @@ class BetaCalibration(BinaryCalibrator):
 
     abbreviation = "Beta"
     reference = "Kull et al., EJS 2017"
+    learned = {"coefficients_": _check_coefficients}  # noqa: RUF012
+    uses_weights = True
 
     def __init__(self, scheme: Scheme = "top-label") -> None:
         self.scheme = scheme
 
     def _fit_maps(self, samples: list[Sample]) -> str | None:
-        fits = [fit_beta(sample.ordered, sample.hits) for sample in samples]
+        fits = [fit_beta(sample) for sample in samples]
         self.coefficients_ = np.stack([coefficients for coefficients, _ in fits])
         return unconverged([converged for _, converged in fits])
 
@@ -59,30 +70,34 @@ def beta_log_odds(scores: Floats, coefficients: Floats) -> Floats:
 
 
 def beta_program(ops: Operations, score: Value, coefficients: Floats, maps: Value | None) -> Value:
-    """Tell what `beta_log_odds` does, with a row of coefficients for each map."""
+    """Write `beta_log_odds` as a program, with a row of coefficients for each map."""
     a, b, c = (of_map(ops, coefficients[:, [column]], maps, name) for column, name in enumerate("abc"))
     miss = ops.softplus(score)
     return a * (score - miss) + b * miss + c
 
 
-def fit_beta(ordered: Floats, hits: Floats) -> tuple[Floats, bool]:
-    """Return a, b and c, and whether they are the optimum, given all scores in order and those of the hits."""
-    features, of_hits = beta_features(ordered), beta_features(hits)
-    coefficients, converged = fit_logistic(features, of_hits)
+def fit_beta(sample: Sample) -> tuple[Floats, bool]:
+    """Return a, b and c, and whether they are the optimum."""
+    features, of_hits = beta_features(sample.ordered), beta_features(sample.hits)
+    weights = sample.weight, sample.weight_of_hits
+    coefficients, converged = fit_logistic(features, of_hits, *weights)
     negative = np.flatnonzero(coefficients[:2] < 0)
     if not len(negative):
         return coefficients, converged
     # Where a or b would be negative the map would not be monotone: the optimum then has a zero there.
     kept = 1 - negative[0]
-    (slope, intercept), converged = fit_logistic(features[[kept]], of_hits[[kept]])
+    (slope, intercept), converged = fit_logistic(features[[kept]], of_hits[[kept]], *weights)
     if slope < 0:
-        slope, intercept = 0.0, logit((len(hits) + 1) / (len(ordered) + 2))
+        slope, intercept = (
+            0.0,
+            logit((size(len(sample.hits), weights[1]) + 1) / (size(len(sample.ordered), weights[0]) + 2)),
+        )
     coefficients = np.array([0.0, 0.0, intercept])
     coefficients[kept] = slope
     return coefficients, converged
 
 
 def beta_features(scores: Floats) -> Floats:
-    """Return what beta calibration is linear in, log p and −log(1 − p), of shape (2, n)."""
+    """Return the features of the logistic regression, log p and −log(1 − p), of shape (2, n)."""
     miss = softplus(scores)
     return np.stack([scores - miss, miss])

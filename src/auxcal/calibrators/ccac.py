@@ -1,15 +1,7 @@
 """CCAC: confidence calibration with an auxiliary class."""
 
-from auxcal._arrays import as_rng
-from auxcal._extras import needs
-from auxcal.calibrators._auxiliary import (
-    Architecture,
-    AuxiliaryClassCalibrator,
-    Network,
-    Setting,
-    standardised,
-)
-from auxcal.predictions import Predictions
+from auxcal.calibrators._auxiliary import CHOSEN, Architecture, AuxiliaryClassCalibrator
+from auxcal.calibrators._learned import biases, layers
 
 
 class CCAC(AuxiliaryClassCalibrator):
@@ -71,20 +63,11 @@ class CCAC(AuxiliaryClassCalibrator):
 
     abbreviation = "CCAC"
     reference = "Shao et al., 2020"
+    learned = CHOSEN | {"weights_": layers("K", "K+1"), "biases_": biases("K+1")}
+    uses_weights = True
     paper = {  # noqa: RUF012
         8: Architecture((10, 10), 1500, 2e-3),
         10: Architecture((50, 20), 1000, 1e-3),
         18: Architecture((20,), 2000, 1e-4),
         100: Architecture((100,), 1000, 1e-3),
     }
-
-    def _train(self, data: Predictions, settings: list[Setting]) -> list[Network]:
-        with needs("torch"):
-            from auxcal.training.auxiliary_class import Problem, train_networks
-            from auxcal.training.networks import GridNetwork
-        rng = as_rng(self.random_state)
-        k = data.n_classes
-        x = standardised(data.logits)
-        start = GridNetwork.initialised((k, *self._architecture(k).hidden_sizes, k + 1), len(settings), rng)
-        trained = train_networks(Problem(x.values, data.w), settings, start, self._recipe(k), rng)
-        return [Network(*x.fold(layers.weights, layers.biases)) for layers in trained]

@@ -11,36 +11,39 @@ from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
 from auxcal.calibrators._binary import RelativeLogits, near_program, relative
 from auxcal.calibrators._distributions import ProbaCalibrator
-from auxcal.calibrators._selection import as_whole
+from auxcal.calibrators._learned import each, knots, numbers, table
+from auxcal.calibrators._selection import as_whole, joined_parts
 from auxcal.calibrators.ccac_x.correction import FEW_ROWS, Correction, describe, describe_program, fit_correction
+from auxcal.calibrators.ccac_x.distribution import held_out_strata, shared_out
 from auxcal.calibrators.ccac_x.evidence import log_likelihoods, weights_by_evidence
 from auxcal.calibrators.ccac_x.fits import cross_fit
 from auxcal.calibrators.ccac_x.open_map import Coordinates, OpenMap, read, read_program
 from auxcal.calibrators.ccac_x.score_maps import ScoreMaps, cross_fit_maps
 from auxcal.calibrators.solvers.sigmoid import expit
-from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value
 
-_PRIOR = np.array([0.1, 0.01, 0.89])  # of beta calibration, isotonic regression and the open map, with no rows at all
-_FARTHEST = 15.0  # log-odds at which a voice is clipped: nothing is surer than one in three million
-_ENOUGH = 100_000  # rows; not measured: so many should settle a few hundred numbers
+_PRIOR = np.array([0.1, 0.01, 0.89])  # of beta calibration, isotonic regression and the open map, without any rows
+_FARTHEST = 15.0  # log-odds at which a voice is clipped: one in three million
+_UNHEARD = 1e-9  # weights of voices below this make no difference in float32
+_ENOUGH = 300_000  # rows: with 100,000 the error still falls (benchmarks/enough_rows.py); all of a million take minutes
+_MOST_LOGITS = 10**8  # so that a fit stays within a few gigabytes
 
 
 class CrossFittedCCAC(ProbaCalibrator):
-    """CCAC-X: three voices on whether the prediction is right, weighed on rows that they have not seen, and corrected.
+    """CCAC-X: three calibrators, stacked by their out-of-fold predictions, and an additive correction.
 
-    The open map is a linear map of the logits onto the K classes and one more for samples of none of them, with a
-    prior around temperature scaling. Beta calibration and isotonic regression speak beside it. Each is fitted without
-    one fold of the rows in turn, so that all rows can tell how far each is to be believed. A sum of curves, of ranked
-    logits and of what the open map says, then corrects what the three say together. How far each of them may go is
-    decided by evidence: with few rows hardly anywhere. Every fit is convex, and there is no validation set: rows that
-    are given as one are used like the others.
+    The first, the open map, is a linear map of the logits onto the K classes and one more for samples of none of them,
+    with a prior around temperature scaling. The others are beta calibration and isotonic regression. Each is fitted
+    once without each fold, and the out-of-fold predictions give the stacking weights. An additive model of ranked
+    logits and of the open map's readings then corrects their weighted mean. The widths of all priors are chosen by
+    evidence; with few rows they stay narrow. Every fit is convex, and no validation set is needed: one that is given is
+    used like the other rows.
 
     Parameters
     ----------
     n_folds : int
-        The folds, each of which is left out once.
+        The number of folds.
     random_state : int or None
         The source of the folds.
 
@@ -51,11 +54,11 @@ class CrossFittedCCAC(ProbaCalibrator):
     open_map_ : tuple
         The weights of the open map, and the centre and basis of its coordinates.
     voices_ : array of shape (3,)
-        The weights of beta calibration, isotonic regression and the open map.
+        The stacking weights of beta calibration, isotonic regression and the open map.
     correction_ : tuple
         The range and the knots of the inputs, the weights of the curves, the slope and the offset.
     widths_ : dict
-        The standard deviations of the priors that suit the rows: of the open map's biases and shared weights, and of
+        The standard deviations of the priors, chosen by evidence: of the open map's biases and shared weights, and of
         the correction.
 
     Examples
@@ -74,12 +77,22 @@ class CrossFittedCCAC(ProbaCalibrator):
 
     abbreviation = "CCAC-X"
     reference = "this library, after Shao et al., 2020"
+    uses_weights = True
     uses_features = True
+    tells_none = True
     former_designs: ClassVar[Mapping[str, str]] = {"width_": "the first design of CCAC-X, which had networks"}
 
     score_maps_: tuple[Any, ...]
     open_map_: tuple[Any, ...]
     correction_: tuple[Any, ...]
+
+    learned = {  # noqa: RUF012
+        "voices_": numbers(3, least=0, most=1, adds_up=True),
+        "score_maps_": each(numbers(3), knots()),
+        "open_map_": each(numbers("K+1"), numbers("K+1", "c"), numbers("K+1"), each(numbers("x"), numbers("x", "c"))),
+        "correction_": each(numbers("i"), numbers("i"), numbers("q", "i"), numbers("q+1", "i"), numbers(), numbers()),
+        "widths_": table(bias=numbers(least=0), shared=numbers(least=0), correction=numbers(least=0)),
+    }
 
     def __init__(self, n_folds: int = 5, random_state: int | None = None) -> None:
         self.n_folds = n_folds
@@ -89,27 +102,31 @@ class CrossFittedCCAC(ProbaCalibrator):
         self, data: Predictions, select: Predictions | None, *, share: float
     ) -> tuple[Predictions, Predictions | None]:
         """Return all rows as one part: each of them is held out once."""
-        data = data if select is None else data.joined(select)
-        if len(data) < 2:
+        data = data if select is None else joined_parts(data, select)
+        if data.n_units < 2:
+            what = "rows" if data.groups is None else "groups"
             raise InvalidInputError(
-                f"{type(self).__name__} holds rows out in turn, and so needs at least 2 rows; got {len(data)} "
+                f"{type(self).__name__} holds {what} out in turn, and so needs at least 2 {what}; got {data.n_units} "
                 f"(n_samples=1). Give more rows."
             )
         return data, None
 
     def _fit(self, data: Predictions) -> str | None:
         n_folds = as_whole(self.n_folds, "n_folds", least=2)
-        data = data.take(data.spread_rows(_ENOUGH))
+        n_rows, data = len(data), data.take(data.spread_rows(min(_ENOUGH, _MOST_LOGITS // data.n_classes)))
         # So that the kind of array does not matter, all is float32.
-        data = Predictions(data.logits.astype(np.float32, copy=False), data.y, data.features)
-        folds = data.folds(min(n_folds, len(data)), self.random_state)
+        data = data._with(logits=data.logits.astype(np.float32, copy=False))
+        folds, weight = data.folds(min(n_folds, data.n_units), self.random_state), data.sample_weight
         near = relative(data.logits)
-        maps, of_score, *problems = cross_fit_maps(near.top_scores, data.correct, folds)
+        maps, of_score, *problems = cross_fit_maps(near.top_scores, data.correct, folds, weight)
         found = cross_fit(data, near, folds)
         voices = _voices(of_score, found.readings)
-        self.voices_ = weights_by_evidence(log_likelihoods(voices, data.correct), _PRIOR)
+        self.voices_ = weights_by_evidence(log_likelihoods(voices, data.correct, weight), _PRIOR)
         inputs = describe(near, found.readings, found.map.coordinates(data.logits, data.features))
-        correction, width, problem = fit_correction(inputs, self._weighed(voices), data.correct)
+        base = voices @ self.voices_.astype(voices.dtype)
+        correction, width, problem = fit_correction(inputs, base, data.correct, weight)
+        if len(data) == n_rows:
+            self._held_out = held_out_strata(expit(correction.log_odds(inputs, base)), found, near)
         self.score_maps_, self.open_map_, self.correction_ = tuple(maps), tuple(found.map), tuple(correction)
         self.widths_ = {**found.widths._asdict(), "correction": width}
         return next(filter(None, [found.problem, *problems, problem]), None)
@@ -118,13 +135,10 @@ class CrossFittedCCAC(ProbaCalibrator):
         return self._score(logits, _near(logits), features)[0].astype(logits.dtype, copy=False)
 
     def _proba(self, logits: Floats, features: Floats | None = None) -> Floats:
-        """Return the confidence at the prediction, and what is left shared out as the open map has it."""
+        """Return the confidence at the prediction, and divide the rest in proportion to the open map."""
         near = _near(logits)
         confidence, scores = self._score(logits, near, features)
-        scores[near.top] = -np.inf
-        proba = softmax(scores) * (1 - confidence)[:, None]
-        proba[near.top] = confidence
-        return proba.astype(logits.dtype, copy=False)
+        return shared_out(confidence, scores, near).astype(logits.dtype, copy=False)
 
     def _score(self, logits: Floats, near: RelativeLogits, features: Floats | None) -> tuple[Floats, Floats]:
         """Return the confidence and the scores of the open map."""
@@ -133,8 +147,8 @@ class CrossFittedCCAC(ProbaCalibrator):
         x = open_map.coordinates(logits, features, near.z.dtype)
         scores = open_map.scores(x, near)
         readings = read(scores, near.top[1])
-        voices = _voices(ScoreMaps(*self.score_maps_).log_odds(near.top_scores), readings)
-        log_odds = Correction(*self.correction_).log_odds(describe(near, readings, x), self._weighed(voices))
+        base = self._base(near.top_scores, readings)
+        log_odds = Correction(*self.correction_).log_odds(describe(near, readings, x), base)
         return expit(log_odds), scores.T
 
     def _program(self, ops: Operations, rows: Rows) -> Value:
@@ -150,15 +164,18 @@ class CrossFittedCCAC(ProbaCalibrator):
         inputs = describe_program(ops, near, readings, x, open_map.coordinates.basis.shape[1], k)
         return ops.sigmoid(Correction(*self.correction_).program(ops, inputs, base))
 
-    def _weighed(self, voices: Floats) -> Floats:
-        """Return what the voices say together, as log-odds."""
+    def _base(self, scores: Floats, readings: Floats) -> Floats:
+        """Return the weighted mean of the voices, as log-odds; plain voices with a negligible weight are skipped."""
+        if self.voices_[:2].sum() < _UNHEARD:
+            return _clipped(readings[0])
+        voices = _voices(ScoreMaps(*self.score_maps_).log_odds(scores), readings)
         return voices @ self.voices_.astype(voices.dtype)
 
 
 def _near(logits: Floats) -> RelativeLogits:
-    """Return what all of scoring starts from, in float32.
+    """Return the relative logits that scoring starts from, in float32.
 
-    A few rows are scored in float64, which costs nothing there: the place of a row then makes no difference.
+    A few rows are scored in float64, which costs little, so that the position of a row makes no difference.
     """
     return relative(logits, np.float64 if len(logits) <= FEW_ROWS else np.float32)
 
@@ -167,5 +184,8 @@ def _voices(of_score: Floats, readings: Floats) -> Floats:
     """Return the log-odds of the prediction by beta calibration, isotonic regression and the open map."""
     said = np.empty((len(of_score), 3), dtype=readings.dtype)
     said[:, :2], said[:, 2] = of_score, readings[0]
-    np.maximum(said, -_FARTHEST, out=said)
-    return np.minimum(said, _FARTHEST, out=said)
+    return _clipped(said)
+
+
+def _clipped(log_odds: Floats) -> Floats:
+    return np.asarray(np.minimum(np.maximum(log_odds, -_FARTHEST), _FARTHEST))

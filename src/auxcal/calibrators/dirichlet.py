@@ -6,9 +6,11 @@ from itertools import product
 import numpy as np
 
 from auxcal._arrays import Floats
+from auxcal._memory import check_memory
 from auxcal.calibrators._distributions import DistributionCalibrator, at_prediction
+from auxcal.calibrators._learned import numbers, table
 from auxcal.calibrators._selection import SelectBy, as_candidates, check_select_by, select_score
-from auxcal.calibrators.solvers.linear import LinearMap, Penalty, fit_full
+from auxcal.calibrators.solvers.linear import BYTES_PER_WEIGHT, LinearMap, Penalty, fit_full
 from auxcal.calibrators.solvers.softmax import log_softmax, softmax
 from auxcal.calibrators.solvers.targets import NoClass, rows_to_learn
 from auxcal.calibrators.temperature_scaling import fit_temperature
@@ -61,6 +63,16 @@ class Dirichlet(DistributionCalibrator):
 
     abbreviation = "Dirichlet"
     reference = "Kull et al., NeurIPS 2019"
+    learned = {  # noqa: RUF012
+        "weight_": numbers("K", "K"),
+        "bias_": numbers("K"),
+        "off_diagonal_": numbers(least=0),
+        "intercept_": numbers(least=0),
+        "candidates_": table(
+            off_diagonal=numbers("g", least=0), intercept=numbers("g", least=0), score=numbers("g", may_be_nan=True)
+        ),
+    }
+    uses_weights = True
 
     def __init__(
         self,
@@ -97,6 +109,7 @@ class Dirichlet(DistributionCalibrator):
 
     def _fits(self, data: Predictions) -> list[LinearMap]:
         """Return the fit of every penalty of the grid."""
+        check_memory(BYTES_PER_WEIGHT * data.n_classes**2, f"{type(self).__name__} with {data.n_classes:,} classes")
         grid, learned = self._grid(), rows_to_learn(data, self.no_class)
         temperature, problem = fit_temperature(learned)
         k = data.n_classes
@@ -105,7 +118,7 @@ class Dirichlet(DistributionCalibrator):
         if learned is not None:
             x = log_softmax(learned.logits)
             for index, penalty in enumerate(grid):
-                fits[index] = found = fit_full(x, learned.y, found, penalty)
+                fits[index] = found = fit_full(x, learned.y, found, penalty, learned.sample_weight)
         return fits
 
     def _keep(self, fits: list[LinearMap], scores: Floats) -> str | None:

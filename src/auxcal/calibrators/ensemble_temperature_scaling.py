@@ -4,9 +4,10 @@ import numpy as np
 
 from auxcal._arrays import Floats
 from auxcal.calibrators._distributions import DistributionCalibrator
+from auxcal.calibrators._learned import numbers
 from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.calibrators.solvers.targets import NoClass, entries, rows_to_learn
-from auxcal.calibrators.temperature_scaling import fit_temperature
+from auxcal.calibrators.temperature_scaling import TEMPERATURE, fit_temperature
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value, softmax_at
 
@@ -47,6 +48,8 @@ class EnsembleTemperatureScaling(DistributionCalibrator):
 
     abbreviation = "ETS"
     reference = "Zhang et al., ICML 2020"
+    learned = {"temperature_": TEMPERATURE, "weights_": numbers(3, least=0, most=1, adds_up=True)}  # noqa: RUF012
+    uses_weights = True
 
     def __init__(self, no_class: NoClass = "leave-out") -> None:
         self.no_class = no_class
@@ -77,20 +80,22 @@ class EnsembleTemperatureScaling(DistributionCalibrator):
 
 
 def _likelihoods(data: Predictions, temperature: float) -> tuple[Floats, Floats]:
-    """Return what each of the three parts gives to y, of shape (3, m), and the share of all that each column has."""
+    """Return the probability of y under each of the three parts, of shape (3, m), and the weight of each column."""
     rows, classes, shares = entries(data.y, data.n_classes)
     z = data.logits - data.logits.max(axis=1, keepdims=True)
     e = np.exp(z / z.dtype.type(temperature)), np.exp(z, out=z)
     parts = [part[rows, classes] / part.sum(axis=1)[rows] for part in e]
     parts.append(np.full_like(parts[0], 1 / data.n_classes))
-    return np.stack(parts, dtype=np.float64), shares / len(data)
+    if data.sample_weight is not None:
+        shares *= data.sample_weight[rows]
+    return np.stack(parts, dtype=np.float64), shares / data.total_weight
 
 
 def _fit_weights(parts: Floats, shares: Floats) -> tuple[Floats, bool]:
-    """Return the weights of least mean −log(w · parts), and whether the search for them came to its end.
+    """Return the weights that minimise the mean of −log(w · parts), and whether the search converged.
 
-    Σ w is added to the loss, which is then least where it is 1: so the weights need only be at least 0, and Newton's
-    step is a problem of non-negative least squares.
+    Adding Σ w to the loss makes its minimum one with Σ w = 1, so the only constraint left is w ≥ 0, and a Newton step
+    is a non-negative least-squares problem.
     """
     from scipy.optimize import nnls
 

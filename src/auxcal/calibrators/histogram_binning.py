@@ -4,7 +4,9 @@ import numpy as np
 
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
+from auxcal.calibrators._learned import numbers
 from auxcal.calibrators.solvers.sigmoid import expit, logit
+from auxcal.calibrators.solvers.weighting import counts
 from auxcal.metrics.binning import Strategy, check_bins, equal_mass_edges, index_by_edges
 from auxcal.programs import Operations, Value, in_bins
 
@@ -41,6 +43,8 @@ class HistogramBinning(BinaryCalibrator):
 
     abbreviation = "Histogram"
     reference = "Zadrozny & Elkan, ICML 2001"
+    learned = {"edges_": numbers("m", "e", rises=True), "values_": numbers("m", "e+1", least=0, most=1)}  # noqa: RUF012
+    uses_weights = True
 
     def __init__(self, n_bins: int = 20, strategy: Strategy = "mass", scheme: Scheme = "top-label") -> None:
         self.n_bins = n_bins
@@ -55,7 +59,7 @@ class HistogramBinning(BinaryCalibrator):
 
     def _edges(self, sample: Sample) -> Floats:
         if self.strategy == "mass":
-            return equal_mass_edges(sample.ordered.astype(np.float64), self.n_bins)
+            return equal_mass_edges(sample.ordered.astype(np.float64), self.n_bins, sample.weight)
         return np.asarray(logit(np.arange(1, self.n_bins) / self.n_bins))
 
     def _apply_maps(self, scores: Floats, maps: Ints) -> Floats:
@@ -67,7 +71,12 @@ class HistogramBinning(BinaryCalibrator):
 
 def _shares(sample: Sample, edges: Floats) -> Floats:
     """Return the share of hits in each bin."""
-    hits, rows = (np.diff(bin_bounds(scores, edges)) for scores in (np.sort(sample.hits), sample.ordered))
+    order = np.argsort(sample.hits, kind="stable")
+    weight_of_hits = None if sample.weight_of_hits is None else sample.weight_of_hits[order]
+    hits, rows = (
+        np.diff(counts(len(scores), weight)[bin_bounds(scores, edges)])
+        for scores, weight in ((sample.hits[order], weight_of_hits), (sample.ordered, sample.weight))
+    )
     return bin_means(hits, rows, edges)
 
 
@@ -76,7 +85,7 @@ def bin_bounds(ordered: Floats, edges: Floats) -> Ints:
     return np.concatenate([[0], np.searchsorted(ordered, edges), [len(ordered)]])
 
 
-def bin_means(total: Floats | Ints, count: Ints, edges: Floats) -> Floats:
+def bin_means(total: Floats | Ints, count: Floats | Ints, edges: Floats) -> Floats:
     """Return the mean of each bin; for an empty one the middle of its edges as probabilities."""
     bounds = np.concatenate([[0.0], expit(edges), [1.0]])
-    return np.where(count > 0, total / np.maximum(count, 1), (bounds[1:] + bounds[:-1]) / 2)
+    return np.where(count > 0, total / np.where(count > 0, count, 1), (bounds[1:] + bounds[:-1]) / 2)

@@ -5,6 +5,8 @@ import numpy as np
 from auxcal import programs
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
+from auxcal.calibrators._learned import knots, times
+from auxcal.calibrators.solvers.weighting import counts
 from auxcal.programs import Operations, Value
 
 
@@ -31,12 +33,14 @@ class IsotonicCalibration(BinaryCalibrator):
 
     abbreviation = "Isotonic"
     reference = "Zadrozny & Elkan, KDD 2002"
+    learned = {"knots_": times("m", knots(least=0, most=1))}  # noqa: RUF012
+    uses_weights = True
 
     def __init__(self, scheme: Scheme = "top-label") -> None:
         self.scheme = scheme
 
     def _fit_maps(self, samples: list[Sample]) -> str | None:
-        self.knots_ = tuple(fit_isotonic(sample.ordered, sample.hits) for sample in samples)
+        self.knots_ = tuple(fit_isotonic(sample) for sample in samples)
         return None
 
     def _apply_maps(self, scores: Floats, maps: Ints) -> Floats:
@@ -55,15 +59,17 @@ def between_knots(scores: Floats, maps: Ints, knots: tuple[Floats, ...]) -> Floa
     return out
 
 
-def fit_isotonic(ordered: Floats, hits: Floats) -> Floats:
-    """Return the knots and values of the map, given all scores in order and those of the hits."""
+def fit_isotonic(sample: Sample) -> Floats:
+    """Return the knots and values of the map."""
     from scipy.optimize import isotonic_regression
 
     # A level can begin only at a hit, since a miss lowers the mean. So the rows from one hit to the next count as one.
-    begin, count = np.unique(np.append(0, np.searchsorted(ordered, hits)), return_counts=True)
-    count[0] -= 1
+    ordered, hits = sample.ordered, sample.hits
+    begin, of_hit = np.unique(np.append(0, np.searchsorted(ordered, hits)), return_inverse=True)
     end = np.append(begin[1:], len(ordered))
-    levels = isotonic_regression(count / (end - begin), weights=end - begin)
+    count = np.bincount(of_hit[1:], sample.weight_of_hits, minlength=len(begin))
+    rows = np.diff(counts(len(ordered), sample.weight)[np.append(begin, len(ordered))])
+    levels = isotonic_regression(count / rows, weights=rows)
     first, after = levels.blocks[:-1], levels.blocks[1:]
     knots = np.stack([ordered[begin[first]], ordered[end[after - 1] - 1]], axis=1).ravel()
     values = levels.x[first].repeat(2)

@@ -3,9 +3,11 @@
 import numpy as np
 
 from auxcal._arrays import Floats
+from auxcal._memory import check_memory
 from auxcal.calibrators._distributions import DistributionCalibrator
+from auxcal.calibrators._learned import numbers
 from auxcal.calibrators._selection import as_strength
-from auxcal.calibrators.solvers.linear import LinearMap, Penalty, fit_full
+from auxcal.calibrators.solvers.linear import BYTES_PER_WEIGHT, LinearMap, Penalty, fit_full
 from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.calibrators.solvers.targets import NoClass, rows_to_learn
 from auxcal.calibrators.temperature_scaling import fit_temperature
@@ -48,6 +50,8 @@ class MatrixScaling(DistributionCalibrator):
 
     abbreviation = "MS"
     reference = "Guo et al., ICML 2017"
+    learned = {"weight_": numbers("K", "K"), "bias_": numbers("K")}  # noqa: RUF012
+    uses_weights = True
 
     def __init__(self, off_diagonal: float = 0.0, intercept: float = 0.0, no_class: NoClass = "leave-out") -> None:
         self.off_diagonal = off_diagonal
@@ -55,12 +59,13 @@ class MatrixScaling(DistributionCalibrator):
         self.no_class = no_class
 
     def _fit(self, data: Predictions) -> str | None:
+        check_memory(BYTES_PER_WEIGHT * data.n_classes**2, f"{type(self).__name__} with {data.n_classes:,} classes")
         penalty = Penalty(as_strength(self.off_diagonal, "off_diagonal"), as_strength(self.intercept, "intercept"))
         learned = rows_to_learn(data, self.no_class)
         temperature, problem = fit_temperature(learned)
         found = LinearMap(np.eye(data.n_classes) / temperature, np.zeros(data.n_classes), np.nan, problem)
         if learned is not None:
-            found = fit_full(learned.logits, learned.y, found, penalty)
+            found = fit_full(learned.logits, learned.y, found, penalty, learned.sample_weight)
         self.weight_, self.bias_ = found.weight, found.bias
         return found.problem
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
+from auxcal.calibrators._learned import numbers
 from auxcal.calibrators.solvers.logistic import fit_logistic, unconverged
 from auxcal.calibrators.solvers.sigmoid import expit
 from auxcal.programs import Operations, Value, of_map
@@ -34,12 +35,18 @@ class PlattScaling(BinaryCalibrator):
 
     abbreviation = "Platt"
     reference = "Platt, 1999"
+    enough_rows = 20  # for the one or two numbers that it learns
+    learned = {"coefficients_": numbers("m", 2)}  # noqa: RUF012
+    uses_weights = True
 
     def __init__(self, scheme: Scheme = "top-label") -> None:
         self.scheme = scheme
 
     def _fit_maps(self, samples: list[Sample]) -> str | None:
-        fits = [fit_logistic(sample.ordered[None], sample.hits[None]) for sample in samples]
+        fits = [
+            fit_logistic(sample.ordered[None], sample.hits[None], sample.weight, sample.weight_of_hits)
+            for sample in samples
+        ]
         self.coefficients_ = np.stack([coefficients for coefficients, _ in fits])
         return unconverged([converged for _, converged in fits])
 

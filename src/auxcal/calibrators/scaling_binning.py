@@ -4,8 +4,10 @@ import numpy as np
 
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
+from auxcal.calibrators._learned import numbers
 from auxcal.calibrators.histogram_binning import bin_bounds, bin_means
 from auxcal.calibrators.solvers.logistic import fit_logistic, unconverged
+from auxcal.calibrators.solvers.weighting import counts, times
 from auxcal.metrics.binning import check_bins, equal_mass_edges, index_by_edges
 from auxcal.programs import Operations, Value, in_bins
 
@@ -16,8 +18,7 @@ class ScalingBinning(BinaryCalibrator):
     Parameters
     ----------
     n_bins : int
-        M, the number of bins of each map. They hold equally many of the rows that are predicted as the map's class,
-        which are the rows whose confidence it gives.
+        M, the number of bins of each map. They hold equally many of the rows that are predicted as the map's class.
     scheme : {"per-class", "top-label"}
         One map for each class, or one for all predictions.
 
@@ -44,6 +45,12 @@ class ScalingBinning(BinaryCalibrator):
 
     abbreviation = "SB"
     reference = "Kumar et al., NeurIPS 2019"
+    learned = {  # noqa: RUF012
+        "coefficients_": numbers("m", 2),
+        "edges_": numbers("m", "e", rises=True),
+        "values_": numbers("m", "e+1", least=0, most=1),
+    }
+    uses_weights = True
 
     def __init__(self, n_bins: int = 20, scheme: Scheme = "per-class") -> None:
         self.n_bins = n_bins
@@ -56,16 +63,22 @@ class ScalingBinning(BinaryCalibrator):
         return unconverged(converged)
 
     def _fit_map(self, sample: Sample) -> tuple[Floats, Floats, Floats, bool]:
-        coefficients, converged = fit_logistic(sample.ordered[None], sample.hits[None])
+        coefficients, converged = fit_logistic(
+            sample.ordered[None], sample.hits[None], sample.weight, sample.weight_of_hits
+        )
         # A class that is never predicted has all rows in its bins.
-        binned = sample.predicted if len(sample.predicted) else sample.ordered
-        edges = equal_mass_edges(binned.astype(np.float64), self.n_bins)
+        binned, weight = sample.predicted, sample.weight_of_predicted
+        if not len(binned):
+            binned, weight = sample.ordered, sample.weight
+        edges = equal_mass_edges(binned.astype(np.float64), self.n_bins, weight)
         bounds = bin_bounds(sample.ordered, edges)
         slope, intercept = coefficients.astype(np.float32)
         with np.errstate(over="ignore"):  # two times as fast as expit, and 0 where that is
             platt = 1 / (1 + np.exp(-slope * sample.ordered - intercept))
-        total = np.add.reduceat(np.append(platt, np.float32(0)), bounds[:-1], dtype=np.float64)  # the last may be empty
-        return coefficients, edges, bin_means(total, np.diff(bounds), edges), converged
+        platt = np.append(times(platt, sample.weight), np.float32(0))  # the last bin may be empty
+        total = np.add.reduceat(platt, bounds[:-1], dtype=np.float64)
+        rows = np.diff(counts(len(sample.ordered), sample.weight)[bounds])
+        return coefficients, edges, bin_means(total, rows, edges), converged
 
     def _apply_maps(self, scores: Floats, maps: Ints) -> Floats:
         return np.asarray(self.values_[maps, index_by_edges(scores, self.edges_[maps])])

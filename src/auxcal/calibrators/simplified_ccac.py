@@ -6,9 +6,10 @@ from typing import Self
 
 import numpy as np
 
-from auxcal._arrays import Floats, as_rng
+from auxcal._arrays import as_rng
 from auxcal._extras import needs
 from auxcal.calibrators._auxiliary import (
+    CHOSEN,
     Architecture,
     AuxiliaryClassCalibrator,
     Network,
@@ -16,7 +17,9 @@ from auxcal.calibrators._auxiliary import (
     forward,
     standardised,
 )
+from auxcal.calibrators._learned import biases, layers
 from auxcal.calibrators._transferable import Transferable
+from auxcal.calibrators.temperature_scaling import TEMPERATURE
 from auxcal.predictions import Predictions
 from auxcal.training.recipes import TRANSFER
 
@@ -77,6 +80,9 @@ class SimplifiedCCAC(AuxiliaryClassCalibrator, Transferable):
 
     abbreviation = "CCAC-S"
     reference = "Shao et al., 2020"
+    learned = CHOSEN | {"weights_": layers("K", 1), "biases_": biases(1), "temperature_": TEMPERATURE}
+    uses_weights = True
+    scales_logits = True
     paper = {  # noqa: RUF012
         8: Architecture((20,), 1500, 5e-3),
         10: Architecture((50, 20), 1000, 1e-3),
@@ -85,22 +91,10 @@ class SimplifiedCCAC(AuxiliaryClassCalibrator, Transferable):
         1000: Architecture((), 1000, 1e-4),
     }
 
-    def _train(self, data: Predictions, settings: list[Setting]) -> list[Network]:
-        with needs("torch"):
-            from auxcal.training.auxiliary_class import Problem, train_networks
-            from auxcal.training.networks import GridNetwork
-        rng = as_rng(self.random_state)
-        k = data.n_classes
-        x = standardised(data.logits)
-        start = GridNetwork.initialised((k, *self._architecture(k).hidden_sizes, 1), len(settings), rng)
-        problem = Problem(x.values, data.w, data.logits)
-        trained = train_networks(problem, settings, start, self._recipe(k), rng, _spread(data.logits))
-        return [Network(*x.fold(layers.weights, layers.biases), layers.temperature) for layers in trained]
-
     def _transfer(self, source: Self, data: Predictions, select: Predictions | None) -> str | None:
-        """Move the temperature and the last layer, and choose λ1, λ2 and the mean again (CCAC-T).
+        """Retrain the temperature and the last layer, and choose λ1, λ2 and the mean again (CCAC-T).
 
-        The layers before stay as they were learned. Without hidden layers the last layer is all there is.
+        The other layers are frozen. Without hidden layers, the last layer is the whole network.
         """
         settings = self._settings()
         self._choose(settings, _retrain_last_layer(source._network(), data, settings, self.random_state), select)
@@ -110,25 +104,20 @@ class SimplifiedCCAC(AuxiliaryClassCalibrator, Transferable):
 def _retrain_last_layer(
     network: Network, data: Predictions, settings: list[Setting], random_state: int | None
 ) -> list[Network]:
-    """Train the temperature and the last layer on what the frozen layers give."""
+    """Train the temperature and the last layer on the output of the frozen layers."""
     with needs("torch"):
         from auxcal.training.auxiliary_class import Problem, train_networks
         from auxcal.training.networks import GridNetwork
     z = data.logits.astype(np.float32, copy=False)
     frozen_weights, frozen_biases = network.weights[:-1], network.biases[:-1]
     hidden = np.maximum(forward(frozen_weights, frozen_biases, z), 0) if frozen_weights else z
-    x = standardised(hidden)
-    last = x.unfold(network.weights[-1], network.biases[-1])
-    start = GridNetwork.copied(*last, len(settings))
+    x = standardised(hidden, data.sample_weight)
+    start = GridNetwork.copied(*x.unfold(network.weights[-1], network.biases[-1]), len(settings))
     rng = as_rng(random_state)
-    trained = train_networks(Problem(x.values, data.w, z), settings, start, TRANSFER, rng, network.temperature)
+    problem = Problem(x.values, data.w, z, data.sample_weight)
+    trained = train_networks(problem, settings, start, TRANSFER, rng, network.temperature)
     networks = []
-    for layers in trained:
-        (weight,), (bias,) = x.fold(layers.weights, layers.biases)
-        networks.append(Network((*frozen_weights, weight), (*frozen_biases, bias), layers.temperature))
+    for last in trained:
+        (weight,), (bias,) = x.fold(last.weights, last.biases)
+        networks.append(Network((*frozen_weights, weight), (*frozen_biases, bias), last.temperature))
     return networks
-
-
-def _spread(logits: Floats) -> float:
-    """Return the temperature that training starts from, at which the logits have a deviation of 1."""
-    return float(logits.std(axis=1, dtype=np.float64).mean()) or 1.0

@@ -6,6 +6,7 @@ from auxcal import programs
 from auxcal._arrays import Floats, Ints
 from auxcal._errors import InvalidInputError
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
+from auxcal.calibrators._learned import knots, times
 from auxcal.calibrators.isotonic_calibration import between_knots
 from auxcal.calibrators.solvers.sigmoid import expit
 from auxcal.programs import Operations, Value
@@ -30,7 +31,7 @@ class SplineCalibration(BinaryCalibrator):
     Attributes
     ----------
     knots_ : tuple of arrays of shape (2, m)
-        Scores, as log-odds, and what is added to their probability; in between it is linear.
+        Scores, as log-odds, and the correction of their probability, which is linear in between.
 
     Examples
     --------
@@ -45,6 +46,8 @@ class SplineCalibration(BinaryCalibrator):
 
     abbreviation = "Spline"
     reference = "Gupta et al., ICLR 2021"
+    learned = {"knots_": times("m", knots())}  # noqa: RUF012
+    uses_weights = True
 
     def __init__(self, n_knots: int = 6, scheme: Scheme = "top-label") -> None:
         self.n_knots = n_knots
@@ -66,14 +69,15 @@ class SplineCalibration(BinaryCalibrator):
 def _corrections(sample: Sample, n_knots: int) -> Floats:
     """Return scores and what is added to their probability: the mean of h′ over the rows with that score.
 
-    The authors' code leaves h(0) free and takes h′ at each row, so tied rows depend on their order. Here they do not,
-    and where there are fewer scores than knots each gets its accuracy.
+    The authors' code leaves h(0) free and takes h′ at each row, so that ties depend on the order of the rows. Here they
+    don't, and with fewer scores than knots each score gets its accuracy.
     """
     from scipy.interpolate import CubicSpline
 
-    scores, counts = np.unique(sample.ordered, return_counts=True)
+    scores, of_row = np.unique(sample.ordered, return_inverse=True)
+    counts = np.bincount(of_row, sample.weight)
     ends = np.cumsum(counts)
-    hits = np.searchsorted(np.sort(sample.hits), scores, side="right")
+    hits = np.cumsum(np.bincount(np.searchsorted(scores, sample.hits), sample.weight_of_hits, minlength=len(scores)))
     unexpected = (hits - np.cumsum(counts * expit(scores.astype(np.float64)))) / ends[-1]
     # One spline for each knot, which is 1 there and 0 at the others: h is their sum, times its heights at the knots.
     basis = CubicSpline(np.linspace(0, 1, n_knots), np.eye(n_knots), bc_type="natural")

@@ -8,13 +8,15 @@ from typing import NamedTuple
 import numpy as np
 
 from auxcal._arrays import Floats
+from auxcal._memory import check_memory
 from auxcal.calibrators._distributions import DistributionCalibrator
+from auxcal.calibrators._learned import numbers
 from auxcal.calibrators._selection import as_strength
-from auxcal.calibrators.solvers.linear import Diagonal, Full, Ridge
+from auxcal.calibrators.solvers.linear import BYTES_PER_WEIGHT, Diagonal, Full, Ridge
 from auxcal.calibrators.solvers.newton import Design, minimise
 from auxcal.calibrators.solvers.softmax import log_softmax, softmax
 from auxcal.calibrators.solvers.targets import NoClass, rows_to_learn
-from auxcal.calibrators.temperature_scaling import fit_temperature
+from auxcal.calibrators.temperature_scaling import TEMPERATURE, fit_temperature
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value, softmax_at
 
@@ -53,6 +55,8 @@ class StructuredVectorScaling(DistributionCalibrator):
 
     abbreviation = "SVS"
     reference = "Berta et al., arXiv 2511.03685"
+    learned = {"temperature_": TEMPERATURE, "weight_": numbers("K"), "bias_": numbers("K")}  # noqa: RUF012
+    uses_weights = True
 
     def __init__(self, strength: float = 1.0, no_class: NoClass = "leave-out") -> None:
         self.strength = strength
@@ -115,12 +119,15 @@ class StructuredMatrixScaling(DistributionCalibrator):
 
     abbreviation = "SMS"
     reference = "Berta et al., arXiv 2511.03685"
+    learned = {"temperature_": TEMPERATURE, "weight_": numbers("K", "K"), "bias_": numbers("K")}  # noqa: RUF012
+    uses_weights = True
 
     def __init__(self, strength: float = 1.0, no_class: NoClass = "leave-out") -> None:
         self.strength = strength
         self.no_class = no_class
 
     def _fit(self, data: Predictions) -> str | None:
+        check_memory(BYTES_PER_WEIGHT * data.n_classes**2, f"{type(self).__name__} with {data.n_classes:,} classes")
         k = data.n_classes
         counts = np.full((k, k + 1), k * (k - 1))
         np.fill_diagonal(counts, k)
@@ -149,17 +156,17 @@ class Found(NamedTuple):
 
 
 def _fit_structured(data: Predictions | None, design: Callable[[Floats], Design], penalty: Ridge) -> Found:
-    """Fit the temperature, then what is added to it; the penalty is of all rows, and so divided among them.
+    """Fit the temperature, then the penalised corrections; the penalty is divided by the number of rows.
 
     The order and the strengths are those of the paper's second version and of its authors' package, probmetrics 1.1.
-    There the scaled probabilities are also mixed with a little of the uniform distribution, here not.
+    Unlike there, the scaled probabilities are not mixed with a little of the uniform distribution.
     """
     temperature, problem = fit_temperature(data)
     if data is None:
         return Found(temperature, penalty.centre, problem)
-    ridge = Ridge(penalty.centre, penalty.strengths / len(data))
+    ridge = Ridge(penalty.centre, penalty.strengths / data.total_weight)
     x = _scaled(data.logits, temperature).astype(np.float32, copy=False)
-    theta, _, unsolved = minimise(design(x), data.y, penalty.centre, ridge)
+    theta, _, unsolved = minimise(design(x), data.y, penalty.centre, ridge, sample_weight=data.sample_weight)
     return Found(temperature, theta, problem or unsolved)
 
 
@@ -168,5 +175,5 @@ def _full(x: Floats) -> Full:
 
 
 def _scaled(logits: Floats, temperature: float) -> Floats:
-    """Return log softmax(z / T), which does not see what is added to all logits of a row, as the penalties would."""
+    """Return log softmax(z / T), so that a constant added to a row of logits does not change the penalties."""
     return log_softmax(logits / logits.dtype.type(temperature))

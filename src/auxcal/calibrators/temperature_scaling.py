@@ -2,12 +2,17 @@
 
 import numpy as np
 
-from auxcal._arrays import Floats
+from auxcal._arrays import Floats, Weight
 from auxcal.calibrators._distributions import DistributionCalibrator
+from auxcal.calibrators._learned import numbers
 from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.calibrators.solvers.targets import NoClass, expected, rows_to_learn
+from auxcal.calibrators.solvers.weighting import mean, size, total
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value, softmax_at
+
+TEMPERATURE = numbers(least=1e-30, most=1e30)
+"""The range of a temperature."""
 
 _REACH = 1e6  # the temperature is sought within this factor of the spread of the logits
 _MAX_STEPS = 200
@@ -42,6 +47,9 @@ class TemperatureScaling(DistributionCalibrator):
 
     abbreviation = "TS"
     reference = "Guo et al., ICML 2017"
+    enough_rows = 20  # for the one or two numbers that it learns
+    learned = {"temperature_": TEMPERATURE}  # noqa: RUF012
+    uses_weights = True
 
     def __init__(self, no_class: NoClass = "leave-out") -> None:
         self.no_class = no_class
@@ -60,7 +68,7 @@ class TemperatureScaling(DistributionCalibrator):
 def fit_temperature(data: Predictions | None) -> tuple[float, str | None]:
     """Return the temperature of least negative log-likelihood, and what is wrong with it, if anything.
 
-    Rows of `NO_CLASS`, where the data have them, want the same probability for every class.
+    The target of rows of `NO_CLASS`, if any, is the uniform distribution.
 
     In β = 1/T the loss is convex, so its slope has one root. The logits are divided by their spread first, so that
     logits on any scale are fitted alike.
@@ -77,17 +85,18 @@ def fit_temperature(data: Predictions | None) -> tuple[float, str | None]:
     at_y = expected(z, data.y)
     beta = 1.0
     for stride in (1 + len(z) // _FEW_ROWS, 1):  # a few rows show about where the root is, so that all take few steps
-        beta = _root(z[::stride], at_y[::stride], beta)
+        weight = None if data.sample_weight is None else data.sample_weight[::stride]
+        beta = _root(z[::stride], at_y[::stride], beta, weight)
     return spread / beta, _problem(at_y, beta)
 
 
-def _root(z: Floats, at_y: Floats, beta: float) -> float:
-    """Return the β at which the slope is 0: Newton's steps, in a bracket that shrinks so that none runs away."""
+def _root(z: Floats, at_y: Floats, beta: float, weight: Weight | None) -> float:
+    """Return the β at which the slope is 0, by Newton's method safeguarded by a bracket."""
     low, high = 1 / _REACH, _REACH
-    target = float(at_y.mean(dtype=np.float64))
+    target = float(mean(at_y, weight))
     for _ in range(_MAX_STEPS):
-        mean, variance = _moments(z, beta)
-        slope = mean - target
+        level, variance = _moments(z, beta, weight)
+        slope = level - target
         low, high = (beta, high) if slope < 0 else (low, beta)
         newton = beta - slope / variance if variance > 0 else np.inf
         # Far out the curvature vanishes and Newton overshoots: halve the bracket on the log scale instead.
@@ -97,24 +106,24 @@ def _root(z: Floats, at_y: Floats, beta: float) -> float:
     return beta
 
 
-def _moments(z: Floats, beta: float) -> tuple[float, float]:
+def _moments(z: Floats, beta: float, weight: Weight | None) -> tuple[float, float]:
     """Return the mean and the variance of z under softmax(β z), averaged over the rows, which have their maximum at 0.
 
-    Rows go through in chunks that stay in the processor's cache.
+    Rows are processed in chunks that fit into the cache.
     """
     ones = np.ones(z.shape[1], dtype=z.dtype)
-    total = np.zeros(2)
+    sums = np.zeros(2)
     chunk = 1 + _CHUNK // z.shape[1]
     for start in range(0, len(z), chunk):
-        part = z[start : start + chunk]
+        part, times = z[start : start + chunk], None if weight is None else weight[start : start + chunk]
         e = part * z.dtype.type(beta)
         np.exp(e, out=e)
-        size = e @ ones
+        norm = e @ ones
         e *= part
-        mean, square = e @ ones / size, np.vecdot(e, part) / size
-        total += np.sum([mean, np.maximum(square - mean**2, 0)], axis=1, dtype=np.float64)
-    mean, variance = total / len(z)
-    return float(mean), float(variance)
+        level, square = e @ ones / norm, np.vecdot(e, part) / norm
+        sums += total(np.stack([level, np.maximum(square - level**2, 0)]), times)
+    level, variance = sums / size(len(z), weight)
+    return float(level), float(variance)
 
 
 def _problem(at_y: Floats, beta: float) -> str | None:

@@ -19,6 +19,9 @@ class Uncalibrated(DistributionCalibrator):
 
     abbreviation = "MP"
     reference = "Hendrycks & Gimpel, ICLR 2017"
+    enough_rows = 0  # there is nothing to learn
+    learned = {}  # noqa: RUF012
+    uses_weights = True
 
     def _fit(self, data: Predictions) -> str | None:
         return None

@@ -4,6 +4,7 @@ import numpy as np
 
 from auxcal._arrays import Floats
 from auxcal.calibrators._distributions import DistributionCalibrator
+from auxcal.calibrators._learned import numbers
 from auxcal.calibrators.solvers.linear import LinearMap, fit_diagonal
 from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.calibrators.solvers.targets import NoClass, rows_to_learn
@@ -40,6 +41,8 @@ class VectorScaling(DistributionCalibrator):
 
     abbreviation = "VS"
     reference = "Guo et al., ICML 2017"
+    learned = {"weight_": numbers("K"), "bias_": numbers("K")}  # noqa: RUF012
+    uses_weights = True
 
     def __init__(self, no_class: NoClass = "leave-out") -> None:
         self.no_class = no_class
@@ -50,7 +53,7 @@ class VectorScaling(DistributionCalibrator):
         k = data.n_classes
         found = LinearMap(np.full(k, 1 / temperature), np.zeros(k), np.nan, problem)
         if learned is not None:
-            found = fit_diagonal(learned.logits, learned.y, found)
+            found = fit_diagonal(learned.logits, learned.y, found, learned.sample_weight)
         self.weight_, self.bias_ = found.weight, found.bias
         return found.problem
 

@@ -16,7 +16,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_info
 
 from auxcal._arrays import NO_CLASS
-from auxcal._errors import ConvergenceWarning, InvalidInputError, NotFittedError
+from auxcal._errors import AuxcalWarning, InvalidInputError, NotFittedError
 from auxcal._extras import is_installed
 from auxcal.calibrators import Calibrator, ProbaCalibrator, Uncalibrated
 from auxcal.metrics import brier
@@ -26,6 +26,7 @@ from auxcal.testing._assertions import demand, demand_error
 from auxcal.testing._feature_checks import features_are_used_or_refused
 from auxcal.testing._serving_checks import SERVING_CHECKS
 from auxcal.testing._trials import demand_confidence, fit, refit, sample
+from auxcal.testing._weight_checks import weights_are_counted_or_refused
 
 
 def parameters_survive_a_clone(calibrator: Calibrator) -> None:
@@ -189,7 +190,7 @@ def arrays_of_every_kind_agree(calibrator: Calibrator) -> None:
         kinds["a float16 tensor"] = tensor.half(), torch.tensor(data.y)
     for what, (logits, y) in kinds.items():
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", AuxcalWarning)
             confidence = clone(calibrator).fit(logits, y).predict_confidence(logits)
         demand(isinstance(confidence, np.ndarray), f"{what} must come out as NumPy")
         demand(np.allclose(confidence, expected, atol=1e-4), f"{what} gives another fit than float32 NumPy")
@@ -231,6 +232,7 @@ CALIBRATOR_CHECKS: tuple[Callable[[Calibrator], None], ...] = (
     arrays_of_every_kind_agree,
     a_saved_one_is_the_same,
     features_are_used_or_refused,
+    weights_are_counted_or_refused,
     *SERVING_CHECKS,
 )
 """What every calibrator promises. Each check is for a bug that some library of the field has."""

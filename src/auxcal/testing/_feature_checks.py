@@ -13,7 +13,7 @@ from sklearn.base import clone
 from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
 from auxcal.calibrators import Calibrator
-from auxcal.calibrators._base import CHUNK_BYTES
+from auxcal.calibrators._chunks import CHUNK_BYTES
 from auxcal.persistence import load
 from auxcal.predictions import Predictions
 from auxcal.testing._assertions import demand, demand_error

@@ -30,7 +30,7 @@ def weight_is_repetition(metric: Metric) -> None:
     confidence, correct = _scored()
     weight = np.random.default_rng(2).integers(4, size=len(confidence))
     repeated = metric.function(np.repeat(confidence, weight), np.repeat(correct, weight))
-    weighted = metric.function(confidence, correct, weight=weight)
+    weighted = metric.function(confidence, correct, sample_weight=weight)
     demand(np.isclose(weighted, repeated), "a row of weight w must count like w rows")
 
 

@@ -1,4 +1,4 @@
-"""Programs in NumPy: what every other engine must agree with, and enough to check a program without any."""
+"""Programs in NumPy: the reference for other engines, and a check of a program without any of them."""
 
 from __future__ import annotations
 

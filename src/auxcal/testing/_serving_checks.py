@@ -1,4 +1,4 @@
-"""What every calibrator promises of the places where it is served: that they give what Python gives."""
+"""What every calibrator promises when it is served: the same answer as in Python."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from auxcal.testing._numpy_operations import NumpyOperations
 from auxcal.testing._trials import fit, sample
 
 _WITHIN, _MOST = 1e-5, 1e-3
-_SHARE = 0.995  # of the rows: a steep map shows the last bit of its score
+_SHARE = 0.995  # of the rows: a steep map amplifies the last bit of its score
 _N_FEATURES = 5
 
 Scored = tuple[Any, Any]
@@ -34,7 +34,7 @@ class _Trial(NamedTuple):
 
 
 def a_program_says_the_same(calibrator: Calibrator) -> None:
-    """The program, which torch and ONNX follow, gives the prediction and confidence of Python."""
+    """Its program, from which torch and ONNX are built, gives the same prediction and confidence as Python."""
     for trial in _trials(calibrator):
         try:
             _demand_same(trial, "its program", partial(_run_in_numpy, trial.fitted))
@@ -44,7 +44,7 @@ def a_program_says_the_same(calibrator: Calibrator) -> None:
 
 
 def a_module_gives_the_same(calibrator: Calibrator) -> None:
-    """As a torch module, eager and exported, it gives what Python gives; left out where torch is not installed."""
+    """As a torch module, eager and exported, it gives the same as in Python; skipped if torch is not installed."""
     if not is_installed("torch"):
         return
     import torch
@@ -62,7 +62,7 @@ def a_module_gives_the_same(calibrator: Calibrator) -> None:
 
 
 def an_onnx_model_gives_the_same(calibrator: Calibrator) -> None:
-    """As an ONNX model it gives what Python gives; left out where onnx or onnxruntime is not installed."""
+    """As an ONNX model it gives the same as in Python; skipped if onnx or onnxruntime is not installed."""
     if not is_installed("onnx") or not is_installed("experiments"):
         return
     import onnxruntime
@@ -79,7 +79,7 @@ SERVING_CHECKS = (a_program_says_the_same, a_module_gives_the_same, an_onnx_mode
 
 
 def _trials(calibrator: Calibrator) -> list[_Trial]:
-    """Return the calibrator fitted for four classes and for two, and with features if it uses such."""
+    """Return the calibrator fitted for four classes and for two, and with features if it uses them."""
     trials = []
     for k in (4, 2):
         data = sample(n_classes=k)

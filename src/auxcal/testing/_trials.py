@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from auxcal._arrays import NO_CLASS, Floats
-from auxcal._errors import ConvergenceWarning
+from auxcal._errors import AuxcalWarning
 from auxcal.calibrators import Calibrator
 from auxcal.predictions import Predictions
 from auxcal.testing._assertions import demand
@@ -34,8 +34,10 @@ def fit(calibrator: Calibrator, data: Predictions) -> Calibrator:
 def refit(calibrator: Calibrator, data: Predictions) -> Calibrator:
     """Fit the calibrator itself, whether it converges or not."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return calibrator.fit(data.logits, data.y, features=data.features)
+        warnings.simplefilter("ignore", AuxcalWarning)  # the rows of a check are few
+        return calibrator.fit(
+            data.logits, data.y, features=data.features, sample_weight=data.sample_weight, groups=data.groups
+        )
 
 
 def demand_confidence(confidence: Floats, n: int, when: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from auxcal._arrays import Floats, Ints
+from auxcal._arrays import Floats, Ints, Weight
 from auxcal.training.loop import train
 from auxcal.training.losses import auxiliary_class_loss
 from auxcal.training.networks import GridNetwork
@@ -27,11 +27,19 @@ class Problem:
         The extended label: the class where the prediction is correct, else K.
     logits : array of shape (n, K), optional
         For CCAC-S: the logits, which are scaled by a temperature; the network's one output is the auxiliary logit.
+    sample_weight : array of shape (n,), optional
+        How often each row counts in the loss.
     """
 
     inputs: Floats
     w: Ints
     logits: Floats | None = None
+    sample_weight: Weight | None = None
+
+    @property
+    def total_weight(self) -> float:
+        """How many rows these are worth."""
+        return float(len(self.w) if self.sample_weight is None else self.sample_weight.sum())
 
 
 @dataclass(frozen=True)
@@ -68,13 +76,15 @@ def train_networks(
         def outputs(rows: torch.Tensor) -> torch.Tensor:
             return torch.cat([scaled[rows] * log_factor.exp(), start(x[rows])], dim=2)
 
-    train(
-        parameters,
-        lambda rows: auxiliary_class_loss(outputs(rows), w[rows], lambda1, lambda2),
-        len(w),
-        recipe,
-        rng,
-    )
+    # Relative to the mean weight, so that the loss of a batch is that of all rows on average.
+    share = problem.sample_weight
+    weight = None if share is None else torch.from_numpy((share / share.mean()).astype(np.float32))
+
+    def loss(rows: torch.Tensor) -> torch.Tensor:
+        times = None if weight is None else weight[rows]
+        return auxiliary_class_loss(outputs(rows), w[rows], lambda1, lambda2, times)
+
+    train(parameters, loss, len(w), recipe, rng, problem.total_weight)
     temperatures: Sequence[float | None] = [None] * len(settings)
     if problem.logits is not None and temperature is not None:
         temperatures = (temperature / log_factor.detach().exp().flatten().double().numpy()).tolist()

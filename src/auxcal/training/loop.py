@@ -18,6 +18,7 @@ def train(
     n_rows: int,
     recipe: Recipe,
     rng: np.random.Generator,
+    total_weight: float | None = None,
 ) -> None:
     """Minimise the loss of every network of the grid.
 
@@ -33,11 +34,13 @@ def train(
     recipe : Recipe
     rng : numpy.random.Generator
         Shuffles the rows.
+    total_weight : float, optional
+        How many rows they are worth, if not one each; the more, the less the weights of the networks decay.
     """
     batch = min(recipe.batch_size, n_rows)
     per_epoch = math.ceil(n_rows / batch)
     epochs = max(recipe.epochs, math.ceil(recipe.least_steps / per_epoch))
-    weights_per_row = sum(parameter[0].numel() for parameter in parameters) / n_rows
+    weights_per_row = sum(parameter[0].numel() for parameter in parameters) / (total_weight or n_rows)
     with one_thread():  # for such small networks, threads cost more than they save
         # Capped so that a step shrinks a weight to zero at most.
         weight_decay = min(recipe.weight_decay * weights_per_row, 1 / recipe.learning_rate)

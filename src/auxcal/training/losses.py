@@ -4,7 +4,9 @@ import torch
 from torch import Tensor
 
 
-def auxiliary_class_loss(logits: Tensor, w: Tensor, lambda1: Tensor, lambda2: Tensor) -> Tensor:
+def auxiliary_class_loss(
+    logits: Tensor, w: Tensor, lambda1: Tensor, lambda2: Tensor, sample_weight: Tensor | None = None
+) -> Tensor:
     """Return −Σ_{k≤K} w_k log μ_k − λ1 (1 − w_{K+1}) log(1 − μ_{K+1}) − λ2 w_{K+1} log μ_{K+1}.
 
     Parameters
@@ -15,6 +17,8 @@ def auxiliary_class_loss(logits: Tensor, w: Tensor, lambda1: Tensor, lambda2: Te
         The extended label: the class where the prediction is correct, else K.
     lambda1, lambda2 : tensors of shape (G, 1)
         The settings of the networks.
+    sample_weight : tensor of shape (n,), optional
+        How often each row counts, relative to the mean row.
 
     Returns
     -------
@@ -29,4 +33,4 @@ def auxiliary_class_loss(logits: Tensor, w: Tensor, lambda1: Tensor, lambda2: Te
         # 1 − μ_{K+1} is the sum of the others: as a logsumexp it stays exact where μ_{K+1} is near 1.
         log_classes = torch.logsumexp(logits[:, :, :-1], dim=2)
         loss = loss + (log_total - log_classes) * torch.where(wrong, 0.0, lambda1)
-    return loss.mean(dim=1)
+    return loss.mean(dim=1) if sample_weight is None else (loss * sample_weight).mean(dim=1)

@@ -20,7 +20,7 @@ from auxcal import (
     Predictions,
     TemperatureScaling,
 )
-from auxcal.calibrators import cross_fitted_ccac
+from auxcal.calibrators import _chunks, cross_fitted_ccac
 from auxcal.calibrators._binary import relative, top_scores
 from auxcal.calibrators._transferable import Transferable
 from auxcal.calibrators.ccac_x import correction, fits, score_maps
@@ -116,6 +116,15 @@ def test_its_confidence_can_be_written_down(fitted, parts):
     inputs = describe(relative(z), readings.astype(np.float32), x)
     expected = expit(Correction(*fitted.correction_).log_odds(inputs, fitted.voices_ @ voices))
     assert fitted.predict_confidence(z) == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("weight", [0.0, 4e-10, 6e-10])
+def test_plain_voices_that_float32_does_not_hear_make_no_difference(weight, small):
+    calibrator = fit(small)
+    calibrator.voices_ = np.array([0, 0, 1.0])
+    alone = calibrator.predict_confidence(small.logits)
+    calibrator.voices_ = np.array([weight, weight, 1 - 2 * weight])
+    np.testing.assert_allclose(calibrator.predict_confidence(small.logits), alone, rtol=0, atol=1e-7)
 
 
 def test_its_weights_add_up_to_one_and_its_widths_are_named(fitted):
@@ -284,8 +293,14 @@ def test_of_more_rows_than_enough_a_spread_sample_is_used(monkeypatch, small):
     assert not np.array_equal(fit(small).predict_confidence(small.logits), of_all.predict_confidence(small.logits))
 
 
-def test_a_hundred_thousand_rows_are_enough():
-    assert cross_fitted_ccac._ENOUGH == 100_000
+def test_a_chunk_of_many_rows_is_scored_in_float32():
+    assert correction.FEW_ROWS < _chunks._LEAST_ROWS
+
+
+def test_of_many_classes_fewer_rows_are_used(monkeypatch, small):
+    monkeypatch.setattr(cross_fitted_ccac, "_MOST_LOGITS", 50 * small.n_classes)
+    of_fifty = fit(small.take(small.spread_rows(50)))
+    assert np.array_equal(fit(small).predict_confidence(small.logits), of_fifty.predict_confidence(small.logits))
 
 
 # What it says of itself -----------------------------------------------------------------------------------------------
@@ -316,8 +331,10 @@ def test_it_warns_at_most_once(y):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         calibrator = fit(Predictions(draw(60, 3).logits, y))
-    assert len(caught) == (not calibrator.converged_)
-    assert all(str(each.message).startswith("CrossFittedCCAC: ") for each in caught)
+    few, *problems = (str(each.message) for each in caught)
+    assert few.startswith("60 rows are few")
+    assert len(problems) == (not calibrator.converged_)
+    assert all(message.startswith("CrossFittedCCAC: ") for message in problems)
 
 
 def test_it_converges_in_silence(small):

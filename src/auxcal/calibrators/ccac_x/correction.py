@@ -1,4 +1,4 @@
-"""The correction of CCAC-X: an additive model, convex, that sees what means the same for all classes."""
+"""The correction of CCAC-X: a convex additive model of inputs that mean the same for all classes."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auxcal._arrays import Bools, Floats
+from auxcal._arrays import Bools, Floats, Weight
 from auxcal.calibrators._binary import NearLogits, RelativeLogits
 from auxcal.calibrators.ccac_x.evidence import WIDTHS, log_marginal_likelihood, width_by_evidence
 from auxcal.calibrators.solvers.sigmoid import expit
+from auxcal.calibrators.solvers.weighting import deviation, mean, quantiles, times, total
 from auxcal.programs import Operations, Value
 
 _MOST_RANKS = 10  # of the largest logits
 _MOST_COORDINATES = 32  # more would be too much to learn, and the open map has seen them
-FEW_ROWS = 256  # up to which calls take longer than arithmetic
+FEW_ROWS = 200  # up to which calls take longer than arithmetic; fewer than a chunk of many rows has
 _KNOTS = (0.05, 0.2, 0.4, 0.6, 0.8, 0.95)  # quantiles of the rows at which the slope of a curve may change
 _PRIOR = np.array([2.0, 2.0, 1.0, 1.0, 1.0])  # of each width: where nothing supports it, it adds next to nothing
 _SLOPE, _OFFSET = 0.2, 0.6  # their widths, in units of that of the curves
@@ -25,7 +26,7 @@ _WORTHWHILE = 1e-4  # nats over all rows that a step must promise for another to
 class Correction(NamedTuple):
     """log-odds = slope · base + Σ_j curve_j(input_j) + offset, with curves w₀ x + Σ_q w_q max(x, knot_q).
 
-    Beyond the inputs of the fit a curve is flat: there is nothing to learn from there.
+    Outside the range of the fit a curve is constant.
     """
 
     least: Floats
@@ -49,7 +50,7 @@ class Correction(NamedTuple):
         return np.asarray(log_odds)
 
     def program(self, ops: Operations, inputs: Value, base: Value) -> Value:
-        """Tell what `log_odds` does to torch and ONNX, with a row for each sample."""
+        """Write `log_odds` as a program for torch and ONNX, with a row for each sample."""
         x = ops.maximum(inputs, ops.constant(self.least, "least"))
         x = ops.minimum(x, ops.constant(self.most, "most"))
         log_odds = ops.matmul(x, ops.constant(self.weights[0][:, None], "weights")) + float(self.offset)
@@ -83,7 +84,7 @@ def describe(near: RelativeLogits, readings: Floats, coordinates: Floats) -> Flo
 def describe_program(
     ops: Operations, near: NearLogits, readings: Value, coordinates: Value, n_coordinates: int, n_classes: int
 ) -> Value:
-    """Tell what `describe` does to torch and ONNX, with a row for each sample."""
+    """Write `describe` as a program for torch and ONNX, with a row for each sample."""
     total = near.others + 1.0
     log_total = ops.log(total)
     mean = ops.matmul(near.z, ops.constant(np.full((n_classes, 1), 1 / n_classes), "mean"))
@@ -94,17 +95,19 @@ def describe_program(
     return ops.concatenate([readings, *alone, top - mean, *few])
 
 
-def fit_correction(inputs: Floats, base: Floats, correct: Bools) -> tuple[Correction, float, str | None]:
+def fit_correction(
+    inputs: Floats, base: Floats, correct: Bools, weight: Weight | None = None
+) -> tuple[Correction, float, str | None]:
     """Return the correction, the width of its prior by evidence, and what is wrong with the fit, if anything."""
     least, most = inputs.min(axis=1), inputs.max(axis=1)
-    knots = np.quantile(inputs, _KNOTS, axis=1).astype(np.float32)
+    knots = quantiles(inputs, _KNOTS, weight).astype(np.float32)
     features = np.concatenate([inputs, *(np.maximum(inputs, each[:, None]) for each in knots)])
-    centre = features.mean(axis=1, dtype=np.float64)
-    scale = features.std(axis=1, dtype=np.float64)
+    centre, scale = mean(features, weight, axis=1), deviation(features, weight, axis=1)
     scale[scale <= np.finfo(np.float32).eps * np.abs(centre)] = np.inf  # an input that does not vary says nothing
     features -= centre.astype(np.float32)[:, None]
     features /= scale.astype(np.float32)[:, None]
-    regression = _Regression(np.concatenate([features, np.ones((1, len(base)), np.float32), base[None]]), base, correct)
+    x = np.concatenate([features, np.ones((1, len(base)), np.float32), base[None]])
+    regression = _Regression(x, base, correct, None if weight is None else weight.astype(np.float32))
     width, (theta, problem) = regression.by_evidence()
     weights = theta[:-2] / scale
     offset = theta[-2] - weights @ centre
@@ -113,7 +116,7 @@ def fit_correction(inputs: Floats, base: Floats, correct: Bools) -> tuple[Correc
 
 
 class _Regression(NamedTuple):
-    """Logistic regression that adds to a base, with a Gaussian prior around adding nothing.
+    """Logistic regression with an offset, the base, and a Gaussian prior around no correction.
 
     The last two rows of `x` are a one, for the offset, and the base, for the slope.
     """
@@ -121,6 +124,7 @@ class _Regression(NamedTuple):
     x: Floats
     base: Floats
     correct: Bools
+    weight: Weight | None
 
     def by_evidence(self) -> tuple[float, tuple[Floats, str | None]]:
         """Return the width of the prior, and the optimum there."""
@@ -135,7 +139,7 @@ class _Regression(NamedTuple):
         return width, self.minimise(self.widths(width), theta)
 
     def widths(self, width: float) -> Floats:
-        """Return the prior's standard deviations; together the curves are about as large as the width."""
+        """Return the prior's standard deviations, so that the sum of the curves is about as large as the width."""
         d = len(self.x) - 2
         return np.append(np.full(d, width / np.sqrt(d)), [_OFFSET * width, _SLOPE * width])
 
@@ -157,10 +161,10 @@ class _Regression(NamedTuple):
         """Return the loss with that of the prior, its gradient, and the curvature without the prior's."""
         log_odds = theta.astype(np.float32) @ self.x + self.base
         p = expit(log_odds)
-        loss = float(np.logaddexp(0, np.where(self.correct, -log_odds, log_odds)).sum(dtype=np.float64))
+        loss = float(total(np.logaddexp(0, np.where(self.correct, -log_odds, log_odds)), self.weight))
         loss += float(np.sum((theta / widths) ** 2)) / 2
-        gradient = (self.x @ (p - self.correct)).astype(np.float64) + theta / widths**2
-        return loss, gradient, ((self.x * (p * (1 - p))) @ self.x.T).astype(np.float64)
+        gradient = (self.x @ times(p - self.correct, self.weight)).astype(np.float64) + theta / widths**2
+        return loss, gradient, ((self.x * times(p * (1 - p), self.weight)) @ self.x.T).astype(np.float64)
 
 
 def _largest(z: Floats) -> Floats:

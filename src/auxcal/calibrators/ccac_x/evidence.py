@@ -1,10 +1,10 @@
-"""Evidence: how well the rows support each candidate, softened so that a few rows never decide alone."""
+"""Evidence: how well the data support each candidate, tempered so that a few rows never decide alone."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from auxcal._arrays import Bools, Floats
+from auxcal._arrays import Bools, Floats, Weight
 
 WIDTHS = np.array([0.1, 0.3, 1.0, 3.0, 10.0])
 """The candidates for the standard deviation of a prior, from "next to nothing is added" to "the rows alone decide"."""
@@ -20,7 +20,7 @@ def weights_by_evidence(evidence: Floats, prior: Floats | float = 1.0) -> Floats
     evidence : array
         In nats over all rows: log marginal likelihoods, or out-of-fold log-likelihoods.
     prior : array of the same shape, or 1 where all are alike
-        The weights with no rows at all, up to a factor.
+        The weights without any rows, up to a factor.
 
     Examples
     --------
@@ -38,9 +38,10 @@ def width_by_evidence(evidence: Floats, prior: Floats | float = 1.0) -> float:
     return float(np.exp(weights_by_evidence(evidence, prior) @ np.log(WIDTHS)))
 
 
-def log_likelihoods(log_odds: Floats, correct: Bools) -> Floats:
+def log_likelihoods(log_odds: Floats, correct: Bools, weight: Weight | None = None) -> Floats:
     """Return the log-likelihood of "the prediction is right" under each column of log-odds, summed over the rows."""
-    return -np.logaddexp(0, np.where(correct, -1, 1)[:, None] * log_odds).sum(axis=0, dtype=np.float64)
+    losses = np.logaddexp(0, np.where(correct, -1, 1)[:, None] * log_odds)
+    return -(losses.sum(axis=0, dtype=np.float64) if weight is None else weight @ losses)
 
 
 def log_marginal_likelihood(loss: float, curvature: Floats, widths: Floats, share: float = 1.0) -> float:

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auxcal._arrays import NO_CLASS, Bools, Floats, Ints
+from auxcal._arrays import NO_CLASS, Bools, Floats, Ints, Weight
 from auxcal.calibrators._binary import RelativeLogits
+from auxcal.calibrators._reference import MOST_CLASSES
 from auxcal.calibrators.ccac_x.evidence import (
     WIDTHS,
     log_likelihoods,
@@ -20,6 +21,7 @@ from auxcal.calibrators.ccac_x.open_map import OpenDesign, OpenMap, learn_coordi
 from auxcal.calibrators.solvers.linear import MOST_BLOCKS, Ridge
 from auxcal.calibrators.solvers.newton import MAX_STEPS, minimise
 from auxcal.calibrators.solvers.softmax import softmax
+from auxcal.calibrators.solvers.weighting import mean, size, times, total
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
 
@@ -41,26 +43,30 @@ class Widths(NamedTuple):
     bias: float
     shared: float
 
-    def of(self, design: OpenDesign) -> Floats:
+    def of(self, design: OpenDesign, weight: Weight | None) -> Floats:
         """Return the width of every number of θ, whose last row is that of "none".
 
         The weight of the own logit may change a score by as much as the bias.
         """
         widths = np.full((design.own.shape[1], design.shared.shape[1] + 1), self.shared)
-        widths[:, 0], widths[:, -1] = self.bias / np.sqrt(np.mean(design.own**2)), self.bias
+        widths[:, 0], widths[:, -1] = self.bias / np.sqrt(_mean_square(design.own, weight)), self.bias
         widths[-1] = np.maximum(widths[-1], _NONE_LEAST)
         return widths
 
     def times(self, factor: float) -> Widths:
-        """Return wider ones, though none beyond the widest candidate."""
+        """Return wider ones, up to the widest candidate."""
         return Widths(*(float(min(factor * width, WIDTHS[-1])) for width in self))
 
 
 class CrossFitted(NamedTuple):
-    """The map, what maps that had not seen a row read there, the widths, and what is wrong with a fit, if anything."""
+    """The map, out-of-fold readings of each row, the widths, and what is wrong with a fit, if anything.
+
+    The scores behind the readings, of shape (K + 1, n), are kept unless there are too many classes.
+    """
 
     map: OpenMap
     readings: Floats
+    scores: Floats | None
     widths: Widths
     problem: str | None
 
@@ -71,7 +77,8 @@ def cross_fit(data: Predictions, near: RelativeLogits, folds: Ints) -> CrossFitt
     coordinates = learn_coordinates(data)
     x = coordinates(data.logits, data.features)
     own = np.column_stack([near.z, near.top_scores]) / np.float32(temperature)
-    whole = _Problem(OpenDesign(own, np.column_stack([x, np.ones_like(x[:, 0])])), data.y, _centre(data, x.shape[1]))
+    design = OpenDesign(own, np.column_stack([x, np.ones_like(x[:, 0])]))
+    whole = _Problem(design, data.y, _centre(data, x.shape[1]), data.sample_weight)
     few = data.spread_rows(min(_ROWS_FOR_WIDTHS, _NUMBERS_FOR_WIDTHS // data.n_classes + 1))
     more = data.spread_rows(_NUMBERS_FOR_WIDER // data.n_classes + 1)
     held_out = _HeldOut(whole, data.prediction, data.correct, folds)
@@ -79,15 +86,22 @@ def cross_fit(data: Predictions, near: RelativeLogits, folds: Ints) -> CrossFitt
     theta = whole.fit(widths, start)
     split = theta.theta.astype(np.float32)
     found = OpenMap(split[:, 0] / np.float32(temperature), split[:, 1:-1], split[:, -1], coordinates)
-    return CrossFitted(found, held_out.readings(widths, theta.theta), widths, problem or theta.problem)
+    scores = np.empty((len(split), len(data)), np.float32) if data.n_classes <= MOST_CLASSES else None
+    readings = held_out.readings(widths, theta.theta, scores)
+    return CrossFitted(found, readings, scores, widths, problem or theta.problem)
+
+
+def _mean_square(x: Floats, weight: Weight | None) -> float:
+    return float(np.mean(x**2) if weight is None else mean(np.mean(x**2, axis=1), weight))
 
 
 def _centre(data: Predictions, n_coordinates: int) -> Floats:
-    """Return where the prior is centred: softmax(z / T), with "none" beside it as often as it occurs."""
+    """Return the centre of the prior: softmax(z / T), with the observed share of "none"."""
     k = data.n_classes
     centre = np.zeros((k + 1, n_coordinates + 2))
     centre[:k, 0] = 1
-    centre[k, -1] = np.log((np.sum(data.y == NO_CLASS) + 0.5) / (len(data) + 1))
+    none = float(total(data.y == NO_CLASS, data.sample_weight))
+    centre[k, -1] = np.log((none + 0.5) / (data.total_weight + 1))
     return centre
 
 
@@ -103,26 +117,30 @@ class _Problem(NamedTuple):
     design: OpenDesign
     y: Ints
     centre: Floats
+    weight: Weight | None
 
     def take(self, rows: Ints) -> _Problem:
-        return self._replace(design=self.design.take(rows), y=self.y[rows])
+        weight = None if self.weight is None else self.weight[rows]
+        return self._replace(design=self.design.take(rows), y=self.y[rows], weight=weight)
 
     def fit(self, widths: Widths, start: Floats, most_steps: int = MAX_STEPS) -> _Found:
-        n, k = len(self.y), len(self.centre) - 1
-        prior = Ridge(self.centre, 1 / (2 * n * widths.of(self.design) ** 2))
+        n, k = size(len(self.y), self.weight), len(self.centre) - 1
+        prior = Ridge(self.centre, 1 / (2 * n * widths.of(self.design, self.weight) ** 2))
         y = np.where(self.y == NO_CLASS, k, self.y)
-        return _Found(*minimise(self.design, y, start, prior, most_steps, _WORTHWHILE))
+        return _Found(*minimise(self.design, y, start, prior, most_steps, _WORTHWHILE, self.weight))
 
     def evidence(self, widths: Widths, found: _Found) -> float:
-        """Return the log marginal likelihood, with one block of curvature for each class in the place of all pairs.
+        """Return the log marginal likelihood, with a block-diagonal Hessian, one block for each class.
 
-        Of many classes the diagonal is enough: the coordinates are uncorrelated.
+        With many classes the diagonal is enough: the coordinates are uncorrelated.
         """
         p = softmax(self.design.scores(found.theta))
-        curvature = self.design.curvature if p.shape[1] <= MOST_BLOCKS else self.design.diagonal
         unseen = 1 / p.shape[1]  # softmax does not see what is added to all K + 1 scores
-        widths_of_theta = widths.of(self.design)
-        return log_marginal_likelihood(len(p) * found.loss, curvature(p * (1 - p)), widths_of_theta, 1 - unseen)
+        loss = size(len(p), self.weight) * found.loss
+        varied = times(p * (1 - p), self.weight)
+        few = p.shape[1] <= MOST_BLOCKS
+        bends = self.design.curvature(varied).matrices if few else self.design.diagonal(varied)
+        return log_marginal_likelihood(loss, bends, widths.of(self.design, self.weight), 1 - unseen)
 
 
 class _HeldOut(NamedTuple):
@@ -136,23 +154,28 @@ class _HeldOut(NamedTuple):
     def take(self, rows: Ints) -> _HeldOut:
         return _HeldOut(self.problem.take(rows), self.prediction[rows], self.correct[rows], self.folds[rows])
 
-    def readings(self, widths: Widths, start: Floats) -> Floats:
-        """Return what maps that have not seen a row read there."""
+    def readings(self, widths: Widths, start: Floats, scores: Floats | None = None) -> Floats:
+        """Return the out-of-fold readings of each row, and write the scores if an array is given."""
         readings = np.empty((3, len(self.folds)), dtype=np.float32)
         for fold in range(self.folds.max() + 1):
             rows = np.flatnonzero(self.folds == fold)
             others = self.problem.take(np.flatnonzero(self.folds != fold))
             theta = others.fit(widths, start, _STEPS_WITHOUT_A_FOLD).theta
-            readings[:, rows] = read(self.problem.design.take(rows).scores(theta).T, self.prediction[rows])
+            found = self.problem.design.take(rows).scores(theta).T
+            readings[:, rows] = read(found, self.prediction[rows])
+            if scores is not None:
+                scores[:, rows] = found
         return readings
 
     def widen(self, widths: Widths, start: Floats) -> tuple[Widths, Floats]:
-        """Widen the prior as far as the rows support it; return θ nearby too."""
+        """Widen the prior as far as the data support it; return θ nearby too."""
         log_odds = []
         for candidate in (widths, widths.times(_WIDER)):
             start = self.problem.fit(candidate, start).theta
             log_odds.append(self.readings(candidate, start)[0])
-        support = weights_by_evidence(log_likelihoods(np.column_stack(log_odds), self.correct), _WIDER_PRIOR)
+        support = weights_by_evidence(
+            log_likelihoods(np.column_stack(log_odds), self.correct, self.problem.weight), _WIDER_PRIOR
+        )
         return widths.times(_WIDER ** support[1]), start
 
 
@@ -165,7 +188,7 @@ def _choose_widths(rows: _Problem) -> tuple[Widths, Floats]:
 
 
 def _best_width(rows: _Problem, widths_of: Callable[[float], Widths], theta: Floats) -> tuple[float, Floats]:
-    """Weigh the widths by evidence, from strict to lenient, each fit from the one before; return θ of the best too."""
+    """Weigh the widths by evidence, from narrow to wide, with warm starts; return θ of the best too."""
     evidence, best = np.full(len(WIDTHS), -np.inf), theta
     for i, width in enumerate(WIDTHS):
         found = rows.fit(widths_of(width), theta)

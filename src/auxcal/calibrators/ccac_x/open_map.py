@@ -9,10 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
-from auxcal._arrays import Floats, Ints
+from auxcal._arrays import Floats, Ints, Weight
 from auxcal.calibrators._binary import RelativeLogits
-from auxcal.calibrators.solvers.linear import MOST_BLOCKS, definite, weighted_gram
+from auxcal.calibrators.solvers.blocks import Blocks
+from auxcal.calibrators.solvers.linear import MOST_BLOCKS, weighted_gram
 from auxcal.calibrators.solvers.sigmoid import softplus
+from auxcal.calibrators.solvers.weighting import deviation, mean, times
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value, without
 
@@ -36,7 +38,7 @@ class Coordinates(NamedTuple):
         return (self.basis.T @ x.T).T  # each coordinate in one piece, as all that follows reads them
 
     def program(self, ops: Operations, rows: Rows) -> Value:
-        """Tell what calling it does to torch and ONNX."""
+        """Write the call as a program for torch and ONNX."""
         x = rows.logits if rows.features is None else ops.concatenate([rows.logits, rows.features])
         return ops.matmul(x - ops.constant(self.centre, "centre"), ops.constant(self.basis, "basis"))
 
@@ -44,8 +46,8 @@ class Coordinates(NamedTuple):
 class OpenMap(NamedTuple):
     """K + 1 scores, of which the last is for none of the classes: own_k φ_k + shared_k · coordinates + bias_k.
 
-    φ_k is z_k − z_ŷ. "None" has no logit, and sees the log-odds of the prediction in its place: a few rows are enough
-    to learn how much the classifier's own doubt speaks for it. All numbers are float32.
+    φ_k is z_k − z_ŷ. "None" has no logit; the log-odds of the prediction take its place, so that a few rows are enough
+    to learn that uncertain predictions more often have no class. All numbers are float32.
     """
 
     own: Floats
@@ -56,7 +58,7 @@ class OpenMap(NamedTuple):
     def scores(self, x: Floats, near: RelativeLogits) -> Floats:
         """Return the scores of each row, given its coordinates; their softmax is μ.
 
-        They are of shape (K + 1, n): where classes are few, that is the faster way round.
+        They are of shape (K + 1, n), which is faster with few classes.
         """
         scores = self.shared @ x.T
         scores += self.bias[:, None]
@@ -65,7 +67,7 @@ class OpenMap(NamedTuple):
         return scores
 
     def program(self, ops: Operations, x: Value, z: Value, score: Value) -> Value:
-        """Tell what `scores` does to torch and ONNX, which have a row for each sample."""
+        """Write `scores` as a program for torch and ONNX, with a row for each sample."""
         own = ops.concatenate([z, score]) * ops.constant(self.own, "own")
         return ops.matmul(x, ops.constant(self.shared.T, "shared")) + ops.constant(self.bias, "bias") + own
 
@@ -87,7 +89,7 @@ def read(scores: Floats, prediction: Ints) -> Floats:
 
 
 def read_program(ops: Operations, scores: Value, prediction: Value, n_classes: int) -> Value:
-    """Tell what `read` does to torch and ONNX."""
+    """Write `read` as a program for torch and ONNX."""
     others = without(ops, scores - ops.at(scores, prediction), prediction, n_classes + 1)
     log_rest = ops.logsumexp(others)
     none, second = ops.columns(others, n_classes, n_classes + 1), ops.max(ops.columns(others, 0, n_classes))
@@ -124,17 +126,24 @@ class OpenDesign:
         own = np.einsum("nk,nk->k", residual, self.own)
         return np.column_stack([own, image - image.mean(axis=0)])
 
-    def curvature(self, weight: Floats) -> Floats:
-        """Return Σ_n weight_nk φ_nk φ_nkᵀ; where classes are many, with the mean weight for what they share."""
+    def curvature(self, weight: Floats) -> Blocks:
+        """Return Σ_n weight_nk φ_nk φ_nkᵀ; where classes are many, with the mean weight for what they share.
+
+        Then, and for a weight that is the same for all classes, what they share is apart from what is their own.
+        """
         k = self.own.shape[1]
         if weight.shape[1] == k <= MOST_BLOCKS:
             parts = (np.column_stack([own, self.shared]) for own in self.own.T)
-            return definite(np.stack([weighted_gram(part, weight[:, j], self.sizes) for j, part in enumerate(parts)]))
-        blocks = np.zeros((weight.shape[1], *2 * (self.shared.shape[1] + 1,)))
-        blocks[:, 1:, 1:] = weighted_gram(self.shared, weight.mean(axis=1), self.sizes)
+            grams = [weighted_gram(part, weight[:, j], self.sizes) for j, part in enumerate(parts)]
+            return Blocks(np.stack(grams)).definite()
+        shared = weighted_gram(self.shared, weight.mean(axis=1), self.sizes)
         squares = np.einsum("nk,nk->k", np.broadcast_to(weight, self.own.shape), self.own**2)
-        blocks[:, 0, 0] = squares.mean() if weight.shape[1] == 1 else squares
-        return definite(blocks)
+        if k > MOST_BLOCKS:
+            own = squares.mean(keepdims=True) if weight.shape[1] == 1 else squares
+            return Blocks(shared[None], own.astype(np.float64)).definite()
+        matrix = np.zeros((1, len(shared) + 1, len(shared) + 1))
+        matrix[0, 0, 0], matrix[0, 1:, 1:] = squares.mean(), shared
+        return Blocks(matrix).definite()
 
     def diagonal(self, weight: Floats) -> Floats:
         """Return Σ_n weight_nk φ_nk², of the shape of θ."""
@@ -143,16 +152,17 @@ class OpenDesign:
 
 
 def learn_coordinates(data: Predictions) -> Coordinates:
-    """Return the coordinates that suit the rows."""
+    """Learn the coordinates from the rows."""
     from scipy.linalg import block_diag
 
     rows = data.spread_rows(_ROWS_FOR_COMPONENTS)
-    parts = [_of_unit_length(data.logits, rows)]
+    weight = data.sample_weight
+    parts = [_of_unit_length(data.logits, rows, weight)]
     if data.features is not None:
-        deviation = data.features.std(axis=0, dtype=np.float64)
-        deviation[deviation == 0] = 1
-        centre, basis = _of_unit_length(data.features / deviation, rows)
-        parts.append((centre * deviation, basis / deviation[:, None]))
+        scale = deviation(data.features, weight)
+        scale[scale == 0] = 1
+        centre, basis = _of_unit_length(data.features / scale, rows, weight)
+        parts.append((centre * scale, basis / scale[:, None]))
     centres, bases = zip(*parts, strict=True)
     return Coordinates(np.concatenate(centres), block_diag(*bases).astype(np.float32))
 
@@ -162,12 +172,12 @@ def _centred(x: Floats, centre: Floats, dtype: DTypeLike) -> Floats:
     return (x - centre.astype(x.dtype)).astype(dtype, copy=False)
 
 
-def _of_unit_length(x: Floats, rows: Ints) -> tuple[Floats, Floats]:
+def _of_unit_length(x: Floats, rows: Ints, weight: Weight | None) -> tuple[Floats, Floats]:
     """Return the centre and, by some rows, the leading principal components for coordinates of unit mean square."""
-    centre = x.mean(axis=0, dtype=np.float64)
-    few = x[rows] - centre
-    basis = _components(few)
-    length = np.sqrt(np.mean(np.vecdot(few @ basis, few @ basis)))
+    centre = mean(x, weight)
+    few, of_few = x[rows] - centre, None if weight is None else weight[rows]
+    basis = _components(few if of_few is None else times(few, np.sqrt(of_few)))
+    length = np.sqrt(mean(np.vecdot(few @ basis, few @ basis), of_few))
     return centre, basis / (length or 1.0)
 
 

@@ -1,4 +1,4 @@
-"""The plain voices of CCAC-X: two maps of one score, the classifier's own log-odds of the prediction."""
+"""The two plain voices of CCAC-X: maps of one score, the classifier's own log-odds of the prediction."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auxcal._arrays import Bools, Floats, Ints
+from auxcal._arrays import Bools, Floats, Ints, Weight
+from auxcal.calibrators._binary import Sample
 from auxcal.calibrators.beta_calibration import beta_log_odds, beta_program, fit_beta
 from auxcal.calibrators.isotonic_calibration import fit_isotonic
 from auxcal.calibrators.solvers.sigmoid import logit
+from auxcal.calibrators.solvers.weighting import size
 from auxcal.programs import Operations, Value, between_knots
 
 
@@ -27,24 +29,28 @@ class ScoreMaps(NamedTuple):
         return log_odds
 
     def program(self, ops: Operations, score: Value) -> Value:
-        """Tell what `log_odds` does to torch and ONNX."""
+        """Write `log_odds` as a program for torch and ONNX."""
         beta = beta_program(ops, score, self.coefficients[None], None)
         return ops.concatenate([beta, between_knots(ops, score, [self.knots])])
 
 
-def cross_fit_maps(scores: Floats, correct: Bools, folds: Ints) -> tuple[ScoreMaps, Floats, str | None]:
+def cross_fit_maps(
+    scores: Floats, correct: Bools, folds: Ints, weight: Weight | None = None
+) -> tuple[ScoreMaps, Floats, str | None]:
     """Return the maps of all rows, the out-of-fold log-odds of each row, and what is wrong with a fit, if anything."""
     held_out = np.empty((len(scores), 2))
     for fold in range(folds.max() + 1):
         rows = folds == fold
-        held_out[rows] = _fit_maps(scores[~rows], correct[~rows])[0].log_odds(scores[rows])
-    maps, converged = _fit_maps(scores, correct)
+        others = None if weight is None else weight[~rows]
+        held_out[rows] = _fit_maps(scores[~rows], correct[~rows], others)[0].log_odds(scores[rows])
+    maps, converged = _fit_maps(scores, correct, weight)
     return maps, held_out, None if converged else "the voice of beta calibration did not reach its optimum."
 
 
-def _fit_maps(scores: Floats, correct: Bools) -> tuple[ScoreMaps, bool]:
-    coefficients, converged = fit_beta(np.sort(scores), scores[correct])
-    x, levels = fit_isotonic(np.sort(scores), scores[correct])
+def _fit_maps(scores: Floats, correct: Bools, weight: Weight | None) -> tuple[ScoreMaps, bool]:
+    sample = Sample.of(scores, correct, slice(None), weight)
+    coefficients, converged = fit_beta(sample)
+    x, levels = fit_isotonic(sample)
     # A level of 0 or 1 only says that no hit or no miss was among its rows: no level is surer than half a row of all.
-    doubt = 0.5 / (len(scores) + 1)
+    doubt = 0.5 / (size(len(scores), weight) + 1)
     return ScoreMaps(coefficients, np.stack([x, logit(np.clip(levels, doubt, 1 - doubt))])), converged

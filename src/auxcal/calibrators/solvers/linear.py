@@ -7,11 +7,14 @@ from functools import cached_property
 
 import numpy as np
 
-from auxcal._arrays import Floats, Ints
+from auxcal._arrays import Floats, Ints, Weight
+from auxcal.calibrators.solvers.blocks import Blocks
 from auxcal.calibrators.solvers.newton import minimise
 
+BYTES_PER_WEIGHT = 80  # of a K × K map: the fit keeps about ten such matrices
 MOST_BLOCKS = 200  # classes beyond which one matrix of curvature for each is too much
 _NOISE = 1e-11  # of the variance of the logits: far above what the rounding of float32 leaves, and below all else
+_SEPARATED = 1e-3  # nats for each row: a penalty that leaves less does not hold the weights
 _FAINT = 2e-2  # of the largest: what a row must add to a class' matrix of curvature to be counted
 
 
@@ -99,8 +102,8 @@ class NoPenalty:
 def centred(theta: Floats) -> Floats:
     """Return the θ = [W, b] with the least penalty among those that give the same probabilities.
 
-    Softmax does not see what is added to a whole column of W, or to all of b. Without this choice the loss is all but
-    flat there, and a search crawls.
+    Softmax ignores a constant added to a whole column of W, or to all of b. Without this choice the loss is almost
+    flat in these directions, and the search is slow.
     """
     k = len(theta)
     means = np.append((theta[:, :k].sum(axis=0) - np.diagonal(theta)) / (k - 1), theta[:, k].mean())
@@ -108,17 +111,11 @@ def centred(theta: Floats) -> Floats:
 
 
 def weighted_gram(features: Floats, weight: Floats, sizes: Floats) -> Floats:
-    """Return Σ_n weight_n φ_n φ_nᵀ; rows that add little to it are left out."""
+    """Return Σ_n weight_n φ_n φ_nᵀ; rows with a negligible weight are left out."""
     curved = weight * sizes
     rows = np.flatnonzero(curved > _FAINT * curved.max(initial=0.0))
     part = features[rows]
     return ((part * weight[rows, None]).T @ part).astype(np.float64)
-
-
-def definite(blocks: Floats) -> Floats:
-    """Add to matrices of curvature as much as rounding can have taken away, which may have made them indefinite."""
-    traces = np.trace(blocks, axis1=1, axis2=2)
-    return np.asarray(blocks + np.finfo(np.float32).eps * traces[:, None, None] * np.eye(blocks.shape[1]))
 
 
 @dataclass(frozen=True)
@@ -145,11 +142,12 @@ class Full:
         image = (residual.T @ self.features).astype(np.float64)
         return image - image.mean(axis=0)  # zero, except for rounding in a direction without a penalty
 
-    def curvature(self, weight: Floats) -> Floats:
+    def curvature(self, weight: Floats) -> Blocks:
         """Return Σ_n weight_nk φ_n φ_nᵀ; a class' faint rows are left out."""
         if weight.shape[1] > MOST_BLOCKS:
             weight = weight.mean(axis=1, keepdims=True)
-        return definite(np.stack([weighted_gram(self.features, column, self.sizes) for column in weight.T]))
+        grams = np.stack([weighted_gram(self.features, column, self.sizes) for column in weight.T])
+        return Blocks(grams).definite()
 
 
 @dataclass(frozen=True)
@@ -178,16 +176,17 @@ class Diagonal:
         """Return Σ_n residual_nk φ_nk."""
         return np.stack([np.einsum("nk,nk->k", residual, self.x), residual.sum(axis=0)], axis=1, dtype=np.float64)
 
-    def curvature(self, weight: Floats) -> Floats:
+    def curvature(self, weight: Floats) -> Blocks:
         """Return Σ_n weight_nk φ_nk φ_nkᵀ."""
         by_x = weight * self.x
         entries = np.einsum("nk,nk->k", by_x, self.x), by_x.sum(axis=0), weight.sum(axis=0)
         square, cross, total = (np.broadcast_to(entry, self.x.shape[1]) for entry in entries)
         blocks = np.stack([square, cross, cross, total], axis=1, dtype=np.float64).reshape(-1, 2, 2)
-        return definite(blocks)  # a column that is the same in all rows, such as the 0 of [0, z], leaves them singular
+        # A column that is the same in all rows, such as the 0 of [0, z], leaves them singular.
+        return Blocks(blocks).definite()
 
 
-def fit_full(x: Floats, y: Ints, start: LinearMap, penalty: Penalty) -> LinearMap:
+def fit_full(x: Floats, y: Ints, start: LinearMap, penalty: Penalty, sample_weight: Weight | None = None) -> LinearMap:
     """Fit a full K × K weight and a bias."""
     k = x.shape[1]
     features = np.ones((len(x), k + 1), dtype=np.float32)
@@ -195,13 +194,28 @@ def fit_full(x: Floats, y: Ints, start: LinearMap, penalty: Penalty) -> LinearMa
     # Logits of more classes than the classifier has features span a part of their space only. Beyond it lies rounding
     # noise, which can separate any rows, with weights of any size.
     penalty = replace(penalty, ridge=_NOISE * float(np.mean(x.var(axis=0))))
-    theta, loss, problem = minimise(Full(features), y, np.column_stack([start.weight, start.bias]), penalty)
+    first = np.column_stack([start.weight, start.bias])
+    theta, loss, problem = minimise(Full(features), y, first, penalty, sample_weight=sample_weight)
     theta = centred(theta)
-    return LinearMap(theta[:, :k], theta[:, k], loss, problem)
+    bound = penalty.off_diagonal > 0 and loss > _SEPARATED
+    return LinearMap(
+        theta[:, :k], theta[:, k], loss, problem or (None if bound else _separated(Full(features), y, theta))
+    )
 
 
-def fit_diagonal(x: Floats, y: Ints, start: LinearMap) -> LinearMap:
+def fit_diagonal(x: Floats, y: Ints, start: LinearMap, sample_weight: Weight | None = None) -> LinearMap:
     """Fit a weight for each class and a bias; `weight` is the diagonal."""
     design = Diagonal(x.astype(np.float32, copy=False))
-    theta, loss, problem = minimise(design, y, np.column_stack([start.weight, start.bias]), NoPenalty())
-    return LinearMap(theta[:, 0], theta[:, 1] - theta[:, 1].mean(), loss, problem)
+    first = np.column_stack([start.weight, start.bias])
+    theta, loss, problem = minimise(design, y, first, NoPenalty(), sample_weight=sample_weight)
+    return LinearMap(theta[:, 0], theta[:, 1] - theta[:, 1].mean(), loss, problem or _separated(design, y, theta))
+
+
+def _separated(design: Full | Diagonal, y: Ints, theta: Floats) -> str | None:
+    """Return a message if the map has every row right: the likelihood then grows with the weights without bound."""
+    if not (design.scores(theta).argmax(axis=1) == y).all():
+        return None
+    return (
+        "the rows can be separated, so that the likelihood grows with the weights without end; they stopped somewhere. "
+        "Give more rows, or use a method that needs fewer, such as structured scaling or CCAC-X."
+    )

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import reduce
+from operator import add
 from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 
-from auxcal._arrays import Floats, Ints
+from auxcal._arrays import Floats, Ints, Weight
+from auxcal.calibrators.solvers import weighting
+from auxcal.calibrators.solvers.blocks import Blocks
 from auxcal.calibrators.solvers.targets import add_targets, expected
+from auxcal.calibrators.solvers.weighting import size, times
 
 MAX_STEPS = 200
 _CHUNK = 2**19  # numbers that stay in the processor's cache
@@ -36,7 +41,7 @@ class Design(Protocol):
     def adjoint(self, residual: Floats) -> Floats:
         """Return Σ_n residual_nk φ_nk, of the shape of θ."""
 
-    def curvature(self, weight: Floats) -> Floats:
+    def curvature(self, weight: Floats) -> Blocks:
         """Return Σ_n weight_nk φ_nk φ_nkᵀ, one matrix for each class, or the mean of all where these are too many."""
 
 
@@ -50,11 +55,11 @@ class Quadratic(Protocol):
         """Return the change of the gradient along a direction, which is the same everywhere."""
 
     def strength(self, theta: Floats) -> Floats:
-        """Return about how strongly each column of θ is curved."""
+        """Return the approximate curvature of each column of θ."""
 
 
 class Point(NamedTuple):
-    """θ with all that a step needs to know of it."""
+    """θ with what a step needs."""
 
     theta: Floats
     loss: float
@@ -63,10 +68,22 @@ class Point(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A change of θ, and what it gains by the quadratic model."""
+    """A change of θ, and its gain under the quadratic model."""
 
     change: Floats
     gain: float
+
+
+class _Rows(NamedTuple):
+    """What is fitted, and how many rows it is worth."""
+
+    design: Design
+    y: Ints
+    weight: Weight | None
+    total: float
+
+    def weight_of(self, rows: Ints | slice) -> Weight | None:
+        return None if self.weight is None else self.weight[rows]
 
 
 def minimise(
@@ -76,25 +93,29 @@ def minimise(
     penalty: Quadratic,
     most_steps: int = MAX_STEPS,
     worthwhile: float = WORTHWHILE,
+    sample_weight: Weight | None = None,
 ) -> tuple[Floats, float, str | None]:
     """Return the θ of least mean −log p_y + penalty, the loss there, and what is wrong with it, if anything.
 
-    Where y is `NO_CLASS` the mean of −log p over all classes takes the place of −log p_y.
+    A row of weight 2 counts twice in that mean.
 
-    What is as long as the data is float32: rounding blurs the gradient, and of the loss only the square of that.
+    Where y is `NO_CLASS`, the mean of −log p over all classes replaces −log p_y.
 
-    Every step solves Newton's equation by conjugate gradients, which need the curvature along a direction only, never
-    the matrix of all pairs of parameters. Rows that can be separated have their optimum at infinity, so a step is
-    damped by the mean square of the scores' changes, as much as experience asks for (Levenberg and Marquardt).
+    Arrays with a row for each sample are float32: rounding affects the gradient to first order, the loss to second.
+
+    Every step solves Newton's equation by conjugate gradients, which need only Hessian-vector products, never the full
+    Hessian. Separable rows have their optimum at infinity, so a step is damped by the mean square of the scores'
+    changes, with a strength that adapts (Levenberg and Marquardt).
     """
-    point = _evaluate(design, y, theta, penalty)
-    gram = design.curvature(np.full((len(y), 1), 1 / len(y), dtype=np.float32))
-    freedom = theta.size / len(y)
+    rows = _Rows(design, y, sample_weight, size(len(y), sample_weight))
+    point = _evaluate(rows, theta, penalty)
+    gram = design.curvature(times(np.full((len(y), 1), 1 / rows.total, dtype=np.float32), sample_weight))
+    freedom = theta.size / rows.total
     damping = _DAMPING * max(freedom, 1)
     worthwhile = min(worthwhile * freedom, _MOST_WORTHWHILE)
     for _ in range(most_steps):
-        step = _newton_step(design, point, penalty, damping * gram)
-        found = _evaluate(design, y, point.theta + step.change, penalty)
+        step = _newton_step(rows, point, penalty, gram * damping)
+        found = _evaluate(rows, point.theta + step.change, penalty)
         gained = point.loss - found.loss
         if max(step.gain, abs(gained)) <= worthwhile:  # what the loss says of so small a step is rounding: take it
             return found.theta, found.loss, None
@@ -103,7 +124,7 @@ def minimise(
         elif gained > 0.75 * step.gain:
             damping = max(damping / 4, _LEAST_DAMPING)
         if gained <= 0:  # a part of the step is cheaper to try than another one is to find
-            found = _evaluate(design, y, point.theta + step.change / 4, penalty)
+            found = _evaluate(rows, point.theta + step.change / 4, penalty)
         if found.loss < point.loss:
             point = found
         if max(step.gain, gained) <= worthwhile:
@@ -111,21 +132,21 @@ def minimise(
     return point.theta, point.loss, "the fit stopped short of its optimum."
 
 
-def _evaluate(design: Design, y: Ints, theta: Floats, penalty: Quadratic) -> Point:
-    n = len(y)
+def _evaluate(sample: _Rows, theta: Floats, penalty: Quadratic) -> Point:
+    n, y = sample.total, sample.y
     loss, gradient = penalty(theta)
-    p = np.empty((n, len(theta)), dtype=np.float32)
+    p = np.empty((len(y), len(theta)), dtype=np.float32)
     for rows in _chunks(*p.shape):
-        part, here = design.take(rows), p[rows]
+        part, here, weight = sample.design.take(rows), p[rows], sample.weight_of(rows)
         scores = part.scores(theta)
         np.subtract(scores, scores.max(axis=1, keepdims=True), out=here)
         score_y = expected(here, y[rows])
         np.exp(here, out=here)
         total = here.sum(axis=1, keepdims=True)
         here /= total
-        loss += float(np.sum(np.log(total[:, 0]) - score_y, dtype=np.float64)) / n
+        loss += float(weighting.total(np.log(total[:, 0]) - score_y, weight)) / n
         add_targets(here, y[rows], -1)
-        gradient += part.adjoint(here) / n
+        gradient += part.adjoint(times(here, weight)) / n
         add_targets(here, y[rows], 1)
     return Point(theta, loss, gradient, p)
 
@@ -136,32 +157,39 @@ def _chunks(n: int, k: int) -> Iterator[slice]:
     return (slice(start, start + size) for start in range(0, n, size))
 
 
-def _newton_step(design: Design, point: Point, penalty: Quadratic, damping: Floats) -> Step:
-    n = len(point.p)
+def _newton_step(sample: _Rows, point: Point, penalty: Quadratic, damping: Blocks) -> Step:
+    n, design = sample.total, sample.design
     # A row that the map is sure of has no curvature. Near an optimum that can be most of them: then leave them out.
     curved = (1 - np.vecdot(point.p, point.p)) * design.sizes
     rows = np.flatnonzero(curved > _NEGLIGIBLE * curved.mean())
-    p, part = (point.p[rows], design.take(rows)) if len(rows) < n / 2 else (point.p, design)
+    few = len(rows) < len(curved) / 2
+    p, part, weight = (
+        (point.p[rows], design.take(rows), sample.weight_of(rows)) if few else (point.p, design, sample.weight)
+    )
 
     def curvature_along(direction: Floats) -> Floats:
-        image = penalty.along(direction) + _for_each_class(damping, direction)
+        image = penalty.along(direction) + damping @ direction
         for chunk in _chunks(*p.shape):
             here = part.take(chunk)
             change = here.scores(direction)
             change -= np.vecdot(change, p[chunk])[:, None]
             change *= p[chunk]
-            image += here.adjoint(change) / n
+            image += here.adjoint(times(change, None if weight is None else weight[chunk])) / n
         return image
 
-    blocks = sum(part.take(chunk).curvature(p[chunk] * (1 - p[chunk])) for chunk in _chunks(*p.shape)) / n + damping
-    blocks += np.diag(penalty.strength(point.theta))
-    return _conjugate_gradients(curvature_along, -point.gradient, np.linalg.inv(blocks))
+    def curvature(chunk: slice) -> Blocks:
+        varied = times(p[chunk] * (1 - p[chunk]), None if weight is None else weight[chunk])
+        return part.take(chunk).curvature(varied)
+
+    blocks = reduce(add, map(curvature, _chunks(*p.shape)), damping * 0) / n + damping
+    inverses = blocks.plus_diagonal(penalty.strength(point.theta)).inverse()
+    return _conjugate_gradients(curvature_along, -point.gradient, inverses)
 
 
-def _conjugate_gradients(operator: Callable[[Floats], Floats], target: Floats, inverses: Floats) -> Step:
+def _conjugate_gradients(operator: Callable[[Floats], Floats], target: Floats, inverses: Blocks) -> Step:
     """Minimise ½ x · operator(x) − target · x, the more exactly the nearer the optimum is."""
     x, residual, gain = np.zeros_like(target), target.copy(), 0.0
-    direction = _for_each_class(inverses, residual)
+    direction = inverses @ residual
     size = first = float(np.vdot(residual, direction))
     for _ in range(_MAX_INNER_STEPS):
         image = operator(direction)
@@ -172,16 +200,9 @@ def _conjugate_gradients(operator: Callable[[Floats], Floats], target: Floats, i
         x += stride * direction
         gain += stride * size / 2
         residual -= stride * image
-        solution = _for_each_class(inverses, residual)
+        solution = inverses @ residual
         before, size = size, float(np.vdot(residual, solution))
         if size <= min(0.01, np.sqrt(first)) * first:
             break
         direction = solution + size / before * direction
     return Step(x, gain)
-
-
-def _for_each_class(matrices: Floats, theta: Floats) -> Floats:
-    """Multiply every row of θ by its class' matrix, or by the one that all share."""
-    if len(matrices) == 1:
-        return theta @ matrices[0]
-    return np.matmul(matrices, theta[:, :, None])[:, :, 0]

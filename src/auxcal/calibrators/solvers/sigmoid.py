@@ -1,4 +1,4 @@
-"""The sigmoid and its inverse; scipy.special has them too, and takes as long to import as NumPy."""
+"""The sigmoid and its inverse; scipy.special has them too, but takes as long to import as NumPy."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from auxcal._arrays import Floats
 
 
 def expit(log_odds: Floats) -> Floats:
-    """Return σ(x) = 1 / (1 + e^−x); where the exponential overflows it is 0, as it should be.
+    """Return σ(x) = 1 / (1 + e^−x); where the exponential overflows, it is correctly 0.
 
     Examples
     --------
@@ -20,7 +20,7 @@ def expit(log_odds: Floats) -> Floats:
 
 
 def softplus(x: Floats) -> Floats:
-    """Return log(1 + e^x); `np.logaddexp(0, x)` is the same, and several times as slow.
+    """Return log(1 + e^x); `np.logaddexp(0, x)` is the same but several times slower.
 
     Examples
     --------

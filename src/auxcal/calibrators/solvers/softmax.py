@@ -1,4 +1,4 @@
-"""Softmax and its kin, stable at any scale of logits."""
+"""Softmax and log-softmax, stable at any scale of logits."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The distribution that a fit wants for each row: all on its class, or the same for all classes where it has none."""
+"""The target distribution of each row: one-hot at its class, or uniform if it has none."""
 
 from typing import Literal, get_args
 
@@ -12,7 +12,7 @@ NoClass = Literal["leave-out", "uniform"]
 
 
 def rows_to_learn(data: Predictions, no_class: NoClass) -> Predictions | None:
-    """Return the rows that a fit learns from, or None where there are none.
+    """Return the rows that a fit learns from, or None if there are none.
 
     "uniform" keeps the rows of `NO_CLASS`, whose target is the uniform one below (Roschewitz et al., arXiv 2507.07780).
     """
@@ -39,7 +39,7 @@ def add_targets(values: Floats, y: Ints, times: int) -> None:
 
 
 def entries(y: Ints, n_classes: int) -> tuple[Ints, Ints, Floats]:
-    """Return the rows, the classes and the shares of all that the targets hold: one entry a row, or all K."""
+    """Return rows, classes and probabilities of the non-zero targets: one entry per row, or all K."""
     strange = y == NO_CLASS
     counts = np.where(strange, n_classes, 1)
     rows = np.repeat(np.arange(len(y)), counts)

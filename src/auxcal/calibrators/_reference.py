@@ -1,0 +1,190 @@
+"""The reference: what a calibrator keeps of the rows that it was fitted on, to compare later rows with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from auxcal._arrays import NO_CLASS, Bools, Floats, Ints, Weight
+from auxcal.calibrators._chunks import in_chunks
+from auxcal.calibrators._learned import check_learned, numbers
+
+if TYPE_CHECKING:
+    from auxcal.calibrators._base import Calibrator
+    from auxcal.predictions import Predictions
+
+READINGS = ("log-odds", "margin", "entropy", "energy", "mean logit", "spread", "third logit", "least logit")
+"""What is read from the logits of a row, whatever the calibrator; see `read_logits`."""
+
+MOST_ROWS = 5000
+MOST_BYTES = 1_000_000
+MOST_CLASSES = 128
+"""Up to which every class has a share of its own in the mix; of more, the rows would be too few to tell."""
+
+_FARTHEST = 6e4  # float16 ends soon after
+
+
+class Reference(NamedTuple):
+    """Some of the rows that a calibrator was fitted on, as readings of their logits; float16 keeps the file small.
+
+    Parameters
+    ----------
+    readings : array of shape (n, 8)
+        The `READINGS` of each row.
+    strata : array of shape (n, s)
+        The calibrator's probability that each row belongs to each stratum: see `strata_of`.
+    y : array of shape (n,)
+        The true class of each row, or `NO_CLASS`.
+    prediction : array of shape (n,)
+        The class that the classifier predicted.
+    counts : array of shape (K + 1,)
+        The weighted number of rows of the fit in each class, and last of no class.
+    hits : array of shape (K + 1,)
+        The number of these with a correct prediction.
+
+    Examples
+    --------
+    >>> import auxcal
+    >>> fitted = auxcal.PlattScaling().fit([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]], [0, 1, auxcal.NO_CLASS])
+    >>> fitted.reference_.counts, fitted.reference_.correct
+    (array([1., 1., 1.]), array([ True,  True, False]))
+    """
+
+    readings: Floats
+    strata: Floats
+    y: Ints
+    prediction: Ints
+    counts: Floats
+    hits: Floats
+
+    @property
+    def correct(self) -> Bools:
+        """Whether each prediction was right."""
+        return self.prediction == self.y
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return len(self.counts) - 1
+
+    def check(self, n_classes: int) -> None:
+        """Reject arrays that don't fit each other."""
+        k, most = n_classes, float(np.iinfo(np.int64).max)
+        checks = {
+            "readings": numbers("n", len(READINGS)),
+            "strata": numbers("n", "s", least=0, most=1),
+            "y": numbers("n", least=NO_CLASS, most=k - 1),
+            "prediction": numbers("n", least=0, most=k - 1),
+            "counts": numbers("K+1", least=0, most=most),
+            "hits": numbers("K+1", least=0, most=most),
+        }
+        check_learned(checks, self._asdict(), {"K": k})
+        whole = all(each.dtype.kind in "iu" for each in (self.y, self.prediction))
+        too_many = self.hits > self.counts * (1 + 1e-9)  # which are sums of weights
+        if not whole or self.strata.shape[1] not in (2, 3, k + 1) or too_many.any():
+            raise ValueError("the reference counts what no rows can be")
+
+
+def reference_of(calibrator: Calibrator, data: Predictions, held_out: Floats | None = None) -> Reference:
+    """Return the reference of a calibrator that has just been fitted on the data.
+
+    Too many rows are subsampled with a fixed random state: a file must not depend on chance. On rows that it was
+    fitted on a calibrator is a little overconfident, so out-of-fold probabilities are preferred.
+    """
+    k, weight = data.n_classes, data.sample_weight
+    labels = np.where(data.y == NO_CLASS, k, data.y)
+    counted = np.ones(len(data)) if weight is None else weight
+    whole = np.min_scalar_type(-k - 1)
+    per_row = 2 * (len(READINGS) + n_strata(calibrator, k) + whole.itemsize)
+    kept = _drawn(len(data), weight, min(MOST_ROWS, MOST_BYTES // per_row))
+    part = data.take(kept)
+    return Reference(
+        read_logits(part.logits),
+        (strata_of(calibrator, part.logits, part.features) if held_out is None else held_out[kept]).astype(np.float16),
+        part.y.astype(whole),
+        part.prediction.astype(whole),
+        np.bincount(labels, counted, minlength=k + 1).astype(np.float64),
+        np.bincount(labels, counted * data.correct, minlength=k + 1).astype(np.float64),
+    )
+
+
+def _drawn(n: int, weight: Weight | None, most: int) -> Ints:
+    """Return the rows to keep: all, or a random sample; a row of weight 2 is kept twice, or is twice as likely."""
+    if weight is None:
+        if n <= most:
+            return np.arange(n)
+        return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
+    ends = np.cumsum(weight, dtype=np.float64)
+    size = int(np.clip(round(ends[-1]), 1, most))
+    start = 0.5 if size < most else np.random.default_rng(0).random()
+    return np.searchsorted(ends, (np.arange(size) + start) * ends[-1] / size, side="right").clip(max=n - 1)
+
+
+def read_logits(logits: Floats) -> Floats:
+    """Return readings that tell one kind of data from another, of shape (n, 8), as float16.
+
+    They are the log-odds of the prediction, how far the second logit is behind it, the entropy of the softmax, the
+    energy log Σ eᶻ less the mean logit, the mean logit, the standard deviation of the logits, and the third and the
+    least of them less the mean. None depends on what a calibrator learned, so a row of the fit reads as a new one does.
+    """
+    from auxcal.calibrators._binary import relative  # which knows the base, which knows this file
+
+    near = relative(logits)
+    k = logits.shape[1]
+    mean = near.z.mean(axis=1)
+    total = 1 + near.others
+    entropy = np.log(total) - np.einsum("nk,nk->n", near.e, near.z) / total
+    top = np.partition(near.z, sorted({k - 2, k - min(3, k)}), axis=1)
+    columns = (
+        near.top_scores,
+        -top[:, k - 2],
+        entropy,
+        np.log(total) - mean,
+        logits.mean(axis=1),
+        near.z.std(axis=1),
+        top[:, k - min(3, k)] - mean,
+        near.z.min(axis=1) - mean,
+    )
+    return np.clip(np.stack(columns, axis=1), -_FARTHEST, _FARTHEST).astype(np.float16)
+
+
+def n_strata(calibrator: Calibrator, n_classes: int) -> int:
+    """Return the number of strata of the mix."""
+    if not calibrator.tells_none:
+        return 2
+    return n_classes + 1 if n_classes <= MOST_CLASSES else 3
+
+
+def strata_of(calibrator: Calibrator, logits: Floats, features: Floats | None) -> Floats:
+    """Return the calibrator's probability that each row belongs to each stratum, of shape (n, s).
+
+    A stratum is a part of the data whose share may change while it stays as it is. Strata are the K classes and none,
+    where the calibrator tells none of the classes from the others; right, wrong and none where classes are very many;
+    and right and wrong for any other calibrator.
+    """
+    from auxcal.calibrators._distributions import ProbaCalibrator, at_prediction
+
+    # As it was fitted: what it was adapted to since then says nothing of the rows of the fit.
+    s = n_strata(calibrator, logits.shape[1])
+    if s == 2 or not isinstance(calibrator, ProbaCalibrator):
+        confidence = in_chunks(calibrator._with_features(calibrator._confidence), logits, features)
+        return np.stack([confidence, 1 - confidence], axis=1)
+    proba = in_chunks(calibrator._with_features(calibrator._proba), logits, features)
+    if s == proba.shape[1]:
+        return proba
+    right, none = at_prediction(proba, logits), proba[:, -1]
+    return np.stack([right, np.maximum(1 - right - none, 0), none], axis=1)
+
+
+def stratum_of(reference: Reference) -> Ints:
+    """Return the stratum of each row of a reference."""
+    return stratum_of_rows(reference.y, reference.correct, reference.n_classes, reference.strata.shape[1])
+
+
+def stratum_of_rows(y: Ints, correct: Bools, n_classes: int, n_strata: int) -> Ints:
+    """Return the stratum of labelled rows."""
+    none = y == NO_CLASS
+    if n_strata == n_classes + 1:
+        return np.where(none, n_classes, y).astype(np.intp)
+    return np.where(correct, 0, np.where(none & (n_strata == 3), 2, 1))

@@ -1,0 +1,103 @@
+"""What a calibrator keeps of the rows that it was fitted on."""
+
+import numpy as np
+import pytest
+
+import auxcal
+from auxcal import NO_CLASS, CrossFittedCCAC, FileFormatError, PlattScaling
+from auxcal.calibrators._reference import MOST_BYTES, READINGS, read_logits, strata_of, stratum_of
+
+RNG = np.random.default_rng(0)
+
+
+def rows(n, k):
+    logits = RNG.normal(size=(n, k), scale=2).astype(np.float32)
+    y = (logits / 2 + RNG.gumbel(size=logits.shape)).argmax(axis=1)
+    y[::5] = NO_CLASS
+    return logits, y
+
+
+LOGITS, Y = rows(400, 4)
+
+
+def test_it_reads_the_logits_as_their_definitions_say():
+    z = LOGITS.astype(np.float64)
+    p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+    ranked, mean = np.sort(z, axis=1)[:, ::-1], z.mean(axis=1)
+    expected = {
+        "log-odds": np.log(p.max(axis=1) / (1 - p.max(axis=1))),
+        "margin": ranked[:, 0] - ranked[:, 1],
+        "entropy": -(p * np.log(p)).sum(axis=1),
+        "energy": np.log(np.exp(z).sum(axis=1)) - mean,
+        "mean logit": mean,
+        "spread": z.std(axis=1),
+        "third logit": ranked[:, 2] - mean,
+        "least logit": ranked[:, -1] - mean,
+    }
+    got = read_logits(LOGITS)
+    assert tuple(expected) == READINGS
+    for column, values in zip(got.T, expected.values(), strict=True):
+        np.testing.assert_allclose(column, values, rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("kind", [PlattScaling, CrossFittedCCAC])
+def test_all_rows_of_a_small_fit_are_kept_and_counted(kind):
+    fitted = kind().fit(LOGITS, Y)
+    kept = fitted.reference_
+    assert np.array_equal(kept.y, Y)
+    assert np.array_equal(kept.correct, LOGITS.argmax(axis=1) == Y)
+    assert kept.counts.tolist() == [*np.bincount(Y[Y >= 0], minlength=4), (Y == NO_CLASS).sum()]
+    assert kept.hits[-1] == 0
+    assert kept.hits.sum() == kept.correct.sum()
+    apart = np.abs(kept.strata - strata_of(fitted, LOGITS, None)).mean()
+    assert apart < 1e-3 if kind is PlattScaling else 0 < apart < 0.05  # CCAC-X kept what it said of held-out rows
+    np.testing.assert_allclose(kept.strata.sum(axis=1), 1, atol=1e-2)
+
+
+def test_strata_are_classes_or_right_and_wrong():
+    by_class = stratum_of(CrossFittedCCAC().fit(LOGITS, Y).reference_)
+    assert np.array_equal(by_class, np.where(Y == NO_CLASS, 4, Y))
+    by_correct = stratum_of(PlattScaling().fit(LOGITS, Y).reference_)
+    assert np.array_equal(by_correct, LOGITS.argmax(axis=1) != Y)
+
+
+def test_with_very_many_classes_strata_are_right_wrong_and_none():
+    logits, y = rows(300, 200)
+    kept = CrossFittedCCAC().fit(logits, y).reference_
+    assert kept.strata.shape == (300, 3)
+    assert np.array_equal(stratum_of(kept) == 2, y == NO_CLASS)
+    assert np.array_equal(stratum_of(kept) == 0, kept.correct)
+
+
+def test_the_select_part_is_kept_too():
+    fitted = PlattScaling().fit(LOGITS[:300], Y[:300], select=(LOGITS[300:], Y[300:]))
+    assert np.array_equal(fitted.reference_.y, Y)
+
+
+def test_of_many_rows_it_keeps_some_always_the_same_below_a_megabyte(tmp_path):
+    logits, y = rows(20_000, 100)
+    fitted = [PlattScaling().fit(logits, y) for _ in range(2)]
+    first, second = (each.reference_ for each in fitted)
+    assert len(first.y) < 20_000 == first.counts.sum()
+    assert np.array_equal(first.readings, second.readings)
+    fitted[0].save(tmp_path / "file.safetensors")
+    assert (tmp_path / "file.safetensors").stat().st_size < MOST_BYTES
+
+
+def test_a_file_whose_reference_does_not_fit_is_refused(tmp_path):
+    fitted = PlattScaling().fit(LOGITS, Y)
+    fitted.reference_ = fitted.reference_._replace(y=fitted.reference_.y[1:])
+    fitted.save(tmp_path / "file.safetensors")
+    with pytest.raises(FileFormatError, match="must have the shape"):
+        auxcal.load(tmp_path / "file.safetensors")
+
+
+def test_a_row_of_weight_two_stands_there_twice():
+    weight = RNG.integers(0, 4, size=len(Y))
+    repeated = np.repeat(np.arange(len(Y)), weight)
+    weighed = PlattScaling().fit(LOGITS, Y, sample_weight=weight).reference_
+    plain = PlattScaling().fit(LOGITS[repeated], Y[repeated]).reference_
+    assert np.array_equal(weighed.y, plain.y)
+    assert np.array_equal(weighed.readings, plain.readings)
+    assert np.array_equal(weighed.counts, plain.counts)
+    assert np.array_equal(weighed.hits, plain.hits)

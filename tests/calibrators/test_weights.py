@@ -1,0 +1,139 @@
+"""Weights and groups in the fits; that a weight is a number of rows is a check of every calibrator."""
+
+import numpy as np
+import pytest
+
+from auxcal import (
+    CALIBRATORS,
+    CrossFittedCCAC,
+    Dirichlet,
+    InvalidInputError,
+    Predictions,
+    SimplifiedCCAC,
+    StructuredMatrixScaling,
+    TemperatureScaling,
+)
+from auxcal.calibrators import Calibrator
+from auxcal.calibrators.solvers.weighting import deviation, mean, quantiles
+from auxcal.testing._trials import sample
+
+DATA = sample(n=300)
+RNG = np.random.default_rng(0)
+WEIGHT = RNG.integers(4, size=300)
+ROWS = np.repeat(np.arange(300), WEIGHT)
+REPEATED = DATA.take(ROWS)
+
+
+def test_all_of_ours_use_weights():
+    assert all(kind.uses_weights for kind in CALIBRATORS.values())
+
+
+@pytest.mark.parametrize("method", ["ccac-x", "dirichlet", "platt"])
+def test_a_row_of_weight_0_is_not_there(method):
+    fitted = CALIBRATORS[method](**({"random_state": 0} if method != "platt" else {}))
+    some = DATA.take(WEIGHT > 0)
+    expected = fitted.fit(some.logits, some.y, sample_weight=np.ones(len(some))).predict_confidence(DATA.logits)
+    got = fitted.fit(DATA.logits, DATA.y, sample_weight=WEIGHT > 0).predict_confidence(DATA.logits)
+    assert np.array_equal(got, expected)
+
+
+@pytest.mark.parametrize("kind", [StructuredMatrixScaling, CrossFittedCCAC])
+def test_the_sum_of_weights_is_how_many_rows_the_data_are_worth(kind):
+    """A prior gives way as rows, or their weights, become more."""
+    few, many = (kind().fit(DATA.logits, DATA.y, sample_weight=np.full(300, w)) for w in (0.1, 30))
+    confidence = [each.predict_confidence(DATA.logits) for each in (few, many)]
+    loss = [np.mean((each - DATA.correct) ** 2) for each in confidence]
+    assert loss[1] < loss[0] - 1e-3
+
+
+def test_shares_are_not_taken_for_counts():
+    with pytest.raises(InvalidInputError, match="Multiply shares by the number of rows"):
+        TemperatureScaling().fit(DATA.logits, DATA.y, sample_weight=np.full(300, 1 / 300))
+
+
+def test_hyper_parameters_are_chosen_by_the_weights_of_the_select_part():
+    weighted = Predictions(DATA.logits, DATA.y, sample_weight=WEIGHT)
+    fits = [
+        Dirichlet().fit(DATA.logits, DATA.y, select=select)
+        for select in (weighted, (REPEATED.logits, REPEATED.y), (DATA.logits, DATA.y))
+    ]
+    scores = [fit.candidates_["score"] for fit in fits]
+    assert scores[0] == pytest.approx(scores[1], rel=1e-9)
+    assert scores[0] != pytest.approx(scores[2], rel=1e-3)
+
+
+def test_a_group_is_held_out_whole():
+    """Copies of a row in other folds would tell the answer: then the fit is another one."""
+    rows = np.repeat(np.arange(60), 10)
+    data = DATA.take(rows)
+    alone, together, weighted = (
+        CrossFittedCCAC(random_state=0).fit(part.logits, part.y, groups=groups, sample_weight=weight).voices_
+        for part, groups, weight in ((data, None, None), (data, rows, None), (DATA.take(slice(60)), None, [10] * 60))
+    )
+    assert together == pytest.approx(weighted, abs=1e-3)
+    assert alone != pytest.approx(weighted, abs=1e-2)
+
+
+def test_groups_of_one_part_are_refused_where_both_are_used_alike():
+    with pytest.raises(InvalidInputError, match="both parts must have groups or neither"):
+        CrossFittedCCAC().fit(DATA.logits, DATA.y, select=(DATA.logits, DATA.y), groups=np.arange(300))
+    with pytest.raises(InvalidInputError, match="needs at least 2 groups; got 1"):
+        CrossFittedCCAC().fit(DATA.logits, DATA.y, groups=np.zeros(300, int))
+
+
+class Unaware(Calibrator):
+    """One of a user, from before there were weights."""
+
+    abbreviation, reference = "U", "these tests"
+
+    def _fit(self, data):
+        self.share_ = float(data.correct.mean())
+
+    def _confidence(self, logits):
+        return np.full(len(logits), self.share_)
+
+
+def test_one_that_does_not_know_of_weights_says_so():
+    assert Unaware().fit(DATA.logits, DATA.y, groups=np.arange(300)).share_ == DATA.correct.mean()
+    with pytest.raises(InvalidInputError, match="Unaware counts every row once; got sample_weight"):
+        Unaware().fit(DATA.logits, DATA.y, sample_weight=WEIGHT)
+
+
+def test_score_counts_weights():
+    fitted = TemperatureScaling().fit(DATA.logits, DATA.y)
+    expected = fitted.score(REPEATED.logits, REPEATED.y)
+    assert fitted.score(DATA.logits, DATA.y, sample_weight=WEIGHT) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.needs("torch")
+def test_networks_learn_from_the_same_loss():
+    import torch
+
+    from auxcal.training.losses import auxiliary_class_loss
+
+    z = torch.from_numpy(RNG.normal(size=(2, 300, 5)))
+    lambdas = torch.tensor([[0.5], [0.0]]), torch.tensor([[1.0], [0.6]])
+    w = torch.from_numpy(DATA.w)
+    weighted = auxiliary_class_loss(z, w, *lambdas, torch.from_numpy(WEIGHT / WEIGHT.mean()))
+    repeated = auxiliary_class_loss(z[:, ROWS], w[ROWS], *lambdas)
+    assert weighted.numpy() == pytest.approx(repeated.numpy(), rel=1e-12)
+
+
+@pytest.mark.needs("torch")
+def test_a_transfer_counts_weights():
+    source = SimplifiedCCAC(hidden_sizes=(8,), lambda1=0, lambda2=1, mean="wrong", random_state=0)
+    source.fit(DATA.logits, DATA.y)
+    wrong = np.where(DATA.correct, 0.2, 3)
+    plain, doubtful = (source.transfer(DATA.logits, DATA.y, sample_weight=each) for each in (None, wrong))
+    means = [each.predict_confidence(DATA.logits).mean() for each in (plain, doubtful)]
+    assert means[1] < means[0] - 0.2
+
+
+def test_weighted_moments_are_those_of_repeated_rows():
+    x = RNG.normal(size=(5, 300))
+    repeated = x[:, ROWS]
+    assert mean(x, WEIGHT, axis=1) == pytest.approx(repeated.mean(axis=1))
+    assert deviation(x, WEIGHT, axis=1) == pytest.approx(repeated.std(axis=1))
+    weight = WEIGHT[WEIGHT > 0].astype(float)
+    shares = (0.0, 0.05, 0.31, 0.5, 0.95, 1.0)
+    assert quantiles(x[:, WEIGHT > 0], shares, weight) == pytest.approx(np.quantile(repeated, shares, axis=1))
