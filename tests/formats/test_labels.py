@@ -5,8 +5,8 @@ import pytest
 from safetensors.numpy import load_file
 
 from auxcal import InputWarning, InvalidInputError, Uncalibrated
+from auxcal._labels import Labels
 from auxcal.formats import read_predictions, read_scored, score_file
-from auxcal.formats._labels import Labels
 
 CLASSES = ("cat", "dog", "bird")
 

@@ -8,7 +8,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from auxcal import InputWarning, InvalidInputError, TemperatureScaling, Uncalibrated
-from auxcal.formats import _csv, _format, _scoring, read_scored, score_file
+from auxcal.formats import _csv, _format, read_scored, score_file
 
 from .conftest import arrow_csv, pa, pq
 
@@ -130,10 +130,11 @@ def test_no_more_than_one_batch_is_held(name, ending, tmp_path, monkeypatch):
 
     shares = []
     path = INPUTS[name](tmp_path / name)
-    monkeypatch.setattr(
-        _scoring, "logits_of", lambda *a, f=_scoring.logits_of, **b: (events.append("read"), f(*a, **b))[1]
-    )
-    score_file(Watched().fit(LOGITS, Y), path, out=tmp_path / f"scored{ending}", report=shares.append)
+    read = _format.Batch.__init__
+    monkeypatch.setattr(_format.Batch, "__init__", lambda *a: (events.append("read"), read(*a))[1])
+    fitted = Watched().fit(LOGITS, Y)
+    events.clear(), sizes.clear()  # a fit scores its own rows
+    score_file(fitted, path, out=tmp_path / f"scored{ending}", report=shares.append)
     assert max(sizes) < 100
     assert sum(sizes) == N
     assert events == ["read", "scored"] * len(sizes)
@@ -147,8 +148,10 @@ def test_what_is_wrong_far_down_is_said_with_its_row_and_nothing_is_left(tmp_pat
     logits = LOGITS.copy()
     logits[-1, 1] = np.nan
     np.savez(tmp_path / "new.npz", logits=logits)
-    with pytest.raises(InvalidInputError, match=r"new.npz: logits must be finite.*Rows are counted from row 4\d\d"):
-        score_file(CALIBRATOR, tmp_path / "new.npz", out=tmp_path / "scored.csv")
+    with pytest.raises(
+        InvalidInputError, match=rf"new.npz: logits must be finite; got nan \(NaN or inf\) at \[{len(LOGITS) - 1}, 1\]"
+    ):
+        score_file(CALIBRATOR, tmp_path / "new.npz", out=tmp_path / "scored.csv", on_bad_rows="fail")
     assert [path.name for path in tmp_path.iterdir()] == ["new.npz"]
 
 
@@ -244,10 +247,10 @@ def test_features_that_are_not_found_are_asked_for(featured_file, with_features,
         score_file(with_features, featured_file(".csv"), out=tmp_path / "scored.csv")
 
 
-def test_a_row_with_bad_features_is_counted_from_its_batch(with_features, featured, tmp_path, monkeypatch):
+def test_a_row_with_bad_features_is_counted_from_the_first(with_features, featured, tmp_path, monkeypatch):
     monkeypatch.setattr(_format, "BATCH_BYTES", 2**10)
     features = featured.features.copy()
     features[-1, 1] = np.nan
     np.savez(tmp_path / "new.npz", logits=featured.logits, features=features)
-    with pytest.raises(InvalidInputError, match=r"features must be finite.*Rows are counted from row \d+ of the file"):
-        score_file(with_features, tmp_path / "new.npz", out=tmp_path / "scored.csv")
+    with pytest.raises(InvalidInputError, match=rf"features must be finite; got nan .* at \[{len(features) - 1}, 1\]"):
+        score_file(with_features, tmp_path / "new.npz", out=tmp_path / "scored.csv", on_bad_rows="fail")

@@ -1,8 +1,29 @@
 """Files of logits and of scores: one module per format, and FORMATS, the registry by file extension."""
 
+from auxcal.formats._picking import pick_file
 from auxcal.formats._predictions import Labelled, read_labelled, read_predictions
-from auxcal.formats._scored import Scored, read_scored
-from auxcal.formats._scoring import score_file
+from auxcal.formats._scored import Scored, read_any_confidence, read_confidence, read_scored
+from auxcal.formats._scoring import Written, read_rows, score_file, score_table
 from auxcal.formats._sources import FORMATS
+from auxcal.formats._tallied import Tallied, read_scored_or_tally
+from auxcal.formats._timed import Timed, read_timed
 
-__all__ = ["FORMATS", "Labelled", "Scored", "read_labelled", "read_predictions", "read_scored", "score_file"]
+__all__ = [
+    "FORMATS",
+    "Labelled",
+    "Scored",
+    "Tallied",
+    "Timed",
+    "Written",
+    "pick_file",
+    "read_any_confidence",
+    "read_confidence",
+    "read_labelled",
+    "read_predictions",
+    "read_rows",
+    "read_scored",
+    "read_scored_or_tally",
+    "read_timed",
+    "score_file",
+    "score_table",
+]

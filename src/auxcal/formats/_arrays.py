@@ -20,9 +20,9 @@ def arrays_source(arrays: Mapping[str, NDArray[Any]]) -> Source:
         names = (*numbers, *others)
         n = _common_length({name: arrays[name] for name in names})
         rows = rows_per_batch(sum(arrays[name].nbytes for name in names) / max(n, 1))
-        for start in range(0, n, rows):
+        for start in range(0, max(n, 1), rows):
             stop = min(start + rows, n)
-            yield Batch({name: arrays[name][start:stop] for name in names}, stop / n)
+            yield Batch({name: arrays[name][start:stop] for name in names}, stop / max(n, 1))
 
     return Source(tuple(arrays), batches, tuple(name for name, array in arrays.items() if array.shape == (n,)))
 
@@ -48,4 +48,6 @@ def _as_numpy(column: Any) -> NDArray[Any]:
     if isinstance(column, np.ma.MaskedArray):
         return np.where(column.mask, np.nan, column.data)
     array = column if isinstance(column, np.ndarray) else column.to_numpy(zero_copy_only=False)
-    return array.astype(str) if array.dtype == object else array
+    if array.dtype == object:  # a missing text is empty: NumPy would call it None
+        return np.array(["" if value is None or value != value else str(value) for value in array], dtype=str)
+    return array

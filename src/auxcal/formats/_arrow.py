@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from auxcal._errors import InvalidInputError
@@ -13,13 +12,14 @@ from auxcal.formats._format import Columns
 
 with needs("tables"):
     import pyarrow as pa
-    import pyarrow.compute as pc
+
+    from auxcal.arrow.buffers import from_numpy, to_numpy
 
 
 def record_batch(columns: Columns, schema: pa.Schema | None = None) -> pa.RecordBatch:
     """Return columns as a record batch."""
     try:
-        return pa.RecordBatch.from_pydict({name: pa.array(column) for name, column in columns.items()}, schema=schema)
+        return pa.RecordBatch.from_pydict({name: from_numpy(column) for name, column in columns.items()}, schema=schema)
     except pa.ArrowException as error:
         raise _unwritable(error) from error
 
@@ -29,19 +29,23 @@ def joined(parts: list[Any]) -> Any:
     return pa.concat_arrays(parts)
 
 
-def numbers_of(column: Any, name: str) -> NDArray[Any]:
-    """Return a column as a vector, or a list column as a matrix."""
-    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type) or pa.types.is_fixed_size_list(column.type):
-        lengths = pc.unique(pc.list_value_length(column))
-        if len(lengths) != 1 or column.null_count:
-            raise InvalidInputError(f"the lists of {name!r} must have the same length in all rows. Repair the others.")
-        return np.asarray(column.flatten().to_numpy(zero_copy_only=False)).reshape(len(column), lengths[0].as_py())
-    return np.asarray(column.to_numpy(zero_copy_only=False))
+def numbers_of(column: Any) -> NDArray[Any]:
+    """Return a column as a vector."""
+    return to_numpy(column)
 
 
 def values_of(column: Any) -> NDArray[Any]:
     """Return numbers as numbers, and text and categories as objects."""
-    return np.asarray(decoded(column).to_numpy(zero_copy_only=False))
+    return to_numpy(decoded(column))
+
+
+def encoded(column: Any) -> tuple[NDArray[Any], Any]:
+    """Return the values that a column has, and which of them each row has; numbers as they are."""
+    plain = decoded(column)
+    if not is_text(plain) and not pa.types.is_large_string(plain.type):
+        return values_of(plain), slice(None)
+    coded = plain.dictionary_encode(null_encoding="encode")
+    return values_of(coded.dictionary), to_numpy(coded.indices)
 
 
 def is_text(column: Any) -> bool:
@@ -62,6 +66,17 @@ def as_text(column: Any, name: str) -> list[str | None]:
 def decoded(column: Any) -> Any:
     """Decode categories to their values; return other columns unchanged."""
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def cast(column: Any, kind: Any, name: str) -> Any:
+    """Return a column with another type, where no value is lost by it."""
+    try:
+        return decoded(column).cast(kind)
+    except pa.ArrowException as error:
+        raise InvalidInputError(
+            f"the column {name!r} holds {column.type}, and {kind} in the first part ({error}). Give it the same type "
+            f"in all parts."
+        ) from error
 
 
 def _unwritable(error: Exception) -> InvalidInputError:

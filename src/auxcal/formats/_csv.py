@@ -15,21 +15,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from operator import itemgetter
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from auxcal._errors import FileFormatError
-from auxcal.formats._csv_fields import fields_of, plain_columns
+from auxcal.formats._csv_fields import fields_of, long_fields, plain_columns
 from auxcal.formats._format import BATCH_BYTES, Batch, Columns, Source, shortened
+from auxcal.formats._stores import File
+
+_Fields: TypeAlias = list[list[str]]
 
 _SAMPLE_BYTES = 2**20
 _SAMPLE_ROWS = 1000
 _DELIMITERS = ",;\t"
 _STRING_OVERHEAD = 8  # a row takes about this many times as much memory as strings
+_LONGEST_HEADER = 2**26
 _MISSING = frozenset(
     ["", "NA", "N/A", "n/a", "#NA", "#N/A", "#N/A N/A", "NULL", "null", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"]
 )
@@ -37,15 +40,19 @@ _SWAPPED = str.maketrans(",.", ".,")  # decimal comma to point, and back
 
 
 @contextmanager
-def open_csv(path: Path) -> Iterator[Source]:
+def open_csv(path: File) -> Iterator[Source]:
     """Read a CSV file in batches."""
     with path.open("rb") as file:
-        yield _source(file, path.stat().st_size)
+        size = file.seek(0, io.SEEK_END)
+        file.seek(0)
+        yield _source(file, size)
 
 
 @contextmanager
 def open_standard_input(_: Path) -> Iterator[Source]:
     """Read CSV from standard input in batches, as it arrives."""
+    if sys.stdin is None:
+        raise FileFormatError("expected CSV; standard input is closed. Name a file, or give it some with a pipe.")
     yield _source(sys.stdin.buffer, None)
 
 
@@ -83,13 +90,19 @@ class _Dialect:
 
 def _source(file: BinaryIO, size: int | None) -> Source:
     sample = file.read(_SAMPLE_BYTES)
+    while not sample.strip() or (b"\n" not in sample and b"\r" not in sample):
+        more = file.read(_SAMPLE_BYTES) if len(sample) < _LONGEST_HEADER else b""
+        if not more:
+            break
+        sample += more
     dialect = _dialect(sample)
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
         names = (*numbers, *others)
         comma = dialect.has_decimal_comma(numbers)
         body = io.BufferedReader(_Rejoined(sample[dialect.header_bytes :], file))
-        for fields in _column_batches(body, dialect, [dialect.names.index(name) for name in names]):
+        positions = [dialect.names.index(name) for name in names]
+        for fields in _at_least_one(_column_batches(body, dialect, positions), [[] for _ in names]):
             columns = dict(zip(names, fields, strict=True))
             read = {name: _numbers(columns[name], name, dialect, comma=comma) for name in numbers}
             read |= {name: _text(columns[name], name, dialect) for name in others}
@@ -98,7 +111,13 @@ def _source(file: BinaryIO, size: int | None) -> Source:
     return Source(dialect.names, batches, dialect.names)
 
 
-def _column_batches(file: Any, dialect: _Dialect, positions: Sequence[int]) -> Iterator[list[list[str]]]:
+def _at_least_one(batches: Iterator[_Fields], empty: _Fields) -> Iterator[_Fields]:
+    first = next(batches, empty)
+    yield first
+    yield from batches
+
+
+def _column_batches(file: Any, dialect: _Dialect, positions: Sequence[int]) -> Iterator[_Fields]:
     """Yield the fields of the columns at some positions, in batches of rows.
 
     Blocks of plain lines are split, which is faster than parsing. From the first other block on, `csv` parses the rest:
@@ -109,33 +128,49 @@ def _column_batches(file: Any, dialect: _Dialect, positions: Sequence[int]) -> I
         end = block.rfind(b"\n") + 1
         columns = plain_columns(block[:end], dialect.delimiter, len(dialect.names), positions)
         if columns is None:
-            for rows in _row_batches(io.BufferedReader(_Rejoined(block, file)), dialect, positions, n_lines):
+            for rows in _row_batches(io.BufferedReader(_Rejoined(block, file)), dialect, n_lines):
                 yield [[row[position] for row in rows] for position in positions]
             return
         yield columns
         n_lines, rest = n_lines + len(columns[0]), block[end:]
 
 
-def _row_batches(file: Any, dialect: _Dialect, positions: Sequence[int], n_lines: int) -> Iterator[list[list[str]]]:
-    """Yield rows in batches, without the blank rows that spreadsheets write below the last one."""
+def _row_batches(file: Any, dialect: _Dialect, n_lines: int) -> Iterator[list[list[str]]]:
+    """Yield rows in batches, without empty lines and the blank rows that spreadsheets write below the last one."""
     # Invalid UTF-8 matters only in the columns that are read.
     lines = _Lines(io.TextIOWrapper(file, encoding="utf-8", errors="surrogateescape", newline=""))
-    reader, values = csv.reader(lines, delimiter=dialect.delimiter), itemgetter(*positions)
+    # One that is not strict takes what follows a stray quote, to the end of the file, for a part of the field.
+    reader = csv.reader(lines, delimiter=dialect.delimiter, strict=True)
     rows: list[list[str]] = []
+    blank = None
     try:
-        for row in reader:
-            if row and len(row) != len(dialect.names):
-                number, text = n_lines + reader.line_num, dialect.delimiter.join(row)
-                raise dialect.damaged(f"Row #{number}: Expected {len(dialect.names)} columns, got {len(row)}: {text}")
-            if row and any(values(row)):
-                rows.append(row)
-            if lines.n_characters * _STRING_OVERHEAD >= BATCH_BYTES and rows:
-                yield rows
-                rows, lines.n_characters = [], 0
+        with long_fields():
+            for row in filter(None, reader):
+                if len(row) != len(dialect.names):
+                    number, text = n_lines + reader.line_num, dialect.delimiter.join(row)
+                    raise dialect.damaged(
+                        f"Row #{number}: Expected {len(dialect.names)} columns, got {len(row)}: {text}"
+                    )
+                if not any(row):
+                    blank = blank or n_lines + reader.line_num
+                elif blank is not None:
+                    raise dialect.damaged(f"Row #{blank}: nothing in any column, and other rows below it")
+                else:
+                    rows.append(row)
+                if lines.n_characters * _STRING_OVERHEAD >= BATCH_BYTES and rows:
+                    yield rows
+                    rows, lines.n_characters = [], 0
+                lines.first = reader.line_num + 1
     except csv.Error as error:
-        raise dialect.damaged(f"Row #{n_lines + reader.line_num}: {error}") from error
+        raise dialect.damaged(_quote(n_lines + lines.first, n_lines + reader.line_num, error)) from error
     if rows:
         yield rows
+
+
+def _quote(first: int, last: int, error: csv.Error) -> str:
+    """Say where a row begins that can't be parsed, which its quotes alone can cause, and what is wrong with it."""
+    where = f"Row #{first}" if first == last else f"Row #{first}, which ends in line {last}"
+    return f"{where}: a quote is opened there and not closed where a field ends ({error})"
 
 
 def _dialect(sample: bytes) -> _Dialect:
@@ -147,17 +182,27 @@ def _dialect(sample: bytes) -> _Dialect:
         raise FileFormatError("expected a line with the names of the columns, and rows; the file is empty.")
     header = lines[header_line]
     delimiter = max(_DELIMITERS, key=header.count)
-    names = tuple(name.strip() for name in next(csv.reader([header], delimiter=delimiter)))
-    rows = csv.DictReader(lines[header_line + 1 :], names, delimiter=delimiter)
+    try:
+        with long_fields():
+            names = tuple(name.strip() for name in next(csv.reader([header], delimiter=delimiter, strict=True)))
+            rows = csv.DictReader(lines[header_line + 1 :], names, delimiter=delimiter)
+            first_rows = tuple(islice(rows, _SAMPLE_ROWS))
+    except csv.Error as error:
+        raise FileFormatError(
+            f"expected the names of the columns in line {header_line + 1}; got {shortened(repr(header))} ({error}). "
+            f"Repair the quotes there."
+        ) from error
     header_bytes = sum(map(len, sample.splitlines(keepends=True)[: header_line + 1]))
-    return _Dialect(delimiter, names, header_line + 1, header_bytes, tuple(islice(rows, _SAMPLE_ROWS)))
+    return _Dialect(delimiter, names, header_line + 1, header_bytes, first_rows)
 
 
 def _numbers(values: list[str], name: str, dialect: _Dialect, *, comma: bool) -> NDArray[np.float64]:
     if comma:
         values = [value.translate(_SWAPPED) for value in values]
     try:
-        return np.fromiter(map(float, values), np.float64, len(values))
+        if "_" not in "".join(values):  # which float takes as a part of a number
+            return np.fromiter(map(float, values), np.float64, len(values))
+        found = [_as_float(value) for value in values]
     except ValueError:
         found = [np.nan if value.strip() in _MISSING else _as_float(value) for value in values]
     if None in found:
@@ -168,7 +213,7 @@ def _numbers(values: list[str], name: str, dialect: _Dialect, *, comma: bool) ->
 
 def _as_float(value: str) -> float | None:
     try:
-        return float(value)
+        return None if "_" in value else float(value)
     except ValueError:
         return None
 
@@ -192,10 +237,10 @@ def _write(file: Any, batches: Iterator[Columns]) -> None:
 
 
 class _Lines:
-    """The lines of a file, and the number of characters read since the count was last reset."""
+    """The lines of a file, the number of characters read since the count was last reset, and where a row begins."""
 
     def __init__(self, file: TextIO) -> None:
-        self._file, self.n_characters = file, 0
+        self._file, self.n_characters, self.first = file, 0, 1
 
     def __iter__(self) -> Iterator[str]:
         return self

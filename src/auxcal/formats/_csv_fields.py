@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from auxcal._errors import InvalidInputError
+
+_LONGEST_FIELD = 2**24  # characters: enough for any cell, and few enough to find out soon that a quote is never closed
+
+_lock = Lock()
+_limits: list[int] = []  # what was before, of everybody who is inside
+
+
+@contextmanager
+def long_fields() -> Iterator[None]:
+    """Give a context in which `csv` takes fields of any sensible length; the last to leave restores its limit."""
+    with _lock:
+        _limits.append(csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_FIELD)))
+    try:
+        yield
+    finally:
+        with _lock:
+            before = _limits.pop()  # the first of them is the last to be popped
+            if not _limits:
+                csv.field_size_limit(before)
 
 
 def plain_columns(lines: bytes, delimiter: str, n_columns: int, positions: Sequence[int]) -> list[list[str]] | None:
@@ -29,7 +51,7 @@ def plain_columns(lines: bytes, delimiter: str, n_columns: int, positions: Seque
         return None
     ends_line = (letters[ends] == ord("\n")).reshape(-1, n_columns)
     lengths = np.diff(ends, prepend=-1).reshape(-1, n_columns) - 1
-    if ends_line[:, :-1].any() or not ends_line[:, -1].all() or not lengths[:, positions].any(axis=1).all():
+    if ends_line[:, :-1].any() or not ends_line[:, -1].all() or not lengths.any(axis=1).all():
         return None
     fields = lines[:-1].decode("utf-8", errors="surrogateescape").replace("\n", delimiter).split(delimiter)
     return [fields[position::n_columns] for position in positions]

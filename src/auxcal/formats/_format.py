@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,8 +17,15 @@ Columns: TypeAlias = Mapping[str, Any]
 """NumPy arrays of the same length by name; one of them can be a matrix with a row for each sample. Columns that are
 passed through from parquet files are pyarrow arrays."""
 
-BATCH_BYTES = 2**22
+BATCH_BYTES = 2**21
 """The approximate size of a batch, so that memory does not grow with the file."""
+
+
+class InPart(NamedTuple):
+    """The part of a table that rows come from, and how many of its rows come before them."""
+
+    name: str
+    before: int
 
 
 @dataclass(frozen=True)
@@ -31,10 +38,25 @@ class Batch:
         Their values.
     done : float or None
         The share of the file that has been read so far, if known.
+    part : InPart or None
+        Where they are in a table of several parts.
     """
 
     columns: Columns
     done: float | None
+    part: InPart | None = None
+
+    def __len__(self) -> int:
+        return max((len(column) for column in self.columns.values()), default=0)
+
+    def with_numbers(self, numbers: Sequence[str]) -> Columns:
+        """Return columns of which those of numbers are NumPy arrays."""
+        arrow = [name for name in numbers if not isinstance(self.columns[name], np.ndarray)]
+        if not arrow:
+            return self.columns
+        from auxcal.formats._arrow import numbers_of
+
+        return {**self.columns, **{name: numbers_of(self.columns[name]) for name in arrow}}
 
 
 @dataclass(frozen=True)
@@ -46,8 +68,8 @@ class Source:
     names : tuple of str
         Its columns.
     batches : callable
-        Takes the names of the columns to read as numbers and of those to read unchanged; returns an iterator of
-        batches.
+        Takes the names of the columns of numbers and of those to read unchanged; returns an iterator of batches, of
+        which there is at least one, even if it has no rows. From parquet files, both are pyarrow arrays.
     passable : tuple of str
         The columns that can be passed through next to scores: one value per row.
     """
@@ -56,12 +78,17 @@ class Source:
     batches: Callable[[Sequence[str], Sequence[str]], Iterator[Batch]]
     passable: tuple[str, ...]
 
+    @property
+    def matrices(self) -> tuple[str, ...]:
+        """The columns that have several values per row."""
+        return tuple(name for name in self.names if name not in self.passable)
+
     def read(self, numbers: Sequence[str], others: Sequence[str]) -> Columns:
         """Return all rows at once."""
-        batches = [batch.columns for batch in self.batches(numbers, others)]
+        batches = [batch.with_numbers(numbers) for batch in self.batches(numbers, others) if len(batch)]
         if not batches:
             raise InvalidInputError("there are no rows. Check where the file comes from.")
-        return {name: _joined([columns[name] for columns in batches]) for name in (*numbers, *others)}
+        return joined_columns(batches)
 
 
 @dataclass(frozen=True)
@@ -76,11 +103,19 @@ class Format:
         Writes batches of columns, one after the other; None if the format is read-only.
     most_files : int
         How many files make up one set of predictions.
+    reads_remote : bool
+        Whether `open` takes a `RemoteFile` too; the others get a copy on this machine.
     """
 
     open: Callable[..., AbstractContextManager[Source]]
     write: Callable[[Path, Iterator[Columns]], None] | None = None
     most_files: int = 1
+    reads_remote: bool = False
+
+
+def joined_columns(parts: Sequence[Columns]) -> Columns:
+    """Return the rows of all parts."""
+    return {name: _joined([columns[name] for columns in parts]) for name in parts[0]}
 
 
 def _joined(parts: list[Any]) -> Any:

@@ -9,20 +9,19 @@ from typing import Any
 
 from auxcal._extras import needs
 from auxcal.formats._format import Batch, Columns, Source, rows_per_batch
+from auxcal.formats._stores import File
 
 # Without a buffer per column, or with pre_buffer, entire row groups are read, and one can be the entire file.
-_BATCHWISE: dict[str, Any] = {"buffer_size": 2**13, "pre_buffer": False}
+_BUFFER, _REMOTE_BUFFERS = 2**13, 2**25  # bytes of a column; of all columns, where every buffer is a request
 _GROUP_ROWS = 2**16
 
 
 @contextmanager
-def open_parquet(path: Path) -> Iterator[Source]:
+def open_parquet(path: File) -> Iterator[Source]:
     """Read a parquet file in batches that do not grow with its row groups."""
     with needs("tables"):
-        from pyarrow.parquet import ParquetFile
-
-        from auxcal.formats._arrow import numbers_of
-    with ParquetFile(path, **_BATCHWISE) as file:
+        from pyarrow import array
+    with _opened(path) as file:
         names = tuple(file.schema_arrow.names)
 
         def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
@@ -31,9 +30,9 @@ def open_parquet(path: Path) -> Iterator[Source]:
             read = 0
             for batch in file.iter_batches(rows, columns=columns, use_threads=False):
                 read += batch.num_rows
-                found = {name: numbers_of(batch.column(name), name) for name in numbers}
-                found |= {name: batch.column(name) for name in others}
-                yield Batch(found, read / file.metadata.num_rows)
+                yield Batch({name: batch.column(name) for name in columns}, read / file.metadata.num_rows)
+            if not read:
+                yield Batch({name: array([], file.schema_arrow.field(name).type) for name in columns}, 1.0)
 
         yield Source(names, batches, names)
 
@@ -54,6 +53,19 @@ def write_parquet(path: Path, batches: Iterator[Columns]) -> None:
                 file.write_table(Table.from_batches(group))
                 group.clear()
         file.write_table(Table.from_batches(group, first.schema))
+
+
+def _opened(path: File) -> Any:
+    from pyarrow.parquet import ParquetFile, read_metadata
+
+    if isinstance(path, Path):
+        return ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
+    where: dict[str, Any] = {
+        "filesystem": path.filesystem,
+        "metadata": read_metadata(path.path, filesystem=path.filesystem),
+    }
+    buffer = max(_BUFFER, _REMOTE_BUFFERS // max(where["metadata"].num_columns, 8))
+    return ParquetFile(path.path, buffer_size=buffer, pre_buffer=False, **where)
 
 
 def _row_bytes(metadata: Any) -> float:

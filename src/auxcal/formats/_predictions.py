@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -11,22 +12,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auxcal._arrays import Ints, as_class_names
+from auxcal._columns import check_column, find_features, find_logits
+from auxcal._errors import InputWarning
 from auxcal._inputs import Inputs
-from auxcal.formats._format import Columns
-from auxcal.formats._labels import Labels, values_of_column
-from auxcal.formats._layout import check_column, features_of, find_features, find_logits, logits_of
+from auxcal._labels import Labels
+from auxcal.formats._column_values import values_of_column
+from auxcal.formats._format import Batch, Columns
+from auxcal.formats._layout import features_of, logits_of
+from auxcal.formats._sample import as_sample_size, labelled_sample
 from auxcal.formats._sources import open_source
+from auxcal.formats._usable import PLACE, OnBadRows, UsableRows
 from auxcal.predictions import Predictions
 
 DEFAULT_LABEL = "y"
 
 
 class Labelled(NamedTuple):
-    """The rows of a file that have a label, the place of each in the file from 0, and its id, if there are such."""
+    """The rows of a file that have a label, their places in the file from 0, their ids, and the columns to slice by."""
 
     data: Predictions
     rows: Ints
     ids: NDArray[Any] | None
+    by: dict[str, NDArray[Any]]
 
 
 def read_predictions(
@@ -38,7 +45,12 @@ def read_predictions(
     class_names: Sequence[str] | None = None,
     no_class: Sequence[str] = (),
     unknown_is_no_class: bool = False,
+    weight: str | None = None,
+    group: str | None = None,
     inputs: Inputs | None = None,
+    on_bad_rows: OnBadRows = "fail",
+    sample: int | None = None,
+    random_state: int | None = 0,
 ) -> Predictions:
     r"""Read logits and true classes from a file, and features if it has them.
 
@@ -48,7 +60,8 @@ def read_predictions(
     ----------
     *paths : path
         An `.npz`, `.csv`, `.parquet`, `.safetensors`, `.pt` or `.pth` file; two `.npy` files, logits and y in any
-        order; or `-` for CSV from standard input.
+        order; or `-` for CSV from standard input. Several files of one format, a folder of them, a pattern such as
+        `logits/*/part-*.parquet`, and URLs of these are one table. Folders such as `day=2024-05-01` are a column `day`.
     label : str, optional
         The array or column of the true classes, by default `y`: an index 0..K-1 (3, 3.0 or "3"), or -1 for none of the
         classes; or the names of the classes.
@@ -69,9 +82,20 @@ def read_predictions(
         Labels that mean none of the classes, besides -1.
     unknown_is_no_class : bool
         Whether all labels that are none of the classes mean that too.
+    weight, group : str, optional
+        The columns of how often each row counts, and of what it belongs to: see `Predictions`. By default the arrays
+        `sample_weight` and `groups` of a bundle, if it has them.
     inputs : Inputs, optional
         What is known of the columns already, such as ``calibrator.inputs_``: it holds where the arguments before say
         nothing else.
+    on_bad_rows : {"fail", "skip"}
+        What becomes of a row whose logits or features are null, NaN, infinite, of another width, or not a distribution
+        where probabilities are expected: it is an error, or it is left out, and an `InputWarning` counts such rows.
+    sample : int, optional
+        Read a random sample of so many rows, with every label in the share that it has, if there are more, and give an
+        `InputWarning`. It is drawn in one pass, so memory does not grow with the table. By default all rows are read.
+    random_state : int or None
+        The source of the sample's randomness.
 
     Returns
     -------
@@ -97,7 +121,12 @@ def read_predictions(
         class_names=class_names,
         no_class=no_class,
         unknown_is_no_class=unknown_is_no_class,
+        weight=weight,
+        group=group,
         inputs=inputs,
+        on_bad_rows=on_bad_rows,
+        sample=sample,
+        random_state=random_state,
     ).data
 
 
@@ -110,22 +139,32 @@ def read_labelled(
     class_names: Sequence[str] | None = None,
     no_class: Sequence[str] = (),
     unknown_is_no_class: bool = False,
+    weight: str | None = None,
+    group: str | None = None,
     inputs: Inputs | None = None,
     id_column: str | None = None,
+    by: Sequence[str] = (),
+    on_bad_rows: OnBadRows = "fail",
+    sample: int | None = None,
+    random_state: int | None = 0,
 ) -> Labelled:
     r"""Read what `read_predictions` reads, and which rows of the file these are.
 
     Parameters
     ----------
-    *paths, label, columns, probabilities, features, class_names, no_class, unknown_is_no_class, inputs
+    *paths, label, columns, probabilities, features, class_names, no_class, unknown_is_no_class, weight, group, inputs
         As in `read_predictions`.
     id_column : str, optional
         The column of the rows' own ids.
+    by : sequence of str
+        Columns to slice by.
+    on_bad_rows, sample, random_state
+        As in `read_predictions`.
 
     Returns
     -------
     Labelled
-        `data`, `rows` and `ids`.
+        `data`, `rows`, `ids` and `by`.
 
     Examples
     --------
@@ -145,17 +184,27 @@ def read_labelled(
     with open_source(*paths) as source:
         names = find_logits(source.names, columns, known, probabilities=probabilities)
         check_column(source.names, label, "Name the column of the true classes with label (--label).")
-        further = find_features(source, features, (*names, label), known)
-        others = dict.fromkeys((label, id_column) if id_column else (label,))
+        further = find_features(source.names, source.matrices, features, (*names, label), known)
+        weight, group = find_weights(source, weight, group)
+        others = dict.fromkeys(name for name in (label, id_column, group, *by) if name)
         for name in others:
-            check_column(source.names, name, "Name the column of the ids with --id.")
-        rows = source.read((*names, *further), tuple(others))
+            advice = (
+                "Name the column of the slices with --by." if name in by else "Name the column of the ids with --id."
+            )
+            check_column(source.names, name, advice)
+        numbers = (*names, *further, *([weight] if weight else []))
+        usable = UsableRows(names, further, probabilities=probabilities, on_bad_rows=on_bad_rows)
+        if sample is None:
+            rows = usable.read(source, numbers, tuple(others))
+        else:
+            rows = _sample_of(usable.batches(source, numbers, tuple(others)), label, sample, random_state)
         logits = logits_of(rows, names, probabilities=probabilities)
         listed = None if columns is None or isinstance(columns, str) else names
         classes = class_names or known.class_names or listed
         if classes is not None:
             classes = as_class_names(classes, logits.shape[1])
-        y, kept = Labels(label, classes, no_class, unknown_is_no_class).read(rows[label], logits.shape[1])
+        none = tuple(no_class) or known.no_class or ()
+        y, kept = Labels(label, classes, none, unknown_is_no_class).read(values_of_column(rows[label]), logits.shape[1])
         described = replace(
             known,
             kind="probabilities" if probabilities else "logits",
@@ -163,11 +212,44 @@ def read_labelled(
             column_names=_names_in(rows, names) or known.column_names,
             feature_names=_names_in(rows, further) or known.feature_names,
             label_name=label,
+            no_class=none or None,
         )
         safe = np.where(kept, y, 0)
-        data = Predictions(logits, safe, features_of(rows, further, n_rows=len(logits)))._described(described)
+        data = Predictions(
+            logits,
+            safe,
+            features_of(rows, further, n_rows=len(logits)),
+            sample_weight=rows[weight] if weight else None,
+            groups=values_of_column(rows[group]) if group else None,
+        )._with(inputs=described)
         ids = values_of_column(rows[id_column])[kept] if id_column else None
-        return Labelled(data if kept.all() else data.take(kept), np.flatnonzero(kept), ids)
+        slices = {name: values_of_column(rows[name])[kept] for name in by}
+        return Labelled(data if kept.all() else data.take(kept), rows[PLACE][kept], ids, slices)
+
+
+def _sample_of(batches: Iterable[Batch], label: str, n: int, random_state: int | None) -> Columns:
+    """Return a sample of the rows; say so if it is not all of them."""
+    drawn = labelled_sample(batches, label, as_sample_size(n), random_state)
+    n_drawn = len(drawn.columns[PLACE])
+    if n_drawn < drawn.n_rows:
+        warnings.warn(
+            f"{n_drawn:,} of {drawn.n_rows:,} rows are used, a random sample with every label in its share. "
+            f"Its size is set with sample (--sample).",
+            InputWarning,
+            stacklevel=4,
+        )
+    return drawn.columns
+
+
+def find_weights(source: Any, weight: str | None, group: str | None) -> tuple[str | None, str | None]:
+    """Return the columns of the weights and of the groups; by default those of a bundle, which are whole arrays."""
+    for name, option in ((weight, "weight"), (group, "group")):
+        if name is not None:
+            check_column(source.names, name, f"Name the column with {option} (--{option}).")
+    arrays = source.names if source.matrices else ()
+    return weight or ("sample_weight" if "sample_weight" in arrays else None), group or (
+        "groups" if "groups" in arrays else None
+    )
 
 
 def _names_in(rows: Columns, names: tuple[str, ...]) -> tuple[str, ...] | None:

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from numpy.typing import NDArray
+import numpy as np
 
-from auxcal._arrays import NO_CLASS, Bools, Floats, Ints, as_confidence
-from auxcal._did_you_mean import did_you_mean, some
+from auxcal._arrays import Bools, Floats, Groups, Ints, Weight, as_confidence
+from auxcal._columns import check_column, find_logits
+from auxcal._conversion import as_floats
 from auxcal._errors import InputWarning, InvalidInputError
-from auxcal.formats._labels import Labels, are_indices, names_in, values_of_column
-from auxcal.formats._layout import check_column
+from auxcal._inputs import Inputs
+from auxcal._scores import CONFIDENCE, PREDICTION
+from auxcal.formats._classes import Classes
+from auxcal.formats._column_values import values_of_column
+from auxcal.formats._format import Source
+from auxcal.formats._layout import logits_of, own_confidence
 from auxcal.formats._predictions import DEFAULT_LABEL
+from auxcal.formats._sample import as_sample_size, even_sample
+from auxcal.formats._scored_rows import ScoredRows, scored_reader
 from auxcal.formats._sources import open_source
-
-PREDICTION, CONFIDENCE = "prediction", "confidence"
+from auxcal.formats._usable import OnBadRows, UsableRows
 
 
 class Scored(NamedTuple):
@@ -32,6 +37,9 @@ class Scored(NamedTuple):
     prediction: Ints
     y: Ints
     class_names: tuple[str, ...] | None = None
+    sample_weight: Weight | None = None
+    groups: Groups | None = None
+    by: Groups | None = None
 
 
 def read_scored(
@@ -43,16 +51,24 @@ def read_scored(
     class_names: Sequence[str] | None = None,
     no_class: Sequence[str] = (),
     unknown_is_no_class: bool = False,
+    weight: str | None = None,
+    group: str | None = None,
+    by: str | None = None,
+    on_bad_rows: OnBadRows = "fail",
+    sample: int | None = None,
+    random_state: int | None = 0,
 ) -> Scored:
     """Read a file of `score_file`, or of another tool, that has the true classes next to the scores.
 
-    Rows without a label are left out, and an `InputWarning` says how many they are. A name that is never predicted
-    counts as wrong, and an `InputWarning` says so, unless it is known to be one of the classes or none of them.
+    Rows without a score or a label are left out, and an `InputWarning` says how many they are. A name that is never
+    predicted counts as wrong, and an `InputWarning` says so, unless it is known to be one of the classes or none of
+    them.
 
     Parameters
     ----------
     path : path
-        A file with the columns or arrays `prediction`, `confidence` and `label`; `-` for CSV from standard input.
+        A file, folder, pattern or URL with the columns or arrays `prediction`, `confidence` and `label`; `-` for CSV
+        from standard input.
     label : str
         The column of the true classes: indices where the predictions are indices, names where they are names.
     prediction, confidence : str
@@ -63,63 +79,101 @@ def read_scored(
         Labels that mean none of the classes, besides -1.
     unknown_is_no_class : bool
         Whether all labels that are none of the classes mean that too.
+    weight, group, by : str, optional
+        The columns of how often each row counts, of what it belongs to, and of the slice that it is in.
+    on_bad_rows : {"fail", "skip"}
+        What becomes of a row whose score is damaged, with a prediction and no confidence or the other way round, or
+        with a confidence that is not from 0 to 1: it is an error, or it is left out, and an `InputWarning` counts such
+        rows.
+    sample : int, optional
+        Keep a random sample of so many rows, if there are more, and give an `InputWarning`. It is drawn in one pass, so
+        memory does not grow with the table. By default all rows are kept.
+    random_state : int or None
+        The source of the sample's randomness.
 
     Returns
     -------
     Scored
-        `confidence`, `correct`, `prediction`, `y` and the `class_names`.
+        `confidence`, `correct`, `prediction`, `y`, the `class_names`, and the last three if they were asked for.
     """
+    reader, classes = scored_reader(
+        label,
+        prediction,
+        confidence,
+        class_names,
+        no_class,
+        unknown_is_no_class=unknown_is_no_class,
+        on_bad_rows=on_bad_rows,
+        weight=weight,
+        group=group,
+        by=by,
+    )
     with open_source(path) as source:
-        for name, option in ((prediction, "prediction"), (confidence, "confidence")):
-            advice = f"Score the file with auxcal score first, or name the column with {option} (--{option})."
-            check_column(source.names, name, advice)
-        check_column(source.names, label, "Name the column of the true classes with label (--label).")
-        rows = source.read((confidence,), tuple(dict.fromkeys((prediction, label))))
-        predicted, true = (values_of_column(rows[name]) for name in (prediction, label))
-        names = _classes(predicted, true, class_names, prediction, label)
-        labels = Labels(label, names, no_class, unknown_is_no_class)
-        if class_names is None and names is not None:
-            labels = _forgiving(labels, true)
-        y, kept = labels.read(true, None if names is None else len(names))
-        if y[kept].min() < NO_CLASS:
-            raise InvalidInputError(f"{label} must be a class index, or {NO_CLASS} for no class; got {y[kept].min()}.")
-        index = Labels(prediction, names).required(predicted)[kept]
-        return Scored(as_confidence(rows[confidence])[kept], index == y[kept], index, y[kept], names)
+        batches = reader.batches(source)
+        rows = joined_rows(batches) if sample is None else _sample_of(batches, sample, random_state)
+        return as_scored(rows, classes)
 
 
-def _classes(
-    predicted: NDArray[Any], true: NDArray[Any], class_names: Sequence[str] | None, prediction: str, label: str
-) -> tuple[str, ...] | None:
-    """Return the names of the classes, those given or those predicted; None where all are indices."""
-    if class_names is not None:
-        return tuple(class_names)
-    indices = are_indices(predicted), are_indices(true)
-    if indices[0] != indices[1]:
-        which = prediction, label
-        raise InvalidInputError(
-            f"{which[indices[1]]} holds class indices and {which[indices[0]]} holds names, such as "
-            f"{names_in((predicted, true)[indices[0]])[0]!r}. Name the classes in order with class_names "
-            f"(--class-names)."
-        )
-    return None if indices[0] else names_in(predicted)
+def as_scored(rows: ScoredRows, classes: Classes) -> Scored:
+    """Return the rows of a table that is read."""
+    names = classes.settle()
+    prediction, y = (classes.settled(codes, names) for codes in (rows.prediction, rows.y))
+    return Scored(rows.confidence, rows.correct, prediction, y, names, rows.sample_weight, rows.groups, rows.by)
 
 
-def _forgiving(labels: Labels, true: NDArray[Any]) -> Labels:
-    """Take names that are never predicted for classes that are wrong, and warn of those not said to be no class."""
-    predicted = labels.class_names or ()
-    known = {*predicted, *labels.no_class, str(NO_CLASS)}
-    never = [name for name in names_in(true) if name not in known]
-    if len(never) == len(names_in(true)):
-        raise InvalidInputError(
-            f"{labels.name} must hold the names that are predicted, {some(predicted)}; got {some(never)}. Name the "
-            f"column of the true classes with label (--label)."
-        )
-    if never and not labels.unknown_is_no_class:
-        hints = [f"{name!r}{did_you_mean(name, predicted)}" for name in never]
+def joined_rows(parts: Iterable[ScoredRows]) -> ScoredRows:
+    """Return the rows of all parts."""
+    columns = zip(*parts, strict=True)
+    return ScoredRows(*(None if column[0] is None else np.concatenate(column) for column in columns))  # type: ignore[arg-type]
+
+
+def _sample_of(parts: Iterable[ScoredRows], n: int, random_state: int | None) -> ScoredRows:
+    """Return a sample of the rows; say so if it is not all of them."""
+    known = ({name: each for name, each in part._asdict().items() if each is not None} for part in parts)
+    drawn = even_sample(known, as_sample_size(n), random_state)
+    if len(drawn.columns["y"]) < drawn.n_rows:
         warnings.warn(
-            f"{labels.name} has labels that are never predicted, which count as wrong: {some(hints)}. List all classes "
-            f"with class_names (--class-names), or those that are none with no_class (--no-class).",
+            f"{n:,} of {drawn.n_rows:,} rows are used, a random sample. Its size is set with sample (--sample).",
+            InputWarning,
+            stacklevel=3,
+        )
+    return ScoredRows(*(drawn.columns.get(name) for name in ScoredRows._fields))  # type: ignore[arg-type]
+
+
+def read_confidence(path: str | os.PathLike[str], confidence: str = CONFIDENCE) -> Floats:
+    """Read the confidence of every row of a scored file that has one, labelled or not."""
+    with open_source(path) as source:
+        return _confidence_of(source, confidence)
+
+
+def read_any_confidence(path: str | os.PathLike[str], confidence: str = CONFIDENCE) -> Floats:
+    """Read the confidence of a scored file; of one with logits alone the classifier's own, with a warning."""
+    with open_source(path) as source:
+        names = () if confidence in source.names else _logits_among(source)
+        if not names:
+            return _confidence_of(source, confidence)
+        warnings.warn(
+            f"there is no column {confidence!r}: the classifier's own confidence is taken, which is often too high. "
+            f"Score the file with a calibrator first, if there is one.",
             InputWarning,
             stacklevel=2,
         )
-    return replace(labels, unknown_is_no_class=True)
+        usable = UsableRows(names, (), probabilities=False, on_bad_rows="skip")
+        return own_confidence(logits_of(usable.read(source, names, ()), names, probabilities=False))
+
+
+def _logits_among(source: Source) -> tuple[str, ...]:
+    try:
+        return tuple(find_logits(source.names, None, Inputs(), probabilities=False))
+    except InvalidInputError:
+        return ()
+
+
+def _confidence_of(source: Source, name: str) -> Floats:
+    check_column(source.names, name, "Score the file first, or name the column with confidence (--confidence).")
+    read = as_floats(values_of_column(source.read((name,), ())[name]), "confidence")
+    missing = np.isnan(read)
+    if missing.any() and not missing.all():
+        warnings.warn(f"{missing.sum():,} of {len(read):,} rows have no score.", InputWarning, stacklevel=3)
+        read = read[~missing]
+    return as_confidence(read)

@@ -1,25 +1,142 @@
-"""The prediction and the confidence of every row of a file: what `auxcal score` writes, batch by batch."""
+"""The prediction and the confidence of every row of a table: what `auxcal score` writes."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+import warnings
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
 
-import numpy as np
-
-from auxcal._arrays import Floats, Ints, as_logits, look_like_probabilities
-from auxcal._errors import InvalidInputError
-from auxcal._files import as_path, written_whole
-from auxcal._progress import Report, silent
+from auxcal._arrays import Floats
+from auxcal._errors import InputWarning, InvalidInputError
+from auxcal._files import STANDARD, check_apart
+from auxcal._progress import Report, RowReport, silent
+from auxcal._scores import BadRows
 from auxcal.calibrators import Calibrator
-from auxcal.formats._format import Columns, Source
-from auxcal.formats._labels import are_indices, values_of_column
-from auxcal.formats._layout import features_of, find_features, find_logits, logits_of, text_of
-from auxcal.formats._predictions import DEFAULT_LABEL
-from auxcal.formats._scored import CONFIDENCE, PREDICTION
-from auxcal.formats._sources import FORMATS, STANDARD, format_of, open_source
+from auxcal.formats._folder import score_folder
+from auxcal.formats._format import Columns
+from auxcal.formats._parts import find_parts
+from auxcal.formats._scored_batches import OnBadRows, Options, ScoredBatch, TableScorer, Watch
+from auxcal.formats._sources import FORMATS, format_of, open_source
+from auxcal.formats._stores import File, as_file, written_whole
+from auxcal.formats._usable import check_choice
+
+
+class Written(NamedTuple):
+    """What `score_table` wrote.
+
+    Parameters
+    ----------
+    rows : int
+        How many rows were read, in this run and in those before that it went on from.
+    bad : BadRows
+        How many of them could not be scored, by what is wrong with them.
+    parts, resumed : int
+        How many files the output has, and how many of them were there already.
+    """
+
+    rows: int
+    bad: BadRows
+    parts: int = 1
+    resumed: int = 0
+
+
+def score_table(
+    calibrator: Calibrator,
+    *paths: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    label: str | None = None,
+    columns: str | Sequence[str] | None = None,
+    probabilities: bool | None = None,
+    features: str | Sequence[str] | None = None,
+    on_bad_rows: OnBadRows = "null",
+    jobs: int = 1,
+    overwrite: bool = False,
+    report: RowReport = lambda done, rows: None,
+    watch: Watch | None = None,
+) -> Written:
+    r"""Write the prediction and the confidence of every row of a table next to its other columns, without the inputs.
+
+    The columns, and whether they hold logits or probabilities, are those that the calibrator was fitted on. Their order
+    in the file does not matter. If the calibrator knows the names of the classes, the prediction is a name, unless the
+    true classes in the table are indices. Input columns named `prediction` or `confidence` are replaced.
+
+    CSV, parquet and `.npy` files are read, and CSV and parquet files written, in batches: memory does not grow with the
+    rows. For parquet it grows with the columns, by some 3 MB each, so hundreds of classes are better kept in one list
+    column, `logits`.
+
+    Where `out` is a file, it has all rows, and is written whole or not at all. Where it is a folder, it gets a part for
+    each part of the input, with the same name and the same order of rows, and at the end an empty file `_SUCCESS`. Each
+    part appears when it is whole. A run that was stopped goes on where it was when it is started again, and parts that
+    were added or changed since are scored then: `_auxcal.json` in the folder says what each part was made of.
+
+    Parameters
+    ----------
+    calibrator : Calibrator
+        A fitted one.
+    *paths : path
+        The logits: whatever `read_predictions` takes; y may be missing.
+    out : path
+        The file to write, in the format of its extension; or a folder, with no extension; or the URL of either; `-` for
+        CSV to standard output.
+    label : str, optional
+        The column of the true classes, if there is one; whole numbers in the text of a CSV file become numbers.
+    columns, probabilities, features
+        As in `read_predictions`, where they are not what the calibrator was fitted on; features are only read if it was
+        fitted with features.
+    on_bad_rows : {"null", "skip", "fail"}
+        What becomes of a row that is null, NaN, infinite, of another width, or not a distribution where probabilities
+        are expected: it gets neither prediction nor confidence; it is left out; or it is an error. An `InputWarning`
+        counts such rows. If all of the first rows are bad, that is an error anyway.
+    jobs : int
+        How many processes score the parts for a folder. If more than one, a script must call this under
+        ``if __name__ == "__main__":``.
+    overwrite : bool
+        Score all parts again, also where the folder holds what another calibrator gave.
+    report : callable
+        Called every now and then with the share that is done, and the rows that were read for it.
+    watch : callable, optional
+        Called with the logits and the features of the good rows of every batch; for a folder, whose parts other
+        processes may score, once with an even sample of 20,000 of those that were scored in this run.
+
+    Returns
+    -------
+    Written
+        `rows`, `bad`, `parts` and `resumed`.
+
+    Examples
+    --------
+    >>> import tempfile, warnings
+    >>> from pathlib import Path
+    >>> import auxcal
+    >>> from auxcal.formats import score_table
+    >>> fitted = auxcal.Uncalibrated().fit([[2.0, 0.0], [0.0, 1.0]], [0, 1])
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     folder = Path(name)
+    ...     (folder / "logits").mkdir()
+    ...     for part in "ab":
+    ...         _ = (folder / "logits" / f"{part}.csv").write_text("logit_0,logit_1,y\n2,0,0\n0,,1\n")
+    ...     with warnings.catch_warnings(action="ignore"):
+    ...         written = score_table(fitted, folder / "logits", out=folder / "scored")
+    ...     print(written.rows, written.bad, sorted(path.name for path in (folder / "scored").iterdir()))
+    4 2 bad rows (2 NaN) ['_SUCCESS', '_auxcal.json', 'a.csv', 'b.csv']
+    """
+    calibrator._check_fitted()
+    check_choice(on_bad_rows, get_args(OnBadRows))
+    if not isinstance(jobs, int) or jobs < 1:
+        raise InvalidInputError(f"jobs must be a whole number of at least 1; got {jobs!r}.")
+    options = Options(label, columns, probabilities, features, on_bad_rows)
+    target = as_file(out)
+    if is_folder(out):
+        written = Written(*score_folder(calibrator, paths, target, options, jobs, report, watch, overwrite=overwrite))
+    else:
+        written = _to_file(calibrator, paths, target, options, report, watch)
+    if written.bad.total:
+        fate = "are left out" if on_bad_rows == "skip" else "have no score"
+        warnings.warn(f"of {written.rows:,} rows, {written.bad} {fate}.", InputWarning, stacklevel=2)
+    return written
 
 
 def score_file(
@@ -30,39 +147,18 @@ def score_file(
     columns: str | Sequence[str] | None = None,
     probabilities: bool | None = None,
     features: str | Sequence[str] | None = None,
+    on_bad_rows: OnBadRows = "null",
     report: Report = silent,
+    watch: Watch | None = None,
 ) -> int:
-    """Write the prediction and the confidence of every row of a file next to its other columns, without the inputs.
-
-    The columns, and whether they hold logits or probabilities, are those that the calibrator was fitted on. Their order
-    in the file does not matter. If the calibrator knows the names of the classes, the prediction is a name, unless the
-    true classes in the file are indices.
-
-    CSV, parquet and `.npy` files are read, and CSV and parquet files written, in batches: memory does not grow with the
-    rows. For parquet it grows with the columns, by some 3 MB each, so hundreds of classes are better kept in one list
-    column, `logits`. The output is written whole or not at all. Input columns named `prediction` or `confidence` are
-    replaced.
+    """Do what `score_table` does, in this process, and return the number of rows.
 
     Parameters
     ----------
-    calibrator : Calibrator
-        A fitted one.
-    *paths : path
-        The logits, in any format that `read_predictions` takes; y may be missing.
-    out : path
-        The file to write, in the format of its extension; `-` for CSV to standard output.
-    label : str, optional
-        The column of the true classes, if there is one; whole numbers in the text of a CSV file become numbers.
-    columns, probabilities, features
-        As in `read_predictions`, where they are not what the calibrator was fitted on; features are only read if it was
-        fitted with features.
+    calibrator, *paths, out, label, columns, probabilities, features, on_bad_rows, watch
+        As in `score_table`.
     report : callable
-        Called after every batch with the share of the file that is done, if it is known.
-
-    Returns
-    -------
-    int
-        The number of rows.
+        Called every now and then with the share that is done, if it is known.
 
     Examples
     --------
@@ -79,137 +175,101 @@ def score_file(
     ...     read_scored(out).confidence.round(2).tolist()
     [0.88, 0.73]
     """
-    target = as_path(out)
+    return score_table(
+        calibrator,
+        *paths,
+        out=out,
+        label=label,
+        columns=columns,
+        probabilities=probabilities,
+        features=features,
+        on_bad_rows=on_bad_rows,
+        report=lambda done, rows: report(done),
+        watch=watch,
+    ).rows
+
+
+def read_rows(
+    calibrator: Calibrator,
+    *paths: str | os.PathLike[str],
+    label: str | None = None,
+    columns: str | Sequence[str] | None = None,
+    probabilities: bool | None = None,
+    features: str | Sequence[str] | None = None,
+    on_bad_rows: Literal["skip", "fail"] = "fail",
+    report: Report = silent,
+) -> Iterator[tuple[Floats, Floats | None]]:
+    """Yield the logits and the features of a table in batches, as `score_table` reads them, of the good rows alone.
+
+    A bad row is an error, or it is left out, and an `InputWarning` counts such rows at the end.
+    """
+    check_choice(on_bad_rows)
+    scorer = TableScorer(calibrator, Options(label, columns, probabilities, features, on_bad_rows))
+    with open_source(*paths) as source:
+        for done, logits, further in scorer.rows(source):
+            yield logits, further
+            if done is not None:
+                report(done)
+
+
+def is_folder(out: str | os.PathLike[str]) -> bool:
+    """Whether scores are to be written to a folder: one that is there, or a name without an extension."""
+    file = as_file(out)
+    if str(file) == STANDARD or file.suffix.lower() in FORMATS:
+        return False
+    return os.fspath(out).endswith("/") or not file.suffix or file.is_dir()
+
+
+def _to_file(
+    calibrator: Calibrator,
+    paths: Sequence[str | os.PathLike[str]],
+    target: File,
+    options: Options,
+    report: RowReport,
+    watch: Watch | None,
+) -> Written:
     write = format_of(target).write
     if write is None:
         writable = ", ".join(ending for ending, format_ in FORMATS.items() if format_.write and ending != STANDARD)
-        raise InvalidInputError(f"{target}: such files are only read. Write one of {writable}.")
-    n_rows = 0
+        raise InvalidInputError(f"{target}: such files are only read. Write one of {writable}, or a folder.")
+    if isinstance(target, Path):
+        check_apart(target, (part.file for part in find_parts(*paths) if isinstance(part.file, Path)))
     text = target.suffix.lower() != ".safetensors"  # which holds numbers alone
-    scored = _scored(calibrator, paths, label, columns, features, report, probabilities=probabilities, text=text)
-
-    def counted() -> Iterator[Columns]:
-        nonlocal n_rows
-        for batch in scored:
-            n_rows += len(batch[CONFIDENCE])
-            yield batch
-
-    if str(target) == STANDARD:
-        write(target, counted())
-    else:
-        with written_whole(target) as temporary:
-            write(temporary, counted())
-    return n_rows
+    scorer = TableScorer(calibrator, options, text=text)
+    counts = _Counts(report)
+    with closing(_scored(scorer, paths, watch)) as scored:  # and with it the file that is read
+        if str(target) == STANDARD:
+            write(Path(STANDARD), counts.of(scored))
+        else:
+            with written_whole(target) as temporary:
+                write(temporary, counts.of(scored))
+    return Written(counts.rows, counts.bad)
 
 
 def _scored(
-    calibrator: Calibrator,
-    paths: Sequence[str | os.PathLike[str]],
-    label: str | None,
-    columns: str | Sequence[str] | None,
-    features: str | Sequence[str] | None,
-    report: Report,
-    *,
-    probabilities: bool | None,
-    text: bool,
-) -> Iterator[Columns]:
-    known = calibrator.inputs_
-    label = label or known.label_name or DEFAULT_LABEL
-    as_proba = known.kind == "probabilities" if probabilities is None else probabilities
+    scorer: TableScorer, paths: Sequence[str | os.PathLike[str]], watch: Watch | None
+) -> Generator[ScoredBatch, None, None]:
+    """Read and score; errors from here are about the table, and those of writing are not."""
     with open_source(*paths) as source:
-        names = find_logits(source.names, columns, known, probabilities=as_proba)
-        further = _features_for(calibrator, source, features, taken=(*names, label))
-        inputs = (*names, *further)
-        others = [name for name in source.passable if name not in inputs]
-        start, as_label, as_class = 0, None, None
-        for batch in source.batches(inputs, others):
-            with _counting_from(start):
-                logits = as_logits(
-                    logits_of(batch.columns, names, probabilities=as_proba), n_classes=calibrator.n_features_in_
-                )
-                if start == 0 and not as_proba:
-                    _check_kind(calibrator, logits)
-                of_rows = calibrator._as_features(
-                    features_of(batch.columns, further, n_rows=len(logits)), n_rows=len(logits)
-                )
-                confidence = calibrator._confidence_in(logits, of_rows)
-            passed = {name: batch.columns[name] for name in others}
-            as_class = as_class or _class_writer(known.class_names if text else None, passed.get(label))
-            if label in passed:
-                as_label = as_label or _label_reader(passed[label])
-                passed[label] = as_label(passed[label])
-            yield passed | {PREDICTION: as_class(logits.argmax(axis=1)), CONFIDENCE: confidence}
-            start += len(logits)
-            if batch.done is not None:
-                report(batch.done)
-        if start == 0:
+        rows = 0
+        for batch in scorer.batches(source, watch=watch):
+            rows += batch.rows
+            if rows:
+                yield batch
+        if not rows:
             raise InvalidInputError("there are no rows to score. Check where the file comes from.")
 
 
-def _check_kind(calibrator: Calibrator, logits: Floats) -> None:
-    """Refuse probabilities where logits were fitted on."""
-    if calibrator.inputs_.kind == "logits" and look_like_probabilities(logits):
-        raise InvalidInputError(
-            "the calibrator was fitted on logits, and these look like probabilities: in every row none is negative, "
-            "and they add up to 1. Name the columns of the logits with columns (--columns), or fit a calibrator on "
-            "probabilities; if it was fitted on log-probabilities, give probabilities=True (--probabilities)."
-        )
+class _Counts:
+    """How many rows went by, and how many of them were bad."""
 
+    def __init__(self, report: RowReport) -> None:
+        self.rows, self.bad, self._report = 0, BadRows(), report
 
-def _class_writer(class_names: Sequence[str] | None, label: Any) -> Callable[[Ints], Any]:
-    """Return a function that turns class indices into names; the identity where the true classes are indices."""
-    if class_names is None:
-        return lambda prediction: prediction
-    indices = label is not None and are_indices(values_of_column(label))
-    if indices and not are_indices(np.array(class_names, dtype=object)):
-        return lambda prediction: prediction
-    names = np.array(class_names, dtype=object)
-    return lambda prediction: names[prediction]
-
-
-def _features_for(
-    calibrator: Calibrator, source: Source, features: str | Sequence[str] | None, taken: Sequence[str]
-) -> tuple[str, ...]:
-    """Return the columns of the features that the calibrator was fitted with."""
-    d = calibrator.n_further_features_
-    if d == 0 and not features:
-        return ()
-    found = find_features(source, features, taken, calibrator.inputs_)
-    if not found:
-        raise InvalidInputError(
-            f"{calibrator.abbreviation} was fitted with {d} features of each sample, and there is no array 'features'. "
-            f"Name their columns with features (--features)."
-        )
-    return found
-
-
-@contextmanager
-def _counting_from(start: int) -> Iterator[None]:
-    try:
-        yield
-    except InvalidInputError as error:
-        if start == 0:
-            raise
-        raise InvalidInputError(f"{error} Rows are counted from row {start} of the file.") from None
-
-
-def _label_reader(first: Any) -> Callable[[Any], Any]:
-    """Return a function that parses labels as integers, if the first rows can be parsed; else the identity."""
-    try:
-        _whole_numbers(first)
-    except InvalidInputError:
-        return lambda column: column
-    return _whole_numbers
-
-
-def _whole_numbers(column: Any) -> Any:
-    """Parse text as integers, with null for empty text; return other columns unchanged."""
-    text = text_of(column)
-    if text is None:
-        return column
-    try:
-        numbers = np.array([int(value) if value else 0 for value in text], dtype=np.int64)
-    except (ValueError, OverflowError) as error:
-        raise InvalidInputError(f"the first labels are whole numbers, and then: {error}. Repair these rows.") from error
-    missing = np.array([not value for value in text])
-    return np.ma.MaskedArray(numbers, missing) if missing.any() else numbers
+    def of(self, batches: Iterator[ScoredBatch]) -> Iterator[Columns]:
+        for batch in batches:
+            yield batch.columns
+            self.rows += batch.rows
+            self.bad += batch.bad
+            if batch.done is not None:
+                self._report(batch.done, self.rows)

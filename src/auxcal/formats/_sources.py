@@ -5,27 +5,29 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 from auxcal._errors import AuxcalError, FileFormatError, InvalidInputError
-from auxcal._files import as_path
+from auxcal._files import STANDARD, check_regular
 from auxcal.formats._csv import open_csv, open_standard_input, write_csv, write_standard_output
 from auxcal.formats._format import Format, Source, shortened
+from auxcal.formats._joined import joined_source, with_keys
+from auxcal.formats._manifest import check_whole
 from auxcal.formats._npy import open_npy
 from auxcal.formats._npz import open_npz, write_npz
 from auxcal.formats._parquet import open_parquet, write_parquet
+from auxcal.formats._parts import Part, find_parts, is_one_file
 from auxcal.formats._safetensors import open_safetensors, write_safetensors
+from auxcal.formats._stores import File, as_file, on_this_machine
 from auxcal.formats._torch import open_torch
-
-STANDARD = "-"
-"""The path that means standard input or output."""
 
 FORMATS: dict[str, Format] = {
     ".npz": Format(open_npz, write_npz),
     ".npy": Format(open_npy, most_files=2),
-    ".csv": Format(open_csv, write_csv),
-    ".parquet": Format(open_parquet, write_parquet),
+    ".csv": Format(open_csv, write_csv, reads_remote=True),
+    ".parquet": Format(open_parquet, write_parquet, reads_remote=True),
     ".safetensors": Format(open_safetensors, write_safetensors),
     ".pt": Format(open_torch),
     ".pth": Format(open_torch),
@@ -34,7 +36,7 @@ FORMATS: dict[str, Format] = {
 """The registry of file formats, by file extension."""
 
 
-def format_of(path: Path) -> Format:
+def format_of(path: File) -> Format:
     """Return the format of a file by its extension."""
     ending = STANDARD if str(path) == STANDARD else path.suffix.lower()
     if ending not in FORMATS:
@@ -47,47 +49,74 @@ def format_of(path: Path) -> Format:
 
 @contextmanager
 def open_source(*paths: str | os.PathLike[str]) -> Iterator[Source]:
-    """Open a file, or a pair of files; every error in the block names it, so write outside of the block."""
-    files = [as_path(path) for path in paths]
-    if not files:
+    """Open a file, a pair of files, or the parts of a table; every error in the block names them, so write outside."""
+    if not paths:
         raise InvalidInputError("name a file with logits.")
-    formats = [format_of(file) for file in files]
-    if len(files) > formats[0].most_files or len({id(format_) for format_ in formats}) > 1:
-        raise InvalidInputError(
-            f"expected one file, or two .npy files, logits and y; got {', '.join(map(str, files))}. Put logits and y "
-            f"into one file."
-        )
-    for file in files:
-        _check_exists(file)
-    with _errors_name(files), formats[0].open(*files) as source:
-        _check_unique(source.names)
-        yield source
+    for path in paths:
+        check_whole(as_file(path))
+    parts = find_parts(*paths)
+    kind = format_of_all(parts)
+    pair = kind.most_files > 1
+    if pair and (len(parts) > kind.most_files or not all(map(is_one_file, paths))):
+        raise InvalidInputError(f"expected two .npy files, logits and y; got {_listed(parts)}. Name these two.")
+    if pair or len(parts) == 1:
+        with open_part(kind, *parts) as source:
+            yield source
+    else:
+        with _errors_name([as_file(path) for path in paths], unless=[str(part.file) for part in parts]):
+            yield joined_source(parts, partial(open_part, kind))
 
 
 @contextmanager
-def _errors_name(files: Sequence[Path]) -> Iterator[None]:
-    """Prefix errors with the names of the files; turn an error of another library into one of ours."""
+def open_part(kind: Format, *parts: Part) -> Iterator[Source]:
+    """Open a file, or a pair; every error in the block names them."""
+    files = [part.file for part in parts]
+    for file in files:
+        if isinstance(file, Path) and str(file) != STANDARD:
+            check_regular(file)
+    with _errors_name(files), ExitStack() as stack:
+        here = files if kind.reads_remote else [stack.enter_context(on_this_machine(file)) for file in files]
+        source = stack.enter_context(kind.open(*here))
+        _check_unique(source.names)
+        yield with_keys(source, parts[0].keys)
+
+
+def format_of_all(parts: Sequence[Part]) -> Format:
+    """Return the one format of all parts."""
+    endings = Counter(part.file.suffix.lower() for part in parts)
+    if len(endings) > 1:
+        kinds = ", ".join(f"{count} {ending or 'without extension'}" for ending, count in endings.most_common())
+        raise InvalidInputError(
+            f"expected files of one format; got {kinds}, of which {_listed(parts)}. Name those of one format with a "
+            f"pattern, such as 'folder/*{endings.most_common(1)[0][0]}'."
+        )
+    return format_of(parts[0].file)
+
+
+def _listed(parts: Sequence[Part]) -> str:
+    return ", ".join(str(part.file) for part in parts[:3]) + (", …" if len(parts) > 3 else "")
+
+
+@contextmanager
+def _errors_name(files: Sequence[File], unless: Sequence[str] = ()) -> Iterator[None]:
+    """Prefix errors with the names of the files; turn an error of another library into one of ours.
+
+    An error that names a file of `unless` already stays as it is.
+    """
     names = " and ".join("standard input" if str(file) == STANDARD else str(file) for file in files)
     try:
         yield
     except Warning:  # one that is to be an error
         raise
     except AuxcalError as error:
+        if str(error).startswith(tuple(unless)):
+            raise
         raise type(error)(f"{names}: {error}") from None
     except Exception as error:  # a damaged file can make the readers raise nearly anything
         raise FileFormatError(
             f"{names}: expected a complete {files[0].suffix.lower() or 'CSV'} file; reading it failed with "
             f"{shortened(f'{type(error).__name__}: {error}')}. Check it, or save it again."
         ) from error
-
-
-def _check_exists(file: Path) -> None:
-    if str(file) == STANDARD:
-        return
-    if not file.exists():
-        raise FileNotFoundError(f"{file}: there is no such file. Check the name and the folder.")
-    if file.is_dir():
-        raise InvalidInputError(f"{file}: this is a folder. Name the file in it.")
 
 
 def _check_unique(names: Sequence[str]) -> None:

@@ -1,0 +1,209 @@
+"""A table scored part by part into a folder, by several processes; a run that was stopped goes on where it was."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from numpy.random import default_rng
+
+from auxcal._arrays import Floats
+from auxcal._errors import InvalidInputError
+from auxcal._progress import RowReport
+from auxcal._scores import BadRows
+from auxcal.calibrators import Calibrator
+from auxcal.formats._format import Columns, Format
+from auxcal.formats._joined import check_names, is_blank
+from auxcal.formats._manifest import SUCCESS, Done, Manifest, open_manifest
+from auxcal.formats._parts import Part, find_parts, is_below
+from auxcal.formats._pool import Tell, run
+from auxcal.formats._sample import EvenSample
+from auxcal.formats._scored_batches import Habits, Options, ScoredBatch, TableScorer, Watch
+from auxcal.formats._sources import format_of_all, open_part, open_source
+from auxcal.formats._stores import File, as_file, remove, written_whole
+from auxcal.persistence import fingerprint
+
+_WATCHED = 20_000  # rows, as many as auxcal check looks at
+_AT_LEAST = 1000  # of them from each part
+_LEFT_BEHIND = ".*.part"  # what a killed process was writing
+
+
+class Totals(NamedTuple):
+    """The rows of all parts, how many were bad, how many parts there are, and how many were there already."""
+
+    rows: int
+    bad: BadRows
+    parts: int
+    resumed: int
+
+
+def score_folder(
+    calibrator: Calibrator,
+    paths: Sequence[str | os.PathLike[str]],
+    folder: File,
+    options: Options,
+    jobs: int,
+    report: RowReport,
+    watch: Watch | None,
+    *,
+    overwrite: bool,
+) -> Totals:
+    """Score every part that is not in the folder yet, and show a sample of their good rows to `watch`."""
+    parts = find_parts(*paths)
+    kind = format_of_all(parts)
+    _check_apart(parts, paths, folder, kind)
+    made_with = {"calibrator": fingerprint(calibrator)} | asdict(options)
+    manifest = open_manifest(folder, _plain(made_with), {part.relative for part in parts}, overwrite=overwrite)
+    to_do = [part for part in parts if not manifest.is_done(part)]
+    resumed = len(parts) - len(to_do)
+    if to_do:
+        _prepare(folder)
+        with TemporaryDirectory() as samples:
+            watched = None if watch is None else Watched(Path(samples), _bytes_of(to_do))
+            work = _work(calibrator, options, paths, parts, folder, kind, watched)
+            for place, done in run(work, to_do, jobs, report):
+                manifest.add(to_do[place].relative, done)
+            seen = sum(map(EvenSample.load, sorted(Path(samples).iterdir())), EvenSample(_WATCHED, default_rng(0)))
+        if watch is not None and seen.n_rows:
+            watch(seen.rows["logits"], seen.rows.get("features"))
+    manifest.save()
+    totals = _totals(manifest, len(parts), resumed)
+    if totals.rows == totals.bad.total:
+        raise InvalidInputError(f"{paths[0]}: no row could be scored; of {totals.rows:,} there are {totals.bad}.")
+    with written_whole(folder / SUCCESS) as temporary:
+        temporary.touch()
+    return totals
+
+
+class Watched(NamedTuple):
+    """Where the processes leave samples of the rows that are watched, and how many bytes all parts have.
+
+    In files, since a process that is killed while it hands over many rows would leave the others waiting for ever.
+    """
+
+    samples: Path
+    n_bytes: int
+
+    def sample_of(self, part: Part) -> EvenSample:
+        """Return a sample that draws numbers of its own, with twice the part's share of the rows that are watched."""
+        n = _AT_LEAST + 2 * _WATCHED * part.size // max(self.n_bytes, 1)
+        return EvenSample(n, default_rng(crc32(part.relative.encode())))
+
+    def keep(self, sample: EvenSample, part: Part) -> None:
+        """Leave a sample to the process that asked for it."""
+        sample.save(self.samples / f"{sha256(part.relative.encode()).hexdigest()}.npz")
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a process needs to score any part."""
+
+    scorer: TableScorer
+    habits: Habits
+    first: Part
+    names: tuple[str, ...]
+    folder: File
+    kind: Format
+    watched: Watched | None
+
+    def __call__(self, part: Part, tell: Tell) -> Done:
+        """Score a part, leave a sample of its good rows if they are watched, and return what to remember of it."""
+        target = self.folder / part.relative
+        if isinstance(target, Path):
+            target.parent.mkdir(parents=True, exist_ok=True)
+        rows, bad = 0, BadRows()
+        sample = None if self.watched is None else self.watched.sample_of(part)
+
+        def columns(batches: Iterator[ScoredBatch]) -> Iterator[Columns]:
+            nonlocal rows, bad
+            for batch in batches:
+                yield batch.columns
+                rows, bad = rows + batch.rows, bad + batch.bad
+                tell(batch.rows, batch.done or 0)
+
+        with written_whole(target) as temporary:
+            if is_blank(part):
+                temporary.touch()
+            else:
+                with closing(self._batches(part, sample)) as batches:
+                    self.kind.write(temporary, columns(batches))  # type: ignore[misc]
+            size = temporary.stat().st_size
+        if self.watched is not None and sample is not None:
+            self.watched.keep(sample, part)
+        return Done(part.size, part.modified, size, rows, bad)
+
+    def _batches(self, part: Part, sample: EvenSample | None) -> Generator[ScoredBatch, None, None]:
+        in_path = part.relative.split("/")[:-1]
+        with open_part(self.kind, part) as source:
+            check_names(source.names, part, self.names, self.first)
+            for batch in self.scorer.batches(source, self.habits, None if sample is None else partial(_watch, sample)):
+                # What the folders of the output say need not be said again in its files.
+                said = [name for name, value in part.keys.items() if any(name == f.partition("=")[0] for f in in_path)]
+                kept = {name: column for name, column in batch.columns.items() if name not in said}
+                yield batch._replace(columns=kept)
+
+
+def _watch(sample: EvenSample, logits: Floats, features: Floats | None) -> None:
+    sample.add({"logits": logits} | ({} if features is None else {"features": features}))
+
+
+def _work(
+    calibrator: Calibrator,
+    options: Options,
+    paths: Sequence[str | os.PathLike[str]],
+    parts: Sequence[Part],
+    folder: File,
+    kind: Format,
+    watched: Watched | None,
+) -> Work:
+    """Look at the first rows, which decide for all parts, before any process starts."""
+    text = parts[0].file.suffix.lower() != ".safetensors"
+    scorer = TableScorer(calibrator, options, text=text)
+    with open_source(*paths) as source:
+        habits, names = scorer.habits(source), source.names
+    first = next(part for part in parts if not is_blank(part))
+    return Work(scorer, habits, first, names, folder, kind, watched)
+
+
+def _check_apart(parts: Sequence[Part], paths: Sequence[str | os.PathLike[str]], folder: File, kind: Format) -> None:
+    """Refuse a folder that is read itself, and formats that have no parts or are only read."""
+    if kind.write is None or kind.most_files > 1:
+        ending = parts[0].file.suffix
+        raise InvalidInputError(f"{folder}: {ending} files have no parts to write. Name a file to write, not a folder.")
+    read = next((part.file for part in parts if is_below(part.file, folder)), None)
+    if read is not None or any(is_below(folder, as_file(path)) for path in paths):
+        raise InvalidInputError(f"{folder}: is read, or in a folder that is read. Write to a folder beside it.")
+
+
+def _prepare(folder: File) -> None:
+    """Make the folder, which is not whole from now on, and clear away what a killed process was writing."""
+    if isinstance(folder, Path):
+        if not folder.parent.is_dir():
+            raise InvalidInputError(f"the folder {str(folder.parent)!r} does not exist. Create it first.")
+        folder.mkdir(exist_ok=True)
+        for left in folder.rglob(_LEFT_BEHIND):
+            left.unlink(missing_ok=True)
+    remove(folder / SUCCESS)
+
+
+def _bytes_of(parts: Sequence[Part]) -> int:
+    return max(sum(part.size for part in parts), 1)
+
+
+def _totals(manifest: Manifest, parts: int, resumed: int) -> Totals:
+    bad = sum((done.bad for done in manifest.parts.values()), BadRows())
+    return Totals(sum(done.rows for done in manifest.parts.values()), bad, parts, resumed)
+
+
+def _plain(made_with: dict[str, Any]) -> Any:
+    """Return what the record will give back."""
+    return json.loads(json.dumps(made_with))

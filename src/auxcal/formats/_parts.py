@@ -1,0 +1,182 @@
+"""Which files a folder, a pattern, a URL or several of these stand for: the parts of one table, in order."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from itertools import takewhile
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from auxcal._errors import InvalidInputError
+from auxcal.formats._stores import File, RemoteFile, as_file
+
+_KEY = re.compile(r"([^=]+)=(.*)")  # a folder as hive names it: day=2024-05-01
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+_WILD = re.compile(r"[*?[]")
+
+
+class Part(NamedTuple):
+    """A file of a table.
+
+    Parameters
+    ----------
+    file : Path or RemoteFile
+        Where it is.
+    size, modified : int
+        Its bytes, and when it was changed, in nanoseconds: other contents nearly always change one of them.
+    relative : str
+        Its name below the folder of all parts.
+    """
+
+    file: File
+    size: int
+    modified: int
+    relative: str = ""
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The keys of its partition."""
+        return keys_of(str(self.file))
+
+
+def keys_of(path: str) -> dict[str, str]:
+    """Return what the folders of a path say in the manner of hive.
+
+    Examples
+    --------
+    >>> from auxcal.formats._parts import keys_of
+    >>> keys_of("logits/day=2024-05-01/part-0.parquet")
+    {'day': '2024-05-01'}
+    """
+    found = (_KEY.fullmatch(folder) for folder in path.split("/")[:-1])
+    return {match[1]: "" if match[2] == _NULL else unquote(match[2]) for match in found if match}
+
+
+def find_parts(*paths: str | os.PathLike[str]) -> list[Part]:
+    """Return the parts that files, folders, patterns and URLs stand for; those of a folder in the order of their names.
+
+    Hidden files, and those that begin with an underscore, such as `_SUCCESS`, are no parts.
+    """
+    files = [as_file(path) for path in paths]
+    if len({isinstance(file, Path) for file in files}) > 1:
+        raise InvalidInputError("the files must be all on this machine, or all in one store. Name those of one place.")
+    parts = [(_place(part.file), part) for file in files for part in _found(file)]
+    (place, count), *_ = Counter(place for place, _ in parts).most_common(1)
+    if count > 1:
+        raise InvalidInputError(f"{place}: is named more than once. Name each file once.")
+    root = os.path.commonpath([_root(file) for file in files])
+    return [part._replace(relative=os.path.relpath(place, root)) for place, part in parts]
+
+
+def parts_in(folder: File) -> dict[str, int]:
+    """Return the names of the parts in a folder, and their bytes; none if it is not there."""
+    if not folder.is_dir():
+        return {}
+    found = _found_here(folder) if isinstance(folder, Path) else _found_there(folder)
+    return {os.path.relpath(_place(part.file), _place(folder)): part.size for part in found}
+
+
+def is_below(file: File, folder: File) -> bool:
+    """Whether a file is in a folder, however deep."""
+    return type(file) is type(folder) and f"{_place(file)}/".startswith(f"{_place(folder)}/")
+
+
+def is_one_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a path names a file, and neither a folder nor a pattern."""
+    file = as_file(path)
+    return not (_is_folder(file) or _is_pattern(file))
+
+
+def _found(file: File) -> list[Part]:
+    parts = _found_here(file) if isinstance(file, Path) else _found_there(file)
+    found = {str(part.file): part for part in parts}  # a pattern can match a file and the folder that it is in
+    if not found:
+        what = "nothing matches this pattern" if _is_pattern(file) else "there are no files in this folder"
+        raise InvalidInputError(f"{file}: {what}. Hidden files, and those that begin with an underscore, don't count.")
+    return [found[name] for name in sorted(found, key=lambda name: name.split("/"))]
+
+
+def _found_here(path: Path) -> Iterator[Part]:
+    if path.is_dir():
+        for folder, folders, names in os.walk(path):
+            folders[:] = [name for name in folders if not _is_hidden(name)]
+            yield from (_part_here(Path(folder, name)) for name in names if not _is_hidden(name))
+    elif _is_pattern(path):
+        fixed = sum(1 for _ in takewhile(lambda name: not _WILD.search(name), path.parts))
+        matches = (Path(match) for match in glob.iglob(str(path), recursive=True))  # noqa: PTH207
+        shown = (match for match in matches if not any(map(_is_hidden, match.parts[fixed:])))
+        yield from (part for match in shown for part in _found_here(match))
+    else:
+        yield _part_here(path)
+
+
+def _part_here(path: Path) -> Part:
+    if not path.exists():  # whoever opens it says so; - is standard input
+        return Part(path, 0, 0)
+    found = path.stat()
+    return Part(path, found.st_size, found.st_mtime_ns)
+
+
+def _found_there(file: RemoteFile) -> Iterator[Part]:
+    from pyarrow.fs import FileSelector, FileType
+
+    info = file.info()
+    if info.type == FileType.File:
+        yield Part(file, info.size, info.mtime_ns or 0)
+        return
+    fixed, pattern = _split(file)
+    if info.type == FileType.NotFound and not pattern:
+        raise FileNotFoundError(f"{file}: there is no such file or folder. Check the address.")
+    folder = file if not pattern else file.above(len(pattern))
+    for info in file.filesystem.get_file_info(FileSelector(fixed, allow_not_found=True, recursive=True)):
+        below = info.path[len(fixed) :].strip("/")
+        names = below.split("/")
+        if info.type == FileType.File and not any(map(_is_hidden, names)) and _matches(names, pattern):
+            yield Part(folder / below, info.size, info.mtime_ns or 0)
+
+
+def _matches(names: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Whether a file, or a folder that it is in, matches a pattern, of which ** is any number of folders."""
+    if not pattern:
+        return True
+    if pattern[0] == "**":
+        return _matches(names, pattern[1:]) or (bool(names) and _matches(names[1:], pattern))
+    return bool(names) and fnmatchcase(names[0], pattern[0]) and _matches(names[1:], pattern[1:])
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith((".", "_"))
+
+
+def _is_pattern(file: File) -> bool:
+    there = file.exists() if isinstance(file, Path) else False
+    return bool(_WILD.search(_place(file))) and not there
+
+
+def _is_folder(file: File) -> bool:
+    return file.is_dir()
+
+
+def _split(file: File) -> tuple[str, list[str]]:
+    """Return the folders without a wildcard at the beginning of a path, and the names after them."""
+    names = _place(file).split("/")
+    fixed = next((place for place, name in enumerate(names) if _WILD.search(name)), len(names))
+    return "/".join(names[:fixed]) or "/", names[fixed:]
+
+
+def _root(file: File) -> str:
+    """Return the folder below which the parts are."""
+    if _is_pattern(file):
+        return _split(file)[0]
+    return _place(file) if _is_folder(file) else _place(file).rpartition("/")[0] or "/"
+
+
+def _place(file: File) -> str:
+    """Return a path from the root of the file system."""
+    return os.path.abspath(file) if isinstance(file, Path) else file.path  # noqa: PTH100

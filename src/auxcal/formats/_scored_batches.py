@@ -1,0 +1,233 @@
+"""The scores of a table's batches, beside the columns that are passed through; bad rows are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from auxcal._arrays import Bools, Floats, Ints, as_logits, log_of, look_like_probabilities
+from auxcal._columns import find_logits
+from auxcal._errors import InvalidInputError
+from auxcal._labels import are_indices
+from auxcal._scores import CONFIDENCE, PREDICTION, BadRows, Problem, RowScores, features_for, score_rows
+from auxcal.calibrators import Calibrator
+from auxcal.calibrators._features import checked_features
+from auxcal.formats._column_values import values_of_column
+from auxcal.formats._format import Batch, Columns, Source
+from auxcal.formats._layout import features_of, logits_of, text_of
+from auxcal.formats._predictions import DEFAULT_LABEL
+from auxcal.formats._usable import UsableRows, bad_rows_error, numbers_of, taken, width_of
+
+ACCEPTED = "accepted"
+"""The column that a calibrator with a certificate adds: whether the confidence reaches its threshold."""
+
+Watch: TypeAlias = Callable[[Floats, Floats | None], None]
+"""Looks at the logits and the features of a batch."""
+
+OnBadRows: TypeAlias = Literal["null", "skip", "fail"]
+"""What becomes of a row that can't be scored: no score, no row, or an error."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Where the logits are, and what becomes of bad rows; `read_predictions` explains the first four."""
+
+    label: str | None = None
+    columns: str | Sequence[str] | None = None
+    probabilities: bool | None = None
+    features: str | Sequence[str] | None = None
+    on_bad_rows: OnBadRows = "null"
+
+
+class Habits(NamedTuple):
+    """What the first rows decide for all others, so that all parts of a table are alike.
+
+    Parameters
+    ----------
+    class_names : tuple of str or None
+        What predictions are written as; None for indices.
+    whole_labels : bool
+        Whether labels that are text become whole numbers.
+    """
+
+    class_names: tuple[str, ...] | None
+    whole_labels: bool
+
+
+class ScoredBatch(NamedTuple):
+    """Columns to write, how many rows were read for them, what was bad, and the share of the file that is read."""
+
+    columns: Columns
+    rows: int
+    bad: BadRows
+    done: float | None
+
+
+class TableScorer:
+    """Scores the batches of one table, or of its parts.
+
+    Parameters
+    ----------
+    calibrator : Calibrator
+        A fitted one.
+    options : Options
+        Where the logits are.
+    text : bool
+        Whether text can be written.
+    """
+
+    def __init__(self, calibrator: Calibrator, options: Options, *, text: bool = True) -> None:
+        self.calibrator, self.options = calibrator, options
+        self._class_names = calibrator.inputs_.class_names if text else None
+        self._label = options.label or calibrator.inputs_.label_name or DEFAULT_LABEL
+        self._probabilities = calibrator.inputs_.as_proba(options.probabilities)
+
+    def habits(self, source: Source) -> Habits:
+        """Look at the first rows: refuse what can't be meant, and return what they decide."""
+        names, further, others = self._layout(source)
+        first = next(iter(source.batches((*names, *further), others)))
+        self._check_first(first, names, further, self._score(first, names, further))
+        return self._habits(first.columns.get(self._label))
+
+    def batches(
+        self, source: Source, habits: Habits | None = None, watch: Watch | None = None
+    ) -> Generator[ScoredBatch, None, None]:
+        """Yield the scores of each batch, and show `watch` its good rows; without habits, the first batch decides."""
+        names, further, others = self._layout(source)
+        before = 0
+        for batch in source.batches((*names, *further), others):
+            found = self._score(batch, names, further, before, watch)
+            if habits is None:
+                self._check_first(batch, names, further, found)
+            habits = habits or self._habits(batch.columns.get(self._label))
+            passed = {name: batch.columns[name] for name in others}
+            if habits.whole_labels and self._label in passed:
+                passed[self._label] = _whole_numbers(passed[self._label])
+            columns = self._beside(passed, found, habits)
+            yield ScoredBatch(columns, len(batch), BadRows.among(found.problems), batch.done)
+            before += len(batch)
+
+    def _layout(self, source: Source) -> tuple[tuple[str, ...], tuple[str, ...], list[str]]:
+        """Return the columns of the logits, those of the features, and those that are passed through."""
+        known, options = self.calibrator.inputs_, self.options
+        names = find_logits(source.names, options.columns, known, probabilities=self._probabilities)
+        taken = (*names, self._label)
+        further = features_for(self.calibrator, source.names, source.matrices, options.features, taken)
+        return names, further, [name for name in source.passable if name not in (*names, *further)]
+
+    def _score(
+        self, batch: Batch, names: Sequence[str], further: Sequence[str], before: int = 0, watch: Watch | None = None
+    ) -> RowScores:
+        logits, features, known, _ = numbers_of(batch.columns, names, further, *self._widths)
+        if len(batch):
+            self._check_shape(logits, features)
+        found = score_rows(self.calibrator, logits, features, known, probabilities=self._probabilities)
+        if found.problems is not None and self.options.on_bad_rows == "fail":
+            raise bad_rows_error(batch, logits, features, found.problems, before, probabilities=self._probabilities)
+        if watch is not None and len(batch):
+            good = slice(None) if found.problems is None else found.problems == Problem.NONE
+            logits = log_of(logits[good]) if self._probabilities else logits[good]
+            watch(logits, None if features is None else features[good])
+        return found
+
+    def rows(self, source: Source) -> Iterator[tuple[float | None, Floats, Floats | None]]:
+        """Yield the share that is read, the logits and the features of each batch, of good rows alone."""
+        names, further, _ = self._layout(source)
+        skip_or_fail: Literal["skip", "fail"] = "skip" if self.options.on_bad_rows == "skip" else "fail"
+        usable = UsableRows(names, further, probabilities=self._probabilities, on_bad_rows=skip_or_fail)
+        for place, batch in enumerate(usable.batches(source, (*names, *further), ())):
+            logits = logits_of(batch.columns, names, probabilities=self._probabilities)
+            features = features_of(batch.columns, further, n_rows=len(logits))
+            self._check_shape(logits, features)
+            if place == 0:
+                self._check_kind(logits)
+            yield batch.done, logits, features
+
+    @property
+    def _widths(self) -> tuple[int, int]:
+        return self.calibrator.n_features_in_, self.calibrator.n_further_features_
+
+    def _check_shape(self, logits: Floats, features: Floats | None) -> None:
+        """Refuse another number of columns than the calibrator was fitted with."""
+        if (logits.shape[1], 0 if features is None else features.shape[1]) != self._widths:
+            as_logits(logits[:1], n_classes=self._widths[0])
+            checked_features(self.calibrator, features, n_rows=len(logits))
+
+    def _check_first(self, batch: Batch, names: Sequence[str], further: Sequence[str], found: RowScores) -> None:
+        """Refuse a table whose first rows are all bad, and probabilities where logits were fitted on."""
+        if not len(batch):
+            return
+        logits, features, known, _ = numbers_of(batch.columns, names, further, *self._widths)
+        if found.problems is not None and found.problems.all():
+            usual = [width_of(batch.columns, some) for some in (names, further)]
+            self._check_shape(*(np.zeros((1, width), np.float32) for width in usual))
+            if not known.any():
+                logits_of({"": logits}, [""], probabilities=self._probabilities)
+            raise bad_rows_error(batch, logits, features, found.problems, 0, probabilities=self._probabilities)
+        self._check_kind(logits if found.problems is None else logits[found.problems == Problem.NONE])
+
+    def _check_kind(self, logits: Floats) -> None:
+        """Refuse probabilities where logits were fitted on."""
+        if not self._probabilities and self.calibrator.inputs_.kind == "logits" and look_like_probabilities(logits):
+            raise InvalidInputError(
+                "the calibrator was fitted on logits, and these look like probabilities: in every row none is "
+                "negative, and they add up to 1. Name the columns of the logits with columns (--columns), or fit a "
+                "calibrator on probabilities; if it was fitted on log-probabilities, give probabilities=True "
+                "(--probabilities)."
+            )
+
+    def _habits(self, label: Any) -> Habits:
+        whole = label is not None and _are_whole_numbers(label)
+        if self._class_names is None or label is None or are_indices(np.array(self._class_names, dtype=object)):
+            return Habits(self._class_names, whole)
+        return Habits(None if are_indices(values_of_column(label)) else self._class_names, whole)
+
+    def _beside(self, passed: dict[str, Any], found: RowScores, habits: Habits) -> Columns:
+        """Return what is passed through, and the scores; of a bad row there are none, or it is skipped."""
+        bad = None if found.problems is None else found.problems != Problem.NONE
+        if bad is not None and self.options.on_bad_rows == "skip":
+            keep = ~bad
+            passed = {name: taken(column, keep) for name, column in passed.items()}
+            found, bad = RowScores(found.prediction[keep], found.confidence[keep], None), None
+        prediction = _as_classes(found.prediction, habits.class_names, bad)
+        confidence = found.confidence if bad is None else np.ma.MaskedArray(found.confidence, bad)
+        scores = {PREDICTION: prediction, CONFIDENCE: confidence}
+        if self.calibrator.certificate_ is not None:
+            accepted = self.calibrator.certificate_.accepts(found.confidence)
+            scores[ACCEPTED] = accepted if bad is None else np.ma.MaskedArray(accepted, bad)
+        return passed | scores
+
+
+def _as_classes(prediction: Ints, class_names: Sequence[str] | None, bad: Bools | None) -> Any:
+    """Return predictions as names or indices, none where a row is bad."""
+    if class_names is None:
+        return prediction if bad is None else np.ma.MaskedArray(prediction, bad)
+    if not len(prediction):
+        return np.empty(0, dtype="U1")  # of which can be told that it is text
+    named = np.array(class_names, dtype=object)[prediction]
+    if bad is not None:
+        named[bad] = None
+    return named
+
+
+def _are_whole_numbers(label: Any) -> bool:
+    try:
+        return _whole_numbers(label) is not label
+    except InvalidInputError:
+        return False
+
+
+def _whole_numbers(column: Any) -> Any:
+    """Parse text as integers, with null for empty text; return other columns unchanged."""
+    text = text_of(column)
+    if text is None:
+        return column
+    try:
+        numbers = np.array([int(value) if value else 0 for value in text], dtype=np.int64)
+    except (ValueError, OverflowError) as error:
+        raise InvalidInputError(f"the first labels are whole numbers, and then: {error}. Repair these rows.") from error
+    missing = np.array([not value for value in text])
+    return np.ma.MaskedArray(numbers, missing) if missing.any() else numbers

@@ -1,0 +1,175 @@
+"""The rows of a scored table, batch by batch: confidence, correctness and what else was asked for."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from auxcal._arrays import Bools, Floats, Groups, Ints, Weight, as_confidence, as_groups, as_sample_weight
+from auxcal._columns import check_column
+from auxcal._conversion import as_floats
+from auxcal._errors import InputWarning, InvalidInputError
+from auxcal._labels import LEFT_OUT, warn_of_unlabelled
+from auxcal._scores import CONFIDENCE, PREDICTION
+from auxcal.formats._classes import Classes
+from auxcal.formats._column_values import values_of_column
+from auxcal.formats._format import Batch, Source
+from auxcal.formats._usable import LEAVE_OUT, OnBadRows, check_choice
+
+
+class ScoredColumns(NamedTuple):
+    """The columns of a scored table."""
+
+    label: str
+    prediction: str
+    confidence: str
+    weight: str | None = None
+    group: str | None = None
+    by: str | None = None
+
+    def check(self, source: Source) -> None:
+        """Refuse a table that lacks one."""
+        for name, option in ((self.prediction, "prediction"), (self.confidence, "confidence")):
+            advice = f"Score the file with auxcal score first, or name the column with {option} (--{option})."
+            check_column(source.names, name, advice)
+        check_column(source.names, self.label, "Name the column of the true classes with label (--label).")
+        for option in ("weight", "group", "by"):
+            if (column := getattr(self, option)) is not None:
+                check_column(source.names, column, f"Name the column with {option} (--{option}).")
+
+
+class ScoredRows(NamedTuple):
+    """Some rows that have a score and a label; classes are codes of the table's `Classes`."""
+
+    confidence: Floats
+    correct: Bools
+    prediction: Ints
+    y: Ints
+    sample_weight: Weight | None
+    groups: Groups | None
+    by: Groups | None
+
+    def take(self, rows: Any) -> ScoredRows:
+        """Return some of them."""
+        return ScoredRows(*(None if each is None else each[rows] for each in self))  # type: ignore[arg-type]
+
+
+class ScoredReader:
+    """Reads the rows of a scored table that have a score and a label, and counts the others.
+
+    Parameters
+    ----------
+    columns : ScoredColumns
+        Where what is.
+    classes : Classes
+        How classes are written.
+    on_bad_rows : {"fail", "skip"}
+        What becomes of a row whose score is damaged: half of it is missing, or the confidence is not from 0 to 1.
+    """
+
+    def __init__(self, columns: ScoredColumns, classes: Classes, on_bad_rows: OnBadRows = "fail") -> None:
+        check_choice(on_bad_rows)
+        self._columns, self._classes, self._skip = columns, classes, on_bad_rows == "skip"
+        self._rows = self._unscored = self._bad = self._unlabelled = 0
+        self._weight = 0.0
+
+    def batches(self, source: Source) -> Iterator[ScoredRows]:
+        """Yield the rows of each batch; warn at the end of those that are left out."""
+        self._columns.check(source)
+        label, prediction, confidence, weight, group, by = self._columns
+        numbers = tuple(dict.fromkeys(name for name in (confidence, weight) if name is not None))
+        others = tuple(dict.fromkeys(name for name in (prediction, label, group, by) if name is not None))
+        for batch in source.batches(numbers, others):
+            if len(batch):
+                rows = self._read(Batch(batch.with_numbers(numbers), batch.done))
+                self._rows += len(batch)
+                if len(rows.y):
+                    yield rows
+        self._conclude()
+
+    def _read(self, batch: Batch) -> ScoredRows:
+        label, prediction, confidence, weight, group, by = self._columns
+        columns = batch.columns
+        score = as_floats(values_of_column(columns[confidence]), "confidence")
+        predicted, y = self._codes(columns[prediction], columns[label])
+        unscored = np.isnan(score) & (predicted == LEFT_OUT)
+        bad = ~unscored & (~((score >= 0) & (score <= 1)) | (predicted == LEFT_OUT))
+        if bad.any() and not self._skip:
+            raise self._error(score, predicted, bad)
+        unlabelled = ~unscored & ~bad & (y == LEFT_OUT)
+        for name, rows in (("_unscored", unscored), ("_bad", bad), ("_unlabelled", unlabelled)):
+            setattr(self, name, getattr(self, name) + int(rows.sum()))
+        kept = ~(unscored | bad | unlabelled)
+        everything = ScoredRows(
+            score,
+            predicted == y,
+            predicted,
+            y,
+            None if weight is None else self._weights(values_of_column(columns[weight])),
+            *(None if name is None else values_of_column(columns[name]) for name in (group, by)),
+        )
+        rows = everything if kept.all() else everything.take(kept)
+        names = {"groups": group, "by": by}
+        checked = {
+            each: as_groups(getattr(rows, each), n_rows=len(rows.y), name=name) for each, name in names.items() if name
+        }
+        return rows._replace(**checked)
+
+    def _codes(self, predicted: Any, true: Any) -> tuple[Ints, Ints]:
+        try:
+            return self._classes.codes(predicted, true)
+        except InvalidInputError as error:
+            if not self._rows:
+                raise
+            raise InvalidInputError(f"{error} Rows are counted from row {self._rows:,}.") from None
+
+    def _weights(self, weight: Any) -> Weight:
+        self._weight += float(np.sum(weight))
+        checked = as_sample_weight(weight, n_rows=len(weight)) if np.any(weight) else weight
+        return np.asarray(checked, np.float64)
+
+    def _error(self, score: Floats, predicted: Ints, bad: Bools) -> InvalidInputError:
+        """Return what to raise for a damaged score."""
+        row = int(np.argmax(bad))
+        if not np.isnan(score[row]) and bad.all() and not (predicted == LEFT_OUT).any():
+            as_confidence(score)  # which says what else they may be
+        place, among = self._rows + row, f"{int(bad.sum()):,} such rows in the first {self._rows + len(score):,}"
+        if np.isnan(score[row]):
+            what = f"confidence must be finite; got nan in row {place}"
+        elif not 0 <= score[row] <= 1:
+            what = f"confidence must be a probability in [0, 1]; got {score[row]:.6g} in row {place}"
+        else:
+            what = f"{self._columns.prediction} must have a class in every row; got nothing in row {place}"
+        return InvalidInputError(f"{what} ({among}). Repair them, or {LEAVE_OUT}.")
+
+    def _conclude(self) -> None:
+        """Say what was left out; refuse a table of which nothing is left."""
+        if not self._rows:
+            raise InvalidInputError("there are no rows. Check where the file comes from.")
+        if self._unscored + self._bad == self._rows:
+            raise InvalidInputError("no row has a score. Check the rows that were scored.")
+        for n, what in ((self._unscored, "have no score and"), (self._bad, "have a damaged score and")):
+            if n:
+                warnings.warn(f"{n:,} of {self._rows:,} rows {what} are left out.", InputWarning, stacklevel=3)
+        warn_of_unlabelled(self._unlabelled, self._rows - self._unscored - self._bad, self._columns.label)
+        if self._columns.weight is not None and not self._weight:
+            as_sample_weight(np.zeros(1), n_rows=1)  # which says what weights must be
+
+
+def scored_reader(
+    label: str,
+    prediction: str = PREDICTION,
+    confidence: str = CONFIDENCE,
+    class_names: Sequence[str] | None = None,
+    no_class: Sequence[str] = (),
+    *,
+    unknown_is_no_class: bool = False,
+    on_bad_rows: OnBadRows = "fail",
+    **others: str | None,
+) -> tuple[ScoredReader, Classes]:
+    """Return what reads a scored table, and what its classes are; `read_scored` explains the arguments."""
+    classes = Classes(prediction, label, class_names, no_class, unknown_is_no_class=unknown_is_no_class)
+    return ScoredReader(ScoredColumns(label, prediction, confidence, **others), classes, on_bad_rows), classes

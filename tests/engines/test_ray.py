@@ -1,0 +1,87 @@
+"""A real local Ray, started once."""
+
+import logging
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import ray
+
+import auxcal
+from auxcal import InvalidInputError
+
+SOURCES = str(Path(auxcal.__file__).parent.parent)
+
+pytestmark = [
+    pytest.mark.xdist_group("ray"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def session():
+    ray.init(
+        num_cpus=2,
+        include_dashboard=False,
+        logging_level="ERROR",
+        log_to_driver=False,
+        object_store_memory=100_000_000,
+        runtime_env={"env_vars": {"PYTHONPATH": SOURCES}},
+    )
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def ds(session, rows):
+    return ray.data.read_parquet(str(rows.folder))
+
+
+@pytest.fixture(scope="module")
+def scored(ds, rows):
+    return ds.map_batches(auxcal.ray.Score(rows.calibrator), batch_format="pyarrow").materialize()
+
+
+def collected(dataset):
+    return pa.concat_tables(ray.get(dataset.to_arrow_refs()))
+
+
+def test_score_gives_what_predict_confidence_gives(scored, rows):
+    table = collected(scored)
+    assert table.column_names == ["id", "logits", "y", "group", "prediction", "confidence"]
+    rows.check(table)
+
+
+def test_evaluation_is_that_of_the_rows(scored, rows):
+    rows.check_evaluation(lambda **options: auxcal.ray.evaluate(scored, **options))
+
+
+def test_a_killed_worker_is_replaced_and_nothing_is_lost(ds, rows, dies_once, tmp_path):
+    score = auxcal.ray.Score(rows.file, keep_inputs=False)
+    done = ds.map_batches(dies_once, batch_format="pyarrow").map_batches(score, batch_format="pyarrow")
+    table = collected(done)
+    assert (tmp_path / "died").exists()
+    assert "logits" not in table.column_names
+    rows.check(table)
+
+
+def test_tensors_are_read_too(session, rows):
+    logits = 3 * np.eye(3, dtype=np.float32)
+    ds = ray.data.from_numpy(logits).map_batches(
+        auxcal.ray.Score(rows.calibrator, columns="data"), batch_format="pyarrow"
+    )
+    assert [row["prediction"] for row in ds.take_all()] == ["cat", "dog", "bird"]
+
+
+def test_mistakes_are_known_before_a_task_starts(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        auxcal.ray.Score(tmp_path / "nowhere.safetensors")
+    with pytest.raises(InvalidInputError, match="either label or correct"):
+        auxcal.ray.evaluate(None)

@@ -1,0 +1,294 @@
+"""A folder is scored part by part: each part appears whole, and a run that was stopped goes on where it was."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from auxcal import InputWarning, InvalidInputError, TemperatureScaling
+from auxcal.formats import read_scored, score_table
+
+from .conftest import pa, pq
+
+K = 3
+RNG = np.random.default_rng(0)
+LOGITS = RNG.normal(size=(300, K), scale=2).astype(np.float32)
+Y = (LOGITS + RNG.gumbel(size=LOGITS.shape)).argmax(axis=1)
+CALIBRATOR = TemperatureScaling().fit(LOGITS, Y)
+CONFIDENCE = CALIBRATOR.predict_confidence(LOGITS)
+NO_ROWS = slice(0, 0)
+
+
+def write_part(path, rows):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    logits, y, ids = LOGITS[rows], Y[rows], np.arange(300)[rows]
+    if path.suffix == ".parquet":
+        lists = pa.array(logits.tolist(), pa.list_(pa.float32()))
+        pq.write_table(pa.table({"id": ids, "logits": lists, "y": y}), path)
+    else:
+        lines = [f"{i},{a!r},{b!r},{c!r},{label}" for i, (a, b, c), label in zip(ids, logits.tolist(), y, strict=True)]
+        path.write_text("\n".join(["id,logit_0,logit_1,logit_2,y", *lines]) + "\n")
+
+
+@pytest.fixture(params=[".csv", pytest.param(".parquet", marks=pytest.mark.needs("tables"))])
+def table(request, tmp_path):
+    """Give a folder with partitions, one part of which has no rows."""
+    folder = tmp_path / "logits"
+    for place, name in enumerate(("day=1/part-0", "day=1/part-1", "day=2/part-0")):
+        write_part(folder / f"{name}{request.param}", slice(100 * place, 100 * place + 100))
+    write_part(folder / f"day=2/part-1{request.param}", NO_ROWS)
+    (folder / "_SUCCESS").touch()
+    return folder
+
+
+def names_in(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def made(folder):
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("part-*")}
+
+
+def test_a_part_for_each_part(table, tmp_path):
+    written = score_table(CALIBRATOR, table, out=tmp_path / "scored")
+    assert (written.rows, written.bad.total, written.parts, written.resumed) == (300, 0, 4, 0)
+    assert names_in(tmp_path / "scored") == sorted(["_auxcal.json", *names_in(table)])
+    scored = read_scored(tmp_path / "scored")
+    np.testing.assert_allclose(scored.confidence, CONFIDENCE, atol=1e-6)
+    assert np.array_equal(scored.prediction, LOGITS.argmax(axis=1))
+    assert np.array_equal(scored.y, Y)
+    assert read_scored(tmp_path / "scored", "day", class_names=["0", "1", "2"]).y.tolist() == [1] * 200 + [2] * 100
+
+
+def test_processes_write_what_one_writes(table, tmp_path):
+    shares = []
+    score_table(CALIBRATOR, table, out=tmp_path / "one")
+    written = score_table(
+        CALIBRATOR, table, out=tmp_path / "two", jobs=2, report=lambda done, rows: shares.append((done, rows))
+    )
+    assert written.rows == 300
+    assert shares == sorted(shares)
+    for path in (tmp_path / "one").rglob("part-*"):
+        assert (tmp_path / "two" / path.relative_to(tmp_path / "one")).read_bytes() == path.read_bytes()
+
+
+@pytest.mark.needs("tables")
+def test_parts_have_one_schema(tmp_path):
+    named = TemperatureScaling().fit(LOGITS, Y, class_names=["ant", "bee", "cow"])
+    for place, rows in enumerate((slice(0, 100), NO_ROWS)):
+        pq.write_table(
+            pa.table({"logits": pa.array(LOGITS[rows].tolist(), pa.list_(pa.float32()))}), tmp_path / f"{place}.parquet"
+        )
+    score_table(named, tmp_path / "*.parquet", out=tmp_path / "scored")
+    first, second = (pq.read_schema(tmp_path / "scored" / f"{place}.parquet") for place in range(2))
+    assert first.equals(second)
+    assert first.field("prediction").type == pa.string()
+
+
+def test_one_file_of_all_parts_keeps_the_keys(table, tmp_path):
+    score_table(CALIBRATOR, table, out=tmp_path / "scored.csv")
+    lines = (tmp_path / "scored.csv").read_text().splitlines()
+    assert lines[0] == "id,y,day,prediction,confidence"
+    assert [line.split(",")[0].strip('"') for line in lines[1:]] == [str(i) for i in range(300)]
+    assert lines[250].split(",")[2] == '"2"'
+
+
+def test_what_is_there_is_not_made_again(table, tmp_path):
+    out = tmp_path / "scored"
+    score_table(CALIBRATOR, table, out=out)
+    before = made(out)
+    again = score_table(CALIBRATOR, table, out=out)
+    assert (again.rows, again.parts, again.resumed) == (300, 4, 4)
+    assert made(out) == before
+    first, second, *_ = sorted(before)
+    first.unlink()  # one is lost,
+    part = table / second.relative_to(out)
+    write_part(part, slice(200, 300))  # one is another now,
+    os.utime(part, ns=(0, 0))
+    write_part(table / f"day=3/part-0{part.suffix}", slice(0, 50))  # and one is new
+    again = score_table(CALIBRATOR, table, out=out)
+    assert (again.rows, again.parts, again.resumed) == (350, 5, 2)
+    expected = np.concatenate(
+        [CONFIDENCE[rows] for rows in (slice(0, 100), slice(200, 300), slice(200, 300), slice(50))]
+    )
+    np.testing.assert_allclose(read_scored(out).confidence, expected, atol=1e-6)
+
+
+def test_scores_of_another_calibrator_are_not_mixed(table, tmp_path):
+    out, other = tmp_path / "scored", TemperatureScaling().fit(LOGITS * 3, Y)
+    score_table(CALIBRATOR, table, out=out)
+    with pytest.raises(
+        InvalidInputError, match=r"scored: holds scores that were made with another calibrator.*--overw"
+    ):
+        score_table(other, table, out=out)
+    with pytest.raises(InvalidInputError, match="made with another on_bad_rows"):
+        score_table(CALIBRATOR, table, out=out, on_bad_rows="skip")
+    assert score_table(other, table, out=out, overwrite=True).resumed == 0
+    np.testing.assert_allclose(read_scored(out).confidence, other.predict_confidence(LOGITS), atol=1e-6)
+    next(table.rglob("part-0*")).unlink()
+    with pytest.raises(InvalidInputError, match=r"scored: holds day=1/part-0\.\w+, which is no part now"):
+        score_table(other, table, out=out)
+    assert score_table(other, table, out=out, overwrite=True).rows == 200
+    assert len(read_scored(out).y) == 200
+
+
+def test_folders_that_are_not_written_to(table, tmp_path):
+    with pytest.raises(InvalidInputError, match="is read, or in a folder that is read"):
+        score_table(CALIBRATOR, table, out=table)
+    with pytest.raises(InvalidInputError, match="is read, or in a folder that is read"):
+        score_table(CALIBRATOR, table, out=table / "scored")
+    with pytest.raises(InvalidInputError, match=r"the folder '.*no' does not exist"):
+        score_table(CALIBRATOR, table, out=tmp_path / "no" / "scored")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.doc").touch()
+    for overwrite in (False, True):
+        with pytest.raises(InvalidInputError, match=r"mine: .* auxcal score did not write, such as thesis\.doc"):
+            score_table(CALIBRATOR, table, out=tmp_path / "mine", overwrite=overwrite)
+
+
+def test_a_part_that_fails_leaves_the_others(table, tmp_path):
+    last = sorted(table.rglob("part-*"))[2]
+    good = last.read_bytes()
+    last.write_bytes(good[: len(good) // 2] if last.suffix == ".parquet" else good.replace(b"\n", b",9\n"))
+    with pytest.raises(ValueError, match=rf"^{last}: expected"):
+        score_table(CALIBRATOR, table, out=tmp_path / "scored")
+    with pytest.raises(InvalidInputError, match="has not finished with this folder"):
+        read_scored(tmp_path / "scored")
+    last.write_bytes(good)
+    assert score_table(CALIBRATOR, table, out=tmp_path / "scored").resumed == 2
+    assert len(read_scored(tmp_path / "scored").y) == 300
+
+
+# Bad rows -------------------------------------------------------------------------------------------------------------
+
+BAD = {3: None, 5: [1.0, 2.0], 6: [1.0, 2.0, 3.0, 4.0], 8: [], 10: [1.0, float("nan"), 2.0], 12: [1.0, None, 2.0]}
+
+
+@pytest.fixture
+def bad_table(tmp_path):
+    """Write parts with bad rows in each, and a last one that has nothing else."""
+    lists = LOGITS.tolist()
+    for start in (0, 100, 200):
+        for row, value in BAD.items():
+            lists[start + row] = value
+    for place in range(3):
+        rows = slice(100 * place, 100 * place + 100)
+        column = pa.array(lists[rows], pa.list_(pa.float32()))
+        pq.write_table(
+            pa.table({"id": np.arange(300)[rows], "logits": column, "y": Y[rows]}), tmp_path / f"{place}.parquet"
+        )
+    nulls = pa.array([None] * 5, pa.list_(pa.float32()))
+    pq.write_table(pa.table({"id": np.arange(5), "logits": nulls, "y": Y[:5]}), tmp_path / "3.parquet")
+    return tmp_path / "*.parquet"
+
+
+@pytest.mark.needs("tables")
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_bad_rows_have_no_score_and_are_counted(bad_table, jobs, tmp_path):
+    with pytest.warns(
+        InputWarning, match=r"of 305 rows, 23 bad rows \(11 null, 9 of another width, 3 NaN\) have no score"
+    ):
+        written = score_table(CALIBRATOR, bad_table, out=tmp_path / "scored", jobs=jobs)
+    bad = written.bad
+    assert (written.rows, bad.null, bad.width, bad.nan) == (305, 11, 9, 3)
+    found = pq.read_table(tmp_path / "scored")
+    assert found["id"].to_pylist() == [*range(300), *range(5)]
+    missing = [row for row, value in enumerate(found["confidence"].to_pylist()) if value is None]
+    assert missing == [start + row for start in (0, 100, 200) for row in BAD] + list(range(300, 305))
+    assert [row for row, value in enumerate(found["prediction"].to_pylist()) if value is None] == missing
+    good = [row for row in range(300) if row not in missing]
+    np.testing.assert_allclose(found["confidence"].to_numpy()[good], CONFIDENCE[good], atol=1e-6)
+    with pytest.warns(InputWarning, match="23 of 305 rows have no score and are left out"):
+        assert len(read_scored(tmp_path / "scored").y) == 282
+
+
+@pytest.mark.needs("tables")
+def test_bad_rows_are_skipped_or_an_error(bad_table, tmp_path):
+    with pytest.warns(InputWarning, match="23 bad rows .* are left out"):
+        score_table(CALIBRATOR, bad_table, out=tmp_path / "scored", on_bad_rows="skip")
+    assert len(read_scored(tmp_path / "scored").y) == 282
+    with pytest.raises(InvalidInputError, match=r"0\.parquet: .* row 3 has null; in the first 100 rows: 6 bad rows"):
+        score_table(CALIBRATOR, bad_table, out=tmp_path / "failed", on_bad_rows="fail")
+    with pytest.raises(InvalidInputError, match="on_bad_rows must be one of null, skip, fail"):
+        score_table(CALIBRATOR, bad_table, out=tmp_path / "other", on_bad_rows="drop")
+
+
+def test_a_table_that_is_all_bad_is_an_error(tmp_path):
+    (tmp_path / "new.csv").write_text("logit_0,logit_1,logit_2\n1,,3\n")
+    for out in ("scored.csv", "scored"):
+        with pytest.raises(InvalidInputError, match=r"new\.csv: logits must be finite"):
+            score_table(CALIBRATOR, tmp_path / "new.csv", out=tmp_path / out)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".npz"])
+def test_bad_rows_of_other_formats(ending, tmp_path):
+    (tmp_path / "new.csv").write_text("logit_0,logit_1,logit_2,y\n1,2,3,1\n1,,3,2\n")
+    with pytest.warns(InputWarning, match=r"of 2 rows, 1 bad row"):
+        score_table(CALIBRATOR, tmp_path / "new.csv", out=tmp_path / f"scored{ending}")
+    with pytest.warns(InputWarning, match="1 of 2 rows have no score"):
+        assert read_scored(tmp_path / f"scored{ending}").y.tolist() == [1]
+
+
+# Killed ---------------------------------------------------------------------------------------------------------------
+
+
+def start(table, out):
+    arguments = ["score", str(table.parent / "ts.safetensors"), str(table), "-o", str(out), "--jobs", "2"]
+    return subprocess.Popen([sys.executable, "-m", "auxcal.cli", *arguments], stderr=subprocess.PIPE, text=True)
+
+
+def until(condition, process):
+    while not condition() and process.poll() is None:
+        time.sleep(0.005)
+
+
+def workers_of(process):
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    return [int(pid) for pid in children if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="the processes of a process are looked for in /proc")
+def test_killed_and_started_again(tmp_path):
+    table, out, n, parts = tmp_path / "logits", tmp_path / "scored", 20_000, 12
+    table.mkdir()
+    rows = "\n".join(f"{i},{i % 7},{i % 5},{i % 3},{i % 3}" for i in range(n))
+    for place in range(parts):
+        (table / f"part-{place:02}.csv").write_text(f"id,logit_0,logit_1,logit_2,y\n{rows}\n")
+    CALIBRATOR.save(tmp_path / "ts.safetensors")
+
+    def check_visible_parts():
+        for path in out.glob("part-*"):
+            assert path.read_text().count("\n") == n + 1, path
+
+    killed = start(table, out)
+    until(lambda: any(out.glob("part-*")), killed)
+    os.kill(workers_of(killed)[0], signal.SIGKILL)
+    _, error = killed.communicate()
+    assert killed.returncode == 2
+    assert "a process was ended from outside" in error
+    check_visible_parts()
+
+    killed = start(table, out)
+    there = len(list(out.glob("part-*")))
+    until(lambda: len(list(out.glob("part-*"))) > there, killed)
+    workers = workers_of(killed)
+    killed.kill()
+    killed.communicate()
+    check_visible_parts()
+    assert not (out / "_SUCCESS").exists()
+    for pid in workers:  # they don't outlive the process that started them
+        while Path(f"/proc/{pid}").exists() and b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            time.sleep(0.005)
+
+    last = start(table, out)
+    last.communicate()
+    assert last.returncode == 0
+    check_visible_parts()
+    assert names_in(out) == ["_SUCCESS", "_auxcal.json", *(f"part-{place:02}.csv" for place in range(parts))]
+    assert sum(done["rows"] for done in json.loads((out / "_auxcal.json").read_text())["parts"].values()) == n * parts
