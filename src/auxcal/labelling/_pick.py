@@ -1,0 +1,110 @@
+"""Which rows to label: more where the classifier's correctness is open, with a known probability for every row."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from auxcal._arrays import Floats, Ints, as_confidence, as_rng
+from auxcal._errors import InvalidInputError
+
+EVEN_SHARE = 0.3
+"""The part of the labels that is spread evenly, against a confidence that is wrong about where the errors are."""
+
+UNCALIBRATED_EVEN_SHARE = 0.7
+"""The same for a classifier's own confidence, which is often sure and wrong."""
+
+PER_STRATUM = 2
+"""How many picks a stratum gives."""
+
+
+class Picks(NamedTuple):
+    """Rows to label.
+
+    Parameters
+    ----------
+    rows : array of shape (n,)
+        Their places among the rows that were given, in order.
+    sample_weight : array of shape (n,)
+        1 / probability, scaled to a mean of 1, for fits and metrics.
+    probability : array of shape (N,)
+        For every row that was given, the probability that it was picked.
+    """
+
+    rows: Ints
+    sample_weight: Floats
+    probability: Floats
+
+
+def pick(
+    confidence: ArrayLike,
+    n: int,
+    *,
+    none: ArrayLike | None = None,
+    calibrated: bool = True,
+    random_state: int | None = 0,
+) -> Picks:
+    """Pick rows to label so that they say as much as possible about accuracy and calibration.
+
+    The rows are sorted by `none` and by confidence and cut into strata, of which each gives two rows. A row is picked
+    with a probability in proportion to the standard deviation of its correctness, sqrt(c (1 − c)), mixed with an even
+    share (Neyman's allocation, guarded): a stratum of clear rows is long, one of open rows short.
+
+    Parameters
+    ----------
+    confidence : array of shape (N,)
+        The calibrator's confidence in each unlabelled row, or the classifier's own if there is no calibrator yet.
+    n : int
+        How many to pick, less than N.
+    none : array of shape (N,), optional
+        The probability that none of the classes is right. Rows above 1/2 are strata of their own.
+    calibrated : bool
+        Whether the confidence is a calibrator's. A classifier's own is often sure and wrong, so more of the labels are
+        spread evenly, 70 % instead of 30 %.
+    random_state : int or None
+        The source of randomness.
+
+    Returns
+    -------
+    Picks
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal.labelling import pick
+    >>> confidence = np.repeat([0.99, 0.6], 500)
+    >>> picks = pick(confidence, 100)
+    >>> len(picks.rows), (confidence[picks.rows] == 0.6).sum(), picks.probability.sum().round()
+    (100, np.int64(72), np.float64(100.0))
+    """
+    checked = np.asarray(as_confidence(confidence), dtype=np.float64)
+    if not isinstance(n, int | np.integer) or not 1 <= n < len(checked):
+        raise InvalidInputError(
+            f"n must be a number of rows of at least 1 and less than the {len(checked):,} given; got {n!r}. "
+            f"With fewer rows than labels, label all of them."
+        )
+    likely_none = np.zeros(len(checked)) if none is None else np.asarray(as_confidence(none))
+    even_share = EVEN_SHARE if calibrated else UNCALIBRATED_EVEN_SHARE
+    probability = _probabilities(np.sqrt(checked * (1 - checked)), n, even_share)
+    order, rng = np.lexsort((checked, likely_none > 0.5)), as_rng(random_state)
+    stratum = (np.cumsum(probability[order]) / PER_STRATUM).astype(np.intp)
+    order = order[np.lexsort((rng.random(len(order)), stratum))]
+    ends = np.cumsum(probability[order])
+    # One point in every unit of the cumulated probability: each row has its own, and none comes twice.
+    points = (np.arange(n) + rng.random()) * ends[-1] / n
+    rows = np.sort(order[np.searchsorted(ends, points, side="right").clip(max=len(ends) - 1)])
+    weight = 1 / probability[rows]
+    return Picks(rows, weight / weight.mean(), probability)
+
+
+def _probabilities(spread: Floats, n: int, even_share: float) -> Floats:
+    """Return probabilities that add up to n, in proportion to spread and even share, none above 1."""
+    share = spread / spread.mean() if spread.any() else np.ones(len(spread))
+    size = np.asarray(even_share + (1 - even_share) * share)
+    probability = np.minimum(n * size / size.sum(), 1.0)
+    while (left := n - probability.sum()) > 1e-9 * n:  # what is above 1 goes to the others
+        free = probability < 1
+        probability[free] = np.minimum(probability[free] * (1 + left / probability[free].sum()), 1.0)
+    return probability

@@ -1,0 +1,124 @@
+"""calibrator.adapt: a new calibrator for another mix, from rows without labels."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Literal, TypeVar, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from auxcal._arrays import Floats, as_logits
+from auxcal._errors import InputWarning, InvalidInputError
+from auxcal._inputs import FittedOn
+from auxcal.calibrators._adaptation import Adaptation
+from auxcal.calibrators._base import Calibrator
+from auxcal.calibrators._reference import stratum_of, stratum_of_rows
+from auxcal.calibrators._selection import SelectPart
+from auxcal.monitoring._check import as_level, compare, sampled_rows, verdict_of
+from auxcal.monitoring._known import Known, Seen
+from auxcal.monitoring._matching import Matching
+from auxcal.predictions import Predictions
+
+IfNew = Literal["refuse", "warn"]
+AnyCalibrator = TypeVar("AnyCalibrator", bound=Calibrator)
+
+
+def adapt(
+    calibrator: AnyCalibrator,
+    logits: ArrayLike,
+    features: ArrayLike | None = None,
+    *,
+    labelled: SelectPart | None = None,
+    if_new: IfNew = "refuse",
+    level: float = 0.05,
+) -> AnyCalibrator:
+    """Return a calibrator for the mix of new rows; `Calibrator.adapt` explains."""
+    if if_new not in get_args(IfNew):
+        raise InvalidInputError(f"if_new must be 'refuse' or 'warn'; got {if_new!r}.")
+    as_level(level)
+    array, further = calibrator._rows(logits, features)
+    some = None if labelled is None else _labelled(calibrator, labelled)
+    return adapt_seen(calibrator, sampled_rows(calibrator, array, further), len(array), some, if_new, level)
+
+
+def adapt_seen(
+    calibrator: AnyCalibrator, seen: Seen, n_rows: int, some: Predictions | None, if_new: IfNew, level: float
+) -> AnyCalibrator:
+    """Return a calibrator for the mix of rows that it has seen already."""
+    if some is not None:
+        as_logits(some.logits, n_classes=calibrator.n_features_in_)
+    known, matching = compare(calibrator, seen)
+    if verdict_of(calibrator, matching, seen, level)[0] == "new":
+        _refuse_or_warn(if_new)
+    ratio = (_shares(matching, some) / known.shares)[known.group]
+    before = np.bincount(stratum_of(known.reference), minlength=len(ratio)) / len(known.at)
+    new = copy.copy(calibrator)
+    new.certificate_ = None  # which was about the confidence before
+    n_labelled = 0 if some is None else len(some)
+    new.adaptation_ = Adaptation(before * ratio, before, n_rows, n_labelled, FittedOn.now().date or "")
+    return new
+
+
+def _labelled(calibrator: Calibrator, labelled: SelectPart) -> Predictions:
+    """Check the rows that have labels."""
+    if not isinstance(labelled, tuple | list) or len(labelled) not in (2, 3):
+        raise InvalidInputError(
+            f"labelled must be a pair (logits, y), with features a triple (logits, y, features); got "
+            f"{type(labelled).__name__}. Give labelled=(labelled_logits, y)."
+        )
+    array, further = calibrator._rows(labelled[0], labelled[2] if len(labelled) == 3 else None)
+    return calibrator._labelled(array, labelled[1], further)
+
+
+def _refuse_or_warn(if_new: IfNew) -> None:
+    problem = "these rows have something that the fit had not, and no mix explains it; adapting can make it worse"
+    if if_new == "refuse":
+        raise InvalidInputError(
+            f"{problem}. Label some of them and fit again, or go on with if_new='warn' (--if-new warn)."
+        )
+    warnings.warn(f"{problem}.", InputWarning, stacklevel=4)
+
+
+def _shares(matching: Matching, labelled: Predictions | None) -> Floats:
+    """Return the shares of the groups, changed as far as chance does not explain the change.
+
+    The share of none and those of the classes among each other are two questions, since either may change alone.
+    """
+    known = matching.known
+    shares, variance = _with_labels(matching, labelled)
+    none = np.arange(len(shares)) == known.group[-1]
+    if not known.none_is_alone:
+        return _shrunk(shares, known.shares, variance)
+    share = _shrunk(shares[none], known.shares[none], variance[none])[0]
+    rest, before = shares[~none].sum(), known.shares[~none].sum()
+    result = np.empty_like(shares)
+    result[none] = share
+    result[~none] = _shrunk(shares[~none] / rest, known.shares[~none] / before, variance[~none] / rest**2) * (1 - share)
+    return result
+
+
+def _with_labels(matching: Matching, labelled: Predictions | None) -> tuple[Floats, Floats]:
+    """Return the shares and their variances, with labelled rows as further draws of the mix."""
+    shares, variance = matching.shares, np.diag(matching.covariance)
+    if labelled is None:
+        return shares, variance
+    counts = _counted(matching.known, labelled)
+    draws = np.sum(shares * (1 - shares)) / np.sum(variance)  # as many labels would say as much
+    total = draws + counts.sum()
+    return (draws * shares + counts) / total, variance * draws / total
+
+
+def _counted(known: Known, rows: Predictions) -> Floats:
+    """Return how many labelled rows are of each group."""
+    strata = stratum_of_rows(rows.y, rows.correct, rows.n_classes, len(known.group))
+    return np.bincount(known.group[strata], minlength=len(known.shares)).astype(np.float64)
+
+
+def _shrunk(shares: Floats, before: Floats, variance: Floats) -> Floats:
+    """Return shares between those before and those found, by how much of the change is more than its variance."""
+    change = shares - before
+    size = float(change @ change)
+    believed = max(0.0, 1 - float(variance.sum()) / size) if size > 0 else 0.0
+    return before + believed * change

@@ -1,0 +1,207 @@
+"""auxcal.check: new rows without labels are like those of the fit, another mix of them, or something new."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from auxcal._arrays import Floats
+from auxcal._errors import InvalidInputError
+from auxcal.calibrators._base import Calibrator
+from auxcal.monitoring import _known
+from auxcal.monitoring._differences import Difference, differences
+from auxcal.monitoring._estimates import Estimate, accuracy, foreign_share, smallest_change
+from auxcal.monitoring._evidence import another_mix, something_new
+from auxcal.monitoring._known import Known, Seen, seen_by
+from auxcal.monitoring._matching import Matching, matched
+
+Verdict = Literal["same", "mix", "new"]
+
+FEWEST_ROWS = 20
+"""Of new rows; fewer tell next to nothing."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """What new rows without labels say of a calibrator.
+
+    Attributes
+    ----------
+    verdict : {"same", "mix", "new"}
+        The rows are like those of the fit; or another mix of what was there; or something that no such mix explains.
+    p_mix, p_new : float
+        The p-values behind it: of the mix being that of the fit, and of the rows being any mix of it.
+    level : float
+        The probability of another verdict than "same" where nothing changed.
+    n_rows, n_reference : int
+        How many rows were compared: new ones, and those that the calibrator kept of its fit.
+    accuracy : Estimate or None
+        The share of predictions that are right, with a 90 % interval; None where the verdict is "new", since no
+        estimate without labels holds then.
+    assumption : str
+        What the estimate rests on.
+    no_class : Estimate or None
+        The share of samples of none of the classes; None also where the calibrator does not tell it.
+    no_class_before : float or None
+        That share in the fit.
+    smallest_change : float
+        The smallest change of the accuracy, by another mix, that so many rows would show in nine of ten cases.
+    differences : tuple of Difference
+        Where the rows differ most: readings of the logits and predicted classes, or the strata of the mix.
+    """
+
+    verdict: Verdict
+    p_mix: float
+    p_new: float
+    level: float
+    n_rows: int
+    n_reference: int
+    accuracy: Estimate | None
+    assumption: str
+    no_class: Estimate | None
+    no_class_before: float | None
+    smallest_change: float
+    differences: tuple[Difference, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it, ready for JSON."""
+        fields = {name: _plain(getattr(self, name)) for name in self.__dataclass_fields__}
+        return fields | {"differences": [_plain(each) for each in self.differences], "answer": str(self)}
+
+    def __str__(self) -> str:
+        from auxcal.monitoring._words import answer
+
+        return answer(self)
+
+
+def _plain(value: Any) -> Any:
+    return value._asdict() if isinstance(value, Estimate | Difference) else value
+
+
+def check(
+    calibrator: Calibrator, logits: ArrayLike, features: ArrayLike | None = None, *, level: float = 0.05
+) -> Check:
+    """Tell without labels whether a calibrator still holds for new rows.
+
+    Parameters
+    ----------
+    calibrator : Calibrator
+        A fitted one; it knows the rows that it was fitted on.
+    logits : array of shape (n, K)
+        The raw scores of the same target classifier for the new rows, or probabilities after a fit on such. Of very
+        many rows a random sample is looked at.
+    features : array of shape (n, d), optional
+        The further inputs of each sample, where the calibrator was fitted with such.
+    level : float
+        How often a verdict other than "same" may be given where nothing changed.
+
+    Returns
+    -------
+    Check
+        Its `verdict` is "same" (go on), "mix" (`calibrator.adapt(logits)` needs no labels) or "new" (the confidence is
+        void here: label some of these rows and fit again).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import auxcal
+    >>> rng = np.random.default_rng(0)
+    >>> def rows(n, foreign):
+    ...     y = np.where(rng.random(n) < foreign, auxcal.NO_CLASS, rng.integers(3, size=n))
+    ...     return (4 * np.eye(4)[y])[:, :3] + rng.normal(size=(n, 3)), y
+    >>> calibrator = auxcal.CrossFittedCCAC(random_state=0).fit(*rows(2000, foreign=0.2))
+    >>> auxcal.check(calibrator, rows(1000, foreign=0.2)[0]).verdict
+    'same'
+    >>> found = auxcal.check(calibrator, rows(1000, foreign=0.5)[0])
+    >>> found.verdict, round(found.no_class.value, 1)
+    ('mix', 0.5)
+    >>> auxcal.check(calibrator, rows(1000, foreign=0.2)[0] / 2).verdict
+    'new'
+    """
+    if not isinstance(calibrator, Calibrator):
+        raise InvalidInputError(
+            f"calibrator must be a fitted auxcal.Calibrator; got {type(calibrator).__name__}. Fit one, or load it."
+        )
+    as_level(level)
+    array, further = calibrator._rows(logits, features)
+    return check_seen(calibrator, sampled_rows(calibrator, array, further), level)
+
+
+def sampled_rows(calibrator: Calibrator, logits: Floats, features: Floats | None) -> Seen:
+    """Return rows, at most as many as are looked at, drawn at random, as the calibrator sees them."""
+    most = _known.MOST_ROWS
+    if len(logits) > most:
+        kept = np.sort(np.random.default_rng(0).choice(len(logits), most, replace=False))
+        logits, features = logits[kept], None if features is None else features[kept]
+    return seen_by(calibrator, logits, features)
+
+
+def compare(calibrator: Calibrator, seen: Seen) -> tuple[Known, Matching]:
+    """Return the rows of a calibrator's reference, and the mix of new rows by them."""
+    if calibrator.reference_ is None:
+        raise InvalidInputError(
+            f"this {type(calibrator).__name__} knows nothing of the rows that it was fitted on: it was saved before "
+            f"calibrators had a reference. Fit it again with fit(logits, y) (auxcal fit)."
+        )
+    if len(seen.prediction) < FEWEST_ROWS:
+        raise InvalidInputError(
+            f"at least {FEWEST_ROWS} rows are needed to tell whether they are like others; got {len(seen.prediction)}. "
+            f"Collect more rows."
+        )
+    known = Known(calibrator.reference_)
+    return known, matched(known, known.grouped(seen.strata))
+
+
+def check_seen(calibrator: Calibrator, seen: Seen, level: float) -> Check:
+    """Return the check of rows that the calibrator has seen already."""
+    known, matching = compare(calibrator, seen)
+    verdict, p_mix, p_new = verdict_of(calibrator, matching, seen, level)
+    estimate = accuracy(matching, seen)
+    none = foreign_share(matching)
+    return Check(
+        verdict=verdict,
+        p_mix=p_mix,
+        p_new=p_new,
+        level=level,
+        n_rows=len(seen.prediction),
+        n_reference=len(known.at),
+        accuracy=None if verdict == "new" else estimate,
+        assumption=_assumption(verdict, by_class=known.by_class),
+        no_class=None if verdict == "new" else none,
+        no_class_before=None if none is None else float(known.shares[known.group[-1]]),
+        smallest_change=smallest_change(matching, estimate, _each(level)),
+        differences=differences(matching, seen, calibrator.inputs_.class_names, verdict),
+    )
+
+
+def verdict_of(calibrator: Calibrator, matching: Matching, seen: Seen, level: float) -> tuple[Verdict, float, float]:
+    """Return the verdict and the p-values behind it."""
+    known = matching.known
+    mix, n_mix = known.shares, len(known.at)
+    if calibrator.adaptation_ is not None:
+        mix, n_mix = known.mix(calibrator.adaptation_.shares), calibrator.adaptation_.n_rows
+    p_mix = another_mix(known, matching.new, mix, n_mix)
+    p_new = something_new(matching, seen)
+    each = _each(level)
+    return "new" if p_new < each else "mix" if p_mix < each else "same", p_mix, p_new
+
+
+def _each(level: float) -> float:
+    """Return the level of each of the two questions, which are independent, so that they have the level together."""
+    return float(1 - np.sqrt(1 - level))
+
+
+def _assumption(verdict: Verdict, *, by_class: bool) -> str:
+    if verdict == "new":
+        return "can't be known without labels"
+    strata = "each class, and samples of none," if by_class else "right and wrong predictions each"
+    return f"{strata} look as they did in the fit; only their shares changed"
+
+
+def as_level(level: float) -> None:
+    """Refuse a level that is none."""
+    if not isinstance(level, int | float | np.floating) or not 0 < level < 1:
+        raise InvalidInputError(f"level must be a number between 0 and 1, such as 0.05; got {level!r}.")

@@ -1,0 +1,75 @@
+"""Where new rows differ from those of the fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from auxcal._arrays import Floats
+from auxcal.calibrators._reference import READINGS
+from auxcal.monitoring._known import Seen
+from auxcal.monitoring._matching import Matching
+
+_MOST = 5
+_NOTEWORTHY = 2.0  # standard deviations
+
+
+class Difference(NamedTuple):
+    """One thing that differs: what is expected, what was found, and how many standard deviations lie between."""
+
+    what: str
+    expected: float
+    found: float
+    deviations: float
+
+
+def differences(
+    matching: Matching, seen: Seen, class_names: Sequence[str] | None, verdict: str
+) -> tuple[Difference, ...]:
+    """Return the largest differences: of the shares after another mix, else of what no mix explains."""
+    if verdict == "mix":
+        return _largest(_of_shares(matching, class_names))
+    return _largest([*_of_readings(matching, seen), *_of_predictions(matching, seen, class_names)])
+
+
+def _largest(found: list[Difference]) -> tuple[Difference, ...]:
+    notable = [each for each in found if abs(each.deviations) > _NOTEWORTHY]
+    return tuple(sorted(notable, key=lambda each: -abs(each.deviations))[:_MOST])
+
+
+def _of_shares(matching: Matching, class_names: Sequence[str] | None) -> list[Difference]:
+    known = matching.known
+    names = known.names(class_names)
+    deviation = np.sqrt(np.diag(matching.covariance) + known.shares * (1 - known.shares) / len(known.at))
+    change = (matching.shares - known.shares) / deviation
+    rows = zip(names, known.shares, matching.shares, change, strict=True)
+    return [Difference(f"share of {name}", *map(float, numbers)) for name, *numbers in rows]
+
+
+def _of_readings(matching: Matching, seen: Seen) -> list[Difference]:
+    weight = _weight(matching)
+    old, new = matching.known.reference.readings.astype(np.float64), seen.readings.astype(np.float64)
+    expected = weight @ old
+    variance = weight @ (old - expected) ** 2 * (1 / len(new) + np.sum(weight**2))
+    found = new.mean(axis=0)
+    deviations = (found - expected) / np.sqrt(np.maximum(variance, np.finfo(float).tiny))
+    rows = zip(READINGS, expected, found, deviations, strict=True)
+    return [Difference(name, *map(float, numbers)) for name, *numbers in rows]
+
+
+def _of_predictions(matching: Matching, seen: Seen, class_names: Sequence[str] | None) -> list[Difference]:
+    k, weight = matching.known.reference.n_classes, _weight(matching)
+    expected = np.bincount(matching.known.reference.prediction, weight, minlength=k)
+    found = np.bincount(seen.prediction, minlength=k) / len(seen.prediction)
+    pooled = np.clip((expected + found) / 2, 1 / len(weight), 1)
+    deviations = (found - expected) / np.sqrt(pooled * (1 / len(seen.prediction) + np.sum(weight**2)))
+    names = class_names or [str(index) for index in range(k)]
+    rows = zip(names, expected, found, deviations, strict=True)
+    return [Difference(f"predictions of {name}", *map(float, numbers)) for name, *numbers in rows]
+
+
+def _weight(matching: Matching) -> Floats:
+    """Return the weight of each row of the reference with the new shares."""
+    return (matching.shares / matching.known.counts)[matching.known.at]

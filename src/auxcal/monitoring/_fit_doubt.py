@@ -1,0 +1,117 @@
+"""How far a confidence may be off because the fit had only so many rows."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from auxcal._arrays import Bools, Floats
+from auxcal.calibrators._adaptation import Adaptation
+from auxcal.calibrators._reference import Reference, stratum_of
+from auxcal.monitoring._wealth import Numbers
+
+LEAST = 1e-6
+"""No probability is 0."""
+
+_FARTHEST = 50.0  # log-odds; where exp is still far from its end
+_LEAST_SPREAD = 0.1  # of the log-odds, where all rows have nearly the same
+_ROUNDING = 1e-6
+_WIDEST = 4.0  # variance of the doubt, where hardly any row of the fit tells something
+
+
+class Said(NamedTuple):
+    """What the calibrator says of the rows of its reference, and how much each row counts."""
+
+    confidence: Numbers
+    weight: Numbers
+
+    @classmethod
+    def of(cls, reference: Reference, adaptation: Adaptation | None) -> Said:
+        """Read it from the strata, in the mix for which the calibrator holds."""
+        ratio = np.ones(reference.strata.shape[1]) if adaptation is None else adaptation.ratio
+        weighed = np.maximum(reference.strata * ratio.astype(np.float64), 1e-30)
+        by_class = reference.strata.shape[1] == reference.n_classes + 1
+        right = weighed[np.arange(len(weighed)), reference.prediction] if by_class else weighed[:, 0]
+        weight = ratio[stratum_of(reference)].astype(np.float64)
+        return cls(bounded(right / weighed.sum(axis=1)), weight / weight.sum())
+
+    def mean(self, values: Numbers) -> float:
+        """Return the mean over the rows."""
+        return float(self.weight @ values)
+
+
+class FitDoubt:
+    r"""What `correct` is like while the calibrator holds as well as a fit on n rows can.
+
+    The true log-odds are a line in those of the confidence, :math:`l + a + b\,(l - m) / s`, where m and s are mean and
+    deviation of l over the reference. How well n rows fix a and b is known: both have the standard error
+    :math:`1 / \sqrt{n v}`, with v the mean of c (1 - c). That is the prior. Each label moves mean and covariance of
+    (a, b) as Bayes' rule does, to the second order (Spiegelhalter & Lauritzen, 1990), so that an error which the fit
+    left open is learned and wins nobody anything.
+
+    Parameters
+    ----------
+    said : Said
+        What the calibrator says of its reference.
+    n_rows : int
+        How many rows it was fitted on.
+    """
+
+    def __init__(self, said: Said, n_rows: int) -> None:
+        odds, known = log_odds(said.confidence), said.confidence * (1 - said.confidence)
+        v = said.mean(known)
+        self._centre = said.mean(known * odds) / v
+        self._spread = max(float(np.sqrt(said.mean(known * (odds - self._centre) ** 2) / v)), _LEAST_SPREAD)
+        variance = min(1 / (n_rows * v), _WIDEST)
+        self.state = (0.0, 0.0, variance, 0.0, variance)  # the means of a and b, and their covariance
+
+    def restore(self, state: tuple[float, float, float, float, float]) -> None:
+        """Go on where another one was."""
+        a, b, aa, ab, bb = state
+        if not (all(map(math.isfinite, state)) and aa >= 0 and bb >= 0 and ab * ab <= aa * bb * (1 + _ROUNDING)):
+            raise ValueError("the doubt of the labels must have a covariance")
+        self.state = (a, b, aa, ab, bb)
+
+    def expect(self, confidence: Numbers, correct: Bools) -> Numbers:
+        """Return the probability that each row is correct, given the labels before it."""
+        odds = log_odds(confidence)
+        rows = zip(odds.tolist(), ((odds - self._centre) / self._spread).tolist(), correct.tolist(), strict=True)
+        return np.array([self._expect_one(*row) for row in rows])
+
+    def _expect_one(self, odds: float, x: float, correct: bool) -> float:
+        a, b, aa, ab, bb = self.state
+        of_a, of_b = aa + ab * x, ab + bb * x
+        variance = of_a + of_b * x
+        middle = odds + a + b * x
+        p = _probability(middle)
+        gain = 1 / (1 + p * (1 - p) * variance)
+        learned, known = (correct - p) * gain, p * (1 - p) * gain
+        self.state = (
+            a + of_a * learned,
+            b + of_b * learned,
+            aa - known * of_a * of_a,
+            ab - known * of_a * of_b,
+            bb - known * of_b * of_b,
+        )
+        return _probability(middle / math.sqrt(1 + math.pi / 8 * variance))  # the mean over the doubt (MacKay, 1992)
+
+
+def _probability(odds: float) -> float:
+    return 1 / (1 + math.exp(-min(max(odds, -_FARTHEST), _FARTHEST)))
+
+
+def bounded(probability: Floats, least: float = LEAST) -> Numbers:
+    """Return probabilities that are neither 0 nor 1."""
+    return np.clip(probability.astype(np.float64), least, 1 - least)
+
+
+def log_odds(probability: Numbers) -> Numbers:
+    """Return log-odds."""
+    return np.log(probability / (1 - probability))
+
+
+def from_log_odds(odds: Numbers) -> Numbers:
+    """Return probabilities."""
+    return np.asarray(1 / (1 + np.exp(np.clip(-odds, -_FARTHEST, _FARTHEST))))

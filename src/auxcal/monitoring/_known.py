@@ -1,0 +1,130 @@
+"""The rows of a reference by stratum, and new rows as the reference's calibrator sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from auxcal._arrays import Floats, Ints
+from auxcal.calibrators._base import Calibrator
+from auxcal.calibrators._reference import Reference, read_logits, strata_of, stratum_of
+
+MOST_ROWS = 20_000
+"""Of new rows so many are looked at, drawn at random: more would hardly say more than the reference can answer."""
+
+_LEAST = 10  # rows of a stratum; fewer say too little of what it looks like
+_TINY = 1e-6
+
+
+class Seen(NamedTuple):
+    """New rows: how likely each is of each stratum, what is read from its logits, and its prediction."""
+
+    strata: Floats
+    readings: Floats
+    prediction: Ints
+
+    def take(self, rows: Ints) -> Seen:
+        """Return some of the rows."""
+        return Seen(self.strata[rows], self.readings[rows], self.prediction[rows])
+
+
+def seen_by(calibrator: Calibrator, logits: Floats, features: Floats | None) -> Seen:
+    """Return rows that are checked already as the calibrator sees them, rounded as those of the reference are."""
+    strata = strata_of(calibrator, logits, features).astype(np.float16)
+    return Seen(strata, read_logits(logits), logits.argmax(axis=1))
+
+
+@dataclass(frozen=True)
+class Known:
+    """The rows of a reference, whose strata are known; strata of hardly any rows count as one."""
+
+    reference: Reference
+
+    @cached_property
+    def group(self) -> Ints:
+        """The group of strata that each stratum belongs to; most are alone in theirs."""
+        counts = np.bincount(stratum_of(self.reference), minlength=self.reference.strata.shape[1])
+        order = np.argsort(counts, kind="stable")
+        # A class that has ten rows only by chance would seem to lose some: where most have fewer, it must have many.
+        least = _LEAST if np.median(counts) >= _LEAST else 2 * _LEAST
+        small = max(int(np.sum(counts < least)), 1)
+        while np.sum(counts[order[:small]]) < _LEAST and small < len(order):
+            small += 1
+        group = np.zeros(len(counts), dtype=np.intp)
+        group[np.sort(order[small:])] = 1 + np.arange(len(order) - small)
+        return group
+
+    @cached_property
+    def at(self) -> Ints:
+        """The group of each row."""
+        return self.group[stratum_of(self.reference)]
+
+    @cached_property
+    def counts(self) -> Ints:
+        """How many rows there are of each group."""
+        return np.bincount(self.at, minlength=self.group.max() + 1)
+
+    @cached_property
+    def shares(self) -> Floats:
+        """The share of each group in the rows."""
+        return self.counts / self.counts.sum()
+
+    @cached_property
+    def strata(self) -> Floats:
+        """How likely each row is of each group, as the calibrator has it."""
+        return self.grouped(self.reference.strata)
+
+    @property
+    def by_class(self) -> bool:
+        """Whether the strata are the classes and none."""
+        return self.reference.strata.shape[1] == self.reference.n_classes + 1
+
+    @property
+    def tells_none(self) -> bool:
+        """Whether one of the strata is none of the classes."""
+        return self.reference.strata.shape[1] > 2
+
+    @property
+    def none_is_alone(self) -> bool:
+        """Whether none of the classes has a share of its own in the mix."""
+        return self.tells_none and bool(np.sum(self.group == self.group[-1]) == 1)
+
+    def names(self, class_names: Sequence[str] | None) -> list[str]:
+        """Return what each group is called."""
+        strata = ["right predictions", "wrong predictions", "no class"]
+        if self.by_class:
+            strata = [*(class_names or map(str, range(self.reference.n_classes))), "no class"]
+        members = [[name for name, group in zip(strata, self.group, strict=False) if group == j] for j in self._groups]
+        return [each[0] if len(each) == 1 else f"{len(each)} rare classes" for each in members]
+
+    @property
+    def _groups(self) -> range:
+        return range(len(self.counts))
+
+    def mix(self, shares: Floats) -> Floats:
+        """Return the shares of the groups, given those of the strata; none is 0."""
+        sums = np.maximum(np.bincount(self.group, shares), _TINY)
+        return sums / sums.sum()
+
+    def grouped(self, strata: Floats) -> Floats:
+        """Return how likely rows are of each group; nothing is impossible."""
+        sums = np.stack([strata[:, self.group == j].sum(axis=1) for j in self._groups], axis=1)
+        sums = np.maximum(sums.astype(np.float64), _TINY)
+        return sums / sums.sum(axis=1, keepdims=True)
+
+    def means(self, values: Floats) -> Floats:
+        """Return the mean of what is known of each row over each group, of shape (groups, d)."""
+        sums = np.zeros((len(self.counts), values.shape[1]))
+        np.add.at(sums, self.at, values)
+        return sums / self.counts[:, None]
+
+    def confidence(self, strata: Floats, prediction: Ints, shares: Floats) -> Floats:
+        """Return how likely each prediction is right if the groups have other shares."""
+        weighed = strata.astype(np.float64) * (shares / self.shares)[self.group]
+        at = prediction if self.by_class else np.zeros_like(prediction)
+        right = weighed[np.arange(len(at)), at]
+        return right / np.maximum(weighed.sum(axis=1), _TINY)

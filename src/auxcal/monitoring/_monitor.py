@@ -1,0 +1,294 @@
+"""Monitor: does the calibrator still hold, row by row."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from auxcal._arrays import Bools, Floats, Ints, as_y
+from auxcal._errors import FileFormatError, InvalidInputError
+from auxcal._files import as_path
+from auxcal._state_files import Tensors, digest, from_json, read_state, to_json, write_state
+from auxcal.calibrators import Calibrator
+from auxcal.calibrators._reference import Reference
+from auxcal.monitoring._alarm import Alarm, Evidence, History
+from auxcal.monitoring._fit_doubt import Said
+from auxcal.monitoring._kept_rows import KeptRows
+from auxcal.monitoring._label_bets import LabelBets
+from auxcal.monitoring._options import check_calibrator, check_options
+from auxcal.monitoring._row_bets import RowBets
+from auxcal.monitoring._saved_state import check_state
+
+FORMAT = 1
+
+LABELS = 0.5
+"""The share of the level that is for labels; the other one is for rows."""
+
+_BATCH = 4096  # rows that are looked at together, so that memory does not grow with an update
+
+
+class Monitor:
+    """Watches a stream of rows, and raises an alarm when the calibrator no longer holds.
+
+    Rows without labels are compared with the calibrator's reference: is this the data of the fit? Labels are compared
+    with the confidence: is it right as often as it says? Both are bets whose gains are evidence, so you may look after
+    every row: over a stream of any length, a false alarm has at most the probability `level`. How it works is in
+    :doc:`the documentation <monitoring>`.
+
+    Parameters
+    ----------
+    calibrator : Calibrator
+        A fitted one.
+    level : float
+        The probability of ever raising an alarm while nothing has changed.
+    tolerance : float
+        How far the confidence of any row may be off without an alarm, 0.02 for two points, beside what a fit on so few
+        rows leaves open, which is always allowed for.
+    keep : int
+        How many rows are kept for labels that come late: their confidence and prediction, 8 bytes each.
+    random_state : int
+        For breaking ties.
+
+    Attributes
+    ----------
+    alarms : tuple of Alarm
+        What was noticed, at most once of either kind.
+    history : tuple of Evidence
+        The evidence over time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import auxcal
+    >>> rng = np.random.default_rng(0)
+    >>> def draw(n, spread=3.0):
+    ...     y = rng.integers(3, size=n)
+    ...     return rng.normal(size=(n, 3)) + spread * np.eye(3)[y], y
+    >>> monitor = auxcal.Monitor(auxcal.TemperatureScaling().fit(*draw(500)))
+    >>> rows = monitor.update(draw(1000)[0])
+    >>> monitor.alarm is None
+    True
+    >>> rows = monitor.update(draw(1000, spread=1.0)[0])
+    >>> monitor.alarm.kind
+    'data'
+    """
+
+    def __init__(
+        self,
+        calibrator: Calibrator,
+        level: float = 0.05,
+        *,
+        tolerance: float = 0.0,
+        keep: int = 100_000,
+        random_state: int = 0,
+    ) -> None:
+        check_calibrator(calibrator)
+        check_options(level, tolerance, keep, random_state)
+        self.calibrator, self.level, self.tolerance = calibrator, level, tolerance
+        self.keep, self.random_state = keep, random_state
+        reference = self.reference
+        self._rows = RowBets(reference, calibrator.adaptation_, random_state)
+        said = Said.of(reference, calibrator.adaptation_)
+        self._labels = LabelBets(said, calibrator.fitted_on_.n_rows or len(reference.y), tolerance)
+        self._kept = KeptRows(keep)
+        self._history = History()
+        self._alarms: dict[str, Alarm] = {}
+        self.evidence = Evidence(0, 0, 1 - LABELS, LABELS)
+
+    @property
+    def reference(self) -> Reference:
+        """What the calibrator keeps of the rows of the fit."""
+        if self.calibrator.reference_ is None:
+            raise InvalidInputError(
+                f"this {type(self.calibrator).__name__} knows nothing of the rows that it was fitted on: it was saved "
+                f"before calibrators had a reference. Fit it again with fit(logits, y) (auxcal fit)."
+            )
+        return self.calibrator.reference_
+
+    @property
+    def alarm(self) -> Alarm | None:
+        """The first alarm, or None."""
+        return next(iter(self._alarms.values()), None)
+
+    @property
+    def alarms(self) -> tuple[Alarm, ...]:
+        """All alarms in their order."""
+        return tuple(self._alarms.values())
+
+    @property
+    def history(self) -> tuple[Evidence, ...]:
+        """The evidence after each update; of very many updates, after some."""
+        return tuple(self._history.points)
+
+    def update(self, logits: ArrayLike, y: ArrayLike | None = None, features: ArrayLike | None = None) -> Ints:
+        """Look at new rows, in the order in which they came.
+
+        Parameters
+        ----------
+        logits : array of shape (n, K)
+            What the calibrator takes.
+        y : array of shape (n,), optional
+            Their true classes, or `NO_CLASS`, where they are known already; for some of the rows, or later, see
+            `label`.
+        features : array of shape (n, d), optional
+            Their features, where the calibrator was fitted with such.
+
+        Returns
+        -------
+        array of shape (n,)
+            The numbers of the rows, for `label`.
+        """
+        array, further = self.calibrator._rows(logits, features)
+        labels = None if y is None else as_y(y, n_rows=len(array), n_classes=array.shape[1])
+        confidence, prediction = self._look_at(array, further), array.argmax(axis=1)
+        numbers = self._kept.add(confidence, prediction)
+        if labels is not None:
+            self._settle(confidence, prediction == labels)
+            self._kept.drop(numbers)
+        self._history.add(self.evidence)
+        return numbers
+
+    def label(self, rows: ArrayLike, y: ArrayLike) -> None:
+        """Take labels of rows that were seen before, in the order in which they came.
+
+        Which rows are labelled, and when, must not depend on whether they are right.
+
+        Parameters
+        ----------
+        rows : array of shape (n,)
+            Their numbers, as `update` returned them.
+        y : array of shape (n,)
+            Their true classes, or `NO_CLASS`.
+
+        Examples
+        --------
+        >>> import auxcal
+        >>> logits, y = [[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]] * 20, ([0, 1, 0] * 3 + [1]) * 6
+        >>> monitor = auxcal.Monitor(auxcal.TemperatureScaling().fit(logits, y))
+        >>> rows = monitor.update(logits[:3])
+        >>> monitor.label(rows[1:], [1, 0])
+        >>> monitor.evidence.n_labels
+        2
+        """
+        found = self._kept.find(rows)
+        if not len(found) and not np.size(y):
+            return
+        labels = as_y(y, n_rows=len(found), n_classes=self.calibrator.n_features_in_)
+        confidence, prediction = self._kept.take(found)
+        self._settle(confidence, prediction == labels)
+        self._history.add(self.evidence)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the state to a file, from which `Monitor.load` goes on to the same bits; no part of it can run code."""
+        tensors: Tensors = {}
+        header = {
+            "format": FORMAT,
+            "monitor": to_json(self._params(), "params", tensors),
+            "calibrator": self._fingerprint(),
+            "state": to_json(self._state(), "state", tensors),
+        }
+        write_state(as_path(path), header, tensors)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], calibrator: Calibrator) -> Self:
+        """Go on where a saved monitor was.
+
+        Parameters
+        ----------
+        path : str or path
+            What `save` wrote.
+        calibrator : Calibrator
+            The same calibrator.
+        """
+        path = as_path(path)
+        check_calibrator(calibrator)
+        header, tensors = read_state(path, "monitor", {"monitor": dict, "calibrator": str, "state": dict}, FORMAT)
+        try:
+            params = from_json(header["monitor"], tensors)
+            if params["keep"] > sum(array.size for array in tensors.values()):
+                raise ValueError("keep must be as many rows as there are")
+            if (found := cls(calibrator, **params))._fingerprint() != header["calibrator"]:
+                raise InvalidInputError(
+                    f"{path}: the monitor of another calibrator. Load it with the one that it was made for."
+                )
+            found._restore(from_json(header["state"], tensors))
+        except InvalidInputError:
+            raise
+        except Exception as error:  # a state that does not fit can fail in as many ways as it has parts
+            raise FileFormatError(
+                f"{path}: the state does not fit a monitor: {type(error).__name__}: {error}. Save the monitor again."
+            ) from error
+        return found
+
+    def __repr__(self) -> str:
+        now = self.evidence
+        found = " ".join(map(str, self.alarms)) or "no alarm"
+        return (
+            f"Monitor({self.calibrator!r}, level={self.level}): {now.n_rows:,} rows, {now.n_labels:,} labels, {found}"
+        )
+
+    def _look_at(self, logits: Floats, features: Floats | None) -> Floats:
+        """Bet on rows, and return their confidence."""
+        confidence = self.calibrator._confidence_in(logits, features).astype(np.float32)
+        for start in range(0, len(logits), _BATCH):
+            self._bet_on(logits[start : start + _BATCH])
+        return confidence
+
+    def _bet_on(self, logits: Floats) -> None:
+        before = self.evidence.n_rows
+        evidence = self._rows.update(logits) * (1 - LABELS)
+        most = evidence.max(axis=1)
+        at = self._reached(most)
+        if at is not None and "data" not in self._alarms:
+            reading = self._rows.names[int(evidence[at].argmax())]
+            reason = f"the rows differ from those of the fit, most of all in the {reading}"
+            self._alarms["data"] = Alarm("data", before + at + 1, reason)
+        self.evidence = self.evidence._replace(n_rows=before + len(logits), data=float(most[-1]))
+
+    def _settle(self, confidence: Floats, correct: Bools) -> None:
+        """Bet on labels."""
+        for start in range(0, len(correct), _BATCH):
+            part = slice(start, start + _BATCH)
+            before = self.evidence.n_labels
+            evidence = self._labels.update(confidence[part], correct[part]) * LABELS
+            at = self._reached(evidence)
+            if at is not None and "labels" not in self._alarms:
+                self._alarms["labels"] = Alarm("labels", before + at + 1, f"the confidence is {self._labels.suspicion}")
+            self.evidence = self.evidence._replace(n_labels=before + len(evidence), labels=float(evidence[-1]))
+
+    def _reached(self, evidence: Floats) -> int | None:
+        """Return the first place where the evidence is enough for an alarm."""
+        enough = evidence >= 1 / self.level
+        return int(enough.argmax()) if enough.any() else None
+
+    def _params(self) -> dict[str, Any]:
+        names = ("level", "tolerance", "keep", "random_state")
+        return {name: getattr(self, name) for name in names}
+
+    def _fingerprint(self) -> str:
+        """Return what tells one calibrator from another: its name, its reference and what it was adapted to."""
+        adapted = self.calibrator.adaptation_
+        facts = {"class": type(self.calibrator).__name__, "adapted": None if adapted is None else adapted.as_json()}
+        return digest(facts, self.reference._asdict())
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "rows": self._rows.state(),
+            "labels": self._labels.state(),
+            "kept": self._kept.state(),
+            "history": self._history.state(),
+            "alarms": {kind: [alarm.after, alarm.reason] for kind, alarm in self._alarms.items()},
+            "evidence": list(self.evidence),
+        }
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        check_state(state, self._state())
+        self._rows.restore(state["rows"])
+        self._labels.restore(state["labels"])
+        self._kept.restore(state["kept"])
+        self._history = History.of(state["history"])
+        self._alarms = {kind: Alarm(kind, *facts) for kind, facts in state["alarms"].items()}
+        self.evidence = Evidence(*state["evidence"])

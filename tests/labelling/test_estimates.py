@@ -1,0 +1,40 @@
+"""Prediction-powered estimates: true whatever the calibrator is worth, and sharper with a good one."""
+
+import numpy as np
+import pytest
+
+from auxcal import InvalidInputError
+from auxcal.labelling import estimate
+
+
+def sample(seed, n, shift=0.0):
+    rng = np.random.default_rng(seed)
+    confidence = rng.uniform(size=n)
+    return confidence, rng.uniform(size=n) < np.clip(confidence - shift, 0, 1)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.3])
+def test_intervals_cover_the_truth_with_a_good_and_with_a_bad_calibrator(shift):
+    unlabelled, truth = sample(1, 50_000, shift)
+    brier = ((unlabelled - truth) ** 2).mean()
+    found = [estimate(*sample(seed, 100, shift), unlabelled) for seed in range(2, 152)]
+    for name, true in (("accuracy", truth.mean()), ("brier", brier)):
+        assert np.mean([each[name].low <= true <= each[name].high for each in found]) > 0.9
+        assert np.mean([each[name].value for each in found]) == pytest.approx(true, abs=0.02)
+    ece = np.abs(np.bincount((unlabelled * 20).astype(int), truth - unlabelled)).sum() / len(truth)
+    assert np.mean([each["ece"].low <= ece <= each["ece"].high for each in found]) > 0.94
+
+
+def test_a_good_calibrator_makes_the_interval_of_the_accuracy_narrower():
+    found = estimate(*sample(0, 400), sample(1, 20_000)[0])["accuracy"]
+    assert found.width < 0.9 * 2 * 1.96 * np.sqrt(0.25 / 400)
+
+
+def test_labels_without_an_error_do_not_show_that_there_is_none():
+    found = estimate([0.95] * 30, [True] * 30, [0.95] * 500)["accuracy"]
+    assert found.low < 0.95 < found.high
+
+
+def test_level_is_a_share():
+    with pytest.raises(InvalidInputError, match="level must be a share"):
+        estimate([0.5], [True], [0.5], level=95)

@@ -1,0 +1,114 @@
+"""auxcal.check: same, mix or new, at the level asked, with the accuracy and the shares of the new rows."""
+
+import json
+
+import numpy as np
+import pytest
+
+import auxcal
+from auxcal import InvalidInputError, PlattScaling
+from auxcal.monitoring import _known
+
+MIXES = {"none": {"foreign": 0.0}, "many": {"foreign": 0.7}, "a class tenfold": {"weights": (10, 1, 1)}}
+
+
+def right(logits, y):
+    return float(np.mean(logits.argmax(axis=1) == y))
+
+
+def test_where_nothing_changed_the_verdict_is_same(draw, calibrator):
+    verdicts = [auxcal.check(calibrator, draw(500, random_state=i)[0]).verdict for i in range(40)]
+    assert verdicts.count("same") >= 34  # 38 are expected, and fewer than 34 in one of 100 such tests
+
+
+@pytest.mark.parametrize("mix", MIXES.values(), ids=MIXES)
+def test_another_mix_is_recognised_and_measured(draw, calibrator, mix):
+    logits, y = draw(4000, random_state=1, **mix)
+    found = auxcal.check(calibrator, logits)
+    assert found.verdict == "mix"
+    assert abs(found.accuracy.value - right(logits, y)) < 0.02
+    assert found.accuracy.low <= right(logits, y) <= found.accuracy.high
+    assert abs(found.no_class.value - np.mean(y == -1)) < 0.03
+    assert abs(found.no_class_before - 0.3) < 0.03
+    assert found.differences[0].what.startswith("share of")
+
+
+def test_something_new_is_recognised_and_nothing_is_estimated(draw, calibrator):
+    found = auxcal.check(calibrator, draw(1000, scale=1.3, random_state=1)[0])
+    assert found.verdict == "new"
+    assert found.accuracy is found.no_class is None
+    assert "can't be known without labels" in str(found)
+    assert {each.what for each in found.differences} & {"spread", "margin", "energy", "log-odds"}
+
+
+def test_a_calibrator_without_a_share_for_none_has_strata_right_and_wrong(draw, platt):
+    found = auxcal.check(platt, draw(4000, foreign=0.7, random_state=1)[0])
+    assert found.verdict != "same"
+    assert found.no_class is None
+    same = auxcal.check(platt, draw(1000, random_state=4)[0])
+    assert same.verdict == "same"
+    assert same.assumption.startswith("right and wrong")
+
+
+def test_a_stricter_level_asks_for_more(draw, calibrator):
+    logits, _ = draw(300, foreign=0.37, random_state=3)
+    found = [auxcal.check(calibrator, logits, level=level) for level in (0.5, 1e-9)]
+    assert [each.verdict == "same" for each in found] == [False, True]
+    assert found[0].p_mix == found[1].p_mix
+    assert found[0].smallest_change < found[1].smallest_change
+
+
+def test_more_rows_notice_smaller_changes(draw, calibrator):
+    few, many = (auxcal.check(calibrator, draw(n, random_state=7)[0]) for n in (100, 3000))
+    assert many.smallest_change < few.smallest_change
+
+
+def test_of_very_many_rows_it_looks_at_some(draw, calibrator, monkeypatch):
+    monkeypatch.setattr(_known, "MOST_ROWS", 600)
+    logits, _ = draw(5000, foreign=0.7)
+    assert auxcal.check(calibrator, logits).n_rows == 600
+    assert auxcal.check(calibrator, logits) == auxcal.check(calibrator, logits)
+
+
+def test_it_is_the_same_after_saving_and_loading(draw, calibrator, tmp_path):
+    calibrator.save(tmp_path / "file.safetensors")
+    logits, _ = draw(500)
+    assert auxcal.check(auxcal.load(tmp_path / "file.safetensors"), logits) == auxcal.check(calibrator, logits)
+
+
+def test_the_answer_is_plain_json(draw, calibrator):
+    for logits in (draw(500)[0], draw(500, foreign=0)[0], draw(500, scale=2)[0]):
+        found = auxcal.check(calibrator, logits)
+        assert json.loads(json.dumps(found.as_json()))["verdict"] == found.verdict
+
+
+def test_tiny_and_degenerate_references_give_an_answer(draw):
+    logits, y = draw(40)
+    for labels in (y, np.full_like(y, -1), logits.argmax(axis=1)):
+        fitted = PlattScaling()
+        fitted.fit(logits, labels)
+        assert auxcal.check(fitted, logits).verdict in ("same", "mix", "new")
+    constant = PlattScaling().fit(np.ones((50, 3)), np.zeros(50, dtype=int))
+    assert auxcal.check(constant, np.ones((50, 3))).verdict == "same"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"level": 0}, "level must be a number between 0 and 1"),
+        ({"level": "often"}, "level must be a number between 0 and 1"),
+        ({"logits": np.zeros((5, 3))}, "at least 20 rows"),
+        ({"logits": np.zeros((50, 4))}, "3 columns"),
+        ({"calibrator": "ccac-x"}, "must be a fitted auxcal.Calibrator"),
+    ],
+)
+def test_bad_input_is_one_sentence(draw, calibrator, change, message):
+    with pytest.raises(InvalidInputError, match=message):
+        auxcal.check(**{"calibrator": calibrator, "logits": draw(50)[0]} | change)
+
+
+def test_a_calibrator_from_before_references_says_what_to_do(draw, platt, tmp_path):
+    old = PlattScaling().fit(*draw(100))
+    old.reference_ = None
+    with pytest.raises(InvalidInputError, match=r"before calibrators had a reference. Fit it again"):
+        auxcal.check(old, draw(50)[0])

@@ -1,0 +1,77 @@
+"""The tests behind a verdict: what they look at, and that few rows do not mislead them."""
+
+import numpy as np
+import pytest
+
+from auxcal import CrossFittedCCAC, PlattScaling
+from auxcal.monitoring import _evidence
+from auxcal.monitoring._check import compare, sampled_rows
+from auxcal.monitoring._evidence import another_mix, combined, something_new
+
+
+def compared(calibrator, logits):
+    seen = sampled_rows(calibrator, np.asarray(logits, dtype=np.float32), None)
+    return *compare(calibrator, seen), seen
+
+
+def test_equal_p_values_combine_to_themselves():
+    assert combined([0.03]) == pytest.approx(0.03)
+    assert combined([0.03, 0.03, 0.03]) == pytest.approx(0.03)
+
+
+def test_one_small_p_value_among_large_ones_counts_as_bonferroni_has_it():
+    assert combined([1e-6, 0.5]) == pytest.approx(2e-6, rel=1e-3)
+    assert combined([0.0, 1.0]) < 1e-10
+    assert combined([1.0, 1.0]) > 0.5
+
+
+def test_p_values_that_depend_on_each_other_keep_the_level():
+    rng = np.random.default_rng(0)
+    uniform = rng.random(4000)
+    other = np.where(rng.random(4000) < 0.5, uniform, rng.random(4000))
+    alarms = np.mean([combined(pair) < 0.025 for pair in zip(uniform, other, strict=True)])
+    assert alarms < 0.025 + 3 * np.sqrt(0.025 / 4000)
+
+
+def test_a_change_of_one_share_is_not_lost_among_the_others(draw, calibrator, monkeypatch):
+    drawn = [compared(calibrator, draw(300, foreign=0.22, random_state=i)[0]) for i in range(40)]
+    each = [another_mix(known, matching.new, known.shares, len(known.at)) for known, matching, _ in drawn]
+    monkeypatch.setattr(_evidence, "_one_by_one", lambda *_: [])
+    whole = [another_mix(known, matching.new, known.shares, len(known.at)) for known, matching, _ in drawn]
+    assert np.sum(np.array(each) < 0.025) > np.sum(np.array(whole) < 0.025)
+
+
+def test_other_predictions_with_the_same_readings_are_something_new(draw, platt):
+    """A class that is called another has the readings that it had."""
+    logits, _ = draw(2000, random_state=11)
+    assert something_new(*compared(platt, logits)[1:]) > 0.01
+    assert something_new(*compared(platt, logits[:, [1, 1, 2]] + [0, -0.1, 0])[1:]) < 1e-6
+
+
+def test_a_number_that_rests_on_few_rows_is_left_out():
+    deviations = np.zeros((100, 2))
+    deviations[:3, 0] = 1
+    deviations[:, 1] = np.tile([-1, 1], 50)
+    assert _evidence._rows_behind(deviations, np.ones(100)).tolist() == [3, 100]
+
+
+def test_a_class_that_was_predicted_once_alarms_nobody(draw):
+    logits, y = draw(300, weights=(1, 1, 0), random_state=5)
+    logits[:, 2] -= 20  # no prediction of the last class
+    fitted = PlattScaling().fit(logits, y)
+    new, _ = draw(300, weights=(1, 1, 0), random_state=6)
+    new[1:, 2] -= 20
+    new[0] = [0.0, 0.1, 0.2]
+    assert something_new(*compared(fitted, new)[1:]) > 0.001
+
+
+def test_where_most_classes_have_few_rows_chance_picks_none_of_them():
+    """Classes that have ten rows by chance alone would seem to have become rarer."""
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(400, 60)).astype(np.float32)
+    y = rng.integers(60, size=400)
+    logits[np.arange(400), y] += 4
+    fitted = CrossFittedCCAC(random_state=0).fit(logits, y)
+    known, *_ = compared(fitted, logits)
+    assert np.bincount(y).max() >= 10
+    assert len(known.counts) == 1

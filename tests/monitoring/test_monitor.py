@@ -1,0 +1,301 @@
+"""Monitor: exact bets, late labels, bounded memory, and state that can be taken up again."""
+
+import numpy as np
+import pytest
+
+import auxcal
+from auxcal import NO_CLASS, FileFormatError, InvalidInputError, Monitor
+from auxcal.monitoring._alarm import MOST_POINTS, Evidence, History
+from auxcal.monitoring._cells import N_CELLS, Cells
+from auxcal.monitoring._fit_doubt import Said
+from auxcal.monitoring._label_bets import LabelBets
+from auxcal.monitoring._wealth import Wealth
+
+
+def draw(n, rng, spread=2.5, foreign=0.0):
+    y = rng.integers(4, size=n)
+    logits = rng.normal(size=(n, 4)) + spread * np.eye(4)[y]
+    none = rng.random(n) < foreign
+    return np.where(none[:, None], rng.normal(size=(n, 4)), logits), np.where(none, NO_CLASS, y)
+
+
+@pytest.fixture(scope="module")
+def calibrator():
+    return auxcal.CrossFittedCCAC().fit(*draw(600, np.random.default_rng(0), foreign=0.1))
+
+
+def test_wealth_is_1_on_average_whatever_came_before():
+    rng = np.random.default_rng(1)
+    ends = [Wealth([3]).grow(np.where(rng.random((30, 3)) < 0.5, 1.2, 0.8))[-1, 0] for _ in range(2000)]
+    assert np.mean(ends) == pytest.approx(1, abs=0.05)
+
+
+def test_wealth_does_not_depend_on_how_rows_are_batched():
+    factors = np.random.default_rng(2).uniform(0.5, 1.5, size=(100, 5))
+    whole, parts = Wealth([2, 3]), Wealth([2, 3])
+    grown = whole.grow(factors)
+    assert np.array_equal(grown, np.concatenate([parts.grow(part) for part in np.split(factors, [1, 40])]))
+
+
+@pytest.mark.parametrize("values", [3, 10**6])
+def test_cells_follow_the_urn_whatever_the_ties(values):
+    rng = np.random.default_rng(3)
+    n, found = 255, np.zeros(N_CELLS)
+    for _ in range(400):
+        cells = Cells.of(rng.integers(values, size=n), rng.random(n))
+        assert cells.slots.sum() == n + 1
+        found += np.bincount(cells.find(rng.integers(values, size=20), rng.random(20)), minlength=N_CELLS)
+    expected = cells.slots / cells.slots.sum() * found.sum()
+    assert ((found - expected) ** 2 / expected).sum() < 1.6 * N_CELLS  # rows of one reference depend on each other
+
+
+def test_cells_of_a_small_reference_are_left_empty():
+    rng = np.random.default_rng(4)
+    cells = Cells.of(rng.normal(size=5), rng.random(5))
+    hit = cells.find(rng.normal(size=1000), rng.random(1000))
+    assert cells.slots.sum() == 6
+    assert (cells.slots[hit] > 0).all()
+
+
+def said_of(confidence):
+    return Said(confidence, np.full(len(confidence), 1 / len(confidence)))
+
+
+def test_label_bets_win_nothing_on_average_over_what_the_fit_leaves_open():
+    rng = np.random.default_rng(5)
+    said = said_of(rng.uniform(0.05, 0.95, size=500))
+    n_rows = 400
+    odds = np.log(said.confidence / (1 - said.confidence))
+    v = said.confidence * (1 - said.confidence)
+    centre = (v * odds).sum() / v.sum()
+    spread = np.sqrt((v * (odds - centre) ** 2).sum() / v.sum())
+    bets, ends = LabelBets(said, n_rows, 0), []
+    start = bets.state()
+    for _ in range(2000):
+        c = rng.uniform(0.05, 0.95, size=40)
+        a, b = rng.normal(size=2) / np.sqrt(n_rows * v.mean())
+        line = np.log(c / (1 - c))
+        truth = 1 / (1 + np.exp(-(line + a + b * (line - centre) / spread)))
+        bets.restore(start)
+        ends.append(bets.update(c, rng.random(40) < truth)[-1])
+    assert np.mean(ends) == pytest.approx(1, abs=0.06)
+
+
+@pytest.mark.parametrize("off", [-0.1, 0, 0.1])
+def test_label_bets_win_nothing_within_the_tolerance(off):
+    rng = np.random.default_rng(5)
+    c = rng.uniform(0.15, 0.85, size=(2000, 30))
+    correct = rng.random(c.shape) < c + off
+    said = said_of(c.ravel())
+    bets = LabelBets(said, 10**9, 0.1)
+    start = bets.state()
+    ends = []
+    for row in zip(c, correct, strict=True):
+        bets.restore(start)
+        ends.append(bets.update(*row)[-1])
+    assert np.mean(ends) <= 1.05
+
+
+def test_what_a_small_fit_leaves_open_raises_no_alarm_and_a_large_error_does():
+    rng = np.random.default_rng(16)
+    c = rng.uniform(0.5, 0.99, size=20_000)
+    off = c - 0.04  # which a fit on 100 rows may well be, and one on 5,000 not
+    correct = rng.random(len(c)) < off
+    assert LabelBets(said_of(c), 100, 0).update(c, correct).max() < 20
+    assert LabelBets(said_of(c), 5000, 0).update(c, correct).max() > 40
+
+
+@pytest.mark.parametrize("sure", [1e-6, 0.5, 1 - 1e-6])
+def test_label_bets_stand_a_confidence_that_is_always_the_same(sure):
+    said = said_of(np.full(50, sure))
+    evidence = LabelBets(said, 50, 0).update(np.full(20, sure), np.full(20, sure > 0.5))
+    assert np.isfinite(evidence).all()
+
+
+def test_quiet_streams_raise_alarms_at_most_at_the_level(calibrator):
+    rng = np.random.default_rng(6)
+    alarms = 0
+    for state in range(40):
+        fitted = auxcal.PlattScaling().fit(*draw(300, rng, foreign=0.1))
+        monitor = Monitor(fitted, level=0.2, random_state=state)
+        monitor.update(*draw(800, rng, foreign=0.1))
+        alarms += monitor.alarm is not None
+    assert alarms <= 14  # of 40 at 0.2: 8 are expected at most
+
+
+def test_foreign_samples_are_noticed_without_labels(calibrator):
+    rng = np.random.default_rng(7)
+    monitor = Monitor(calibrator)
+    monitor.update(draw(1000, rng, foreign=0.1)[0])
+    assert monitor.alarm is None
+    monitor.update(draw(600, rng, foreign=0.5)[0])
+    assert monitor.alarm.kind == "data"
+    assert 1000 < monitor.alarm.after <= 1600
+    assert "differ" in str(monitor.alarm)
+
+
+def test_wrong_labels_are_noticed(calibrator):
+    rng = np.random.default_rng(8)
+    monitor = Monitor(calibrator)
+    logits, y = draw(1500, rng, foreign=0.1)
+    monitor.update(logits, np.where(rng.random(1500) < 0.3, (y + 1) % 4, y))
+    assert [alarm.kind for alarm in monitor.alarms] == ["labels"]
+    assert monitor.alarm.reason in ("the confidence is too high", "the confidence is too extreme")
+
+
+def test_late_labels_count_as_those_that_come_at_once(calibrator):
+    logits, y = draw(300, np.random.default_rng(9), foreign=0.1)
+    at_once, late = Monitor(calibrator), Monitor(calibrator)
+    at_once.update(logits, y)
+    rows = late.update(logits)
+    late.label(rows[:100], y[:100])
+    late.label(rows[100:], y[100:])
+    assert late.evidence == at_once.evidence
+    assert rows.tolist() == list(range(300))
+
+
+def test_a_saved_monitor_goes_on_to_the_same_bits(calibrator, tmp_path):
+    rng = np.random.default_rng(10)
+    first, second = draw(200, rng), draw(5000, rng)
+    whole = Monitor(calibrator, level=0.01)
+    rows = whole.update(first[0])
+    whole.save(tmp_path / "monitor.safetensors")
+    again = Monitor.load(tmp_path / "monitor.safetensors", calibrator)
+    for monitor in (whole, again):
+        monitor.label(rows[50:], first[1][50:])
+        monitor.update(*second)
+    assert again.evidence == whole.evidence
+    assert again.alarms == whole.alarms
+    assert again.history == whole.history
+    assert again.level == 0.01
+
+
+def test_only_the_last_rows_are_kept(calibrator):
+    logits, y = draw(30, np.random.default_rng(11))
+    monitor = Monitor(calibrator, keep=10)
+    rows = monitor.update(logits)
+    with pytest.raises(InvalidInputError, match=r"last 10 of the 30 rows seen; got row 0\. Keep more"):
+        monitor.label(rows, y)
+    monitor.label(rows[-10:], y[-10:])
+    none = Monitor(calibrator, keep=0)
+    none.update(logits, y)
+    assert none.evidence.n_labels == 30
+
+
+def test_a_history_stays_short():
+    history = History()
+    for row in range(5 * MOST_POINTS):
+        history.add(Evidence(row, 0, 1.0, 1.0))
+    assert MOST_POINTS / 2 <= len(history.points) <= MOST_POINTS
+    assert history.points[-1].n_rows > 4.9 * MOST_POINTS
+
+
+def test_what_fails_leaves_nothing_behind(calibrator):
+    logits, y = draw(20, np.random.default_rng(12))
+    monitor = Monitor(calibrator)
+    rows = monitor.update(logits)
+    before = monitor.evidence
+    for call in (
+        lambda: monitor.update(logits, y[:-1]),
+        lambda: monitor.update(logits[:, :3]),
+        lambda: monitor.update(logits, np.full(20, 7)),
+        lambda: monitor.label(rows, y[:-1]),
+        lambda: monitor.label([0, 0], [1, 1]),
+        lambda: monitor.label([0.5], [1]),
+        lambda: monitor.label([99], [1]),
+        lambda: monitor.update(np.where(np.arange(80).reshape(20, 4) == 7, np.nan, logits)),
+    ):
+        with pytest.raises(InvalidInputError):
+            call()
+    monitor.label([], [])
+    assert monitor.evidence == before
+    monitor.label(rows, y)
+    with pytest.raises(InvalidInputError, match="a row has one label; got another for row 3"):
+        monitor.label([3], [1])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"level": 0},
+        {"level": 1.0},
+        {"level": "low"},
+        {"tolerance": -0.1},
+        {"tolerance": None},
+        {"keep": -1},
+        {"keep": 1.5},
+        {"random_state": None},
+        {"random_state": -1},
+    ],
+)
+def test_bad_options_are_refused(calibrator, options):
+    with pytest.raises(InvalidInputError, match=next(iter(options))):
+        Monitor(calibrator, **options)
+
+
+def test_what_is_no_fitted_calibrator_is_refused():
+    with pytest.raises(InvalidInputError, match="calibrator must be a fitted one; got str"):
+        Monitor("ccac-x.safetensors")
+    with pytest.raises(auxcal.NotFittedError):
+        Monitor(auxcal.PlattScaling())
+
+
+def test_a_calibrator_without_reference_says_what_to_do(calibrator):
+    old = auxcal.PlattScaling().fit(*draw(100, np.random.default_rng(13)))
+    old.reference_ = None
+    with pytest.raises(InvalidInputError, match="Fit it again"):
+        Monitor(old)
+
+
+def test_a_file_belongs_to_its_calibrator(calibrator, tmp_path):
+    path = tmp_path / "monitor.safetensors"
+    Monitor(calibrator).save(path)
+    with pytest.raises(InvalidInputError, match="another calibrator"):
+        Monitor.load(path, auxcal.PlattScaling().fit(*draw(100, np.random.default_rng(14))))
+    with pytest.raises(FileFormatError, match="lacks one of"):
+        auxcal.load(path)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(FileFormatError, match="monitor"):
+        Monitor.load(path, calibrator)
+
+
+def with_other(state, *path, value):
+    """Return a copy of nested dicts with another value in one place."""
+    first, *rest = path
+    return state | {first: with_other(state[first], *rest, value=value) if rest else value}
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("labels", "doubt"), (0.0, 1.0)),
+        (("labels", "doubt"), ("a",) * 5),
+        (("labels", "wealth", "staked"), np.full(6, np.nan)),
+        (("rows", "sums", "energy"), np.zeros(1)),
+        (("rows", "rng"), {}),
+        (("kept", "prediction"), np.zeros(3, dtype=np.int32)),
+        (("kept", "n_rows"), "many"),
+        (("evidence",), (1, 2, "a", 0.5)),
+        (("alarms",), {"noise": (1, "loud")}),
+        (("alarms",), {"data": ("soon", "different")}),
+        (("history", "points"), ((1, 2),)),
+    ],
+)
+def test_a_state_that_no_monitor_has_is_refused_whole(calibrator, tmp_path, monkeypatch, path, value):
+    monitor = Monitor(calibrator)
+    monitor.update(*draw(30, np.random.default_rng(17)))
+    forged = with_other(monitor._state(), *path, value=value)
+    monkeypatch.setattr(monitor, "_state", lambda: forged)
+    monitor.save(tmp_path / "monitor.safetensors")
+    with pytest.raises(FileFormatError, match=f"does not fit a monitor.*{path[0]}"):
+        Monitor.load(tmp_path / "monitor.safetensors", calibrator)
+
+
+def test_an_adapted_calibrator_is_at_home_in_its_mix():
+    rng = np.random.default_rng(15)
+    adapted = auxcal.CrossFittedCCAC().fit(*draw(1500, rng, foreign=0.4)).adapt(draw(4000, rng, foreign=0.6)[0])
+    there, back = Monitor(adapted), Monitor(adapted)
+    there.update(*draw(500, rng, foreign=0.6))
+    back.update(draw(1000, rng, foreign=0.1)[0])
+    assert there.alarm is None
+    assert back.alarm.kind == "data"
