@@ -26,6 +26,7 @@ def good(rows, featured, featured_platt, tmp_path_factory):
     np.savez(folder / "good.npz", logits=logits, y=y)
     np.save(folder / "logits.npy", logits)
     np.save(folder / "y.npy", y)
+    np.save(folder / "also-y.npy", y)
     np.savez(folder / "four.npz", logits=np.eye(4)[y], y=y)
     (folder / "good.csv").write_text(f"{HEADER}1,2,3,0\n3,2,1,0\n2,3,1,1\n1,1,4,-1\n")
     if is_installed("tables"):
@@ -117,7 +118,15 @@ BAD = {
     "missing file": (None, fit("nowhere.npz"), "nowhere.npz: there is no such file"),
     "missing calibrator": (None, ["score", "no.safetensors", "good.npz", "-o", "out.csv"], "no.safetensors"),
     "missing select file": (None, fit("good.npz", "--select", "no.csv"), "no.csv: there is no such file"),
-    "a folder": (("bad.csv", lambda path: path.mkdir()), fit("bad.csv"), "bad.csv: this is a folder"),
+    "a folder": (("bad.csv", lambda path: path.mkdir()), fit("bad.csv"), "bad.csv: there are no files in this folder"),
+    "one file twice": (None, fit("good.csv", "good.csv"), "good.csv: is named more than once"),
+    "a pattern without a match": (None, fit("part-*.csv"), "part-*.csv: nothing matches this pattern"),
+    "an unknown store": pytest.param(
+        None,
+        fit("nowhere://bucket/x.csv"),
+        "nowhere://bucket/x.csv: this address can't be opened",
+        marks=pytest.mark.needs("tables"),
+    ),
     "unknown extension": (("bad.xlsx", text("x")), fit("bad.xlsx"), "bad.xlsx: the extension must be one of .npz"),
     "no extension": (("bad", text("x")), fit("bad"), "bad: the extension must be one of"),
     "empty csv": (("bad.csv", text("")), fit("bad.csv"), "bad.csv: expected a line with the names"),
@@ -204,7 +213,7 @@ BAD = {
         fit("bad.npz"),
         "bad.npz: logits must have",
     ),
-    "two vectors": (None, fit("y.npy", "y.npy"), "y.npy and y.npy: expected logits of shape (n, K)"),
+    "two vectors": (None, fit("y.npy", "also-y.npy"), "y.npy and also-y.npy: expected logits of shape (n, K)"),
     "labels as text": (
         ("bad.csv", text(f"{HEADER}1,2,3,cat\n")),
         fit("bad.csv"),
@@ -267,7 +276,7 @@ BAD = {
     ),
     "missing feature": (
         None,
-        score_featured("featured.csv", "--features", "age,size"),
+        score_featured("featured.csv", "--features", "age,size", "--on-bad-rows", "fail"),
         "featured.csv: features must be finite; got nan (NaN or inf) at [1, 1]",
     ),
     "text for features": (
@@ -283,7 +292,7 @@ BAD = {
     # what does not belong together
     "other number of classes": (None, score("four.npz"), "four.npz: logits must have the 3 columns"),
     "other classes to select": (None, ["fit", "good.npz", "--select", "four.npz", "-o", "out.safetensors"], "four.npz"),
-    "two data files": (None, fit("good.npz", "good.csv"), "expected one file, or two .npy files"),
+    "two data files": (None, fit("good.npz", "good.csv"), "expected files of one format; got 1 .npz, 1 .csv"),
     "transfer of another": (
         None,
         ["transfer", "ts.safetensors", "good.csv", "-o", "out.safetensors"],
@@ -329,7 +338,7 @@ BAD = {
     "risk as text": (None, ["threshold", "scored.csv", "--risk", "low"], "--risk"),
     "risk out of reach": (
         ("bad.csv", text("prediction,confidence,y\n0,0.9,1\n0,0.8,1\n")),
-        ["threshold", "bad.csv", "--risk", "0.05"],
+        ["threshold", "bad.csv", "--risk", "0.05", "--empirical"],
         "bad.csv: no threshold keeps the error at 0.05; the least is 1",
     ),
 }
@@ -376,7 +385,7 @@ def test_as_a_program_of_its_own_too(name, folder, command):
 def test_an_old_output_stays_when_its_successor_fails(folder, call):
     (folder / "out.csv").write_text("old")
     (folder / "bad.csv").write_text(f"{HEADER}1,2,3,0\n1,,3,0\n")
-    assert call(*score("bad.csv", out="out.csv")) == 2
+    assert call(*score("bad.csv", "--on-bad-rows", "fail", out="out.csv")) == 2
     assert (folder / "out.csv").read_text() == "old"
 
 
@@ -387,8 +396,9 @@ def test_a_disk_that_can_not_be_written_is_one_sentence(number, folder, call, ca
     def refuse(*_, **__):
         raise OSError(number, "it can't be written", "here")
 
-    monkeypatch.setattr("tempfile.mkstemp", refuse)
-    assert call(*score("good.npz")) == 2
+    with monkeypatch.context() as patch:
+        patch.setattr("auxcal._files.os.open", refuse)
+        assert call(*score("good.npz")) == 2
     error = capsys.readouterr().err
     assert "auxcal: the folder '.' can't be written to" in error
     assert error.count("\n") == 1

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -97,7 +98,9 @@ def test_score_goes_through_pipes(folder, command, scored):
 
 def test_score_says_what_it_did_to_machines(scored, call, capsys):
     assert call("score", "ts.safetensors", "new.npz", "-o", "again.csv", "--json") == 0
-    assert answer(capsys) == {"method": "TS", "rows": 400, "out": "again.csv"}
+    bad = {"null": 0, "width": 0, "nan": 0, "no_probabilities": 0}
+    counts = {"rows": 400, "bad": bad, "parts": 1, "resumed": 0}
+    assert answer(capsys) == {"method": "TS", "out": "again.csv", "warning": None} | counts
 
 
 def test_evaluate_shows_every_metric_and_reads_the_ece(scored, call, capsys):
@@ -136,20 +139,32 @@ def test_a_metric_without_a_value_is_a_warning_and_null(folder, call, capsys):
     assert "auroc is undefined" in captured.err
 
 
-def test_threshold_is_the_library_and_says_that_it_was_chosen_here(scored, call, capsys):
-    assert call("threshold", scored, "--risk", 0.1) == 0
+def test_threshold_is_the_library_and_says_what_it_promises(scored, call, capsys):
+    assert call("threshold", scored, "--risk", 0.3) == 0
     text, rows = capsys.readouterr().out, read_scored(scored)
-    found = threshold_at_risk(rows.confidence, rows.correct, 0.1)
+    found = threshold_at_risk(rows.confidence, rows.correct, 0.3)
     assert f"at least {found.threshold!r}." in text
     assert f"{100 * found.coverage:.1f} % of the predictions ({found.accepted} of 400)" in text
-    assert "check it on rows that took no part in the choice" in text
-    assert call("threshold", scored, "--risk", 0.1, "--json") == 0
+    assert "at most 30.0 % will be wrong, with a probability of 95 %" in text
+    assert call("threshold", scored, "--risk", 0.3, "--json") == 0
     said = answer(capsys)
-    assert (said["threshold"], said["coverage"], said["risk_upper"]) == (
-        found.threshold,
-        found.coverage,
-        found.risk_upper,
-    )
+    assert said == asdict(found) | {"rows": 400}
+
+
+def test_a_threshold_that_only_looks_good_says_so(scored, call, capsys):
+    assert call("threshold", scored, "--risk", 0.1, "--empirical") == 0
+    assert "is no promise" in capsys.readouterr().out
+
+
+def test_thresholds_for_several_risks_for_each_class_and_for_a_coverage(scored, call, capsys):
+    assert call("threshold", scored, "--risk", 0.001, "--risk", 0.3) == 0
+    assert "risk 0.001  too few rows\nrisk 0.3    from" in capsys.readouterr().out
+    assert call("threshold", scored, "--risk", 0.4, "--per-class", "--json") == 0
+    assert "class 0" in answer(capsys)["thresholds"]
+    assert call("threshold", scored, "--coverage", 0.5, "--json") == 0
+    assert answer(capsys)["coverage"] >= 0.5
+    assert call("threshold", scored) == 2
+    assert "give --risk, or --coverage instead" in capsys.readouterr().err
 
 
 def test_methods_are_one_line_each(call, capsys):
@@ -183,7 +198,7 @@ def test_an_interrupted_command_leaves_nothing(scored, folder, call, capsys, mon
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("auxcal.formats._scoring.logits_of", interrupted)
+    monkeypatch.setattr("auxcal.formats._scored_batches.score_rows", interrupted)
     before = sorted(folder.iterdir())
     assert call("score", "ts.safetensors", "new.csv", "-o", "again.csv") == 130
     assert capsys.readouterr().err == ""

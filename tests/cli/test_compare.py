@@ -49,6 +49,20 @@ def test_the_answer_and_the_table_are_printed_and_the_folder_is_written(folder, 
     assert "auxcal score logits-temperature.safetensors" in (folder / "report" / "report.html").read_text()
 
 
+def test_slices_are_printed_and_written(folder, call, capsys):
+    data = drawn()
+    times = np.where(np.arange(len(data)) % 3, "day", "night")
+    rows = [",".join(map(str, [*z, y, time])) for z, y, time in zip(data.logits, data.y, times, strict=True)]
+    Path("sliced.csv").write_text("\n".join(["logit_0,logit_1,logit_2,y,time", *rows]))
+    assert call("compare", "sliced.csv", *METHODS, "--by", "time") == 0
+    assert "TS by time" in capsys.readouterr().out
+    (found,) = json.loads(Path("report/results.json").read_text())
+    assert {each["value"]: each["rows"] for each in found["slices"]["time"]}.keys() == {"day", "night"}
+    assert sum(each["rows"] for each in found["slices"]["time"]) == found["n_test"]
+    assert call("compare", "sliced.csv", *METHODS, "--by", "tme") == 2
+    assert "time" in capsys.readouterr().err
+
+
 def test_the_saved_calibrator_is_the_one_that_was_measured(folder, call):
     call("compare", "logits.npz", *METHODS, "--out", "here", "--random-state", 3)
     comparison = auxcal.compare(auxcal.Predictions.load("logits.npz"), methods=["temperature", "platt"], random_state=3)

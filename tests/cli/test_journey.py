@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -125,7 +126,8 @@ def test_a_label_that_is_nearly_a_class_is_asked_about(here, tmp_path, call, cap
 def test_all_unknown_labels_can_be_no_class(fitted, here, call, capsys):
     assert call("fit", "labelled.csv", *OPTIONS, "--unknown-is-no-class", "-o", "unknown.safetensors") == 0
     one, other = auxcal.load(fitted), auxcal.load("unknown.safetensors")
-    assert one.inputs_ == other.inputs_
+    assert (one.inputs_.no_class, other.inputs_.no_class) == (("fox",), None)
+    assert replace(one.inputs_, no_class=None) == other.inputs_
     assert one.fitted_on_ == other.fitted_on_
     assert one.fitted_on_.n_no_class == 30
 
@@ -138,12 +140,13 @@ def test_show_says_what_the_file_knows(fitted, call, capsys):
     assert lines["classes"] == "cat, dog, bird"
     assert lines["columns"] == "p_cat, p_dog, p_bird"
     assert lines["features"] == "none"
-    assert lines["label"] == "truth"
+    assert lines["label"] == "truth; no class: fox"
     assert re.fullmatch(r"580 rows, 5\.2 % of them of no class, \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", lines["fitted on"])
     assert call("show", fitted, "--json") == 0
     known = json.loads(capsys.readouterr().out)
     assert known["kind"] == "probabilities"
     assert known["class_names"] == CLASSES
+    assert known["no_class_labels"] == ["fox"]
     assert (known["rows"], known["no_class"]) == (580, 30)
 
 

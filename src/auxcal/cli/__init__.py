@@ -5,19 +5,28 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-import warnings
 from collections.abc import Callable
+from functools import wraps
+from itertools import chain
+from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import unquote
 
 import typer
 
 from auxcal._version import VERSION
+from auxcal.cli._process import process
+from auxcal.cli.adapt import adapt
+from auxcal.cli.check import check
 from auxcal.cli.compare import compare
 from auxcal.cli.demo import demo
 from auxcal.cli.evaluate import evaluate
 from auxcal.cli.export import export
 from auxcal.cli.fit import fit
 from auxcal.cli.methods import methods
+from auxcal.cli.monitor import monitor
+from auxcal.cli.pick import pick
+from auxcal.cli.plan import plan
 from auxcal.cli.reproduce import reproduce
 from auxcal.cli.score import score
 from auxcal.cli.show import show
@@ -25,10 +34,25 @@ from auxcal.cli.threshold import threshold
 from auxcal.cli.transfer import transfer
 
 # What a command needs is imported inside it, so that --help answers at once.
-COMMANDS = (demo, compare, fit, transfer, show, score, evaluate, threshold, export, methods, reproduce)
+COMMANDS = (
+    demo,
+    compare,
+    fit,
+    transfer,
+    show,
+    score,
+    check,
+    adapt,
+    monitor,
+    evaluate,
+    threshold,
+    pick,
+    plan,
+    export,
+    methods,
+    reproduce,
+)
 """The one list of commands, in the order in which --help shows them."""
-
-USAGE = 2  # the exit code of a command that can't do what it is asked
 
 app = typer.Typer(
     help="An honest probability that your classifier is right, where it meets data it was not trained on.",
@@ -64,37 +88,37 @@ def _help(command: Callable[..., None]) -> str:
     return f"{text}\b\nExamples:{lines}" if lines else text
 
 
+def _apart(command: Callable[..., None]) -> Callable[..., None]:
+    """Return the command, which then refuses to write onto a file that it reads."""
+
+    @wraps(command)
+    def checked(**arguments: Any) -> None:
+        from auxcal._files import check_apart
+
+        given = {name: value if isinstance(value, list) else [value] for name, value in arguments.items()}
+        paths = {name: [path for each in values if (path := _here(name, each))] for name, values in given.items()}
+        for out in paths.pop("out", []):
+            check_apart(out, chain.from_iterable(paths.values()))
+        command(**arguments)
+
+    return checked
+
+
+def _here(name: str, value: Any) -> Path | None:
+    """Return the path on this machine that an argument is, if it is one."""
+    if isinstance(value, str) and value.startswith("file://"):
+        return Path(unquote(value.removeprefix("file://")))
+    if isinstance(value, str) and name == "class_names" and os.path.isfile(value):  # noqa: PTH113 (or names)
+        return Path(value)
+    return value if isinstance(value, Path) else None
+
+
 for command in COMMANDS:
-    app.command(help=_help(command), short_help=_help(command).partition("\n")[0])(command)
+    app.command(help=_help(command), short_help=_help(command).partition("\n")[0])(_apart(command))
 
 
 def main() -> None:
     """Run the command line; an expected error is one sentence and exit code 2."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("default", UserWarning)
-        warnings.showwarning = _say_warning
-        try:
-            sys.exit(app(prog_name="auxcal", standalone_mode=False))
-        except BrokenPipeError:  # whoever read the output has had enough of it
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(1)
-        except Exception as error:
-            sentence = _sentence(error)
-            if sentence is None:
-                raise
-            typer.echo(f"auxcal: {' '.join(sentence.split())}", err=True)
-            sys.exit(USAGE)
-
-
-def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    typer.echo(f"auxcal: warning: {' '.join(str(message).split())}", err=True)
-
-
-def _sentence(error: Exception) -> str | None:
-    """Return what to tell the user about an expected error; None for a bug."""
-    from auxcal._errors import AuxcalError
-
-    # Of the errors of the command line only some are public, and their module has moved; all of them have this method.
-    if hasattr(error, "format_message"):
-        return str(error.format_message())
-    return str(error) if isinstance(error, AuxcalError | OSError) else None
+    with process():
+        code = app(prog_name="auxcal", standalone_mode=False)
+    sys.exit(code)

@@ -2,4 +2,5 @@
 
 from auxcal.cli import main
 
-main()
+if __name__ == "__main__":  # the processes of auxcal score import it too
+    main()

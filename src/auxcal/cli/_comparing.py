@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from auxcal._formatting import visible
+from auxcal.cli._slices import reading_of, slice_table
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -28,15 +31,27 @@ def show(console: Console, comparison: Comparison) -> None:
 
     from auxcal.reports.terminal import comparison_to_rich
 
-    console.print(Text(comparison.name, style="dim"))
+    console.print(Text(visible(comparison.name), style="dim"))
     console.print(Text(comparison.answer.found, style="bold"))
     console.print(Text(comparison.answer.then, style="bold blue"))
     console.print()
     console.print(comparison_to_rich(comparison))
     for entry in comparison.ranked:
         if entry.problem:
-            console.print(Text(f"{entry.label}: {entry.problem}", style="dim"))
+            console.print(Text(visible(f"{entry.label}: {entry.problem}"), style="dim"))
     console.print()
+    for each in comparison.slices:
+        console.print(Text(f"{comparison.best.label} by {each.by}", style="dim"))
+        console.print(slice_table(each.by, each.after))
+        console.print(Text(reading_of(each.after), style="dim"))
+        console.print()
+
+
+def print_plain(console: Console, *lines: str) -> None:
+    """Print lines that may hold names of files, in which nothing is markup, unbroken."""
+    from rich.text import Text
+
+    console.print(*(Text(visible(line)) for line in lines), sep="\n", soft_wrap=True)
 
 
 def explain(console: Console) -> None:

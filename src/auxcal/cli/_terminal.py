@@ -4,23 +4,45 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import re
+import shutil
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
+from auxcal._formatting import visible
+
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from auxcal.predictions import Predictions
 
+    Place: TypeAlias = Path | str
+else:
+    Place = str  # typer knows no unions
+
+_LEAST_COLUMNS = 80  # which a table needs
+
+
+def as_place(text: str) -> Path | str:
+    """Return a path on this machine, or the URL of one elsewhere, which a Path would spoil."""
+    return text if "://" in text else Path(text)
+
+
 Files = Annotated[
-    list[Path],
+    list[Place],
     typer.Argument(
         metavar="FILE",
+        parser=as_place,
         show_default=False,
         help="Logits and y: .npz, .csv, .parquet, .safetensors or .pt; logits.npy and y.npy; or - for CSV from "
-        "standard input.",
+        "standard input. Several files, a folder or a quoted pattern are one table; s3://, gs://, abfs:// and hdfs:// "
+        "addresses work too.",
     ),
 ]
 CalibratorFile = Annotated[Path, typer.Argument(help="A calibrator that auxcal fit saved.", show_default=False)]
@@ -78,9 +100,33 @@ FeatureNames = Annotated[
         "features, if there is one]",
     ),
 ]
+WeightColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--weight", show_default=False, help="The column of how often each row counts: 2 is the same as two rows."
+    ),
+]
+GroupColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--group",
+        show_default=False,
+        help="The column of what each row belongs to, such as a patient, a camera or a day: such rows stay together.",
+    ),
+]
+OnBadRows = Annotated[
+    Literal["fail", "skip"],
+    typer.Option(
+        "--on-bad-rows",
+        help="What becomes of a row that is null, NaN, of another width or no distribution: an error, or no row.",
+    ),
+]
 RandomState = Annotated[int, typer.Option(min=0, help="The only source of randomness.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 CalibratorOut = Annotated[Path, typer.Option("--out", "-o", help="Where to save the calibrator, a .safetensors file.")]
+
+WITHDRAWN = "The promise that is kept with the calibrator does not hold for these rows."
+"""What a certificate is worth where rows are not like those of the fit."""
 
 
 def method_names() -> list[str]:
@@ -99,12 +145,14 @@ def as_names(text: str | None) -> list[str] | None:
     """Return comma-separated names, or those in a file, one per line."""
     if text is None:
         return None
-    if Path(text).is_file():
-        return Path(text).read_text(encoding="utf-8").splitlines()
+    if os.path.isfile(text):  # noqa: PTH113 (a Path complains of a list that is too long for a name)
+        from auxcal._files import read_text
+
+        return read_text(Path(text)).rstrip("\n").split("\n")
     return [name.strip() for name in text.split(",")]
 
 
-def check_kind(data: Predictions, *paths: Path) -> None:
+def check_kind(data: Predictions, *paths: Path | str) -> None:
     """Refuse what was surely forgotten to be called probabilities."""
     from auxcal._arrays import look_like_probabilities
     from auxcal._errors import InvalidInputError
@@ -117,17 +165,34 @@ def check_kind(data: Predictions, *paths: Path) -> None:
 
 
 def say(text: str) -> None:
-    """Print a line as it is."""
-    typer.echo(text)
+    """Print a line."""
+    typer.echo(visible(text))
 
 
 def say_json(value: Mapping[str, Any] | list[Any]) -> None:
     """Print JSON, with null for NaN."""
-    typer.echo(json.dumps(_without_nan(value), indent=2, ensure_ascii=False))
+    say_as_json(json.dumps(_without_nan(value), indent=2, ensure_ascii=False))
+
+
+def say_as_json(text: str) -> None:
+    """Print what is JSON already; characters that the terminal can't show are escaped as JSON does it."""
+    known = "utf" in (sys.stdout.encoding or "").lower()
+    typer.echo(re.sub(r"[\x7f-\x9f]" if known else r"[^\x00-\x7e]", _escaped, text))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return json.dumps(found.group())[1:-1] if found.group() > "\x7f" else "\\u007f"
+
+
+def console(*, quiet: bool = False) -> Console:
+    """Return what rich writes to, as wide as the terminal, but wide enough for a table."""
+    from rich.console import Console
+
+    return Console(quiet=quiet, highlight=False, width=max(shutil.get_terminal_size().columns, _LEAST_COLUMNS))
 
 
 @contextmanager
-def errors_named_after(*paths: Path) -> Iterator[None]:
+def errors_named_after(*paths: Path | str) -> Iterator[None]:
     """Prefix an error about the contents of files with their names."""
     from auxcal._errors import AuxcalError
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,25 +11,30 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from auxcal._progress import progress_bar
-from auxcal.cli._comparing import explain, open_page, share_of, show
+from auxcal.cli._comparing import explain, open_page, print_plain, share_of, show
 from auxcal.cli._terminal import (
     ClassNames,
     ColumnNames,
     FeatureNames,
     Files,
+    GroupColumn,
     Json,
     Label,
     NoClass,
+    OnBadRows,
     Probabilities,
     RandomState,
     UnknownIsNoClass,
+    WeightColumn,
     as_columns,
     as_names,
     check_kind,
-    say,
+    console,
+    say_as_json,
 )
 
 if TYPE_CHECKING:
+    from auxcal._progress import Report
     from auxcal.comparison import Comparison
     from auxcal.formats import Labelled
 
@@ -52,9 +58,19 @@ def compare(
     class_names: ClassNames = None,
     no_class: NoClass = None,
     unknown_is_no_class: UnknownIsNoClass = False,
+    weight: WeightColumn = None,
+    group: GroupColumn = None,
+    on_bad_rows: OnBadRows = "fail",
     id_: Annotated[
         str | None,
         typer.Option("--id", show_default=False, help="The column of your own ids, which the report lists."),
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            show_default=False,
+            help="A column to slice by: every metric for each of its values too. Can be repeated.",
+        ),
     ] = None,
     random_state: RandomState = 0,
     json: Json = False,
@@ -70,11 +86,10 @@ def compare(
     --------
     auxcal compare logits.npz --out report/
     auxcal compare logits.npy y.npy --class-names cat,dog,bird
+    auxcal compare data.parquet --by country --out report/
     auxcal compare spring.csv autumn.csv --label truth --open
     auxcal compare labelled.csv --probabilities --columns cat,dog --label truth --no-class other --id case
     """
-    from rich.console import Console
-
     import auxcal
     from auxcal.formats import read_labelled
     from auxcal.reports.folder import comparisons_as_json, make_folder, write_folder
@@ -91,7 +106,11 @@ def compare(
         class_names=as_names(class_names),
         no_class=no_class or (),
         unknown_is_no_class=unknown_is_no_class,
+        weight=weight,
+        group=group,
+        on_bad_rows=on_bad_rows,
         id_column=id_,
+        by=tuple(dict.fromkeys(by or ())),
     )
     data = {name: read(*paths) for name, paths in sets.items()}
     for name, paths in sets.items():
@@ -103,38 +122,40 @@ def compare(
         methods=methods.split(",") if methods else None,
         random_state=random_state,
     )
-    make_folder(out)
+    inputs = [Path(file) for file in (*files, *(each for each in (test, class_names) if each))]
+    make_folder(out, inputs)
     with progress_bar("comparing") as update:
         comparisons = [
-            _with_rows_of(
-                held_out or part,
-                one(part.data, name=name, ids=(held_out or part).ids, report=share_of(update, index, len(data))),
-            )
+            _compared(one, name, part, held_out or part, share_of(update, index, len(data)))
             for index, (name, part) in enumerate(data.items())
         ]
-        written = write_folder(comparisons, out)
-    console = Console(quiet=json, highlight=False)
+        written = write_folder(comparisons, out, inputs)
+    screen = console(quiet=json)
     for comparison in comparisons:
-        show(console, comparison)
-    explain(console)
-    console.print("\nWritten:", *(f"  {path}" for path in written), sep="\n", soft_wrap=True)
+        show(screen, comparison)
+    explain(screen)
+    screen.print()
+    print_plain(screen, "Written:", *(f"  {path}" for path in written))
     if json:
-        say(comparisons_as_json(comparisons))
+        say_as_json(comparisons_as_json(comparisons))
     if open_:
         open_page(written)
 
 
-def _with_rows_of(tested: Labelled, comparison: Comparison) -> Comparison:
-    """Return a comparison that counts rows as the file does, with those that were left out."""
+def _compared(
+    one: Callable[..., Comparison], name: str, part: Labelled, tested: Labelled, report: Report
+) -> Comparison:
+    """Return a comparison that counts rows as the file of its test part does, with those that were left out."""
+    comparison = one(part.data, name=name, ids=tested.ids, by=tested.by, report=report)
     return replace(comparison, rows=tested.rows[comparison.rows])
 
 
-def _data_sets(files: list[Path]) -> dict[str, tuple[Path, ...]]:
+def _data_sets(files: Sequence[Path | str]) -> dict[str, tuple[Path | str, ...]]:
     """Return the files of each data set by its name; .npy files come in pairs."""
-    waiting: list[Path] = []
-    groups: list[tuple[Path, ...]] = []
+    waiting: list[Path | str] = []
+    groups: list[tuple[Path | str, ...]] = []
     for file in files:
-        if file.suffix != ".npy":
+        if Path(file).suffix != ".npy":
             groups.append((file,))
             continue
         waiting.append(file)
@@ -143,7 +164,7 @@ def _data_sets(files: list[Path]) -> dict[str, tuple[Path, ...]]:
             waiting = []
     if waiting:
         raise typer.BadParameter(f".npy files come in pairs, logits and y; got {waiting[0]} without the other one.")
-    stems = [group[0].stem for group in groups]
+    stems = [Path(group[0]).stem for group in groups]
     names = [stem if stems.count(stem) == 1 else str(group[0]) for stem, group in zip(stems, groups, strict=True)]
     if len(set(names)) < len(names):
         raise typer.BadParameter("the same file is named twice. Name each data set once.")

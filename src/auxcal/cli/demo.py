@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from auxcal._progress import progress_bar
-from auxcal.cli._comparing import explain, open_page, share_of, show
+from auxcal.cli._comparing import explain, open_page, print_plain, share_of, show
+from auxcal.cli._terminal import console
 
 SHIFTS = {
     "OOD": (
@@ -37,8 +38,6 @@ def demo(
     auxcal demo
     auxcal demo --out demo/ --open
     """
-    from rich.console import Console
-
     import auxcal
     from auxcal.experiments.bundles import bundle
     from auxcal.experiments.suites.cifar10 import CIFAR10_RESNET20
@@ -56,13 +55,13 @@ def demo(
             for index, (shift, (name, _)) in enumerate(SHIFTS.items())
         ]
         page = write_page(comparisons, out, about=[about for _, about in SHIFTS.values()])
-    console = Console(highlight=False)
+    screen = console()
     for comparison in comparisons:
-        show(console, comparison)
-    explain(console)
-    console.print()
+        show(screen, comparison)
+    explain(screen)
+    screen.print()
     for path in page:
-        console.print(f"The report, with all charts: [bold]{path}[/]", soft_wrap=True)
-    console.print("With your own logits:        [bold]auxcal compare logits.npz --out report/[/]", soft_wrap=True)
+        print_plain(screen, f"The report, with all charts: {path}")
+    print_plain(screen, "With your own logits:        auxcal compare logits.npz --out report/")
     if open_:
         open_page(page)

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from auxcal._progress import progress_bar
+from auxcal.cli._evaluating import bounds, evaluated
+from auxcal.cli._slices import say_slices
 from auxcal.cli._terminal import (
     ClassNames,
+    GroupColumn,
     Json,
     NoClass,
+    Place,
     RandomState,
     UnknownIsNoClass,
+    WeightColumn,
     as_names,
+    as_place,
+    errors_named_after,
     say,
     say_json,
 )
@@ -22,15 +29,14 @@ from auxcal.cli._terminal import (
 if TYPE_CHECKING:
     from auxcal.formats import Scored
 
-BINNED = ("ece", "ece_mass", "mce")
-"""The metrics without an interval: resampling adds noise to every bin, so their bootstrap is biased upward."""
-
 ScoredFile = Annotated[
-    Path,
+    Place,
     typer.Argument(
         metavar="FILE",
+        parser=as_place,
         show_default=False,
-        help="The output of auxcal score, or of another tool, with the true classes; - for CSV from standard input.",
+        help="The output of auxcal score, or of another tool, with the true classes: a file, a folder, a quoted "
+        "pattern or a URL; - for CSV from standard input.",
     ),
 ]
 ScoredLabel = Annotated[
@@ -42,6 +48,14 @@ ScoredLabel = Annotated[
 ]
 PredictionColumn = Annotated[str, typer.Option("--prediction", help="The column of the predictions.")]
 ConfidenceColumn = Annotated[str, typer.Option("--confidence", help="The column of the confidence, from 0 to 1.")]
+OnBadScores = Annotated[
+    Literal["fail", "skip"],
+    typer.Option(
+        "--on-bad-rows",
+        help="What becomes of a row with half a score, or a confidence that is not from 0 to 1: an error, or no row. "
+        "Rows without a score are left out anyway.",
+    ),
+]
 
 
 def evaluate(
@@ -52,9 +66,24 @@ def evaluate(
     class_names: ClassNames = None,
     no_class: NoClass = None,
     unknown_is_no_class: UnknownIsNoClass = False,
+    weight: WeightColumn = None,
+    group: GroupColumn = None,
+    on_bad_rows: OnBadScores = "fail",
+    by: Annotated[
+        str | None,
+        typer.Option(show_default=False, help="The column to slice by: every metric for each of its values too."),
+    ] = None,
     resamples: Annotated[
         int, typer.Option(min=0, help="The number of bootstrap resamples for the 95 % intervals; 0 for none.")
     ] = 200,
+    unlabelled: Annotated[
+        Path | None,
+        typer.Option(
+            show_default=False,
+            help="A scored file of further rows without labels: accuracy, Brier score and ECE of all rows, with "
+            "sharper intervals.",
+        ),
+    ] = None,
     random_state: RandomState = 0,
     json: Json = False,
 ) -> None:
@@ -62,50 +91,84 @@ def evaluate(
 
     Use rows that took no part in the fit. Even a perfectly calibrated confidence has an ECE above 0 on a finite sample.
     An ECE below this noise floor can't be told from perfect calibration. The floor is shown next to the ECE, in place
-    of an interval. Rows without a label are left out.
+    of an interval. Rows without a score or a label are left out. With --by, slices whose ECE is within the noise floor
+    and those of fewer than 50 rows are marked as noise.
+
+    Up to two million rows are held. More are counted as they are read, so that memory does not grow with them, and the
+    output says how far a metric can be off by that. With --group or --unlabelled all rows are held.
 
     Examples
     --------
     auxcal evaluate scored.parquet --label y
+    auxcal evaluate labelled.parquet --unlabelled rest.parquet
     auxcal evaluate other-tool.csv --label truth --prediction answer --confidence probability
     auxcal score ccac.safetensors test.csv | auxcal evaluate - --json
+    auxcal evaluate scored.csv --group patient --by hospital
     """
-    from auxcal.formats import read_scored
-    from auxcal.metrics import evaluate as evaluate_metrics
+    from auxcal.formats import read_scored, read_scored_or_tally
 
-    scored = read_scored(
-        file,
-        label,
-        prediction=prediction,
-        confidence=confidence,
-        class_names=as_names(class_names),
-        no_class=no_class or (),
-        unknown_is_no_class=unknown_is_no_class,
-    )
-    with progress_bar("resampling") as report:
-        scores = evaluate_metrics(
-            scored.confidence, scored.correct, bootstrap=resamples, random_state=random_state, report=report
-        )
-    if json:
-        averages = {"accuracy": float(scored.correct.mean()), "confidence": float(scored.confidence.mean())}
-        say_json({"rows": len(scored.y)} | averages | scores)
+    named: dict[str, Any] = {
+        "prediction": prediction,
+        "confidence": confidence,
+        "class_names": as_names(class_names),
+        "no_class": no_class or (),
+        "unknown_is_no_class": unknown_is_no_class,
+        "weight": weight,
+        "group": group,
+        "by": by,
+        "on_bad_rows": on_bad_rows,
+    }
+    if unlabelled is not None:
+        _say_powered(read_scored(file, label, **named), unlabelled, confidence, json=json)
         return
-    say(_rows(scored))
+    found = read_scored_or_tally(file, label, **named)
+    with errors_named_after(file), progress_bar("resampling") as report:
+        rows, averages, scores, slices = evaluated(found, resamples, random_state, report)
+    if json:
+        of_slices = {} if slices is None else {"by": [each.as_dict() for each in slices]}
+        say_json({"rows": rows} | averages | scores | of_slices)
+        return
+    say(_rows(rows, averages))
     say("")
     if resamples:
         say(f"{'':<23}95 % interval")
     for line in _table(scores):
         say(line)
     say("")
-    say(_reading(scores, scored))
+    say(_reading(scores, averages))
+    if (inexact := bounds(scores)) is not None:
+        say(inexact)
+    if by is not None:
+        say_slices(by, slices or [], _table)
 
 
-def _rows(scored: Scored) -> str:
+def _say_powered(scored: Scored, unlabelled: Path, column: str, *, json: bool) -> None:
+    """Show what labelled and unlabelled rows say together."""
+    from auxcal._formatting import write_score
+    from auxcal.formats import read_confidence
+    from auxcal.labelling import estimate
+
+    rest = read_confidence(unlabelled, column)
+    found = estimate(scored.confidence, scored.correct, rest, sample_weight=scored.sample_weight)
+    if json:
+        say_json(
+            {"rows": len(scored.y), "unlabelled": len(rest)} | {name: each._asdict() for name, each in found.items()}
+        )
+        return
+    say(f"{len(scored.y):,} labelled and {len(rest):,} unlabelled rows.")
+    say("")
+    say(f"{'':<23}95 % interval")
+    for name, each in found.items():
+        value, low, high = (write_score(name, number) for number in each)
+        say(f"{name:<12}{value:>8}   {low} to {high}")
+
+
+def _rows(rows: int, averages: dict[str, float]) -> str:
     from auxcal._formatting import percent
 
     return (
-        f"{len(scored.y):,} rows: the classifier has {percent(scored.correct.mean())} right, the confidence says "
-        f"{percent(scored.confidence.mean())}."
+        f"{rows:,} rows: the classifier has {percent(averages['accuracy'])} right, the confidence says "
+        f"{percent(averages['confidence'])}."
     )
 
 
@@ -118,18 +181,18 @@ def _table(scores: dict[str, float]) -> list[str]:
         beside = ""
         if name == "ece":
             beside = f"noise up to {write_score(name, scores['ece_floor_p95'])}"
-        elif f"{name}_low" in scores and name not in BINNED:
+        elif f"{name}_low" in scores and not metric.is_binned:
             beside = " to ".join(write_score(name, scores[f"{name}_{end}"]) for end in ("low", "high"))
         better = "higher" if metric.higher_is_better else "lower"
         lines.append(f"{metric.label:<12}{write_score(name, scores[name]):>8}   {beside:<20}{better} is better")
     return lines
 
 
-def _reading(scores: dict[str, float], scored: Scored) -> str:
+def _reading(scores: dict[str, float], averages: dict[str, float]) -> str:
     from auxcal._formatting import percent
 
     error, noise = percent(scores["ece"]), percent(scores["ece_floor_p95"])
     if scores["ece"] <= scores["ece_floor_p95"]:
         return f"ECE {error} is within the noise of {noise}: it can't be told from perfect calibration."
-    way = "high" if scored.confidence.mean() > scored.correct.mean() else "low"
+    way = "high" if averages["confidence"] > averages["accuracy"] else "low"
     return f"ECE {error} is above the noise of {noise}: the confidence is off, and on average too {way}."

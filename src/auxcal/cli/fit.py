@@ -15,12 +15,15 @@ from auxcal.cli._terminal import (
     ColumnNames,
     FeatureNames,
     Files,
+    GroupColumn,
     Json,
     Label,
     NoClass,
+    OnBadRows,
     Probabilities,
     RandomState,
     UnknownIsNoClass,
+    WeightColumn,
     as_columns,
     as_names,
     calibrator_file,
@@ -57,14 +60,25 @@ def fit(
     class_names: ClassNames = None,
     no_class: NoClass = None,
     unknown_is_no_class: UnknownIsNoClass = False,
+    weight: WeightColumn = None,
+    group: GroupColumn = None,
+    on_bad_rows: OnBadRows = "fail",
+    sample: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Fit on a random sample of so many rows, with every label in its share, if there are more; 0 for all.",
+        ),
+    ] = 100_000,
     random_state: RandomState = 0,
     json: Json = False,
 ) -> None:
     """Fit a calibrator on labelled logits, and save it.
 
     Fit on data like those that the classifier meets. All rows are used, so keep other rows for auxcal evaluate: only
-    rows that a calibrator has not seen show how good it is. Rows without a label are left out. The calibrator remembers
-    the columns and the classes, so that auxcal score needs no options.
+    rows that a calibrator has not seen show how good it is. Of more rows than --sample a random sample is drawn, in
+    one pass. Rows without a label are left out. The calibrator remembers the columns and the classes, so that auxcal
+    score needs no options.
 
     Examples
     --------
@@ -73,6 +87,7 @@ def fit(
     auxcal fit fit.csv --columns cat,dog --features width,height -o ccac-x.safetensors
     auxcal fit fit.csv --probabilities --columns cat,dog --label truth --no-class other -o ccac-x.safetensors
     auxcal fit fit.npz --select select.npz --method ccac -o ccac.safetensors
+    auxcal fit picked.csv --weight weight --group patient -o ccac-x.safetensors
     """
     from auxcal._progress import reported_to
     from auxcal.formats import read_predictions
@@ -87,6 +102,11 @@ def fit(
         class_names=as_names(class_names),
         no_class=no_class or (),
         unknown_is_no_class=unknown_is_no_class,
+        weight=weight,
+        group=group,
+        on_bad_rows=on_bad_rows,
+        sample=sample or None,
+        random_state=random_state,
     )
     with calibrator_file(out) as temporary:
         data = read(*files)
@@ -111,7 +131,7 @@ def say_fitted(calibrator: Calibrator, data: Predictions, out: Path, *, json: bo
                 "rows": len(data),
                 "classes": data.n_classes,
                 "features": calibrator.n_further_features_,
-                "accuracy": float(data.correct.mean()),
+                "accuracy": data.accuracy,
                 "converged": calibrator.converged_,
                 "learned": learned,
                 "out": str(out),
@@ -121,7 +141,7 @@ def say_fitted(calibrator: Calibrator, data: Predictions, out: Path, *, json: bo
     d = calibrator.n_further_features_
     say(
         f"{calibrator.abbreviation} fitted on {len(data):,} rows of {data.n_classes} classes"
-        f"{f' and {d} features' if d else ''}, of which the classifier has {percent(data.correct.mean())} right."
+        f"{f' and {d} features' if d else ''}, of which the classifier has {percent(data.accuracy)} right."
     )
     if learned:
         numbers = (

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from auxcal.cli._terminal import console
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -35,13 +37,11 @@ def reproduce(
     figures: Annotated[bool, typer.Option(help="Whether to draw the figures.")] = True,
 ) -> None:
     """Reproduce the paper's tables and figures, with its numbers beside ours."""
-    from rich.console import Console
-
     from auxcal.experiments.suites import suite
 
-    console = Console()
+    screen = console()
     if list_:
-        _print_suites(console, data, cache)
+        _print_suites(screen, data, cache)
         return
     chosen = _ready(data, cache) if all_ else [suite(name) for name in dict.fromkeys(suites or ())]
     if not chosen:
@@ -49,9 +49,9 @@ def reproduce(
     names = [name for text in methods for name in text.split(",")] if methods else None
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended from outside, its processes end too
     try:
-        results = _run(console, chosen, names, range(random_states), data, cache, jobs)
-        _print_tables(console, chosen, results)
-        _write(console, chosen, results, data, cache, out, figures=figures)
+        results = _run(screen, chosen, names, range(random_states), data, cache, jobs)
+        _print_tables(screen, chosen, results)
+        _write(screen, chosen, results, data, cache, out, figures=figures)
     except KeyboardInterrupt:
         typer.echo("auxcal: stopped. Finished fits are kept: run the same command again to resume.", err=True)
         raise typer.Exit(INTERRUPTED) from None
@@ -73,20 +73,20 @@ def _ready(data: Path, cache: Path) -> list[Suite]:
     return ready
 
 
-def _print_suites(console: Console, data: Path, cache: Path) -> None:
+def _print_suites(screen: Console, data: Path, cache: Path) -> None:
     from auxcal.experiments.availability import availability
     from auxcal.experiments.suites import SUITES
 
     for entry in SUITES:
         stands_for = ", ".join(" on ".join(pair) for pair in entry.stands_for)
-        console.print(f"[bold]{entry.name}[/] stands for {stands_for}", highlight=False)
-        console.print(f"  needs {', '.join(entry.needs)}", highlight=False)
+        screen.print(f"[bold]{entry.name}[/] stands for {stands_for}", highlight=False)
+        screen.print(f"  needs {', '.join(entry.needs)}", highlight=False)
         for line in availability(entry, data, cache):
-            console.print(f"  {line}", highlight=False, soft_wrap=True)
+            screen.print(f"  {line}", highlight=False, soft_wrap=True)
 
 
 def _run(
-    console: Console,
+    screen: Console,
     suites: list[Suite],
     methods: list[str] | None,
     random_states: range,
@@ -99,7 +99,7 @@ def _run(
     from auxcal.experiments.runner import run
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+    with Progress(*columns, console=screen, disable=not screen.is_terminal) as progress:
 
         def report(what: str) -> Callable[[float], None]:
             task: list[TaskID] = []
@@ -121,7 +121,7 @@ def _run(
         )
 
 
-def _print_tables(console: Console, suites: list[Suite], results: Results) -> None:
+def _print_tables(screen: Console, suites: list[Suite], results: Results) -> None:
     from auxcal.experiments.pages.claims import CLAIMS, WORDS, judge
     from auxcal.experiments.pages.tables import table
     from auxcal.experiments.pages.terminal import to_rich
@@ -129,16 +129,16 @@ def _print_tables(console: Console, suites: list[Suite], results: Results) -> No
     for entry in suites:
         for shift in entry.shifts:
             here = results.where(suite=entry.name, shift=shift)
-            console.print(to_rich(table(entry, shift, here), f"{entry.name} {shift}, the paper's numbers below ours"))
+            screen.print(to_rich(table(entry, shift, here), f"{entry.name} {shift}, the paper's numbers below ours"))
             for verdict in (judge(claim, here) for claim in CLAIMS):
                 if verdict is not None:
                     sentence = f"{verdict.claim.text}: {WORDS[verdict.outcome]} ({verdict.text})."
-                    console.print(sentence, highlight=False, soft_wrap=True)
-            console.print()
+                    screen.print(sentence, highlight=False, soft_wrap=True)
+            screen.print()
 
 
 def _write(
-    console: Console, suites: list[Suite], results: Results, data: Path, cache: Path, out: Path, *, figures: bool
+    screen: Console, suites: list[Suite], results: Results, data: Path, cache: Path, out: Path, *, figures: bool
 ) -> None:
     from auxcal.experiments.pages.figures import FIGURE_SHIFT, figure_methods, write_figures
     from auxcal.experiments.pages.writing import write_pages
@@ -150,4 +150,4 @@ def _write(
             calibrators, test = fitted(entry, FIGURE_SHIFT, names, data_dir=data, cache_dir=cache)
             write_figures(entry, calibrators, test, out)
     pages = write_pages(suites, results, out)
-    console.print(f"Written: {', '.join(str(page) for page in pages)}", soft_wrap=True, highlight=False)
+    screen.print(f"Written: {', '.join(str(page) for page in pages)}", soft_wrap=True, highlight=False)

@@ -2,39 +2,71 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+import os
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from auxcal._progress import progress_bar
+from auxcal._progress import rows_bar
 from auxcal.cli._terminal import (
+    WITHDRAWN,
     CalibratorFile,
     ColumnNames,
     FeatureNames,
     Files,
     Json,
     Label,
+    Place,
     Probabilities,
     as_columns,
+    as_place,
     say,
     say_json,
 )
+
+if TYPE_CHECKING:
+    from auxcal.monitoring import RowSample
+
+_RARELY = 0.01  # how often a false alarm is given
+_LINES = {
+    "mix": "the rows are another mix than those of the fit, so the confidence is off; auxcal adapt mends it.",
+    "new": "the rows have something that those of the fit had not, so the confidence is void; auxcal check says more.",
+}
 
 
 def score(
     calibrator: CalibratorFile,
     files: Files,
     out: Annotated[
-        Path,
+        Place,
         typer.Option(
-            "--out", "-o", help="The file to write: .parquet, .csv, .npz, .safetensors; - for CSV to standard output."
+            "--out",
+            "-o",
+            parser=as_place,
+            help="The file to write: .parquet, .csv, .npz, .safetensors; or a folder, a name without extension; or the "
+            "URL of either; - for CSV to standard output.",
         ),
-    ] = Path("-"),
+    ] = "-",
     label: Label = None,
     columns: ColumnNames = None,
     probabilities: Probabilities = None,
     features: FeatureNames = None,
+    on_bad_rows: Annotated[
+        Literal["null", "skip", "fail"],
+        typer.Option(
+            help="What becomes of a row that is null, NaN, of another width or no distribution: no score, no row, an "
+            "error."
+        ),
+    ] = "null",
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many processes score the parts for a folder; one per core by default."),
+    ] = None,
+    overwrite: Annotated[
+        bool,
+        typer.Option("--overwrite", help="Score all parts again, also where the folder holds another one's scores."),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Write the prediction and the confidence of every row next to its other columns.
@@ -45,21 +77,28 @@ def score(
     written in batches, so memory does not grow with the file. With hundreds of classes, a parquet file with one list
     column, logits, needs far less memory than one column per class.
 
+    A folder gets a part for each part that is read, under the same name, and _SUCCESS when all are there. A run that
+    was stopped goes on where it was when it is started again.
+
     Examples
     --------
     auxcal score ccac-x.safetensors new.parquet -o scored.parquet
     auxcal score ccac-x.safetensors new.csv --columns p_cat,p_dog -o scored.csv
+    auxcal score ccac-x.safetensors logits/ -o scored/ --jobs 8
+    auxcal score ccac-x.safetensors 's3://bucket/logits/day=*' -o s3://bucket/scored
     cat new.csv | auxcal score ccac-x.safetensors - > scored.csv
     """
-    from auxcal.formats import score_file
+    from auxcal.formats import score_table
+    from auxcal.monitoring import RowSample
     from auxcal.persistence import load
 
     to_standard_output = str(out) == "-"
     if json and to_standard_output:
         raise typer.BadParameter("--json needs a file to write the scores to: give --out.")
     fitted = load(calibrator)
-    with progress_bar("scoring") as report:
-        rows = score_file(
+    sample = None if fitted.reference_ is None else RowSample(fitted)
+    with rows_bar("scoring") as report:
+        written = score_table(
             fitted,
             *files,
             out=out,
@@ -67,9 +106,30 @@ def score(
             columns=as_columns(columns),
             probabilities=probabilities,
             features=as_columns(features),
+            on_bad_rows=on_bad_rows,
+            jobs=jobs or os.cpu_count() or 1,
+            overwrite=overwrite,
             report=report,
+            watch=None if sample is None else sample.add,
         )
+    warning = None if sample is None else _unlike(sample)
+    if warning is not None and fitted.certificate_ is not None:
+        warning += f" {WITHDRAWN}"
+    if warning is not None:
+        typer.echo(f"auxcal: warning: {warning}", err=True)
     if json:
-        say_json({"method": fitted.abbreviation, "rows": rows, "out": str(out)})
-    elif not to_standard_output:
-        say(f"{rows:,} rows scored with {fitted.abbreviation}. Saved: {out}")
+        said = {"method": fitted.abbreviation, "out": str(out), "warning": warning}
+        say_json(said | written._asdict() | {"bad": asdict(written.bad)})
+        return
+    if written.resumed:
+        say(f"{written.resumed:,} of {written.parts:,} parts were there already.")
+    if not to_standard_output:
+        say(f"{written.rows - written.bad.total:,} rows scored with {fitted.abbreviation}. Saved: {out}")
+
+
+def _unlike(sample: RowSample) -> str | None:
+    """Return one line where the rows are not like those of the fit."""
+    from auxcal.monitoring import FEWEST_ROWS
+
+    verdict = "same" if sample.n_rows < FEWEST_ROWS else sample.check(level=_RARELY).verdict
+    return _LINES.get(verdict)

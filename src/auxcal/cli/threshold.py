@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import asdict
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,42 +13,88 @@ from auxcal.cli._terminal import (
     ClassNames,
     Json,
     NoClass,
+    RandomState,
     UnknownIsNoClass,
+    WeightColumn,
     as_names,
     errors_named_after,
     say,
     say_json,
 )
-from auxcal.cli.evaluate import ConfidenceColumn, PredictionColumn, ScoredFile, ScoredLabel
+from auxcal.cli.evaluate import ConfidenceColumn, OnBadScores, PredictionColumn, ScoredFile, ScoredLabel
+
+if TYPE_CHECKING:
+    from auxcal.formats import Scored
+    from auxcal.metrics import Threshold
 
 
 def threshold(
     file: ScoredFile,
-    risk: Annotated[float, typer.Option(help="The error rate allowed among accepted predictions: 0.05 for 5 %.")],
+    risk: Annotated[
+        list[float] | None,
+        typer.Option(
+            show_default=False,
+            help="The error rate allowed among accepted predictions: 0.05 for 5 %. Can be repeated; each promise holds "
+            "on its own.",
+        ),
+    ] = None,
+    coverage: Annotated[
+        float | None,
+        typer.Option(show_default=False, help="Instead: the share to accept, for the least risk that can be promised."),
+    ] = None,
+    per_class: Annotated[bool, typer.Option("--per-class", help="A threshold for each predicted class.")] = False,
+    empirical: Annotated[
+        bool, typer.Option("--empirical", help="Without a promise: the threshold that looks best on these rows.")
+    ] = False,
+    level: Annotated[float, typer.Option(help="The probability of the promise, or the level of the bound.")] = 0.95,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            show_default=False,
+            help="The file of the calibrator that scored these rows: it keeps the promise as its certificate, and what "
+            "it scores from then on has a column accepted.",
+        ),
+    ] = None,
     label: ScoredLabel = "y",
     prediction: PredictionColumn = "prediction",
     confidence: ConfidenceColumn = "confidence",
     class_names: ClassNames = None,
     no_class: NoClass = None,
     unknown_is_no_class: UnknownIsNoClass = False,
-    level: Annotated[float, typer.Option(help="The confidence level of the upper bound of the error.")] = 0.95,
+    weight: WeightColumn = None,
+    on_bad_rows: OnBadScores = "fail",
+    sample: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Use a random sample of so many rows, if there are more; 0 for all. The promise holds all the same.",
+        ),
+    ] = 1_000_000,
+    random_state: RandomState = 0,
     json: Json = False,
 ) -> None:
-    """Find the lowest confidence that keeps the error of accepted predictions within a limit.
+    """Find the lowest confidence that is promised to keep the error of accepted predictions within a limit.
 
-    Accept a prediction if its confidence is at least the threshold, and hand the others to a person. The upper bound of
-    the error is that of Clopper and Pearson. The threshold is chosen on the rows of the file, which makes it look a
-    little better than it is: check it on other rows.
+    Accept a prediction if its confidence is at least the threshold, and hand the others to a person. On new rows of the
+    same kind the error among the accepted is then at most the risk, with a probability of 95 % over the draw of the
+    labelled rows. These must be an even draw, or rows of auxcal pick with their --weight, and the calibrator must not
+    have been fitted on them. A sample of none of the classes counts as an error. Of more rows than --sample a random
+    sample is drawn, in one pass. If no threshold can be promised, the command says how many rows it would take.
 
     Examples
     --------
     auxcal threshold scored.parquet --risk 0.05
-    auxcal threshold scored.csv --risk 0.01 --label truth --json
+    auxcal threshold scored.parquet --risk 0.01 --risk 0.05 --risk 0.1
+    auxcal threshold scored.parquet --coverage 0.8
+    auxcal threshold scored.parquet --risk 0.05 --save ccac-x.safetensors
+    auxcal threshold scored.csv --risk 0.01 --per-class --label truth --json
     """
-    from auxcal._formatting import percent
     from auxcal.formats import read_scored
-    from auxcal.metrics import threshold_at_risk
 
+    if (coverage is None) != bool(risk) or ((len(risk or ()) > 1 or coverage) and (per_class or empirical)):
+        raise typer.BadParameter(
+            "give --risk, or --coverage instead; --per-class and --empirical go with one --risk alone."
+        )
     scored = read_scored(
         file,
         label,
@@ -55,16 +103,95 @@ def threshold(
         class_names=as_names(class_names),
         no_class=no_class or (),
         unknown_is_no_class=unknown_is_no_class,
+        weight=weight,
+        on_bad_rows=on_bad_rows,
+        sample=sample or None,
+        random_state=random_state,
     )
     with errors_named_after(file):
-        found = threshold_at_risk(scored.confidence, scored.correct, risk, level=level)
+        found = _found(scored, risk or [], coverage, level, per_class=per_class, empirical=empirical)
+    counted = len(scored.y) if scored.sample_weight is None else round(scored.sample_weight.sum())
     if json:
-        say_json(asdict(found) | {"rows": len(scored.y), "level": level})
+        _say_json(found, counted, level)
+    else:
+        _say(found, counted, level)
+    if save is not None:
+        _certify(save, found.get(""), scored)
+
+
+def _found(
+    scored: Scored, risks: list[float], coverage: float | None, level: float, *, per_class: bool, empirical: bool
+) -> dict[str, Threshold | None]:
+    """Return the thresholds by what each is for; the only one has nothing to be told from."""
+    from auxcal import metrics
+
+    rows = scored.confidence, scored.correct
+    how: Any = {"level": level, "sample_weight": scored.sample_weight}
+    if coverage is not None:
+        return {"": metrics.risk_at_coverage(*rows, coverage, **how)}
+    if per_class:
+        names = scored.class_names
+        of_class = metrics.thresholds_by_class(*rows, scored.prediction, risks[0], **how)
+        return {names[index] if names else f"class {index}": found for index, found in of_class.items()}
+    if len(risks) == 1:
+        return {"": metrics.threshold_at_risk(*rows, risks[0], promise=not empirical, **how)}
+    return {f"risk {risk:g}": found for risk, found in metrics.thresholds_at_risks(*rows, risks, **how).items()}
+
+
+def _certify(path: Path, found: Threshold | None, scored: Scored) -> None:
+    """Keep the promise with its calibrator, and warn where the rows may be those of the fit."""
+    from auxcal._arrays import NO_CLASS
+    from auxcal._errors import InputWarning
+    from auxcal.calibrators import Certificate
+    from auxcal.persistence import load
+
+    if found is None:
+        raise typer.BadParameter("--save keeps one promise: give one --risk, or --coverage, and no --per-class.")
+    fitted = load(path)
+    if (len(scored.y), int((scored.y == NO_CLASS).sum())) == (fitted.fitted_on_.n_rows, fitted.fitted_on_.n_no_class):
+        warnings.warn(
+            f"{path} was fitted on {len(scored.y):,} rows, as many as there are here. If they are the same, nothing is "
+            f"promised: find the threshold on other rows.",
+            InputWarning,
+            stacklevel=2,
+        )
+    fitted.certificate_ = Certificate.of(found, n_rows=len(scored.y))
+    fitted.save(path)
+    typer.echo(f"Saved with {path}.", err=True)
+
+
+def _say_json(found: dict[str, Threshold | None], rows: int, level: float) -> None:
+    alone = found.get("")
+    if alone:
+        say_json(asdict(alone) | {"rows": rows})
+    else:
+        thresholds = {name: each and asdict(each) for name, each in found.items()}
+        say_json({"rows": rows, "level": level, "thresholds": thresholds})
+
+
+def _say(found: dict[str, Threshold | None], rows: int, level: float) -> None:
+    from auxcal._formatting import percent
+
+    alone = found.get("")
+    if alone is None:
+        width = max(map(len, found)) + 2
+        for name, each in found.items():
+            said = f"from {each.threshold:.6g} up: {percent(each.coverage)} accepted" if each else "too few rows"
+            say(f"{name:<{width}}{said}")
+        say(f"Each is promised on its own, with a probability of {100 * level:g} %.")
         return
-    say(f"Accept a prediction if its confidence is at least {found.threshold!r}.")
+    say(f"Accept a prediction if its confidence is at least {alone.threshold!r}.")
     say(
-        f"That accepts {percent(found.coverage)} of the predictions ({found.accepted:,} of {len(scored.y):,}); "
-        f"{percent(found.risk)} of these are wrong, at most {percent(found.risk_upper)} with "
-        f"{100 * level:g} % certainty."
+        f"That accepts {percent(alone.coverage)} of the predictions ({round(alone.accepted):,} of {rows:,}); "
+        f"{percent(alone.risk)} of these are wrong."
     )
-    say("It was chosen on these rows, so check it on rows that took no part in the choice.")
+    if alone.promised:
+        say(
+            f"On new rows of the same kind at most {percent(alone.risk_upper)} will be wrong, with a probability of "
+            f"{100 * level:g} %, if no row of the file was in the fit."
+        )
+    else:
+        say(
+            f"It was chosen on these rows and is no promise: a threshold fixed beforehand would have an error of at "
+            f"most {percent(alone.risk_upper)} with {100 * level:g} % certainty. Check it on other rows."
+        )

@@ -13,11 +13,14 @@ from auxcal.cli._terminal import (
     CalibratorOut,
     ColumnNames,
     Files,
+    GroupColumn,
     Json,
     Label,
     NoClass,
+    OnBadRows,
     Probabilities,
     UnknownIsNoClass,
+    WeightColumn,
     as_columns,
     calibrator_file,
     errors_named_after,
@@ -41,6 +44,9 @@ def transfer(
     probabilities: Probabilities = None,
     no_class: NoClass = None,
     unknown_is_no_class: UnknownIsNoClass = False,
+    weight: WeightColumn = None,
+    group: GroupColumn = None,
+    on_bad_rows: OnBadRows = "fail",
     json: Json = False,
 ) -> None:
     """Carry a CCAC-S over to other data of the same classifier, with a few hundred labels: the paper's CCAC-T.
@@ -76,6 +82,9 @@ def transfer(
         features=(),
         no_class=no_class or (),
         unknown_is_no_class=unknown_is_no_class,
+        weight=weight,
+        group=group,
+        on_bad_rows=on_bad_rows,
         inputs=source.inputs_,
     )
     with calibrator_file(out) as temporary:

@@ -3,5 +3,6 @@
 from auxcal.comparison._answer import Answer
 from auxcal.comparison._compare import compare
 from auxcal.comparison._comparison import Comparison, Entry
+from auxcal.comparison._sliced import Sliced
 
-__all__ = ["Answer", "Comparison", "Entry", "compare"]
+__all__ = ["Answer", "Comparison", "Entry", "Sliced", "compare"]

@@ -11,6 +11,7 @@ from auxcal._formatting import whole_percent, write_score
 
 if TYPE_CHECKING:
     from auxcal.comparison._comparison import Entry
+    from auxcal.predictions import Predictions
 
 AnswerKind = Literal["calibrated", "solved", "better", "unhelped"]
 
@@ -42,10 +43,10 @@ class Answer:
         return f"{self.found} {self.then}"
 
 
-def answer(before: Entry, best: Entry, *, accuracy: float, methods: int) -> Answer:
+def answer(before: Entry, best: Entry, *, test: Predictions, methods: int) -> Answer:
     """Put the scores of the classifier itself and of the best method into words."""
     _, confidence = before.measured()
-    says = float(np.mean(confidence, dtype=np.float64))
+    says, accuracy = float(np.average(confidence.astype(np.float64), weights=test.sample_weight)), test.accuracy
     verdict: AnswerKind = (
         "calibrated" if before.within_noise
         else "unhelped" if best is before

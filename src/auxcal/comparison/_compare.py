@@ -9,19 +9,22 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from auxcal._arrays import Ints, as_class_names
 from auxcal._did_you_mean import some
-from auxcal._errors import AuxcalWarning, ConvergenceWarning, InvalidInputError, UndefinedMetricWarning
+from auxcal._errors import AuxcalWarning, ConvergenceWarning, InvalidInputError
 from auxcal._extras import install_command, is_installed
-from auxcal._inputs import warn_of_probabilities
+from auxcal._formatting import visible
+from auxcal._inputs import warn_of_few_rows, warn_of_probabilities
 from auxcal._progress import Report, silent
+from auxcal._telling import kept_warnings
 from auxcal.calibrators import CALIBRATORS, Calibrator, method_named
-from auxcal.calibrators._base import features_for
+from auxcal.calibrators._features import features_for
 from auxcal.calibrators._seeded import seeded
 from auxcal.comparison._comparison import UNCALIBRATED, Comparison, Entry
+from auxcal.comparison._sliced import slice_columns, sliced
 from auxcal.comparison.text import SHOWN
 from auxcal.metrics import evaluate
 from auxcal.predictions import Predictions
@@ -36,6 +39,7 @@ def compare(
     name: str = "data",
     class_names: Sequence[str] | None = None,
     ids: Sequence[Any] | NDArray[Any] | None = None,
+    by: Mapping[str, ArrayLike] | None = None,
     bootstrap: int = 200,
     report: Report = silent,
 ) -> Comparison:
@@ -47,7 +51,8 @@ def compare(
     Parameters
     ----------
     data : Predictions
-        Labelled predictions of the data that the classifier really meets.
+        Labelled predictions of the data that the classifier really meets. Their weights count in fits and scores, and
+        their groups stay together in both, and in the split.
     test : Predictions or float
         The test part, or the share of `data` to hold out for it, stratified.
     methods : iterable of str, or mapping of str to Calibrator, optional
@@ -63,6 +68,9 @@ def compare(
     ids : sequence, optional
         What the report calls each row of the test part, or of `data` where the test part is a share of it; by default
         its number.
+    by : mapping of str to array, optional
+        Columns to slice by, such as ``{"country": countries}``, with a value for each row as in `ids`: every metric of
+        the best method for each value too.
     bootstrap : int
         The number of bootstrap resamples for the intervals; 0 for none.
     report : callable
@@ -95,16 +103,23 @@ def compare(
         )
     warn_of_probabilities(data.inputs.kind, data.logits, stacklevel=2)
     if class_names is not None:
-        data = data._described(replace(data.inputs, class_names=as_class_names(class_names, data.n_classes)))
+        data = data._with(inputs=replace(data.inputs, class_names=as_class_names(class_names, data.n_classes)))
     fit, held_out, rows = _parts(data, test, random_state)
-    called = _called(ids, rows, len(data if held_out is not test else held_out))
+    warn_of_few_rows(len(fit), stacklevel=2)
+    source = held_out if held_out is test else data
+    called, columns = _called(ids, rows, len(source)), slice_columns(by, rows, len(source))
     calibrators = _calibrators(methods, random_state)
     entries = []
     for done, (method, calibrator) in enumerate(calibrators.items(), start=1):
         label = calibrator.abbreviation if method in CALIBRATORS else method
         entries.append(_entry(method, label, calibrator, fit, held_out, bootstrap, random_state))
         report(done / len(calibrators))
-    return Comparison(str(name), tuple(entries), held_out, rows, len(fit), data.inputs.class_names, called)
+    found = Comparison(visible(str(name)), tuple(entries), held_out, rows, len(fit), data.inputs.class_names, called)
+    of_columns = (
+        sliced(each, values, held_out, found.before, found.best, bootstrap=bootstrap, random_state=random_state)
+        for each, values in columns.items()
+    )
+    return replace(found, slices=tuple(of_columns))
 
 
 def _called(ids: Sequence[Any] | NDArray[Any] | None, rows: Ints, n_rows: int) -> tuple[str, ...] | None:
@@ -176,16 +191,21 @@ def _entry(
 ) -> Entry:
     start = time.process_time()
     try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", ConvergenceWarning)
+        with kept_warnings() as kept:
             calibrator._fit_on(fit if calibrator.uses_features else fit.without_features())
         seconds = time.process_time() - start
         confidence = calibrator._confidence_in(test.logits, features_for(calibrator, test))
     except Exception as error:  # your own method can raise anything, and the others still count
         return Entry(method, label, time.process_time() - start, problem=f"{type(error).__name__}: {error}")
-    problems = [str(entry.message) for entry in caught if issubclass(entry.category, ConvergenceWarning)]
-    with warnings.catch_warnings():
-        # An undefined metric is a dash in the table; that needs no warning.
-        warnings.simplefilter("ignore", UndefinedMetricWarning)
-        scores = evaluate(confidence, test.correct, metrics=SHOWN, bootstrap=bootstrap, random_state=random_state)
+    problems = [str(warning) for warning in kept if isinstance(warning, ConvergenceWarning)]
+    with kept_warnings():  # an undefined metric is a dash in the table; that needs no warning
+        scores = evaluate(
+            confidence,
+            test.correct,
+            metrics=SHOWN,
+            bootstrap=bootstrap,
+            random_state=random_state,
+            sample_weight=test.sample_weight,
+            groups=test.groups,
+        )
     return Entry(method, label, seconds, calibrator, confidence, scores, " ".join(problems) or None)

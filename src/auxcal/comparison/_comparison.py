@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import getdoc
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from auxcal._arrays import Floats, Ints
 from auxcal.calibrators import CALIBRATORS, Calibrator
@@ -15,6 +15,9 @@ from auxcal.comparison._answer import Answer, answer
 from auxcal.comparison._comparison_card import to_html
 from auxcal.comparison.text import to_text
 from auxcal.predictions import Predictions
+
+if TYPE_CHECKING:
+    from auxcal.comparison._sliced import Sliced
 
 UNCALIBRATED = "uncalibrated"
 """The method that all others are compared with: the classifier's own confidence."""
@@ -97,6 +100,8 @@ class Comparison:
         The names of the K classes.
     ids : tuple of str or None
         What you call each row of the test part.
+    slices : tuple of Sliced
+        For each column that was to be sliced `by`, every metric of the best method on each of its values.
 
     See Also
     --------
@@ -110,6 +115,7 @@ class Comparison:
     n_fit: int
     class_names: tuple[str, ...] | None = None
     ids: tuple[str, ...] | None = None
+    slices: tuple[Sliced, ...] = ()
 
     @property
     def before(self) -> Entry:
@@ -134,7 +140,7 @@ class Comparison:
     @cached_property
     def answer(self) -> Answer:
         """The outcome in two sentences."""
-        return answer(self.before, self.best, accuracy=float(self.test.correct.mean()), methods=len(self.entries))
+        return answer(self.before, self.best, test=self.test, methods=len(self.entries))
 
     @property
     def table(self) -> list[dict[str, Any]]:

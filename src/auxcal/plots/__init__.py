@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from auxcal.plots.panels import reliability_diagrams as reliability_diagrams
     from auxcal.plots.panels import risk_coverage_curves as risk_coverage_curves
     from auxcal.plots.panels import tsne_panels as tsne_panels
+    from auxcal.plots.plan import PlanDisplay as PlanDisplay
     from auxcal.plots.reliability import ReliabilityDisplay as ReliabilityDisplay
     from auxcal.plots.risk_coverage import RiskCoverageDisplay as RiskCoverageDisplay
     from auxcal.plots.tsne import TSNEDisplay as TSNEDisplay
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "ConfidenceHistogramDisplay": "auxcal.plots.confidence_histogram",
     "HeatmapDisplay": "auxcal.plots.heatmap",
+    "PlanDisplay": "auxcal.plots.plan",
     "ReliabilityDisplay": "auxcal.plots.reliability",
     "RiskCoverageDisplay": "auxcal.plots.risk_coverage",
     "TSNEDisplay": "auxcal.plots.tsne",

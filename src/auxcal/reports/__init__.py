@@ -6,8 +6,9 @@ from auxcal._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from auxcal.reports.html import save_report as save_report
+    from auxcal.reports.html import save_timeline as save_timeline
 
-_HOMES = {"save_report": "auxcal.reports.html"}
+_HOMES = {"save_report": "auxcal.reports.html", "save_timeline": "auxcal.reports.html"}
 
 __all__ = list(_HOMES)
 

@@ -10,15 +10,16 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from inspect import getdoc
+from typing import Any
 
 from auxcal._errors import InvalidInputError
 from auxcal._extras import needs
 from auxcal._files import as_path, written_whole
-from auxcal._formatting import write_score, write_seconds
+from auxcal._formatting import percent, write_score, write_seconds
 from auxcal._version import VERSION
 from auxcal.comparison import Comparison, Entry
 from auxcal.comparison.text import SHOWN
-from auxcal.metrics import METRICS
+from auxcal.metrics import METRICS, Slice
 from auxcal.plots.style import CLASSES, CORRECT, FAINT, INK, MUTED, WRONG
 from auxcal.reports.html._encoding import LEVELS, script_json
 from auxcal.reports.html._payload import payload
@@ -31,6 +32,10 @@ with needs("report"):
 VENDOR = ("d3.min.js", "plot.umd.min.js")
 SCRIPTS = ("data.js", "charts.js", "methods.js", "details.js", "picker.js", "mistakes.js", "page.js")
 """The page's own scripts, each of which uses those before it."""
+
+
+MOST_SLICES = 100
+"""The slices that a page lists."""
 
 
 def save_report(
@@ -82,30 +87,43 @@ def save_report(
 
 def _render(sets: Sequence[tuple[Comparison, str, str]], title: str) -> str:
     data = {"levels": LEVELS, "colours": CLASSES, "sets": [payload(comparison) for comparison, *_ in sets]}
-    scripts = [*(_read("vendor", name) for name in VENDOR), _program()]
+    return rendered(
+        "report.html",
+        SCRIPTS,
+        data,
+        title=title,
+        sets=sets,
+        metrics={name: (METRICS[name].label, MEANINGS[name]) for name in SHOWN},
+        all_metrics=METRICS,
+        few_rows=Slice.FEW_ROWS,
+        most_slices=MOST_SLICES,
+        higher_is_better={name: METRICS[name].higher_is_better for name in SHOWN},
+        questions=QUESTIONS,
+        lines=KEYS,
+    )
+
+
+def rendered(template: str, own: Sequence[str], data: Any, **words: Any) -> str:
+    """Return a page of the family: a template with its own scripts, data and words, and what all pages share."""
+    scripts = [*(_read("vendor", name) for name in VENDOR), _program(own)]
     return (
         _environment()
-        .get_template("report.html")
+        .get_template(template)
         .render(
-            title=title,
-            sets=sets,
-            metrics={name: (METRICS[name].label, MEANINGS[name]) for name in SHOWN},
-            higher_is_better={name: METRICS[name].higher_is_better for name in SHOWN},
-            questions=QUESTIONS,
-            lines=KEYS,
             colours={"ink": INK, "muted": MUTED, "faint": FAINT, "correct": CORRECT, "wrong": WRONG},
             style=Markup(_read("static", "report.css")),
             scripts=[Markup(script) for script in scripts],
             hashes=[_csp_hash(script) for script in scripts],
             data=Markup(script_json(data)),
             version=VERSION,
+            **words,
         )
     )
 
 
-def _program() -> str:
+def _program(own: Sequence[str]) -> str:
     """Return the page's own scripts as one, in a scope of its own."""
-    return "(() => {\n'use strict';\n" + "\n".join(_read("static", name) for name in SCRIPTS) + "})();\n"
+    return "(() => {\n'use strict';\n" + "\n".join(_read("static", name) for name in own) + "})();\n"
 
 
 @cache
@@ -129,6 +147,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "score": lambda value, metric: write_score(metric, value),
         "seconds": write_seconds,
+        "percent": percent,
         "about": _about,
         "numbers": _numbers,
     }
@@ -146,4 +165,4 @@ def _numbers(text: str) -> Markup:
     marked = re.sub(
         r"((?:over |under )?\d+(?:\.\d+)?) %", r'<strong class="whole">\1&nbsp;%</strong>', str(escape(text))
     )
-    return Markup(re.sub(r"(\w+-\w+)", r'<span class="whole">\1</span>', marked))
+    return Markup(re.sub(r"(\w+(?:-\w+)+)", r'<span class="whole">\1</span>', marked))

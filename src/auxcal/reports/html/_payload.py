@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from auxcal._arrays import Bools, Floats, as_class_names
+from auxcal._arrays import Floats, as_class_names
 from auxcal.calibrators import ProbaCalibrator
-from auxcal.calibrators._base import features_for
+from auxcal.calibrators._features import features_for
 from auxcal.comparison import Comparison, Entry
+from auxcal.metrics import thresholds_at_risks
 from auxcal.plots import (
     ConfidenceHistogramDisplay,
     HeatmapDisplay,
@@ -18,9 +19,12 @@ from auxcal.plots import (
     RiskCoverageDisplay,
     TSNEDisplay,
 )
+from auxcal.predictions import Predictions
 from auxcal.reports.html._encoding import packed, quantise, rounded
 
 CURVE_POINTS = 200
+RISKS = (0.01, 0.02, 0.05, 0.1)
+"""The errors that the picker has buttons for."""
 MOST_HEATMAP_CLASSES = 100  # with more, the plot is unreadable
 MOST_MAPPED_CLASSES = 20  # more colours can't be told apart
 MOST_MAPPED = 600  # samples of a map; t-SNE's time grows faster than their number
@@ -56,7 +60,7 @@ def _method(comparison: Comparison, entry: Entry) -> dict[str, Any]:
     found = {
         "label": entry.label,
         "confidence": packed(quantise(confidence)),
-        **_of_confidence(confidence, entry.scores, comparison.test.correct),
+        **_of_confidence(confidence, entry.scores, comparison.test),
     }
     if isinstance(calibrator, ProbaCalibrator):
         mapped = entry in (comparison.before, comparison.best) or entry.method == ALWAYS_MAPPED
@@ -65,7 +69,8 @@ def _method(comparison: Comparison, entry: Entry) -> dict[str, Any]:
     return found
 
 
-def _of_confidence(confidence: Floats, scores: Mapping[str, float], correct: Bools) -> dict[str, Any]:
+def _of_confidence(confidence: Floats, scores: Mapping[str, float], test: Predictions) -> dict[str, Any]:
+    correct = test.correct
     reliability = ReliabilityDisplay.from_predictions(confidence, correct)
     histogram = ConfidenceHistogramDisplay.from_predictions(confidence, correct)
     curve = RiskCoverageDisplay.from_predictions(confidence, correct, n_points=CURVE_POINTS)
@@ -80,8 +85,15 @@ def _of_confidence(confidence: Floats, scores: Mapping[str, float], correct: Boo
             "floor": scores["ece_floor_p95"],
         },
         "histogram": {"correct": histogram.correct.tolist(), "wrong": histogram.wrong.tolist()},
+        "promised": _promised(confidence, test),
         "curve": {"coverage": rounded(curve.coverage), "risk": rounded(curve.risk), "best": rounded(curve.best)},
     }
+
+
+def _promised(confidence: Floats, test: Predictions) -> dict[str, list[float] | None]:
+    """Return threshold and coverage of each risk that the picker offers; None where the rows promise none."""
+    found = thresholds_at_risks(confidence, test.correct, RISKS, sample_weight=test.sample_weight)
+    return {f"{risk:g}": None if each is None else [each.threshold, each.coverage] for risk, each in found.items()}
 
 
 def _of_proba(proba: Floats, comparison: Comparison, *, mapped: bool) -> dict[str, Any]:

@@ -29,7 +29,11 @@ function reached(set, after, risk) {
       ? `${percent(found.coverage)} can be accepted with ${method.label}, from ${fine(found.threshold)} up`
       : `with ${method.label} no threshold does it`;
   };
-  return `For an error of at most ${percent(risk, 0)}: ${words(set.methods[set.before], 1)}; ${words(after, 1)}.`;
+  const promised = after.promised[risk];
+  const promise = promised
+    ? `For new rows it is promised, with a probability of 95 %, from ${fine(promised[0])} up: ${percent(promised[1])} are accepted.`
+    : "These rows are too few to promise it for new ones.";
+  return `For an error of at most ${percent(risk, 0)} on these rows: ${words(set.methods[set.before], 1)}; ${words(after, 1)}. ${promise}`;
 }
 
 const STRIDE = 60; // of packed steps: a threshold of three decimals

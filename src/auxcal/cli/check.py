@@ -1,0 +1,75 @@
+"""auxcal check: without labels, whether a calibrator still holds."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from auxcal._progress import progress_bar
+from auxcal.cli._terminal import (
+    WITHDRAWN,
+    CalibratorFile,
+    ColumnNames,
+    FeatureNames,
+    Files,
+    Json,
+    Label,
+    OnBadRows,
+    Probabilities,
+    as_columns,
+    say,
+    say_json,
+)
+
+CODES = {"same": 0, "mix": 3, "new": 4}
+"""The exit code of each verdict."""
+
+Level = Annotated[float, typer.Option(help="How often a change may be reported where there is none, between 0 and 1.")]
+
+
+def check(
+    calibrator: CalibratorFile,
+    files: Files,
+    level: Level = 0.05,
+    label: Label = None,
+    columns: ColumnNames = None,
+    probabilities: Probabilities = None,
+    features: FeatureNames = None,
+    on_bad_rows: OnBadRows = "fail",
+    json: Json = False,
+) -> None:
+    """Tell without labels whether new rows are like those of the fit, another mix of them, or something new.
+
+    The exit code is 0 where they are the same, 3 where they are another mix, and 4 where they are something new, so
+    that a pipeline can act on it.
+
+    Examples
+    --------
+    auxcal check ccac-x.safetensors new.parquet
+    auxcal check ccac-x.safetensors new.csv --level 0.01 --json
+    """
+    from auxcal.formats import read_rows
+    from auxcal.monitoring import sampled
+    from auxcal.persistence import load
+
+    fitted = load(calibrator)
+    with progress_bar("reading") as report:
+        rows = read_rows(
+            fitted,
+            *files,
+            label=label,
+            columns=as_columns(columns),
+            probabilities=probabilities,
+            features=as_columns(features),
+            on_bad_rows=on_bad_rows,
+            report=report,
+        )
+        found = sampled(fitted, rows).check(level=level)
+    withdrawn = fitted.certificate_ is not None and found.verdict != "same"
+    if json:
+        promise = None if fitted.certificate_ is None else not withdrawn
+        say_json(found.as_json() | {"promise_holds": promise})
+    else:
+        say(f"{found} {WITHDRAWN}" if withdrawn else str(found))
+    raise typer.Exit(CODES[found.verdict])

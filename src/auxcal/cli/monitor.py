@@ -1,0 +1,136 @@
+"""auxcal monitor: does the calibrator still hold, day by day."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from auxcal._progress import progress_bar
+from auxcal.cli._terminal import (
+    CalibratorFile,
+    ColumnNames,
+    FeatureNames,
+    Files,
+    Json,
+    Label,
+    NoClass,
+    OnBadRows,
+    Probabilities,
+    UnknownIsNoClass,
+    as_columns,
+    say_json,
+)
+from auxcal.cli.check import CODES
+
+if TYPE_CHECKING:
+    from auxcal.monitoring import Timeline
+
+
+def monitor(
+    calibrator: CalibratorFile,
+    files: Files,
+    by: Annotated[
+        str, typer.Option("--by", show_default=False, help="The column whose values cut the rows into chunks: day.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", show_default=False, help="Where to write the page, an .html file.")
+    ] = None,
+    level: Annotated[
+        float, typer.Option(help="The probability of ever raising an alarm while nothing has changed.")
+    ] = 0.05,
+    tolerance: Annotated[
+        float,
+        typer.Option(
+            help="How far the confidence of any row may be off without an alarm, 0.02 for two points, beside what the "
+            "fit leaves open."
+        ),
+    ] = 0.0,
+    label: Label = None,
+    columns: ColumnNames = None,
+    probabilities: Probabilities = None,
+    features: FeatureNames = None,
+    no_class: NoClass = None,
+    unknown_is_no_class: UnknownIsNoClass = False,
+    on_bad_rows: OnBadRows = "fail",
+    json: Json = False,
+) -> None:
+    """Show over time whether the calibrator still holds: accuracy, foreign samples, verdict, alarms.
+
+    Each value of the column --by is a chunk: numbers come in order of size, all else, such as 2026-11-17, in that of
+    the alphabet. Of every chunk it is told what auxcal check tells, and the share of right predictions where rows have
+    labels. The level is for all chunks together: while nothing changes, one in 1 / level such tables has an alarm, and
+    one a verdict other than "the same", however long they are. Rows without a label may have nothing in that column.
+
+    The exit code is 0 if all is well, 3 if the last chunk is another mix of what the fit had or its rows raised an
+    alarm, and 4 if it is something new or labels raised an alarm.
+
+    Examples
+    --------
+    auxcal monitor ccac-x.safetensors november.parquet --by day
+    auxcal monitor ccac-x.safetensors november.parquet --by day --label truth --out monitor.html
+    auxcal monitor ccac-x.safetensors november.csv --by week --json
+    """
+    from auxcal.formats import read_timed
+    from auxcal.monitoring import timeline
+    from auxcal.persistence import load
+
+    if out is not None:
+        from auxcal.reports.html import save_timeline
+    fitted = load(calibrator)
+    rows = read_timed(
+        fitted,
+        *files,
+        by=by,
+        label=label,
+        columns=as_columns(columns),
+        probabilities=probabilities,
+        features=as_columns(features),
+        no_class=no_class or (),
+        unknown_is_no_class=unknown_is_no_class,
+        on_bad_rows=on_bad_rows,
+    )
+    with progress_bar("watching") as report:
+        found = timeline(
+            fitted,
+            rows.logits,
+            rows.by,
+            rows.y,
+            rows.features,
+            labelled=rows.labelled,
+            level=level,
+            tolerance=tolerance,
+            report=report,
+        )
+    if out is not None:
+        save_timeline(found, out, name=" ".join(Path(path).name for path in files))
+    if json:
+        say_json(found.as_json() | ({} if out is None else {"out": str(out)}))
+    else:
+        _show(found, out)
+    raise typer.Exit(_exit_code(found))
+
+
+def _show(timeline: Timeline, out: Path | None) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from auxcal.reports.timeline import alarms, found, then, timeline_to_rich
+
+    console = Console(highlight=False)
+    console.print(Text(found(timeline), style="bold"))
+    for line in alarms(timeline):
+        console.print(Text(line))
+    console.print(Text(then(timeline), style="bold blue"))
+    console.print()
+    console.print(timeline_to_rich(timeline))
+    if out is not None:
+        console.print(f"\nWritten: {out}", soft_wrap=True)
+
+
+def _exit_code(timeline: Timeline) -> int:
+    verdict, kinds = timeline.chunks[-1].verdict, {alarm.kind for _, alarm in timeline.alarms}
+    if verdict == "new" or "labels" in kinds:
+        return CODES["new"]
+    return CODES["mix"] if verdict == "mix" or "data" in kinds else CODES["same"]

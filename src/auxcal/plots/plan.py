@@ -1,0 +1,97 @@
+"""What more labels would bring: the forecast of `auxcal.labelling.plan` as curves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from auxcal._arrays import Floats, Ints
+from auxcal._formatting import percent
+from auxcal.labelling import Plan
+from auxcal.plots._display import Display, canvas
+from auxcal.plots.style import CORRECT, MUTED, REFERENCE, SMALL, WRONG, header, horizontal_grid
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, eq=False)
+class PlanDisplay(Display):
+    """How well the accuracy is known, and how large the ECE of the default is, against the number of labels.
+
+    Parameters
+    ----------
+    n : array of shape (m,)
+        The numbers of labels.
+    accuracy_within, ece : arrays of shape (m,)
+        Half the width of the interval of the accuracy, and the ECE of the default.
+    needed : mapping of str to int or None
+        The labels that each wish takes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal.labelling import plan
+    >>> from auxcal.plots import PlanDisplay
+    >>> display = PlanDisplay.from_plan(plan(np.linspace(0.5, 1, 1000), accuracy_within=0.03))
+    >>> display.n.tolist()
+    [100, 200, 500, 1000]
+    >>> display.plot().ax_.get_xlabel()
+    'labels'
+    """
+
+    n: Ints
+    accuracy_within: Floats
+    ece: Floats
+    needed: Mapping[str, int | None]
+
+    @classmethod
+    def from_plan(cls, plan: Plan) -> Self:
+        """Take the numbers of a plan."""
+        n, within, ece = zip(*((each.n, each.accuracy_within, each.ece) for each in plan.outlooks), strict=True)
+        return cls(np.array(n), np.array(within), np.array(ece), plan.needed)
+
+    def plot(self, ax: Axes | None = None, *, title: str | None = None) -> Self:
+        """Draw both curves, and a line where a wish comes true.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure.
+        title : str, optional
+            What is shown, such as the name of the data.
+
+        Returns
+        -------
+        self, with `ax_` and `figure_`
+        """
+        with canvas(self, ax, 4.4, 3.1) as ax:
+            ax.plot(self.n, self.accuracy_within, color=CORRECT, marker="o", markersize=3, label="accuracy known to ±")
+            ax.plot(self.n, self.ece, color=WRONG, marker="o", markersize=3, label="ECE of the default, about")
+            ax.set_xscale("log")
+            ax.margins(x=0.08)
+            for wish, labels in self.needed.items():
+                if labels is not None:
+                    ax.axvline(labels, color=MUTED, **REFERENCE)
+                    ax.annotate(
+                        f"{wish.replace('_', ' ')}: {labels:,}",
+                        (labels, 0.98),
+                        (3, 0),  # to the right, where the curves are lower
+                        xycoords=ax.get_xaxis_transform(),
+                        textcoords="offset points",
+                        rotation=90,
+                        va="top",
+                        ha="left",
+                        fontsize=SMALL,
+                    )
+            ax.set_xticks(self.n, labels=[f"{each:,}" for each in self.n])
+            ax.set_xticks([], minor=True)
+            horizontal_grid(ax)
+            ax.yaxis.set_major_formatter(lambda value, _: percent(value, decimals=0 if value * 100 % 1 < 1e-9 else 1))
+            ax.set_ylim(bottom=0)
+            ax.set(xlabel="labels")
+            header(ax, title, legend=True)
+        return self

@@ -1,0 +1,122 @@
+"""From unlabelled rows to picks, to a promise that goes with the calibrator, and to what both kinds of rows say."""
+
+import json
+
+import numpy as np
+import pytest
+
+import auxcal
+from auxcal.formats import read_confidence, read_scored
+from auxcal.labelling import plan
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, call):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    for name, n in (("fit", 300), ("test", 500), ("rest", 900)):
+        y = rng.integers(3, size=n)
+        logits = rng.normal(size=(n, 3)) + 2.5 * np.eye(3)[y]
+        np.savez(tmp_path / f"{name}.npz", logits=logits.astype(np.float32), y=y)
+    call("fit", "fit.npz", "--method", "temperature", "-o", "t.safetensors")
+    call("score", "t.safetensors", "test.npz", "-o", "test.csv")
+    return tmp_path
+
+
+def test_a_promise_is_saved_shown_and_written_into_the_scores(folder, call, capsys):
+    assert call("threshold", "test.csv", "--risk", 0.05, "--save", "t.safetensors") == 0
+    certificate = auxcal.load("t.safetensors").certificate_
+    scored = read_scored("test.csv")
+    assert certificate == auxcal.Certificate.of(
+        auxcal.metrics.threshold_at_risk(scored.confidence, scored.correct, 0.05), n_rows=500
+    )
+    capsys.readouterr()
+    assert call("show", "t.safetensors") == 0
+    assert "at most 5 % are wrong, with a probability of 95 %" in capsys.readouterr().out
+    assert call("score", "t.safetensors", "rest.npz", "-o", "rest.npz.scored.npz") == 0
+    with np.load("rest.npz.scored.npz") as rest:
+        np.testing.assert_array_equal(rest["accepted"], rest["confidence"] >= np.float32(certificate.threshold))
+        assert 0 < rest["accepted"].mean() < 1
+
+
+def test_a_new_fit_drops_the_promise(folder, call):
+    call("threshold", "test.csv", "--risk", 0.05, "--save", "t.safetensors")
+    fitted = auxcal.load("t.safetensors")
+    with np.load("fit.npz") as rows:
+        assert fitted.fit(rows["logits"], rows["y"]).certificate_ is None
+
+
+def test_rows_that_may_be_those_of_the_fit_are_warned_of(folder, call, capsys):
+    call("score", "t.safetensors", "fit.npz", "-o", "fit.csv")
+    assert call("threshold", "fit.csv", "--risk", 0.2, "--save", "t.safetensors") == 0
+    assert "was fitted on 300 rows, as many as there are here" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", [["--empirical"], ["--per-class"], ["--risk", 0.2]])
+def test_only_one_promise_can_be_saved(folder, call, options):
+    assert call("threshold", "test.csv", "--risk", 0.3, "--save", "t.safetensors", *options) == 2
+    assert auxcal.load("t.safetensors").certificate_ is None
+
+
+@pytest.mark.parametrize("files", [["t.safetensors", "rest.npz"], ["rest.npz"]])
+def test_picks_with_and_without_a_calibrator(folder, call, capsys, files):
+    assert call("pick", *files, "--n", 50, "-o", "to-label.csv") == 0
+    assert "50 of 900 rows picked" in capsys.readouterr().out
+    assert call("score", "t.safetensors", "to-label.csv", "--label", "y", "-o", "labelled.csv") == 0
+    assert "weight" in (folder / "labelled.csv").read_text().splitlines()[0]
+
+
+def test_labelled_and_unlabelled_rows_together(folder, call, capsys):
+    call("score", "t.safetensors", "rest.npz", "-o", "rest.csv")
+    capsys.readouterr()
+    assert call("evaluate", "test.csv", "--unlabelled", "rest.csv", "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["rows"], said["unlabelled"]) == (500, 900)
+    assert said["accuracy"]["low"] < said["accuracy"]["value"] < said["accuracy"]["high"]
+    assert call("evaluate", "test.csv", "--unlabelled", "rest.csv") == 0
+    assert "500 labelled and 900 unlabelled rows." in capsys.readouterr().out
+
+
+def test_a_promise_does_not_hold_for_rows_of_a_new_kind(folder, call, capsys):
+    call("threshold", "test.csv", "--risk", 0.05, "--save", "t.safetensors")
+    with np.load("rest.npz") as rows:
+        np.savez(folder / "new.npz", logits=3 * rows["logits"] + 5)
+    capsys.readouterr()
+    assert call("check", "t.safetensors", "new.npz", "--json") == 4
+    assert json.loads(capsys.readouterr().out)["promise_holds"] is False
+    assert call("check", "t.safetensors", "new.npz") == 4
+    assert "The promise that is kept with the calibrator does not hold" in capsys.readouterr().out
+    assert call("score", "t.safetensors", "new.npz", "-o", "new.csv") == 0
+    assert "does not hold for these rows" in capsys.readouterr().err
+    assert call("check", "t.safetensors", "rest.npz", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["promise_holds"] is True
+
+
+def test_a_plan_with_and_without_a_pilot(folder, call, capsys):
+    call("score", "t.safetensors", "rest.npz", "-o", "rest.csv")
+    capsys.readouterr()
+    assert call("plan", "rest.csv", "--accuracy-within", 0.02, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["needed"] == plan(read_confidence("rest.csv"), accuracy_within=0.02).needed
+    assert call("plan", "rest.csv", "--plot", "plan.gif") == 2
+    assert "--plot writes .png, .svg, .pdf" in capsys.readouterr().err
+    assert call("plan", "rest.csv", "--pilot", "test.csv", "--risk", 0.001, "--coverage", 1 - 1e-9) == 0
+    text = capsys.readouterr().out
+    assert "500     ±" in text
+    assert "risk: no number of labels grants it" in text
+
+
+def test_a_plan_from_logits_alone_takes_the_classifier_at_its_word(folder, call, capsys):
+    assert call("plan", "rest.npz", "--accuracy-within", 0.02, "--json") == 0
+    said = capsys.readouterr()
+    assert "the classifier's own confidence is taken, which is often too high" in said.err
+    with np.load("rest.npz") as rows:
+        own = auxcal.Uncalibrated().fit(rows["logits"][:1], [0]).predict_confidence(rows["logits"])
+    assert json.loads(said.out)["needed"] == plan(own, accuracy_within=0.02).needed
+
+
+@pytest.mark.needs("plots")
+def test_a_plan_as_a_picture(folder, call):
+    call("score", "t.safetensors", "rest.npz", "-o", "rest.csv")
+    assert call("plan", "rest.csv", "--accuracy-within", 0.02, "--plot", "plan.png") == 0
+    assert (folder / "plan.png").read_bytes().startswith(b"\x89PNG")
