@@ -15,6 +15,7 @@ from auxcal import (
     TemperatureScaling,
     compare,
     evaluate,
+    evaluate_by,
 )
 from auxcal.comparison import Comparison, Entry
 from auxcal.comparison._answer import answer
@@ -146,6 +147,10 @@ def entry(ece, floor=0.02, brier=0.2, method="uncalibrated", says=0.9):
     return Entry(method, CALIBRATORS[method].abbreviation, 0.0, CALIBRATORS[method](), np.full(4, says), scores)
 
 
+def rows_of_accuracy(accuracy):
+    return Predictions([[1.0, 0.0]] * 10, (np.arange(10) >= round(10 * accuracy)).astype(int))
+
+
 class TestAnswer:
     @pytest.mark.parametrize(
         ("before", "best", "verdict", "words"),
@@ -174,7 +179,7 @@ class TestAnswer:
         ],
     )
     def test_the_words_are_true_of_the_numbers(self, before, best, verdict, words):
-        given = answer(before, best, accuracy=0.7, methods=13)
+        given = answer(before, best, test=rows_of_accuracy(0.7), methods=13)
         assert given.found == "Your classifier says 90 % and is right 70 % of the time."
         assert (given.verdict, given.then) == (verdict, words)
 
@@ -188,12 +193,12 @@ class TestAnswer:
     )
     def test_where_the_classifier_itself_is_best(self, ece, methods, verdict, words):
         before = entry(ece)
-        given = answer(before, before, accuracy=0.7, methods=methods)
+        given = answer(before, before, test=rows_of_accuracy(0.7), methods=methods)
         assert given.verdict == verdict
         assert given.then.endswith(words)
 
     def test_an_average_that_hides_the_gap_is_told(self):
-        given = answer(entry(0.2), entry(0.01, method="ccac"), accuracy=0.9, methods=2)
+        given = answer(entry(0.2), entry(0.01, method="ccac"), test=rows_of_accuracy(0.9), methods=2)
         assert given.found.endswith("on average, but sample by sample the two differ: its ECE is 20.0 %.")
 
     def test_on_real_comparisons(self):
@@ -274,3 +279,19 @@ class TestFeatures:
         test = Predictions(featured.logits, featured.y, features)
         with pytest.raises(InvalidInputError, match="the test part must have the 2 features of each sample"):
             compare(featured, test=test, methods=["temperature"], bootstrap=0)
+
+
+def test_slices_are_those_of_the_test_part_with_the_best_confidence():
+    data = drawn(3, n=800)
+    where = np.where(np.arange(len(data)) % 20 == 0, "rare", "often")
+    comparison = compare(data, methods=["platt"], bootstrap=20, by={"place": where})
+    (found,) = comparison.slices
+    expected = evaluate_by(
+        comparison.best.confidence, comparison.test.correct, where[comparison.rows], bootstrap=20, random_state=0
+    )
+    assert found.by == "place"
+    assert [each.as_dict() for each in found.after] == [each.as_dict() for each in expected]
+    assert [each.is_noise for each in found.after if each.value == "rare"] == [True]
+    assert [each.rows for each in found.before] == [each.rows for each in found.after]
+    with pytest.raises(InvalidInputError, match="place must be one number, string or date for each of the 800 rows"):
+        compare(data, methods=["platt"], bootstrap=0, by={"place": where[1:]})

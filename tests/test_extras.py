@@ -46,6 +46,9 @@ NEEDS = {
         "import auxcal; from auxcal.formats import score_file; np.save('z.npy', z); "
         "score_file(auxcal.PlattScaling().fit(z, y), 'z.npy', out='scored.parquet')",
     ),
+    "auxcal.arrow": ("tables", "from auxcal.arrow import score"),
+    "auxcal.spark": ("spark", "from auxcal.spark import score"),
+    "auxcal.ray": ("ray", "from auxcal.ray import Score"),
     "the page": ("report", "from auxcal.reports import save_report"),
     "a comparison's page": (
         "report",

@@ -4,11 +4,13 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import auxcal
 from auxcal import (
     CALIBRATORS,
     NO_CLASS,
+    AuxcalError,
     CrossFittedCCAC,
     FittedOn,
     Inputs,
@@ -16,9 +18,11 @@ from auxcal import (
     InvalidInputError,
     PlattScaling,
     Predictions,
+    SimplifiedCCAC,
     TemperatureScaling,
     VectorScaling,
 )
+from auxcal.formats import read_predictions
 
 from .test_golden import GOLDEN
 
@@ -221,3 +225,139 @@ def test_every_method_takes_columns_by_name_and_the_kind_that_it_was_fitted_on(n
     expected = calibrator.predict_confidence(np.log(PROBA))
     calibrator.inputs_ = Inputs("probabilities", column_names=tuple(NAMES))
     assert np.array_equal(calibrator.predict_confidence(Frame(PROBA[:, ::-1], NAMES[::-1])), expected)
+
+
+# Names as labels ------------------------------------------------------------------------------------------------------
+
+ANIMALS = ("cat", "dog")
+
+
+@pytest.mark.parametrize("kind", [list, np.array, lambda names: np.array(names, dtype=object)])
+def test_names_of_classes_are_labels(kind):
+    part = Predictions([[2, 1], [1, 2], [3, 0]], kind(["dog", "cat", "-1"]), class_names=ANIMALS)
+    assert part.y.tolist() == [1, 0, NO_CLASS]
+
+
+def test_the_columns_of_a_frame_name_the_classes():
+    frame = Frame([[2, 1], [1, 2], [3, 0]], ANIMALS)
+    assert Predictions(frame, ["dog", "cat", "cat"]).y.tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize("no_class", ["bus", ["car", "bus"]])
+def test_names_of_no_class(no_class):
+    part = Predictions([[2, 1], [1, 2]], ["bus", "dog"], class_names=ANIMALS, no_class=no_class)
+    assert part.y.tolist() == [NO_CLASS, 1]
+
+
+@pytest.mark.parametrize(
+    ("y", "names", "expected"),
+    [
+        (["dog", "bus"], ANIMALS, "one of the classes cat, dog; got 'bus' in row 1"),
+        (["dog", "cat"], None, "name the classes with class_names"),
+        (["dog", None], ANIMALS, "a class in every row; got nothing in row 1"),
+        (["dog"], ANIMALS, "one label for each of the 2 rows"),
+    ],
+)
+def test_labels_that_are_no_names_are_one_clear_sentence(y, names, expected):
+    with pytest.raises(InvalidInputError, match=expected):
+        Predictions([[2, 1], [1, 2]], y, class_names=names)
+
+
+def test_a_fit_takes_names_in_both_parts():
+    logits, names = np.random.default_rng(0).normal(size=(60, 2)), ["cat", "dog", "dog"] * 20
+    y = [ANIMALS.index(name) for name in names]
+    of_names = PlattScaling().fit(logits, names, select=(logits, names), class_names=ANIMALS)
+    of_indices = PlattScaling().fit(logits, y, select=(logits, y))
+    assert np.array_equal(of_names.predict_confidence(logits), of_indices.predict_confidence(logits))
+    assert of_names.score(logits, names) == of_indices.score(logits, y)
+
+
+@pytest.mark.needs("torch")
+@pytest.mark.parametrize("no_class", ["fox", ["fox", "bus"]])
+def test_a_fit_knows_which_labels_mean_none_of_the_classes(no_class, tmp_path):
+    logits, names = np.random.default_rng(0).normal(size=(120, 2)), ["cat", "dog", "fox"] * 40
+    y = [{"cat": 0, "dog": 1, "fox": NO_CLASS}[name] for name in names]
+    method = SimplifiedCCAC(hidden_sizes=(4,), lambda1=0, lambda2=1, random_state=0)
+    of_names = clone(method).fit(logits, names, select=(logits, names), class_names=ANIMALS, no_class=no_class)
+    of_indices = clone(method).fit(logits, y, select=(logits, y))
+    assert of_names.inputs_.no_class == tuple(np.atleast_1d(no_class))
+    assert np.array_equal(of_names.predict_confidence(logits), of_indices.predict_confidence(logits))
+    of_names.save(tmp_path / "fitted")
+    loaded = auxcal.load(tmp_path / "fitted")
+    assert loaded.score(logits, names) == of_indices.score(logits, y)
+    transferred = [each.transfer(logits, truth) for each, truth in ((loaded, names), (of_indices, y))]
+    assert np.array_equal(*(each.predict_confidence(logits) for each in transferred))
+
+
+def test_numbers_can_mean_none_of_the_classes():
+    assert Predictions([[2, 1], [1, 2]], [1, 99], no_class=99).y.tolist() == [1, NO_CLASS]
+    with pytest.raises(InvalidInputError, match="no_class must be the label, or the labels"):
+        Predictions([[2, 1], [1, 2]], [1, 99], no_class=[0.5])
+
+
+def test_what_means_none_of_the_classes_must_be_said():
+    with pytest.raises(InvalidInputError, match=r"say so with no_class=\['fox'\] \(--no-class fox\)\.$"):
+        PlattScaling().fit([[2, 1], [1, 2]], ["cat", "fox"], class_names=ANIMALS)
+
+
+# The DataFrames that people use ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("of_text", ["object", "category"])
+def test_a_table_of_text_labels_and_probabilities(library, of_text):
+    frames = pytest.importorskip(library)
+    truth = np.array([*NAMES, "fox"], dtype=object)[Y]  # NO_CLASS = -1 is the last
+    table = frames.DataFrame({name: PROBA[:, k] for k, name in enumerate(NAMES)} | {"truth": truth.tolist()})
+    labels = table["truth"]
+    if of_text == "category":
+        labels = labels.astype("category") if library == "pandas" else labels.cast(frames.Categorical)
+    fitted = CrossFittedCCAC(random_state=0).fit(table[NAMES], labels, probabilities=True, no_class="fox")
+    plain = CrossFittedCCAC(random_state=0).fit(PROBA, Y, probabilities=True)
+    assert fitted.inputs_ == Inputs("probabilities", column_names=tuple(NAMES), no_class=("fox",))
+    expected = plain.predict_confidence(PROBA)
+    assert np.array_equal(fitted.predict_confidence(table), expected)  # columns by name, the others left alone
+    assert np.array_equal(fitted.predict_confidence(table[["truth", *NAMES[::-1]]]), expected)
+    assert fitted.score(table, labels) == plain.score(PROBA, Y)
+
+
+@pytest.mark.parametrize("dtype", ["pandas", "pandas string", "pandas category", "polars"])
+def test_a_missing_label_of_a_table_is_one_clear_sentence(dtype):
+    library, *kind = dtype.split()
+    frames = pytest.importorskip(library)
+    table = frames.DataFrame({"cat": [2.0, 1.0], "dog": [1.0, 2.0], "truth": ["cat", None]})
+    if kind:
+        table["truth"] = table["truth"].astype(kind[0])
+    with pytest.raises(InvalidInputError, match=r"nothing in row 1 \(1 such rows\)\. Label those rows, or leave them"):
+        PlattScaling().fit(table[["cat", "dog"]], table["truth"])
+
+
+# Bundles --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_bundle_keeps_the_kind_and_the_names(tmp_path):
+    proba = Frame([[0.9, 0.1], [0.25, 0.75]], ["p_cat", "p_dog"])
+    whole = Predictions(proba, [0, 1], Frame([[1.0], [2.0]], ["age"]), probabilities=True, class_names=ANIMALS)
+    whole.save(tmp_path / "bundle.npz")
+    read = Predictions.load(tmp_path / "bundle.npz")
+    assert read.inputs == whole.inputs
+    assert np.array_equal(read.logits, whole.logits)
+
+
+def test_a_bundle_of_logits_without_names_is_as_before(tmp_path):
+    Predictions([[2.0, 1.0]], [0]).save(tmp_path / "bundle.npz")
+    with np.load(tmp_path / "bundle.npz") as arrays:
+        assert set(arrays) == {"logits", "y"}
+    assert Predictions.load(tmp_path / "bundle.npz").inputs == Inputs("logits")
+
+
+@pytest.mark.parametrize("text", ["{", "3", '{"kind": "guesses"}', '{"class_names": ["cat"]}', '{"shoe": 1}'])
+def test_names_that_do_not_fit_a_bundle_are_refused(text, tmp_path):
+    np.savez(tmp_path / "bundle.npz", logits=[[2.0, 1.0]], y=[0], inputs=text)
+    with pytest.raises(AuxcalError, match=r"bundle\.npz"):
+        Predictions.load(tmp_path / "bundle.npz")
+
+
+def test_a_bundle_with_names_is_a_file_like_any_other(tmp_path):
+    Predictions([[2.0, 1.0], [0.0, 3.0]], ["cat", "cat"], class_names=ANIMALS).save(tmp_path / "bundle.npz")
+    assert read_predictions(tmp_path / "bundle.npz").y.tolist() == [0, 0]

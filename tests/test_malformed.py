@@ -34,8 +34,8 @@ from auxcal import (
     evaluate,
 )
 from auxcal._extras import is_installed
+from auxcal._state_files import digest
 from auxcal.metrics import METRICS, ece, ece_noise_floor, fpr_at_tpr, mce, precision_at_recall
-from auxcal.persistence import _digest
 
 RNG = np.random.default_rng(0)
 LOGITS = RNG.normal(size=(60, 3))
@@ -466,7 +466,7 @@ def test_a_bad_bundle_is_refused_with_its_name(case, tmp_path):
 
 
 def test_a_folder_is_no_bundle(tmp_path):
-    with refused(tmp_path.name, FileFormatError):
+    with refused(tmp_path.name):
         Predictions.load(tmp_path)
 
 
@@ -534,7 +534,7 @@ def forged(change):
         inner, _, _ = unpacked(contents)
         tensors = {"weight_": np.ones(3), "bias_": np.zeros(3)}
         change(inner)
-        inner["digest"] = _digest(inner, tensors)
+        inner["digest"] = digest(inner, tensors)
         return to_safetensors(tensors, metadata={"auxcal": json.dumps(inner)})
 
     return damaged
@@ -694,10 +694,10 @@ def test_a_folder_in_the_place_of_the_file_is_refused(save, tmp_path):
 
 @of_both_savers
 def test_a_folder_that_can_not_be_written_to_is_refused(save, tmp_path, monkeypatch):
-    def mkstemp(**_):
+    def refuse(*_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("tempfile.mkstemp", mkstemp)  # root may write everywhere, so a real folder would not do
+    monkeypatch.setattr("auxcal._files.os.open", refuse)  # root may write everywhere, so a real folder would not do
     with refused(str(tmp_path), AuxcalError):
         save(tmp_path / "file.npz")
 

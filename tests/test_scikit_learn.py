@@ -34,10 +34,19 @@ CANT_APPLY = {
     "check_estimators_overwrite_params": TWO_COLUMNS,
     "check_estimators_fit_returns_self": TWO_COLUMNS,
     "check_readonly_memmap_input": TWO_COLUMNS,
+    "check_sample_weights_not_an_array": TWO_COLUMNS,
+    "check_sample_weights_not_overwritten": TWO_COLUMNS,
+    "check_sample_weights_shape": TWO_COLUMNS,
+    "check_sample_weights_pandas_series": f"{TWO_COLUMNS}; the check hides the reason",
     "check_estimators_nan_inf": FLOAT_LABELS,
     "check_dtype_object": FLOAT_LABELS,
     "check_array_api_input": "asks for SCIPY_ARRAY_API in the environment of the whole process",
 }
+# The check asks for 1e-7 in 15 rows. These stop within 1e-5 nats of their optimum and compute in float32, or they hold
+# rows out, and copies of a row would have to be a group. What holds of them is a check of auxcal.testing.
+NEARLY_EQUIVALENT = {
+    "ccac", "ccac-s", "ccac-x", "dirichlet", "matrix", "structured-matrix", "structured-vector", "vector"
+}  # fmt: skip
 
 
 def checks_of(estimator):
@@ -51,7 +60,9 @@ def checks():
     for name, kind in CALIBRATORS.items():
         fast = {"lambda1": 0, "lambda2": 1, "mean": "right", "hidden_sizes": (4,)} if name in ("ccac", "ccac-s") else {}
         for estimator, check in checks_of(kind(**fast)):
-            if check.func.__name__ not in CANT_APPLY:
+            nearly = name in NEARLY_EQUIVALENT and "weight_equivalence" in check.func.__name__
+            refused = not kind.uses_weights and "sample_weight" in check.func.__name__
+            if check.func.__name__ not in CANT_APPLY and not nearly and not refused:
                 yield pytest.param(estimator, check, id=f"{name}-{check.func.__name__}")
 
 

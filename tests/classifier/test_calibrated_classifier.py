@@ -35,10 +35,12 @@ SCORERS = [LogisticRegression(), LinearSVC(), GaussianNB(), RandomForestClassifi
 class Remembering(Calibrator):
     """Keeps what it was fitted on."""
 
-    abbreviation, reference = "R", "these tests"
+    abbreviation, reference, uses_weights = "R", "these tests", True
 
     def _fit(self, data):
         self.logits_, self.y_ = data.logits, data.y
+        if data.sample_weight is not None:
+            self.sample_weight_, self.groups_ = data.sample_weight, data.groups
 
     def _confidence(self, logits):
         return np.full(len(logits), 0.5)
@@ -206,6 +208,13 @@ def test_a_label_that_a_fitted_estimator_does_not_know_is_refused(three, with_ot
     assert list(CalibratedClassifier(frozen, no_class="other").fit(*with_others).classes_) == ["ant", "bee", "cow"]
 
 
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_a_row_without_a_label_is_one_clear_sentence(missing):
+    y = np.array(["ant", "bee", missing, "ant"], dtype=object)
+    with pytest.raises(InvalidInputError, match=r"a label in every row; got nothing in row 2 \(1 such rows\)"):
+        CalibratedClassifier(LogisticRegression()).fit(np.eye(4), y)
+
+
 def test_samples_of_no_class_alone_are_refused(three):
     frozen = FrozenEstimator(LogisticRegression().fit(*three))
     with pytest.raises(InvalidInputError, match="got 'other' alone"):
@@ -257,14 +266,30 @@ def test_likelier_classes_share_evenly_with_the_prediction():
 # Metadata
 
 
-def test_weights_go_to_the_estimator_and_groups_to_the_folds(three):
+def test_weights_go_to_the_estimator_groups_to_the_folds_and_both_to_the_calibrator(three):
     x, y = three
-    weights, groups = np.arange(300.0), np.arange(300) % 6
+    weights, groups = np.arange(1, 301.0), np.arange(300) % 6
     classifier = CalibratedClassifier(Recording(), Remembering(), cv=GroupKFold(3), no_class="cow")
     classifier.fit(x, y, sample_weight=weights, groups=groups)
     assert (classifier.estimator_.sample_weight_ == weights[y != "cow"]).all()
     first = next(GroupKFold(3).split(x, y, groups))[1]
     assert classifier.calibrator_.logits_[: len(first)] == pytest.approx(log_softmax(x[first, :2], axis=1))
+    assert (classifier.calibrator_.sample_weight_[: len(first)] == weights[first]).all()
+    assert (classifier.calibrator_.groups_[: len(first)] == groups[first]).all()
+    known = first[y[first] != "cow"]
+    assert (classifier.class_calibrator_.sample_weight_[: len(known)] == weights[known]).all()
+
+
+def test_weights_count_rows_in_the_calibrator_of_a_fitted_classifier(three):
+    x, y = three
+    estimator = LogisticRegression().fit(x, y)
+    weights = np.arange(300) % 3
+    rows = np.repeat(np.arange(300), weights)
+    classifier = CalibratedClassifier(estimator, TemperatureScaling(), cv="prefit")
+    weighted = classifier.fit(x, y, sample_weight=weights).predict_confidence(x)
+    assert weighted == pytest.approx(classifier.fit(x[rows], y[rows]).predict_confidence(x), abs=1e-6)
+    with pytest.raises(InvalidInputError, match="one value for each of the 300 rows"):
+        classifier.fit(x, y, sample_weight=weights[1:])
 
 
 def test_with_routing_their_own_requests_decide(three):
@@ -272,9 +297,14 @@ def test_with_routing_their_own_requests_decide(three):
     weights, groups = np.arange(300.0), np.arange(300) % 6
     with sklearn.config_context(enable_metadata_routing=True):
         estimator = Recording().set_fit_request(sample_weight=True)
-        classifier = CalibratedClassifier(estimator, Remembering(), cv=GroupKFold(3))
+        unweighted = Remembering().set_fit_request(sample_weight=False, groups=False)
+        classifier = CalibratedClassifier(estimator, unweighted, cv=GroupKFold(3))
         classifier.fit(x, y, sample_weight=weights, groups=groups)
         assert (classifier.estimator_.sample_weight_ == weights).all()
+        assert not hasattr(classifier.calibrator_, "sample_weight_")
+        default = CalibratedClassifier(Recording().set_fit_request(sample_weight=False), cv=GroupKFold(3))
+        plain = default.fit(x, y, groups=groups).predict_confidence(x)
+        assert (default.fit(x, y, groups=groups, sample_weight=weights).predict_confidence(x) != plain).any()
         classifier.set_params(estimator=Recording().set_fit_request(sample_weight=False), cv=GroupKFold(3))
         with pytest.raises(TypeError, match="sample_weight"):
             classifier.fit(x, y, sample_weight=weights, groups=groups)

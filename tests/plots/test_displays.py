@@ -6,10 +6,12 @@ import pytest
 from matplotlib.figure import Figure
 
 from auxcal import NO_CLASS, InvalidInputError
+from auxcal.labelling import plan
 from auxcal.metrics import aurc, ece, ece_noise_floor
 from auxcal.plots import (
     ConfidenceHistogramDisplay,
     HeatmapDisplay,
+    PlanDisplay,
     ReliabilityDisplay,
     RiskCoverageDisplay,
     TSNEDisplay,
@@ -263,3 +265,15 @@ def test_rc_params_are_neither_changed_nor_heeded(display):
 def test_what_was_computed_is_frozen(display):
     with pytest.raises(AttributeError):
         display.correct = display.count = None
+
+
+def test_a_plan_is_drawn_with_a_line_for_each_wish_that_can_be_granted():
+    found = plan(np.linspace(0.5, 1, 1000), accuracy_within=0.02, risk=0.01)
+    assert found.needed["risk"] is None
+    ax = PlanDisplay.from_plan(found).plot(title="rest").ax_
+    within, ece = ax.lines[:2]
+    np.testing.assert_array_equal(within.get_xdata(), [100, 200, 500, 1000])
+    np.testing.assert_array_equal(ece.get_ydata(), [each.ece for each in found.outlooks])
+    assert [text.get_text() for text in ax.texts if ":" in text.get_text()] == [
+        f"accuracy within: {found.needed['accuracy_within']:,}"
+    ]

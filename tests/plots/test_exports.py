@@ -12,6 +12,7 @@ def test_every_public_name_is_there():
     assert plots.__all__ == [
         "ConfidenceHistogramDisplay",
         "HeatmapDisplay",
+        "PlanDisplay",
         "ReliabilityDisplay",
         "RiskCoverageDisplay",
         "TSNEDisplay",

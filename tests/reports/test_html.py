@@ -78,6 +78,7 @@ class TestSafety:
         assert not re.search(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=", page)
         policy = re.search(r'Content-Security-Policy"\s+content="([^"]*)"', page).group(1)
         assert policy.startswith("default-src 'none';")
+        assert "base-uri 'none'; form-action 'none'" in policy
         scripts = re.findall(r"<script>(.*?)</script>", page, flags=re.DOTALL)
         hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
         assert re.findall(r"'sha256-([^']+)'", policy.replace("&#39;", "'")) == hashes
@@ -191,3 +192,18 @@ def test_a_page_of_nothing_is_refused_and_an_old_page_stays(tmp_path):
     with pytest.raises(InvalidInputError, match="is a folder"):
         save_report([of_size(50, 2, ["uncalibrated"])], tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_slices_are_in_the_page_with_intervals_and_small_ones_are_marked(tmp_path):
+    rng = np.random.default_rng(0)
+    data = Predictions(rng.normal(size=(2000, 3)), rng.integers(3, size=2000))
+    where = np.where(rng.random(2000) < 0.02, "<rare>", "often")
+    comparison = compare(data, methods=["platt"], bootstrap=20, by={"pl<ace": where})
+    comparison.save_report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    section = re.search(r'<section class="slices">.*?</section>', page, re.DOTALL).group()
+    assert "Slices by pl&lt;ace" in section
+    assert re.search(r'&lt;rare&gt; <span class="badge">noise', section)
+    (found,) = comparison.slices
+    for each in found.after:
+        assert f"{each.scores['brier_low']:.3f}–{each.scores['brier_high']:.3f}" in section

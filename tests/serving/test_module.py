@@ -15,7 +15,7 @@ from torch import nn
 from auxcal import CALIBRATORS, Calibrator, InvalidInputError, NotFittedError, PlattScaling
 from auxcal.torch import as_module, with_confidence
 
-from .conftest import fitted, rng_features, rows
+from .conftest import fitted, rng_features, rows, session
 
 pytestmark = pytest.mark.usefixtures("quick_training")
 
@@ -28,20 +28,44 @@ def given(n, k=5):
 def test_every_module_compiles_in_one_graph_for_any_batch(name):
     torch._dynamo.reset()  # it compiles a line of code only for so many modules
     calibrator = fitted(name, 5)
-    compiled = torch.compile(as_module(calibrator), backend="eager", fullgraph=True, dynamic=True)
+    compiled = torch.compile(as_module(calibrator), backend="aot_eager", fullgraph=True, dynamic=True)
     for n in (7, 20):
         confidence = compiled(given(n)).numpy()
         np.testing.assert_allclose(confidence, calibrator.predict_confidence(given(n)), atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore")  # of torch's own code
 @pytest.mark.skipif(shutil.which("g++") is None, reason="torch compiles with g++")
-def test_the_compiler_of_torch_gives_the_same(platt):
+@pytest.mark.parametrize("name", ["ccac-x", "histogram", "ccac-s"])  # splines, bins, a network: they compile slowly
+def test_the_compiler_of_torch_gives_the_same_for_any_batch(name):
     torch._dynamo.reset()
-    compiled = torch.compile(as_module(platt), fullgraph=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of torch's own code
-        confidence = compiled(given(20)).numpy()
-    np.testing.assert_allclose(confidence, platt.predict_confidence(given(20)), atol=1e-5)
+    calibrator = fitted(name, 5)
+    compiled = torch.compile(with_confidence(nn.Identity(), calibrator), dynamic=True)  # the default backend, inductor
+    for n in (7, 20):
+        scored = compiled(given(n))
+        assert torch.equal(scored.prediction, given(n).argmax(dim=1))
+        np.testing.assert_allclose(scored.confidence, calibrator.predict_confidence(given(n)), atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_exported_it_takes_any_batch_in_any_precision(platt, dtype):
+    rows = {0: torch.export.Dim("rows", min=1)}
+    program = torch.export.export(as_module(platt), (given(3).to(dtype),), dynamic_shapes=(rows,)).module()
+    for n in (1, 7, 1000):
+        logits = given(n).to(dtype)
+        expected = platt.predict_confidence(logits.float())
+        assert program(logits).dtype == torch.float32
+        np.testing.assert_allclose(program(logits), expected, atol=1e-5)
+
+
+def test_exported_under_autocast_the_confidence_stays_in_single(platt):
+    module, x = with_confidence(nn.Linear(4, 5), platt), torch.randn(3, 4)
+    rows = torch.export.Dim("rows")
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+        program = torch.export.export(module, (x,), dynamic_shapes={"args": ({0: rows},)})
+        logits, _, confidence = program.module()(torch.randn(9, 4))
+    assert (logits.dtype, confidence.dtype) == (torch.bfloat16, torch.float32)
+    np.testing.assert_allclose(confidence, platt.predict_confidence(logits.float()), atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["ccac-x", "matrix"])
@@ -183,6 +207,58 @@ def test_traced_it_follows_its_input(platt):
         warnings.simplefilter("ignore")  # torch would rather have it exported
         traced = torch.jit.trace(with_confidence(nn.Identity(), platt), (given(3),))
     np.testing.assert_allclose(traced(given(40))[2], platt.predict_confidence(given(40)), atol=1e-6)
+
+
+class Scripted(nn.Module):
+    """Somebody's own module around a calibrator, written for `torch.jit.script`."""
+
+    def __init__(self, calibrator):
+        super().__init__()
+        self.confidence = as_module(calibrator)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.confidence(-x)
+
+
+@pytest.mark.filterwarnings("ignore")  # torch would rather have nothing scripted
+def test_scripted_it_gives_the_same(platt, tmp_path):
+    torch.jit.save(torch.jit.script(as_module(platt)), tmp_path / "alone.pt")
+    torch.jit.save(torch.jit.script(Scripted(platt)), tmp_path / "inside.pt")
+    alone, inside = torch.jit.load(tmp_path / "alone.pt"), torch.jit.load(tmp_path / "inside.pt")
+    for n in (1, 40):
+        np.testing.assert_allclose(alone(given(n)), platt.predict_confidence(given(n)), atol=1e-6)
+        np.testing.assert_allclose(inside(-given(n)), platt.predict_confidence(given(n)), atol=1e-6)
+    featured, features = fitted("ccac-x", 5, 3), rng_features(40, 3)
+    confidence = torch.jit.script(as_module(featured))(given(40), torch.tensor(features))
+    np.testing.assert_allclose(confidence, featured.predict_confidence(given(40), features), atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_classifier_with_confidence_is_not_scripted_and_says_what_to_do(platt):
+    with pytest.raises(InvalidInputError, match=r"can't be scripted.*torch\.export\.export.*torch\.jit\.trace"):
+        torch.jit.script(with_confidence(nn.Linear(4, 5), platt))
+
+
+@pytest.mark.parametrize("name", ["ccac-x", "isotonic"])
+def test_the_exporter_of_torch_to_onnx_gives_the_same(name):
+    pytest.importorskip("onnxscript")
+    calibrator, rows = fitted(name, 5), torch.export.Dim("rows")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of torch's own code
+        program = torch.onnx.export(
+            with_confidence(nn.Linear(4, 5), calibrator),
+            (torch.randn(3, 4),),
+            input_names=["x"],
+            output_names=["logits", "prediction", "confidence"],
+            dynamic_shapes={"args": ({0: rows},)},
+            dynamo=True,
+            verbose=False,
+        )
+    served = session(program.model_proto)
+    for n in (1, 7, 100):
+        logits, prediction, confidence = served.run(None, {"x": torch.randn(n, 4).numpy()})
+        np.testing.assert_array_equal(prediction, logits.argmax(axis=1))
+        np.testing.assert_allclose(confidence, calibrator.predict_confidence(logits), atol=1e-5)
 
 
 def test_features_are_checked_by_the_module_too():

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
@@ -19,7 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 from auxcal._arrays import NO_CLASS, Bools, Floats, Ints
 from auxcal._errors import InvalidInputError, NotFittedError
 from auxcal.calibrators import Calibrator, CrossFittedCCAC
+from auxcal.classifier._class_labels import check_labelled, indices_of
 from auxcal.classifier._logits import Labels, check_folds, fitted, held_out_logits, logits_of
+from auxcal.classifier._metadata import of_rows, routes
 from auxcal.classifier._proba import class_proba
 
 
@@ -28,26 +29,26 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     The calibrator learns from rows that the estimator has not seen. By default these are the rows of `fit` themselves:
     each fold is scored by a copy of the estimator that was fitted on the other folds, then the estimator is fitted on
-    all rows. There is one estimator in the end, so that its predictions are those that it makes without a calibrator.
+    all rows. In the end there is one estimator, and its predictions are the same as without a calibrator.
 
-    An estimator that is fitted already stays as it is, and all rows of `fit` are for the calibrator. Wrap it in
-    `sklearn.frozen.FrozenEstimator`, which `clone`, `cross_val_score` and `GridSearchCV` leave as it is too, or say
-    ``cv="prefit"``. This is the better way if you have labelled rows of the data that the classifier really meets: a
-    calibrator is only as honest as its rows are like those to come.
+    An estimator that is already fitted is not changed, and all rows of `fit` are used for the calibrator. Wrap it in
+    `sklearn.frozen.FrozenEstimator`, which `clone`, `cross_val_score` and `GridSearchCV` leave alone too, or pass
+    ``cv="prefit"``. This is better if you have labelled rows of the data that the classifier really meets: a
+    calibrator is only honest about data like those it was fitted on.
 
     Parameters
     ----------
     estimator : classifier
-        One with `decision_function`, `predict_log_proba` or `predict_proba`, of which the first that it has gives the
-        logits. It may be a `Pipeline`.
+        One with `decision_function`, `predict_log_proba` or `predict_proba`; the first that it has gives the logits. It
+        may be a `Pipeline`.
     calibrator : Calibrator, optional
         The method. By default CCAC-X, ``CrossFittedCCAC(random_state=0)``.
     cv : int, splitter, iterable or "prefit"
-        The folds, as everywhere in scikit-learn: a number of stratified ones, or what splits the rows. Rows that no
-        fold holds out are not for the calibrator.
+        The folds, as everywhere in scikit-learn: a number of stratified folds, or a splitter. Rows that no fold holds
+        out are not used for the calibrator.
     no_class : label, optional
-        The label in `y` of samples that have none of the classes. The estimator is not fitted on them, but the
-        calibrator is. It is no class of this classifier: `predict` never returns it.
+        The label in `y` of samples that belong to none of the classes. Only the calibrator is fitted on them. It is not
+        a class of this classifier: `predict` never returns it.
     n_jobs : int, optional
         How many folds are fitted at a time.
 
@@ -60,7 +61,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     calibrator_ : Calibrator
         The calibrator of `predict_confidence`, fitted on all rows.
     class_calibrator_ : Calibrator
-        The calibrator of `predict_proba`, fitted on the rows that have a class; where all have one, the same object.
+        The calibrator of `predict_proba`, fitted on the rows that have a class; if all have one, the same object.
     n_features_in_ : int
         The columns of X, if the estimator knows.
     feature_names_in_ : array of str
@@ -68,9 +69,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     Notes
     -----
-    Metadata go to the estimator and to the splitter: ``fit(X, y, sample_weight=…, groups=…)`` gives the groups to the
-    splitter and the rest to the estimator, and with ``enable_metadata_routing`` their own requests decide. A calibrator
-    counts every row once.
+    ``fit(X, y, sample_weight=…, groups=…)`` gives the weights to the estimator and the calibrator, the groups to the
+    splitter and the calibrator, and other metadata to the estimator. With ``enable_metadata_routing`` their own
+    requests decide; the default calibrator requests both.
 
     Examples
     --------
@@ -111,7 +112,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, **params: Any) -> Self:
-        """Fit the estimator, unless it is fitted already, and its calibrator.
+        """Fit the estimator, unless it is already fitted, and its calibrator.
 
         Parameters
         ----------
@@ -120,7 +121,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         y : array of shape (n,)
             The true class of each row, or the label that `no_class` names.
         **params
-            Metadata such as `sample_weight` for the estimator, and `groups` for the splitter.
+            Metadata, such as `sample_weight` and `groups`.
 
         Returns
         -------
@@ -128,10 +129,12 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         X, y = indexable(X, y)
         y = column_or_1d(y, warn=True)
+        check_labelled(y)
         check_classification_targets(y)
-        estimator, logits, rows = self._scored(X, y, params)
-        indices = _indices(y[rows], estimator.classes_, self._has_class(y[rows]))
-        calibrators = self._calibrators(logits, indices)
+        routed = self._routed(params)
+        estimator, logits, rows = self._scored(X, y, routed)
+        indices = indices_of(y[rows], estimator.classes_, self._has_class(y[rows]))
+        calibrators = self._calibrators(logits, indices, of_rows(routed.calibrator.fit, rows, len(y)))
         self.estimator_, self.classes_ = estimator, estimator.classes_
         self.calibrator_, self.class_calibrator_ = calibrators
         for name in ("n_features_in_", "feature_names_in_"):
@@ -172,12 +175,12 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class, given that the row has one of them.
 
-        At the prediction it is the confidence, and what is left is shared out as the calibrator says, or if it says
-        nothing of the other classes, as the estimator does. scikit-learn asks that no class be likelier than the
-        prediction: where the confidence is too low for that, the prediction and the likelier classes get the same.
+        At the prediction it is the confidence. The rest is divided in proportion to the calibrator's distribution or,
+        if it has none, the estimator's. scikit-learn requires that no class be more likely than the prediction: if the
+        confidence is too low for that, the prediction and the more likely classes get the same probability.
 
-        Where the fit had samples of no class, this is the answer of a calibrator that was fitted without them. So
-        `predict_confidence` is lower than this at the prediction, as far as the row looks like one of no class.
+        If the fit had samples of no class, a calibrator that was fitted without them is used here. So
+        `predict_confidence` is lower than this at the prediction if the row looks like one of no class.
 
         Parameters
         ----------
@@ -193,11 +196,12 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return class_proba(self.class_calibrator_, logits)
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return where metadata go: to `fit` of the estimator and `split` of the splitter."""
+        """Return how metadata are routed: to `fit` of the estimator and the calibrator, and `split` of the splitter."""
         return (
             MetadataRouter(owner=self)
             .add_self_request(self)
             .add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+            .add(calibrator=self._method(), method_mapping=MethodMapping().add(caller="fit", callee="fit"))
             .add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
         )
 
@@ -208,19 +212,34 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
     def _routed(self, params: Mapping[str, Any]) -> Any:
-        if get_config()["enable_metadata_routing"]:
+        if routes():
             return process_routing(self, "fit", **params)
-        of_estimator = {name: value for name, value in params.items() if name != "groups"}
-        return Bunch(estimator=Bunch(fit=of_estimator), splitter=Bunch(split={"groups": params.get("groups")}))
+        return Bunch(
+            estimator=Bunch(fit={name: value for name, value in params.items() if name != "groups"}),
+            splitter=Bunch(split={"groups": params.get("groups")}),
+            calibrator=Bunch(
+                fit={name: value for name, value in params.items() if name in ("sample_weight", "groups")}
+            ),
+        )
 
     def _has_class(self, y: Labels) -> Bools:
         return np.ones(len(y), dtype=bool) if self.no_class is None else np.asarray(y != self.no_class)
 
-    def _scored(self, X: Any, y: Labels, params: Mapping[str, Any]) -> tuple[Any, Floats, Ints]:
-        """Return the fitted estimator, the logits of rows that it has not seen, and which they are."""
+    def _method(self) -> Calibrator:
+        if self.calibrator is None:
+            method = CrossFittedCCAC(random_state=0)
+            return method.set_fit_request(sample_weight=True, groups=True) if routes() else method
+        if not isinstance(self.calibrator, Calibrator):
+            raise InvalidInputError(
+                f"calibrator must be one of auxcal's, such as auxcal.TemperatureScaling(); got {self.calibrator!r}."
+            )
+        return self.calibrator
+
+    def _scored(self, X: Any, y: Labels, routed: Any) -> tuple[Any, Floats, Ints]:
+        """Return the fitted estimator, out-of-fold logits, and their row numbers."""
         if isinstance(self.estimator, FrozenEstimator) or (isinstance(self.cv, str) and self.cv == "prefit"):
             return _already_fitted(self.estimator), logits_of(self.estimator, X), np.arange(len(y))
-        return self._cross_fitted(X, y, self._routed(params))
+        return self._cross_fitted(X, y, routed)
 
     def _cross_fitted(self, X: Any, y: Labels, routed: Any) -> tuple[Any, Floats, Ints]:
         has_class, of_fit = self._has_class(y), routed.estimator.fit
@@ -240,20 +259,18 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         estimator = fitted(clone(self.estimator), X, y, np.flatnonzero(has_class), of_fit)
         return estimator, np.concatenate(logits), np.concatenate([test for _, test in folds])
 
-    def _calibrators(self, logits: Floats, indices: Ints) -> tuple[Calibrator, Calibrator]:
+    def _calibrators(self, logits: Floats, indices: Ints, params: Mapping[str, Any]) -> tuple[Calibrator, Calibrator]:
         """Return the calibrators of `predict_confidence` and of `predict_proba`."""
-        method = CrossFittedCCAC(random_state=0) if self.calibrator is None else self.calibrator
-        if not isinstance(method, Calibrator):
-            raise InvalidInputError(
-                f"calibrator must be one of auxcal's, such as auxcal.TemperatureScaling(); got {method!r}."
-            )
+        method = self._method()
         known = indices != NO_CLASS
         if not known.any():
             raise InvalidInputError(
                 f"y must have rows of the estimator's classes; got {self.no_class!r} alone. Give rows with a class too."
             )
-        calibrator = clone(method).fit(logits, indices)
-        return calibrator, calibrator if known.all() else clone(method).fit(logits[known], indices[known])
+        calibrator = clone(method).fit(logits, indices, **params)
+        if known.all():
+            return calibrator, calibrator
+        return calibrator, clone(method).fit(logits[known], indices[known], **of_rows(params, known, len(known)))
 
     def _logits(self, X: Any) -> Floats:
         check_is_fitted(self)
@@ -267,15 +284,3 @@ def _already_fitted(estimator: Any) -> Any:
             f"Fit it first, or let CalibratedClassifier fit it with cv=5."
         )
     return estimator
-
-
-def _indices(y: Labels, classes: Labels, has_class: Bools) -> Ints:
-    """Return the index of each row's class, or `NO_CLASS`."""
-    index = {label: i for i, label in enumerate(classes.tolist())}
-    unknown = sorted({str(label) for label in y[has_class].tolist() if label not in index})
-    if unknown:
-        raise InvalidInputError(
-            f"y must hold the estimator's classes, {', '.join(map(str, index))}; got {', '.join(unknown[:5])} too. If "
-            f"these samples have none of the classes, give all of them one label, and that label as no_class."
-        )
-    return np.array([index[label] if known else NO_CLASS for label, known in zip(y.tolist(), has_class, strict=True)])

@@ -47,7 +47,7 @@ def held_out_logits(estimator: Any, X: Any, y: Labels, train: Ints, test: Ints, 
 
 
 def fitted(estimator: Any, X: Any, y: Labels, rows: Ints, params: Mapping[str, Any]) -> Any:
-    """Return the estimator fitted on some rows; metadata that have a value for each row are cut likewise."""
+    """Return the estimator fitted on some rows; metadata with a value for each row are subset too."""
     whole = len(rows) == len(y)
 
     def part(value: Any) -> Any:

@@ -10,7 +10,7 @@ from auxcal.calibrators import Calibrator, ProbaCalibrator
 
 
 def class_proba(calibrator: Calibrator, logits: Floats) -> Floats:
-    """Return the confidence at the prediction, and what is left shared out among the other classes."""
+    """Put the confidence at the prediction, and divide the rest among the other classes."""
     top = logits.argmax(axis=1)[:, None]
     confidence = calibrator.predict_confidence(logits)[:, None]
     says_more = isinstance(calibrator, ProbaCalibrator)
@@ -22,7 +22,7 @@ def class_proba(calibrator: Calibrator, logits: Floats) -> Floats:
 
 
 def _with_top(others: Floats, confidence: Floats, top: Ints) -> Floats:
-    """Put the confidence in its place; of what exceeds it, make the nearest distribution in which nothing does."""
+    """Put the confidence at the prediction; project onto the nearest distribution in which no class exceeds it."""
     largest_first = -np.sort(-np.concatenate([others, np.ones_like(confidence)], axis=1), axis=1)
     largest_first[:, :1] = confidence
     running_means = largest_first.cumsum(axis=1) / np.arange(1, largest_first.shape[1] + 1)

@@ -16,13 +16,12 @@ from auxcal.metrics import METRICS
 def confidence_scorer(metric: str = "brier") -> Callable[..., float]:
     """Return a scorer of `predict_confidence` for `cross_val_score`, `GridSearchCV` and the like.
 
-    Calibrators don't change predictions, so that accuracy can't choose between them. The Brier score can.
+    Calibrators don't change predictions, so accuracy can't choose between them. The Brier score can.
 
     Parameters
     ----------
     metric : str
-        A name in `auxcal.METRICS`. One of which less is better, such as "brier" or "ece", is negated, as scikit-learn's
-        scorers are.
+        A name in `auxcal.METRICS`. One where lower is better, such as "brier" or "ece", is negated, as in scikit-learn.
 
     Returns
     -------

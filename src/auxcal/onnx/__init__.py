@@ -1,7 +1,7 @@
 """Where classifiers are ONNX files: a calibrator as a graph of its own, or at the end of the classifier's.
 
-A graph is made from the fitted numbers, with standard operators alone and without torch. It is the smallest way to
-serve: onnxruntime and one file. What a graph needs is told by the calibrator's program, see `auxcal.programs`.
+A graph is built from the fitted numbers, with standard operators only and without torch. It is the smallest way to
+serve: onnxruntime and one file. The graph follows the calibrator's program, see `auxcal.programs`.
 """
 
 from auxcal.onnx._attach import attach

@@ -27,10 +27,10 @@ def attach(
     output: str | None = None,
     features: str | None = None,
 ) -> ModelProto:
-    """Return a classifier's ONNX model that gives prediction and confidence too.
+    """Return a classifier's ONNX model with prediction and confidence as further outputs.
 
-    The model keeps its inputs and outputs, and has two outputs more: `prediction`, int64, and `confidence`, float32,
-    each of shape (n,). Where it has tensors of these names, theirs begin with `auxcal_`.
+    The model keeps its inputs and outputs, and gets two more outputs: `prediction`, int64, and `confidence`, float32,
+    each of shape (n,). If the names are taken, they are prefixed with `auxcal_`.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ def attach(
     output : str, optional
         The name of the logits, an output or any other tensor of the model; by default its only output.
     features : str, optional
-        The name of the tensor whose rows are the features, where the calibrator was fitted with such. What has more
-        than two dimensions is flattened, as in `auxcal.torch.collect`.
+        The name of the tensor whose rows are the features, if the calibrator was fitted with features. More than two
+        dimensions are flattened, as in `auxcal.torch.collect`.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def _loaded(classifier: str | os.PathLike[str] | ModelProto) -> ModelProto:
 
 
 def _usable(model: ModelProto) -> ModelProto:
-    """Return the model in an opset in which a program can be written."""
+    """Convert the model to an opset that a program can be written in, if necessary."""
     opset = _opset(model)
     if opset < _OLDEST_OPSET:
         try:
@@ -128,7 +128,7 @@ def _opset(model: ModelProto) -> int:
 
 
 def _tensors(model: ModelProto) -> dict[str, ValueInfoProto]:
-    """Return what is known of each tensor, by name: type and shape as far as they can be inferred."""
+    """Return what is known about each tensor, by name: type and shape, as far as they can be inferred."""
     graph = shape_inference.infer_shapes(model).graph
     names = [name for node in graph.node for name in node.output] + [each.name for each in graph.initializer]
     known = {name: ValueInfoProto(name=name) for name in names if name}
@@ -191,7 +191,7 @@ def _dims(tensor: ValueInfoProto) -> list[int | str]:
 
 
 def _unused(name: str, known: dict[str, ValueInfoProto]) -> str:
-    """Return the name, or one that begins with auxcal_ where there are tensors that begin with it."""
+    """Return the name, prefixed with auxcal_ if it is taken."""
     while any(each == name or (name.endswith("/") and each.startswith(name)) for each in known):
         name = f"auxcal_{name}"
     return name

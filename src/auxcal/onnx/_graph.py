@@ -57,12 +57,12 @@ class Graph:
     graph : GraphProto
         What the nodes are appended to.
     prefix : str
-        Of the names of all new tensors and nodes, for a graph that has others.
+        The prefix of all new names, for a graph that has other nodes.
     opset : int
         The version of the standard operators, 13 or newer.
     lying : bool
-        Whether all matrices are kept with a column for each sample. Runtimes are several times as fast where what they
-        walk along is long: the samples, if there are few classes.
+        Whether all matrices are transposed, with a column for each sample. Runtimes are several times faster along a
+        long axis: that of the samples, if there are few classes.
     """
 
     def __init__(self, graph: GraphProto, prefix: str, opset: int, *, lying: bool) -> None:
@@ -72,7 +72,7 @@ class Graph:
         self._uses: dict[str, int] = {}
 
     def node(self, operator: str, *inputs: Tensor, name: str | None = None, whole: bool = False, **more: Any) -> Tensor:
-        """Append a node, and return its first output; what was asked for before is computed once."""
+        """Append a node, and return its first output; equal nodes are shared."""
         names = [each.name for each in inputs]
         key = (operator, *names, name, repr(more))
         if key not in self._known:
@@ -83,12 +83,12 @@ class Graph:
         return self._known[key]
 
     def constant(self, array: ArrayLike, name: str) -> Tensor:
-        """Add an initializer, a matrix the same way round as all others."""
+        """Add an initializer, transposed like all other matrices."""
         numbers = np.asarray(array)
         return self.as_it_is(np.atleast_2d(numbers).T if self._lying and numbers.ndim else numbers, name)
 
     def as_it_is(self, numbers: NDArray[Any], name: str) -> Tensor:
-        """Add an initializer; equal numbers are kept once."""
+        """Add an initializer; equal arrays are shared."""
         whole = numbers.dtype.kind in "iu"
         numbers = numbers.astype(np.int64 if whole else np.float32, order="C")
         key = (numbers.dtype, numbers.shape, numbers.tobytes())
@@ -171,7 +171,7 @@ class Graph:
         return self.node("Gather", table, self.squeeze(index), axis=1 - self._axis)
 
     def matrix(self, name: str, kind: int = TensorProto.FLOAT) -> Tensor:
-        """Return a tensor of the graph with a row for each sample, of any type of floats, as a value of the program."""
+        """Return a float tensor of the graph with a row for each sample as a value of the program."""
         x = Tensor(self, name)
         x = x if kind == TensorProto.FLOAT else self.node("Cast", x, to=TensorProto.FLOAT)
         return self.node("Transpose", x, perm=[1, 0]) if self._lying else x

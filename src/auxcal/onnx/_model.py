@@ -22,10 +22,10 @@ IR_VERSION = 8  # of the time of that opset: every runtime that knows the one re
 def to_onnx(calibrator: Calibrator) -> ModelProto:
     """Return a fitted calibrator as an ONNX model.
 
-    Its inputs are `logits`, float32 of shape (n, K), which are probabilities if it was fitted on such; and `features`,
+    Its inputs are `logits`, float32 of shape (n, K), or probabilities if it was fitted on those; and `features`,
     float32 of shape (n, d), if it was fitted with any. Its outputs are `prediction`, int64 of shape (n,), and
-    `confidence`, float32 of shape (n,). n is free. The model needs opset 18. Its metadata say what it is; their names
-    begin with `auxcal.`.
+    `confidence`, float32 of shape (n,). n is free. The model needs opset 18. Its metadata, whose names begin with
+    `auxcal.`, describe the calibrator.
 
     Parameters
     ----------
@@ -76,13 +76,13 @@ def append_program(
     features: Tensor | None,
     names: tuple[str, str] = ("prediction", "confidence"),
 ) -> None:
-    """Append the nodes of the prediction and of the confidence, whose tensors get the names."""
+    """Append the nodes of the prediction and the confidence, with the given names."""
     for value, name in zip(run(nodes, calibrator, logits, features), names, strict=True):
         nodes.squeeze(value, name)
 
 
 def add_metadata(model: ModelProto, calibrator: Calibrator) -> None:
-    """Say in the model's metadata which calibrator it has, beside what they say already."""
+    """Add a description of the calibrator to the model's metadata."""
     facts = {each.key: each.value for each in model.metadata_props} | {
         "auxcal.method": calibrator.abbreviation,
         "auxcal.class": type(calibrator).__name__,
@@ -96,7 +96,7 @@ def add_metadata(model: ModelProto, calibrator: Calibrator) -> None:
 
 
 def _known(calibrator: Calibrator) -> dict[str, str]:
-    """Return what the calibrator remembers of its inputs and of the rows that it was fitted on, lists as JSON."""
+    """Return what the calibrator remembers about its inputs and the rows it was fitted on, lists as JSON."""
     inputs, rows = calibrator.inputs_, calibrator.fitted_on_
     facts = {
         "inputs": inputs.kind,

@@ -1,4 +1,4 @@
-"""How a classifier is called: with what it takes, on its device, in evaluation mode."""
+"""Calling a classifier: with its arguments, on its device, in evaluation mode."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ with needs("torch"):
 
 @contextmanager
 def evaluating(module: Any) -> Iterator[None]:
-    """Put a module into evaluation mode for a while; what is no module stays as it is."""
+    """Put a module into evaluation mode for a while; other callables are left alone."""
     modes = [(part, part.training) for part in module.modules()] if isinstance(module, nn.Module) else []
     try:
         if modes:
@@ -63,7 +63,7 @@ def requires(module: Any, name: str) -> bool:
 
 
 def _check_takes(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Refuse inputs that do not fit the arguments; what happens inside is the classifier's own affair."""
+    """Reject inputs that don't match the arguments; errors inside the classifier are its own."""
     signature = _signature(module)
     if signature is None:
         return

@@ -32,8 +32,8 @@ def collect(
     """Run a target classifier over labelled batches and collect its logits, and features on request.
 
     A module runs in evaluation mode, without gradients, on the device of its parameters. Afterwards every submodule
-    is back in its former mode. Threads and random states are not touched. Any other callable is called with the inputs
-    as they come; if there is a module inside, call its `eval()` first.
+    is back in its former mode. Threads and random states are not touched. Any other callable gets the inputs
+    unchanged; if there is a module inside, call its `eval()` first.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def collect(
     loader : iterable of (inputs, y) or of dicts
         For instance a DataLoader. y holds class indices, or `NO_CLASS` = -1. Inputs may be a tensor or array, or a
         tuple, list or dict of such, which become the arguments of the module. A dict has y under "labels", "label" or
-        "label_ids"; its other entries are the arguments. The module is given y only if it can't be called without.
+        "label_ids"; its other entries are the arguments. y is passed to the module only if it is a required argument.
     features : str or callable, optional
         The name of a submodule, as in `module.named_modules()`, whose output becomes the features of each sample, for
         instance "avgpool" in torchvision's ResNets. Or a function of what the module returns, for instance
@@ -146,8 +146,8 @@ def _joined(parts: list[Predictions]) -> Predictions:
         raise InvalidInputError("loader must give at least one batch (inputs, y); it gave none. Is its data set empty?")
     further = [part.features for part in parts if part.features is not None]
     return Predictions._trusted(
-        np.concatenate([part.logits for part in parts]),
-        np.concatenate([part.y for part in parts]),
-        np.concatenate(further) if further else None,
-        parts[0].inputs,
+        logits=np.concatenate([part.logits for part in parts]),
+        y=np.concatenate([part.y for part in parts]),
+        features=np.concatenate(further) if further else None,
+        inputs=parts[0].inputs,
     )

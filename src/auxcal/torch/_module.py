@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any, NamedTuple, TypeAlias
@@ -21,7 +22,7 @@ _is_exporting = getattr(torch.compiler, "is_exporting", torch.compiler.is_compil
 
 
 class Scored(NamedTuple):
-    """What a classifier with confidence gives for a batch of n samples."""
+    """The output of a classifier with confidence for a batch of n samples."""
 
     logits: Tensor
     """Of shape (n, K)."""
@@ -35,7 +36,7 @@ def as_module(calibrator: Calibrator) -> nn.Module:
     """Return a fitted calibrator as a module: `forward(logits, features=None)` gives the confidence.
 
     The fitted numbers are its buffers. It moves with `.to(device)`, has a `state_dict`, takes batches of any size, and
-    can be compiled, exported and differentiated. It computes in float32, also of logits in half precision, under
+    can be compiled, exported and differentiated. It computes in float32, even for logits in half precision, under
     autocast, and after `.half()`.
 
     Parameters
@@ -46,7 +47,7 @@ def as_module(calibrator: Calibrator) -> nn.Module:
     Returns
     -------
     nn.Module
-        Takes logits of shape (n, K), and features of shape (n, d) where the calibrator was fitted with such; gives a
+        Takes logits of shape (n, K), and features of shape (n, d) if the calibrator was fitted with features; gives a
         confidence of shape (n,), float32.
 
     Examples
@@ -71,15 +72,15 @@ def with_confidence(classifier: nn.Module, calibrator: Calibrator, *, features: 
     calibrator : Calibrator
         A fitted one.
     features : str or callable, optional
-        Where the calibrator was fitted with features, what `auxcal.torch.collect` was given for them: the name of the
-        submodule that gives them, or a function of what the classifier returns. A hook keeps what a submodule gives, so
-        such a module serves one thread at a time; exported it has no such limit.
+        If the calibrator was fitted with features, the same as in `auxcal.torch.collect`: the name of the submodule
+        that gives them, or a function of what the classifier returns. A hook keeps the output of a submodule, so such a
+        module serves one thread at a time; an exported one has no such limit.
 
     Returns
     -------
     nn.Module
-        Takes what the classifier takes, and gives a named tuple: logits, prediction, confidence. Exported it gives a
-        plain tuple of the three, so that a saved program runs where auxcal is not installed.
+        Takes the arguments of the classifier, and gives a named tuple: logits, prediction, confidence. An exported one
+        gives a plain tuple of the three, so that a saved program runs without auxcal.
 
     Examples
     --------
@@ -124,9 +125,29 @@ class _CalibratorModule(nn.Module):
                 setattr(self.program, name, before[name].to(buffer.device))
         return self
 
+    def __prepare_scriptable__(self) -> nn.Module:
+        """Give `torch.jit.script` a trace: it can't script the checks, and no path depends on the values."""
+        device = next((buffer.device for buffer in self.buffers()), None)
+        examples = [torch.zeros(2, n, device=device) for n in (self.n_classes, self.n_features) if n]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the checks of shapes are not traced
+            traced = torch.jit.trace(self, tuple(examples))
+        return _OfFeatures(traced) if self.n_features else nn.Sequential(traced)
+
     def extra_repr(self) -> str:
         features = f", features=(n, {self.n_features})" if self.n_features else ""
         return f"logits=(n, {self.n_classes}){features}"
+
+
+class _OfFeatures(nn.Module):
+    """A module around a trace, which can't be scripted itself; `nn.Sequential` for two arguments."""
+
+    def __init__(self, traced: nn.Module) -> None:
+        super().__init__()
+        self.traced = traced
+
+    def forward(self, logits: Tensor, features: Tensor) -> Tensor:
+        return self.traced(logits, features)
 
 
 class _WithConfidence(nn.Module):
@@ -156,6 +177,12 @@ class _WithConfidence(nn.Module):
             features = take_rows(seen, f"features={self.features!r}", logits.shape[0])
         scored = Scored(logits, *self.calibrator.scored(logits, features))
         return tuple(scored) if _is_exporting() else scored
+
+    def __prepare_scriptable__(self) -> nn.Module:
+        raise InvalidInputError(
+            "a classifier with confidence can't be scripted: it takes whatever the classifier takes. Export it with "
+            "torch.export.export(module, (example,)), or trace it with torch.jit.trace(module, (example,))."
+        )
 
     def _keep(self, part: nn.Module, inputs: Any, output: Any) -> None:
         if self._seen is not None:

@@ -1,4 +1,4 @@
-"""What a classifier gives: logits, in one of the forms that are usual, and features from a part of it."""
+"""The output of a classifier: logits in one of the usual forms, and features from a part of it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _own(array: Any, name: str) -> np.ndarray[Any, Any]:
 
 @contextmanager
 def features_from(module: Any, features: str | Callable[[Any], Any] | None) -> Iterator[OfOutput]:
-    """Yield what gives the features of each batch: those of a part of the module, or a function of its output."""
+    """Yield a function that gives the features of each batch: the output of a submodule, or a user's function."""
     if features is None:
         yield lambda output, n_rows: None
     elif isinstance(features, str):

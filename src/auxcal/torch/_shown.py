@@ -1,11 +1,11 @@
-"""What came, in a few words, for errors."""
+"""A short description of a value, for errors."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 def shown(value: Any) -> str:
-    """Return what something is: an array by its shape, a container by what is in it.
+    """Describe a value: an array by its shape, a container by its entries.
 
     Examples
     --------

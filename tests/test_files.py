@@ -1,0 +1,134 @@
+"""Files are written whole, never onto what is read, and keep what they are."""
+
+import os
+import signal
+import stat
+import threading
+
+import pytest
+
+from auxcal import FileFormatError, InvalidInputError
+from auxcal._files import as_path, check_apart, check_regular, read_text, written_together, written_whole
+
+
+def temporaries(folder):
+    return [path.name for path in folder.iterdir() if path.name.endswith(".part")]
+
+
+def write(path, text="new"):
+    with written_whole(path) as temporary:
+        temporary.write_text(text)
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "there" / "file")
+    write(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "there" / "file").read_text() == "new"
+
+
+def test_a_file_keeps_its_mode(tmp_path):
+    (tmp_path / "file").touch(mode=0o600)
+    write(tmp_path / "file")
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o600
+
+
+def test_a_new_file_has_the_mode_that_the_umask_leaves(tmp_path):
+    before = os.umask(0o027)
+    try:
+        write(tmp_path / "file")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o640
+
+
+def fifo(path):
+    os.mkfifo(path)
+
+
+def loop(path):
+    path.symlink_to(path)
+
+
+def into_nowhere(path):
+    path.symlink_to(path.parent / "no folder" / "file")
+
+
+@pytest.mark.parametrize("make", [fifo, loop, into_nowhere, os.mkdir])
+def test_what_is_no_file_is_not_replaced(make, tmp_path):
+    make(tmp_path / "file")
+    before = os.lstat(tmp_path / "file")
+    with pytest.raises(InvalidInputError):
+        write(tmp_path / "file")
+    assert os.lstat(tmp_path / "file").st_ino == before.st_ino
+    assert not temporaries(tmp_path)
+
+
+@pytest.mark.parametrize("make", [fifo, loop, into_nowhere, os.mkdir])
+def test_what_is_no_file_is_not_read(make, tmp_path):
+    make(tmp_path / "file")
+    with pytest.raises((InvalidInputError, FileNotFoundError)):
+        check_regular(tmp_path / "file")
+
+
+def _fail(path, error):
+    path.write_text("new")
+    raise error
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+def test_of_several_files_all_are_replaced_or_none(error, tmp_path):
+    paths = [tmp_path / name for name in ("a", "b")]
+    for path in paths:
+        path.write_text("old")
+    with pytest.raises(error), written_together(paths) as (first, _):
+        _fail(first, error)
+    assert [path.read_text() for path in paths] == ["old", "old"]
+    assert not temporaries(tmp_path)
+    with written_together(paths) as both:
+        for path in both:
+            path.write_text("new")
+    assert [path.read_text() for path in paths] == ["new", "new"]
+
+
+def test_a_signal_waits_until_all_are_replaced(tmp_path, monkeypatch):
+    paths, replace = [tmp_path / name for name in ("a", "b")], type(tmp_path).replace
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # an engine in this process may have its own
+
+    def interrupted(self, target):
+        signal.raise_signal(signal.SIGINT)
+        return replace(self, target)
+
+    monkeypatch.setattr(type(tmp_path), "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt), written_together(paths):
+        pass
+    assert all(path.exists() for path in paths)
+    assert signal.signal(signal.SIGINT, before) is signal.default_int_handler
+
+
+def test_other_threads_write_too(tmp_path):
+    thread = threading.Thread(target=write, args=[tmp_path / "file"])
+    thread.start()
+    thread.join()
+    assert (tmp_path / "file").read_text() == "new"
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_the_same_file_by_another_name_is_not_written_onto(link, tmp_path):
+    (tmp_path / "data").touch()
+    link(tmp_path / "data", tmp_path / "other")
+    with pytest.raises(InvalidInputError, match="would replace a file that is read"):
+        check_apart(tmp_path / "other", [tmp_path / "data"])
+    check_apart(tmp_path / "new", [tmp_path / "data"])
+
+
+def test_a_name_has_no_null_character():
+    with pytest.raises(InvalidInputError, match="null character"):
+        as_path("a\0b")
+
+
+def test_text_in_another_encoding_is_one_sentence(tmp_path):
+    (tmp_path / "names.txt").write_bytes("Käfer".encode("latin-1"))
+    with pytest.raises(FileFormatError, match="expected text in UTF-8"):
+        read_text(tmp_path / "names.txt")

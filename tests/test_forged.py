@@ -1,0 +1,197 @@
+"""A file with a valid digest that no fit can have written is refused: every number of every method is changed."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+from safetensors.numpy import save
+
+import auxcal
+from auxcal import CALIBRATORS, FileFormatError, InvalidInputError, TemperatureScaling
+from auxcal._state_files import digest
+
+HERE = Path(__file__).parent / "golden"
+WRONG = [float("nan"), float("inf"), -float("inf"), "text", None, [1, 2, 3], {"a": 1}]
+
+
+def forged(path, change):
+    """Write the file of a calibrator once more, changed, with the digest that it should have."""
+    with safe_open(path, framework="numpy") as file:
+        header = json.loads(file.metadata()["auxcal"])
+        tensors = {name: file.get_tensor(name).copy() for name in file.keys()}  # noqa: SIM118
+    change(header, tensors)
+    header["digest"] = digest(header, tensors)
+    return save(tensors, metadata={"auxcal": json.dumps(header)})
+
+
+def refused(contents, path):
+    path.write_bytes(contents)
+    with pytest.raises(FileFormatError):
+        auxcal.load(path)
+
+
+@pytest.mark.parametrize("method", CALIBRATORS)
+def test_no_number_of_a_method_may_be_missing_or_none(method, tmp_path):
+    path = HERE / f"{method}.safetensors"
+    with safe_open(path, framework="numpy") as file:
+        header = json.loads(file.metadata()["auxcal"])
+        names = [name for name in file.keys() if not name.endswith(".score")]  # noqa: SIM118
+    for name in names:
+        for wrong in (np.nan, np.inf):
+
+            def change(_, tensors, name=name, wrong=wrong):
+                tensors[name].flat[-1] = wrong
+
+            refused(forged(path, change), tmp_path / "forged.safetensors")
+    for name in header["state"]:
+        for wrong in WRONG:
+            change = lambda header, _, name=name, wrong=wrong: header["state"].update({name: wrong})  # noqa: E731
+            refused(forged(path, change), tmp_path / "forged.safetensors")
+    for name in header["state"].keys() - {"n_further_features_"}:  # which files before 0.2 do not have
+        refused(forged(path, lambda header, _, name=name: header["state"].pop(name)), tmp_path / "forged.safetensors")
+    refused(forged(path, lambda header, _: header["state"].update(fit="x")), tmp_path / "forged.safetensors")
+    refused(forged(path, lambda header, _: header["state"].update(more_=1.0)), tmp_path / "forged.safetensors")
+    refused(forged(path, lambda header, _: header["state"].update(n_features_in_=1)), tmp_path / "forged.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("method", "change"),
+    [
+        ("temperature", lambda header, _: header["state"].update(temperature_=-2.0)),
+        ("temperature", lambda header, _: header["state"].update(temperature_=0.0)),
+        ("temperature", lambda header, _: header["params"].update(no_class="else")),
+        ("platt", lambda header, _: header["params"].update(scheme="other")),
+        ("ensemble-temperature", lambda _, tensors: tensors.update(weights_=np.ones(3))),
+        ("histogram", lambda _, tensors: tensors.update(values_=tensors["values_"] + 3)),
+        ("histogram", lambda _, tensors: tensors.update(edges_=tensors["edges_"][:, ::-1])),
+        ("isotonic", lambda _, tensors: tensors.update({"knots_.0": tensors["knots_.0"][:, ::-1]})),
+        ("ccac-x", lambda _, tensors: tensors.update(voices_=np.array([1.0, 1, 1]))),
+        ("ccac", lambda header, _: header["state"].update(mean_="left")),
+        ("vector", lambda _, tensors: tensors.update(weight_=tensors["weight_"][:1])),
+        ("uncalibrated", lambda header, _: header.update(fitted_on={"n_rows": -5, "n_no_class": 0})),
+        ("uncalibrated", lambda header, _: header.update(inputs={"label_name": 5})),
+    ],
+)
+def test_what_no_fit_can_find_is_refused(method, change, tmp_path):
+    refused(forged(HERE / f"{method}.safetensors", change), tmp_path / "forged.safetensors")
+
+
+def test_a_small_file_takes_little_memory(tmp_path):
+    import tracemalloc
+
+    contents = forged(
+        HERE / "uncalibrated.safetensors", lambda header, _: header["state"].update(n_features_in_=200_000_000)
+    )
+    (tmp_path / "small.safetensors").write_bytes(contents)
+    tracemalloc.start()
+    auxcal.load(tmp_path / "small.safetensors")
+    assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    tracemalloc.stop()
+
+
+@pytest.fixture
+def calibrator():
+    """Give a calibrator with a reference."""
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(200, 3))
+    return TemperatureScaling().fit(logits, (logits + rng.gumbel(size=logits.shape)).argmax(axis=1))
+
+
+def rows():
+    return np.random.default_rng(1).normal(size=(60, 3))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda header, _: header["monitor"].update(keep=10**9),
+        lambda header, _: header["monitor"].update(level="text"),
+        lambda header, _: header["state"]["evidence"].__setitem__(0, float("nan")),
+        lambda header, _: header["state"]["evidence"].__setitem__(0, 5),
+        lambda header, _: header["state"]["rows"]["rng"]["state"].update(state=-1),
+        lambda header, _: header["state"]["rows"]["wealth"].update(n_rows=10**12),
+        lambda header, _: header["state"]["rows"].pop("sums"),
+        lambda header, _: header["state"]["history"].update(points=[["text"]]),
+        lambda header, _: header["state"]["alarms"].update(data=["text", 3]),
+        lambda _, tensors: tensors["state.labels.wealth.staked"].fill(np.nan),
+        lambda _, tensors: tensors["state.rows.sums.margin"].fill(0),
+        lambda _, tensors: tensors.update({"state.rows.sums.margin": tensors["state.rows.sums.margin"][:-1]}),
+        lambda _, tensors: tensors.pop("state.kept.confidence"),
+    ],
+)
+def test_a_monitor_that_no_rows_can_have_made_is_refused(change, calibrator, tmp_path):
+    path = tmp_path / "monitor.safetensors"
+    monitor = auxcal.Monitor(calibrator, keep=10)
+    monitor.update(rows())
+    monitor.save(path)
+    assert auxcal.Monitor.load(path, calibrator).evidence == monitor.evidence
+    path.write_bytes(forged(path, change))
+    with pytest.raises((FileFormatError, InvalidInputError)):
+        auxcal.Monitor.load(path, calibrator)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda header, _: header["tally"].update(n_rows=-1),
+        lambda header, _: header["tally"].update(n_rows=0),
+        lambda header, _: header["tally"].update(cells=[]),
+        lambda header, _: header["tally"]["sums"].update(brier=float("nan")),
+        lambda header, _: header["tally"]["sums"].update(brier=1e9),
+        lambda header, _: header["tally"]["sums"].pop("nll"),
+        lambda header, _: header["tally"]["cells"].update(exact="text"),
+        lambda _, tensors: tensors["tally.bins.place"].fill(3),
+        lambda _, tensors: tensors["tally.bins.place"].__setitem__(-1, 10**9),
+        lambda _, tensors: tensors["tally.bins.count"].__setitem__(0, 10**9),
+        lambda _, tensors: tensors["tally.cells.right"].__setitem__(0, -1),
+        lambda _, tensors: tensors["tally.cells.confidence"].fill(np.nan),
+        lambda _, tensors: tensors["tally.cells.confidence"].fill(1.5),
+        lambda _, tensors: tensors.update({"tally.cells.wrong": tensors["tally.cells.wrong"].astype(np.float16)}),
+    ],
+)
+@pytest.mark.parametrize("weight", [None, [0.5, 1.0, 2.0]])
+def test_a_tally_that_no_rows_can_have_made_is_refused(change, weight, tmp_path):
+    path = tmp_path / "tally.safetensors"
+    tally = auxcal.metrics.Tally.of([0.2, 0.9, 0.9], [False, True, False], sample_weight=weight)
+    tally.save(path)
+    assert auxcal.metrics.Tally.load(path).evaluate() == tally.evaluate()
+    path.write_bytes(forged(path, change))
+    with pytest.raises(FileFormatError, match=r"tally\.safetensors"):
+        auxcal.metrics.Tally.load(path)
+
+
+def test_an_adaptation_to_no_rows_is_refused(calibrator, tmp_path):
+    path = tmp_path / "adapted.safetensors"
+    calibrator.adapt(rows(), if_new="warn").save(path)
+    refused(forged(path, lambda header, _: header["adaptation"].update(n_rows=0)), path)
+
+
+@pytest.mark.parametrize(
+    "wrong", [b"[1]", b"3", b"{}", b'{"made_with": 1, "parts": {}}', b'{"made_with": {}, "parts": [1]}']
+)
+def test_a_record_that_no_run_can_have_written_is_refused(wrong, calibrator, tmp_path):
+    from auxcal.formats import score_table
+
+    (tmp_path / "parts").mkdir()
+    text = "".join(f"{a},{b},{c}\n" for a, b, c in rows())
+    (tmp_path / "parts" / "a.csv").write_text("logit_0,logit_1,logit_2\n" + text)
+    score_table(calibrator, tmp_path / "parts", out=tmp_path / "scored")
+    (tmp_path / "scored" / "_auxcal.json").write_bytes(wrong)
+    with pytest.raises(FileFormatError, match="record of what was scored is damaged"):
+        score_table(calibrator, tmp_path / "parts", out=tmp_path / "scored")
+
+
+def test_a_class_of_your_own_is_not_saved_as_one_of_the_library(tmp_path):
+    own = type("TemperatureScaling", (TemperatureScaling,), {})
+    fitted = own().fit([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]] * 2, [0, 1, 0, 0, 1, 1])
+    with pytest.raises(InvalidInputError, match="another name"):
+        fitted.save(tmp_path / "own.safetensors")
+
+
+def test_no_confidence_is_an_error_not_a_number():
+    fitted = TemperatureScaling().fit([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]] * 2, [0, 1, 0, 0, 1, 1])
+    fitted.temperature_ = float("nan")
+    with pytest.raises(InvalidInputError, match="row 0 has no confidence"):
+        fitted.predict_confidence([[1.0, 2.0]])
