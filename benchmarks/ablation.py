@@ -70,13 +70,13 @@ def map_on_seen(data: Any, near: Any, folds: np.ndarray) -> fits.CrossFitted:
     return found._replace(readings=open_map.read(scores, data.prediction))
 
 
-def maps_on_seen(scores: np.ndarray, correct: np.ndarray, folds: np.ndarray) -> tuple[Any, ...]:
+def maps_on_seen(scores: np.ndarray, correct: np.ndarray, folds: np.ndarray, weight: None) -> tuple[Any, ...]:
     """Judge the maps of the score on the rows that they were fitted on."""
-    maps, _, problem = CROSS_FIT_MAPS(scores, correct, folds)
+    maps, _, problem = CROSS_FIT_MAPS(scores, correct, folds, weight)
     return maps, maps.log_odds(scores), problem
 
 
-def no_correction(inputs: np.ndarray, base: np.ndarray, correct: np.ndarray) -> tuple[Any, ...]:
+def no_correction(inputs: np.ndarray, base: np.ndarray, correct: np.ndarray, weight: None) -> tuple[Any, ...]:
     """Add nothing to what the voices say."""
     nothing = np.zeros((len(correction._KNOTS) + 1, len(inputs)), dtype=np.float32)
     same = correction.Correction(inputs.min(axis=1), inputs.max(axis=1), nothing[1:], nothing, 1.0, 0.0)

@@ -14,7 +14,7 @@ from matplotlib.ticker import NullLocator
 import auxcal
 from auxcal.plots.style import apply_style, figure_legend, horizontal_grid, house_style, new_figure
 
-ROWS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
+ROWS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 CLASSES = (10, 30, 100, 300, 1000)
 SETTINGS = (1, 2, 4, 8, 12, 24)
 QUICK = {"rows": ROWS[:2], "classes": CLASSES[:2], "settings": SETTINGS[:2]}

@@ -230,9 +230,7 @@ def default(rows: TableRows) -> str:
         )
     return (
         "## The default beside CCAC\n\nCPU time of CCAC-X, fit and scoring, compared with CCAC with its whole grid"
-        " (with 1000 classes CCAC-S, as in the paper). The target was at most 3× for both. These rows, and those of"
-        " CCAC-X in the figure of growth, are of its first design: the present one is still to be measured here.\n\n"
-        + table(head, lines)
+        " (with 1000 classes CCAC-S, as in the paper). The target is at most 2× for both.\n\n" + table(head, lines)
     )
 
 

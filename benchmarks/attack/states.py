@@ -1,0 +1,108 @@
+"""Files that keep a state: calibrators with all that they carry, monitors and tallies; and how each is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+GOLDEN = Path(__file__).parents[2] / "tests" / "golden"
+Load = Callable[[Path], str]
+"""Loads a file, uses it, and returns "fine" or "silent"."""
+
+
+@cache
+def rows() -> tuple[Any, Any]:
+    """Return logits of three classes, and y."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(300, 3)).astype(np.float32) * 2
+    return z, (z / 2 + rng.gumbel(size=z.shape)).argmax(axis=1)
+
+
+@cache
+def fitted() -> Any:
+    """Return a small calibrator."""
+    import auxcal
+
+    return auxcal.TemperatureScaling().fit(*rows())
+
+
+def state_files(folder: Path) -> dict[str, tuple[bytes, Load]]:
+    """Return the bytes of a good file of each kind, and what loads it."""
+    found: dict[str, tuple[bytes, Load]] = {
+        path.stem: (path.read_bytes(), use_calibrator) for path in sorted(GOLDEN.glob("*.safetensors"))
+    }
+    try:
+        from auxcal import Certificate, Monitor
+        from auxcal.metrics import Tally, threshold_at_risk
+    except ImportError:  # code from before there were any
+        return found
+    z, y = rows()
+    calibrator = fitted()
+    confidence, correct = calibrator.predict_confidence(z), z.argmax(axis=1) == y
+    adapted = calibrator.adapt(z[y != 0][:200], if_new="warn")
+    adapted.certificate_ = Certificate.of(threshold_at_risk(confidence, correct, 0.5), n_rows=300)
+    monitor = Monitor(calibrator, keep=50)
+    monitor.update(z[:100], y[:100])
+    monitor.update(z[100:150])
+    for name, kept, load in (
+        ("adapted, with a certificate", adapted, use_calibrator),
+        ("monitor", monitor, partial(use_monitor, calibrator)),
+        ("tally", Tally.of(confidence, correct), use_tally),
+    ):
+        path = folder / "state.safetensors"
+        kept.save(path)
+        found[name] = path.read_bytes(), load
+    return found
+
+
+def use_calibrator(path: Path) -> str:
+    """Load a calibrator, score with it, and show it; check rows with its reference, if it has one."""
+    import auxcal
+
+    loaded = auxcal.load(path)
+    n_classes, d = loaded.n_features_in_, getattr(loaded, "n_further_features_", 0)
+    if n_classes > 10_000 or d > 10_000:
+        return "fine"  # rows of so many take the memory, not the file
+    rng = np.random.default_rng(1)
+    z = rng.normal(size=(20, n_classes)).astype(np.float32)
+    if getattr(getattr(loaded, "inputs_", None), "kind", None) == "probabilities":
+        z = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+    features = (rng.normal(size=(20, d)).astype(np.float32),) if d else ()
+    confidence = np.asarray(loaded.predict_confidence(z, *features))
+    good = bool(((confidence >= 0) & (confidence <= 1)).all())
+    if hasattr(loaded, "predict_proba"):
+        proba = np.asarray(loaded.predict_proba(z, *features))
+        good &= bool(((proba >= 0) & (proba <= 1 + 1e-6)).all() and np.allclose(proba.sum(axis=1), 1, atol=1e-3))
+    loaded._repr_html_()
+    if getattr(loaded, "certificate_", None) is not None:
+        str(loaded.certificate_), loaded.certificate_.accepts(confidence)
+    if getattr(loaded, "reference_", None) is not None:
+        auxcal.check(loaded, z, *features)
+    return "fine" if good else "silent"
+
+
+def use_monitor(calibrator: Any, path: Path) -> str:
+    """Load a monitor, and go on with it."""
+    from auxcal import Monitor
+
+    monitor = Monitor.load(path, calibrator)
+    z, y = rows()
+    monitor.update(z[150:200])
+    monitor.update(z[200:], y[200:])
+    str(monitor), monitor.alarm, monitor.history
+    evidence = np.array([monitor.evidence.data, monitor.evidence.labels], dtype=float)
+    return "fine" if (evidence >= 0).all() and monitor.evidence.n_rows >= 150 else "silent"
+
+
+def use_tally(path: Path) -> str:
+    """Load a tally, add it to another one, and read the metrics from it."""
+    from auxcal.metrics import Tally
+
+    tally = Tally.load(path)
+    scores = (tally + Tally.of([0.5, 0.9], [True, False])).evaluate()
+    values = np.array([*tally.evaluate().values(), *scores.values()], dtype=float)
+    return "fine" if np.isfinite(values).all() and (values >= 0).all() else "silent"

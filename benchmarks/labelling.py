@@ -1,0 +1,223 @@
+"""What picked labels and unlabelled rows are worth.
+
+    python benchmarks/labelling.py [FOLDER] [intervals | promises | fits]
+
+For every bundle that is packaged or in cache/bundles the default learns from up to 1,000 rows, and the rest is the
+population: n labels of it are picked or drawn evenly, and the estimates are compared with what is true of all of it.
+Beside the widths stand the least ones that any allocation of the labels could have. Then the default learns from picked
+and from even labels, and promises are made from picked ones. Writes labelling.csv, labelling-bundles.csv,
+labelling-fits.csv and labelling-promises.csv, tables for docs/labelling.md, into the folder, docs/figures by default.
+Takes some five minutes. benchmarks/plan.py measures the forecasts.
+"""
+
+import sys
+import warnings
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from _evidence import write_table
+from auxcal import AuxcalWarning, CrossFittedCCAC, Predictions
+from auxcal.labelling import Estimate, estimate, pick
+from auxcal.metrics import ece, thresholds_at_risks
+from promises import bundles, populations
+
+LABELS, SHOWN, DRAWS = (50, 100, 200, 500), 200, 200
+FITS, STATES = (100, 300), 4
+RISKS, PROMISES, PROMISE_DRAWS = (0.05, 0.1, 0.2), (300, 1000), 100
+LEAST_ROWS, MOST_ROWS = 3000, 12_000
+BINS, CELLS = 20, 200
+
+Population = tuple[str, np.ndarray, np.ndarray]
+
+
+def plain(correct: np.ndarray) -> Estimate:
+    """Return the accuracy of even draws with Wilson's interval."""
+    n, p, z = len(correct), correct.mean(), 1.96
+    middle, scale = (p + z**2 / (2 * n)) / (1 + z**2 / n), z / (1 + z**2 / n)
+    half = scale * np.sqrt(p * (1 - p) / n + (z / (2 * n)) ** 2)
+    return Estimate(p, middle - half, middle + half)
+
+
+def measured(confidence: np.ndarray, correct: np.ndarray, n: int) -> dict[str, list[Estimate]]:
+    """Return the estimates of every draw, by what they are from."""
+    found: dict[str, list[Estimate]] = {}
+    for state in range(DRAWS):
+        rng = np.random.default_rng(state)
+        picks = pick(confidence, n, random_state=state)
+        even = rng.choice(len(confidence), size=2 * n, replace=False)
+        weight = picks.sample_weight
+        estimates = {
+            "picked": estimate(confidence[picks.rows], correct[picks.rows], confidence, sample_weight=weight),
+            "twice": estimate(confidence[even], correct[even], confidence),
+        }
+        for name, each in estimates.items():
+            for metric, value in each.items():
+                found.setdefault(f"{name} {metric}", []).append(value)
+        found.setdefault("plain accuracy", []).append(plain(correct[even]))
+    return found
+
+
+def least(confidence: np.ndarray, correct: np.ndarray) -> tuple[float, float]:
+    """Return the least widths of accuracy and ECE that any allocation of n labels has, to those of 2 n even draws.
+
+    For the accuracy Neyman's: (Σ W s)² / n against p (1 − p) / 2 n. For the ECE, whose noise is Σ W s / sqrt(n_b) over
+    its bins, n_b in proportion to (W s)^(2/3).
+    """
+    right, p = correct[np.argsort(confidence)], correct.mean()
+    parts = [part.mean() for part in np.array_split(right, min(CELLS, len(right) // 30))]
+    spread = float(np.mean(np.sqrt(np.array(parts) * (1 - np.array(parts)))))
+    bins = np.minimum((confidence * BINS).astype(int), BINS - 1)
+    count = np.bincount(bins, minlength=BINS)
+    share, rate = count / count.sum(), np.bincount(bins, correct, minlength=BINS) / np.maximum(count, 1)
+    noise = share * np.sqrt(rate * (1 - rate))
+    used = noise > 0
+    given = noise[used] ** (2 / 3) / np.sum(noise[used] ** (2 / 3))
+    even = np.sum(noise[used] / np.sqrt(2 * share[used]))
+    return spread / np.sqrt(p * (1 - p) / 2), float(np.sum(noise[used] / np.sqrt(given)) / even)
+
+
+def width(estimates: list[Estimate]) -> float:
+    """Return the mean width of intervals."""
+    return float(np.mean([each.width for each in estimates]))
+
+
+def people() -> list[Population]:
+    """Return the populations that are large enough to draw from without exhausting them."""
+    return [(name, confidence, ~wrong) for name, confidence, wrong in populations() if len(wrong) > LEAST_ROWS]
+
+
+def intervals(folder: Path) -> None:
+    """Write labelling.csv, and labelling-bundles.csv for one number of labels."""
+    of_all = people()
+    rows, floor = [], np.array([least(confidence, correct) for _, confidence, correct in of_all])
+    for n in LABELS:
+        cells = []
+        for _, confidence, correct in of_all:
+            found = measured(confidence, correct, n)
+            truth = {"accuracy": correct.mean(), "ece": ece(confidence, correct)}
+            held = {m: np.mean([e.low <= t <= e.high for e in found[f"picked {m}"]]) for m, t in truth.items()}
+            bias = np.mean([e.value for e in found["picked accuracy"]]) - truth["accuracy"]
+            ratios = (
+                width(found["picked accuracy"]) / width(found["plain accuracy"]),
+                width(found["picked ece"]) / width(found["twice ece"]),
+            )
+            cells.append((*ratios, held["accuracy"], held["ece"], abs(bias)))
+        table = np.array(cells)
+        if n == SHOWN:
+            where = [
+                [name, *(f"{number:.2f}" for number in (each[0], best[0], each[1], best[1]))]
+                for (name, *_), each, best in zip(of_all, table, floor, strict=True)
+            ]
+        rows.append(
+            [f"{n}"]
+            + [_median(column) for pair in zip(table.T[:2], floor.T, strict=True) for column in pair]
+            + [f"{100 * table[:, i].mean():.1f} % (from {100 * table[:, i].min():.1f} %)" for i in (2, 3)]
+            + [f"{100 * table[:, 4].max():.2f} %"]
+        )
+        print(rows[-1], flush=True)
+    widths = ["accuracy, to 2 n", "at best", "ECE, to 2 n", "at best"]
+    write_table(folder / "labelling.csv", ["labels", *widths, "accuracy held", "ECE held", "bias"], rows)
+    write_table(folder / "labelling-bundles.csv", [f"{SHOWN} labels", *widths], where)
+
+
+def _median(values: np.ndarray) -> str:
+    return f"{np.median(values):.2f} (to {values.max():.2f})"
+
+
+def brier_scores(data: Predictions, n: int, state: int) -> dict[str, float]:
+    """Return the Brier score of the default from n labels: even ones, picked without a calibrator, and with one."""
+    order = np.random.default_rng(state).permutation(len(data))[:MOST_ROWS]
+    pool, test = data.take(order[: len(order) // 2]), data.take(order[len(order) // 2 :])
+    before = CrossFittedCCAC().fit(pool.logits[:200], pool.y[:200]).predict_confidence(pool.logits)
+    own = 1 / np.exp(pool.logits - pool.logits.max(axis=1, keepdims=True)).sum(axis=1)
+    even = np.random.default_rng(state).choice(len(pool), size=n, replace=False)
+    drawn = {
+        "even": (even, None),
+        "own": pick(own, n, calibrated=False, random_state=state)[:2],
+        "calibrated": pick(before, n, random_state=state)[:2],
+    }
+    scores = {}
+    for name, (rows, weight) in drawn.items():
+        fitted = CrossFittedCCAC().fit(pool.logits[rows], pool.y[rows], sample_weight=weight)
+        scores[name] = float(np.mean((fitted.predict_confidence(test.logits) - test.correct) ** 2))
+    return scores
+
+
+def fits(folder: Path) -> None:
+    """Write labelling-fits.csv: how much the Brier score of the default gains or loses by picking.
+
+    The cells behind it are in labelling-fits-cells.csv; a run that was stopped goes on where it was.
+    """
+    path = folder / "labelling-fits-cells.csv"
+    path.touch()
+    cells = [line.split(",") for line in path.read_text(encoding="utf-8").splitlines()]
+    known = {(name, int(n), int(state)) for name, n, state, *_ in cells}
+    with path.open("a", encoding="utf-8") as file:
+        for n, (name, data), state in product(FITS, list(bundles()), range(STATES)):
+            if (name, n, state) not in known and min(len(data), MOST_ROWS) // 2 >= 2 * n:
+                scores = brier_scores(data, n, 100 + state)
+                gains = [f"{scores[kind] - scores['even']:.5f}" for kind in ("own", "calibrated")]
+                cells.append([name, f"{n}", f"{state}", *gains])
+                print(",".join(cells[-1]), file=file, flush=True)
+    _tabulate_fits(cells, folder)
+
+
+def _tabulate_fits(cells: list[list[str]], folder: Path) -> None:
+    rows = []
+    for n, (place, kind) in product(FITS, enumerate(("none: its own confidence", "fitted on 200 labels"))):
+        of: dict[str, list[float]] = {}
+        for cell in cells:
+            if cell[1] == str(n):
+                of.setdefault(cell[0], []).append(float(cell[3 + place]))
+        if not of:
+            continue
+        means = {name: float(np.mean(gains)) for name, gains in of.items()}
+        chance = np.mean([np.std(gains, ddof=1) / np.sqrt(len(gains)) for gains in of.values() if len(gains) > 1])
+        worst = max(means, key=lambda name: means[name])
+        worse = f"{sum(gain > 0.002 for gain in means.values())} of {len(means)}"
+        median = f"{np.median(list(means.values())):+.4f}"
+        rows.append([f"{n:,}", kind, median, f"{means[worst]:+.4f} ({worst})", worse, f"± {chance:.4f}"])
+    head = ["labels", "calibrator of the picks", "median", "worst", "worse by 0.002", "chance of one bundle"]
+    write_table(folder / "labelling-fits.csv", head, rows)
+
+
+def promises(folder: Path) -> None:
+    """Write labelling-promises.csv: what is promised from picked labels and from even ones, and what is broken."""
+    rows, of_all = [], people()
+    for n in PROMISES:
+        found: dict[tuple[str, float], list[list[tuple[float, bool]]]] = {}
+        for _, confidence, correct in of_all:
+            of: dict[tuple[str, float], list[tuple[float, bool]]] = {}
+            for state in range(PROMISE_DRAWS):
+                picks = pick(confidence, n, random_state=state)
+                even = np.random.default_rng(state).choice(len(correct), size=n, replace=False)
+                for kind, drawn, weight in (("picked", picks.rows, picks.sample_weight), ("even", even, None)):
+                    promised = thresholds_at_risks(confidence[drawn], correct[drawn], RISKS, sample_weight=weight)
+                    for risk, each in promised.items():
+                        accepted = np.zeros(len(correct), bool) if each is None else confidence >= each.threshold
+                        broken = bool(accepted.any() and (~correct[accepted]).mean() > risk)
+                        of.setdefault((kind, risk), []).append((accepted.mean(), broken))
+            for key, cells in of.items():
+                found.setdefault(key, []).append(cells)
+        for risk in RISKS:
+            cells = [np.array(found[kind, risk]) for kind in ("picked", "even")]
+            rows.append(
+                [f"{n:,}", f"{100 * risk:g} %"]
+                + [
+                    f"{100 * each[..., 0].mean():.1f} % ({100 * each[..., 1].mean(axis=1).max():.0f} %)"
+                    for each in cells
+                ]
+            )
+    write_table(folder / "labelling-promises.csv", ["labels", "risk", "picked", "even"], rows)
+
+
+PARTS = {"intervals": intervals, "promises": promises, "fits": fits}
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore", AuxcalWarning)
+    to = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("docs/figures")
+    for part in sys.argv[2:] or PARTS:
+        PARTS[part](to)
