@@ -8,13 +8,13 @@ BENCH := .venv-bench
 DIRICHLETCAL := .venv-bench-dirichletcal
 PYTHON312 ?= python3.12
 
-.PHONY: demo test base lint format fill docs bench bench-quick vendor clean
+.PHONY: demo test base lint format fill docs attack bench bench-quick vendor clean
 
 demo: $(READY)  ## a classifier meets data it was not trained on: every method in a table, and report.html
 	$(BIN)/auxcal demo
 
 test: $(READY) lint base  ## lint, types, imports and all tests
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 base: $(BASE)/.ready  ## the wheel without extras, in an environment of its own, and the tests of what it promises
 	$(call install-wheel,--force-reinstall --no-deps)
@@ -40,6 +40,11 @@ bench: $(BENCH)/.ready  ## time and memory beside the peers, into docs/performan
 
 bench-quick: $(BENCH)/.ready  ## the same with fewer rows, printed alone; under three minutes
 	$(BENCH)/bin/python -m benchmarks.speed --quick
+
+BEFORE ?=
+attack: $(READY)  ## extreme numbers, damaged files, interruptions, threads, into docs/reliability.md; under ten minutes
+	$(BIN)/python -m benchmarks.attack $(if $(BEFORE),--before $(BEFORE))
+	$(BIN)/python docs/fill.py
 
 # The report's chart library, in the versions that its README.md names.
 CHARTS := src/auxcal/reports/html/vendor

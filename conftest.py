@@ -22,7 +22,9 @@ NEEDS = {
         "tests/test_torch_forms.py",
     ],
     "onnx": ["src/auxcal/onnx"],
-    "tables": ["src/auxcal/formats/_arrow.py"],
+    "tables": ["src/auxcal/arrow", "src/auxcal/formats/_arrow.py", "tests/arrow", "tests/engines"],
+    "spark": ["src/auxcal/spark.py", "tests/engines/test_spark.py"],
+    "ray": ["src/auxcal/ray.py", "tests/engines/test_ray.py"],
     "report": ["src/auxcal/reports/html", "tests/reports"],
     "plots": ["src/auxcal/plots", "tests/plots"],
     "experiments": [

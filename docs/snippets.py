@@ -15,5 +15,6 @@ new_logits, new_features = logits, features
 correct = logits.argmax(axis=1) == y
 confidence = np.full(300, correct.mean())
 
-# Classes by name, some of which the classifier does not have.
-class_names, labels = ["cat", "dog", "bird"], ["dog", "bus"]
+# Classes by name; some rows have none of the classifier's.
+class_names = ["cat", "dog", "bird"]
+labels = ["other" if row % 10 == 0 else class_names[k] for row, k in enumerate(y)]
