@@ -11,6 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+try:
+    import fcntl
+except ImportError:
+    fcntl = None
+
 from auxcal import InputWarning, InvalidInputError, TemperatureScaling
 from auxcal.formats import read_scored, score_table
 
@@ -238,54 +243,89 @@ def test_bad_rows_of_other_formats(ending, tmp_path):
 # Killed ---------------------------------------------------------------------------------------------------------------
 
 
+# Runs the command, but from the fourth part on each process waits until the file "go" is there. A process is known by a
+# file with its name, which it keeps locked while it lives.
+GATED = """
+import fcntl, os, sys, time
+from pathlib import Path
+from auxcal.cli import main
+from auxcal.formats import _folder
+
+here, score = Path(__file__).parent, _folder.Work.__call__
+
+def gated(self, part, tell):
+    while part.relative >= "part-03" and not (here / "go").exists():
+        time.sleep(0.005)
+    return score(self, part, tell)
+
+_folder.Work.__call__ = gated
+if __name__ == "__main__":
+    main()
+else:
+    alive = (here / f"{os.getpid()}.worker").open("w")
+    fcntl.flock(alive, fcntl.LOCK_EX)
+"""
+
+
 def start(table, out):
+    for worker in table.parent.glob("*.worker"):
+        worker.unlink()
+    script = table.parent / "gated.py"
+    script.write_text(GATED)
     arguments = ["score", str(table.parent / "ts.safetensors"), str(table), "-o", str(out), "--jobs", "2"]
-    return subprocess.Popen([sys.executable, "-m", "auxcal.cli", *arguments], stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen([sys.executable, str(script), *arguments], stderr=subprocess.PIPE, text=True)
 
 
-def until(condition, process):
-    while not condition() and process.poll() is None:
+def wait_until(condition):
+    end = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < end, "it never came to that"
         time.sleep(0.005)
 
 
-def workers_of(process):
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    return [int(pid) for pid in children if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+def has_ended(worker):
+    with worker.open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
 
 
-@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="the processes of a process are looked for in /proc")
+@pytest.mark.skipif(fcntl is None, reason="POSIX systems have the locks that tell which process lives")
 def test_killed_and_started_again(tmp_path):
-    table, out, n, parts = tmp_path / "logits", tmp_path / "scored", 20_000, 12
+    table, out, n, parts = tmp_path / "logits", tmp_path / "scored", 2000, 12
     table.mkdir()
     rows = "\n".join(f"{i},{i % 7},{i % 5},{i % 3},{i % 3}" for i in range(n))
     for place in range(parts):
         (table / f"part-{place:02}.csv").write_text(f"id,logit_0,logit_1,logit_2,y\n{rows}\n")
     CALIBRATOR.save(tmp_path / "ts.safetensors")
 
+    def there():
+        return list(out.glob("part-*"))
+
     def check_visible_parts():
-        for path in out.glob("part-*"):
+        for path in there():
             assert path.read_text().count("\n") == n + 1, path
 
     killed = start(table, out)
-    until(lambda: any(out.glob("part-*")), killed)
-    os.kill(workers_of(killed)[0], signal.SIGKILL)
+    wait_until(lambda: len(there()) == 3)
+    os.kill(int(next(tmp_path.glob("*.worker")).stem), signal.SIGKILL)
     _, error = killed.communicate()
     assert killed.returncode == 2
     assert "a process was ended from outside" in error
     check_visible_parts()
 
     killed = start(table, out)
-    there = len(list(out.glob("part-*")))
-    until(lambda: len(list(out.glob("part-*"))) > there, killed)
-    workers = workers_of(killed)
+    wait_until(lambda: len(list(tmp_path.glob("*.worker"))) == 2)
+    workers = list(tmp_path.glob("*.worker"))
     killed.kill()
     killed.communicate()
     check_visible_parts()
     assert not (out / "_SUCCESS").exists()
-    for pid in workers:  # they don't outlive the process that started them
-        while Path(f"/proc/{pid}").exists() and b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
-            time.sleep(0.005)
+    wait_until(lambda: all(map(has_ended, workers)))  # they don't outlive the process that started them
 
+    (tmp_path / "go").touch()
     last = start(table, out)
     last.communicate()
     assert last.returncode == 0
