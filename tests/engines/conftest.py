@@ -20,8 +20,8 @@ class Table:
         rng = np.random.default_rng(0)
         logits = rng.normal(size=(2000, 3), scale=3).astype(np.float32)
         y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
-        # One whose confidence is the same in any batch. That of CCAC-X moves with the size of the batch, here by up to
-        # 2.4e-6, and engines choose the size: see "Large tables". That each batch is scored right is in tests/arrow.
+        # One whose confidence is the same in any batch. That of CCAC-X moves a little with the size of the batch, which
+        # engines choose: see "Large tables". That each batch is scored right is in tests/arrow.
         self.calibrator = auxcal.PlattScaling().fit(logits, y, class_names=NAMES)
         self.folder = folder / "rows"
         self.file = folder / "calibrator.safetensors"

@@ -30,12 +30,18 @@ class Coordinates(NamedTuple):
     basis: Floats
 
     def __call__(self, logits: Floats, features: Floats | None, dtype: DTypeLike = np.float32) -> Floats:
-        """Return the coordinates of each row."""
+        """Return the coordinates of each row.
+
+        A direction in which rows hardly differ can get a large weight, which multiplies its rounding. So where it costs
+        little, the product is in float64, and the size of a batch makes no difference.
+        """
         k = logits.shape[1]
-        x = _centred(logits, self.centre[:k], dtype)
+        within = np.float64 if len(self.centre) <= _COMPONENTS else dtype
+        x = _centred(logits, self.centre[:k], within)
         if features is not None:
-            x = np.concatenate([x, _centred(features, self.centre[k:], dtype)], axis=1)
-        return (self.basis.T @ x.T).T  # each coordinate in one piece, as all that follows reads them
+            x = np.concatenate([x, _centred(features, self.centre[k:], within)], axis=1)
+        # Each coordinate in one piece, as all that follows reads them.
+        return (self.basis.T.astype(within, copy=False) @ x.T).astype(dtype, copy=False).T
 
     def program(self, ops: Operations, rows: Rows) -> Value:
         """Write the call as a program for torch and ONNX."""
