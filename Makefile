@@ -14,7 +14,7 @@ demo: $(READY)  ## a classifier meets data it was not trained on: every method i
 	$(BIN)/auxcal demo
 
 test: $(READY) lint base  ## lint, types, imports and all tests
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --after-base
 
 base: $(BASE)/.ready  ## the wheel without extras, in an environment of its own, and the tests of what it promises
 	$(call install-wheel,--force-reinstall --no-deps)

@@ -39,18 +39,51 @@ NEEDS = {
     ],
 }
 
+# What extras make no difference to. `make test` tries it in the environment without them, and not again with them.
+SAME_WITHOUT_EXTRAS = (
+    "src/auxcal/labelling",
+    "src/auxcal/metrics",
+    "src/auxcal/monitoring",
+    "tests/calibrators/ccac_x",
+    "tests/calibrators/test_no_class.py",
+    "tests/classifier/test_checks.py",
+    "tests/labelling",
+    "tests/metrics",
+    "tests/monitoring",
+    "tests/test_extras.py",
+    "tests/test_forged.py",
+    "tests/test_scikit_learn.py",
+)
+
 collect_ignore = [path for extra, paths in NEEDS.items() if not is_installed(extra) for path in paths]
 
 
-def pytest_collection_modifyitems(items):
+def pytest_addoption(parser):
+    """Add the option of `make test`."""
+    parser.addoption("--after-base", action="store_true", help="leave out what extras make no difference to")
+
+
+def pytest_collection_modifyitems(config, items):
     """Skip tests of what can't be done here: those that say so, and those of a method that can't be fitted."""
+    tried = []
     for item in items:
-        params = item.callspec.params.values() if hasattr(item, "callspec") else ()
-        params = [each for value in params for each in (value if isinstance(value, tuple) else (value,))]
-        extras = [mark.args[0] for mark in item.iter_markers("needs")] + [_fit_extra(value) for value in params]
-        missing = [extra for extra in extras if extra and not is_installed(extra)]
+        extras = _extras(item)
+        missing = [extra for extra in extras if not is_installed(extra)]
         if missing:
             item.add_marker(pytest.mark.skip(reason=f"needs the extra {missing[0]}"))
+        elif not extras and item.nodeid.startswith(SAME_WITHOUT_EXTRAS):
+            tried.append(item)
+    if config.option.after_base:
+        config.hook.pytest_deselected(items=tried)
+        left_out = set(tried)
+        items[:] = [item for item in items if item not in left_out]
+
+
+def _extras(item):
+    params = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    params = [each for value in params for each in (value if isinstance(value, tuple) else (value,))]
+    extras = [mark.args[0] for mark in item.iter_markers("needs")] + [_fit_extra(value) for value in params]
+    return [extra for extra in extras if extra]
 
 
 def _fit_extra(value):

@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import signal
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,15 @@ from auxcal.calibrators import _auxiliary
 from auxcal.calibrators._binary import top_scores
 from auxcal.experiments.suites import Suite
 from auxcal.programs import log_odds
+
+
+@pytest.fixture(scope="session", autouse=True)
+def heeded_signals():
+    """Let processes heed what would end them, also where the tests run in the background or under nohup."""
+    for name, action in {"SIGINT": signal.default_int_handler, "SIGHUP": signal.SIG_DFL}.items():
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, action)
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ PARAMETERS = {
 }
 SCORED = {"float32": LOGITS[:50], "float64": LOGITS[:50].astype(np.float64), "extreme": 1e4 * np.eye(10) - 5e3}
 
+pytestmark = pytest.mark.xdist_group("persistence")
 of_every_calibrator = pytest.mark.parametrize("name", CALIBRATORS)
 
 LOAD_WITHOUT_TORCH = """

@@ -18,6 +18,7 @@ from auxcal.cli import app
 
 pytest.importorskip("mkdocs", reason="the documents need the extra docs")
 ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.xdist_group("site")
 PUBLIC_MODULES = [
     "auxcal",
     "auxcal.calibrators",

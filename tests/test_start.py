@@ -59,12 +59,3 @@ def test_the_command_that_scores_imports_nothing_heavy(table, tmp_path):
 def test_metrics_are_computed_without_scikit_learn():
     found = imported("import auxcal; auxcal.evaluate([0.9, 0.2] * 50, [True, False] * 50, bootstrap=10)")
     assert not found & HEAVY
-
-
-def test_to_load_and_score_takes_less_than_to_import_scikit_learn(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT)
-    from benchmarks import start
-
-    found = start.main(runs=1, rows=10)
-    assert 0 < found["load_and_score_cpu_seconds"] < found["import_sklearn_cpu_seconds"]
-    assert 0 < found["warm_row_seconds"] < 1

@@ -34,10 +34,13 @@ def browser_or_none():
     return shutil.which("chromium"), shutil.which("chromedriver")
 
 
-pytestmark = pytest.mark.skipif(
-    None in browser_or_none() and os.environ.get("AUXCAL_BROWSER") != "required",
-    reason="needs chromium and chromedriver (apt-get install chromium chromium-driver)",
-)
+pytestmark = [
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.skipif(
+        None in browser_or_none() and os.environ.get("AUXCAL_BROWSER") != "required",
+        reason="needs chromium and chromedriver (apt-get install chromium chromium-driver)",
+    ),
+]
 
 
 @pytest.fixture(scope="module")
