@@ -24,13 +24,18 @@ from auxcal.experiments.results import SCORES, Results, Row  # noqa: E402
 SCRIPTS = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts)
     for path in sorted((ROOT / "benchmarks").rglob("*.py"))
-    if path.parent.name != "peers" and not path.stem.endswith("worker")  # these need other libraries
+    if path.parent.name != "peers" and not path.stem.endswith("worker")  # those run when they are imported
 ]
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_what_a_script_imports_is_there(name):
-    importlib.import_module(name)
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name.partition(".")[0] in ("auxcal", "benchmarks"):
+            raise
+        pytest.skip(f"it needs {error.name}")
 
 
 def taken(wall, loss):
