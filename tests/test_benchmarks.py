@@ -20,7 +20,6 @@ from auxcal import CrossFittedCCAC, Predictions  # noqa: E402
 from auxcal.calibrators.ccac_x import evidence  # noqa: E402
 from auxcal.experiments.results import SCORES, Results, Row  # noqa: E402
 
-
 SCRIPTS = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts)
     for path in sorted((ROOT / "benchmarks").rglob("*.py"))

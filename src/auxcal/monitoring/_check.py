@@ -31,7 +31,7 @@ class Check:
     Attributes
     ----------
     verdict : {"same", "mix", "new"}
-        The rows are like those of the fit; or another mix of what was there; or something that no such mix explains.
+        The rows look like those of the fit; or are another mix of the same data; or no such mix explains them.
     p_mix, p_new : float
         The p-values behind it: of the mix being that of the fit, and of the rows being any mix of it.
     level : float
@@ -196,7 +196,7 @@ def _each(level: float) -> float:
 
 def _assumption(verdict: Verdict, *, by_class: bool) -> str:
     if verdict == "new":
-        return "can't be known without labels"
+        return "can't be estimated without labels"
     strata = "each class, and samples of none," if by_class else "right and wrong predictions each"
     return f"{strata} look as they did in the fit; only their shares changed"
 
