@@ -73,7 +73,11 @@ def write_pages(suites: Sequence[Suite], results: Results, out: Path) -> list[Pa
 def suite_page(suite: Suite, results: Results, out: Path) -> str:
     """Return the page of a suite: for each shift the table, the paper's numbers beside it, and the claims."""
     stands_for = " and ".join(f"{classifier} on {dataset}" for classifier, dataset in suite.stands_for)
-    parts = [f"# {suite.name}", f"This suite stands for the paper's {stands_for}. {_made_by(suite.name, results)}", _HOW_TO_READ]
+    parts = [
+        f"# {suite.name}",
+        f"This suite stands for the paper's {stands_for}. {_made_by(suite.name, results)}",
+        _HOW_TO_READ,
+    ]
     parts.append(_ABBREVIATIONS)
     if len(suite.stands_for) > 1:
         parts.append(f"The paper's numbers are for {' / '.join(name for name, _ in suite.stands_for)}.")
