@@ -9,14 +9,14 @@ from benchmarks.engines.ways import COMMAND, ENGINES, PLAIN
 FIGURES = Path(__file__).parents[2] / "docs/figures"
 ON_DEATH = {
     PLAIN: "not tested",
-    COMMAND: "the run stops, and goes on where it was when it is started again",
+    COMMAND: "the run stops; started again, it resumes",
     "polars": "no workers, one process",
     "DuckDB": "no workers, one process",
     "Daft": "no workers, one process",
     "Dask": "not tested; files so far are visible",
-    "Spark, score": "the task is tried again",
-    "Spark, udf": "the task is tried again",
-    "Ray Data": "the task is tried again",
+    "Spark, score": "the engine retries the task",
+    "Spark, udf": "the engine retries the task",
+    "Ray Data": "the engine retries the task",
 }
 
 

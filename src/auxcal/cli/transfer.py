@@ -1,4 +1,4 @@
-"""auxcal transfer: a calibrator carried over to other data with a few labels."""
+"""auxcal transfer: a calibrator adapted to other data with a few labels."""
 
 from __future__ import annotations
 
