@@ -105,7 +105,7 @@ def test_it_is_saved_and_loaded_and_refitting_forgets_it(adapted, draw, tmp_path
 
 
 def test_it_knows_what_it_was_adapted_to(calibrator, adapted):
-    assert facts(calibrator)["adapted to"] == "nothing since"
+    assert facts(calibrator)["adapted to"] == "nothing"
     assert facts(adapted)["adapted to"].startswith("4,000 rows without labels")
     assert "no class 2" in facts(adapted)["adapted to"]
     assert as_json(adapted)["adapted_to"]["n_rows"] == 4000
