@@ -159,7 +159,7 @@ def _about(entry: Entry) -> str:
     if entry.calibrator is None:
         return ""
     what = (getdoc(entry.calibrator) or entry.label).splitlines()[0].rstrip(".")
-    reference = entry.calibrator.reference
+    reference = getattr(entry.calibrator, "reference", "")  # which a calibrator of your own may lack
     return f"{what} ({reference})." if reference else f"{what}."
 
 
