@@ -1,6 +1,6 @@
 """Draw the pictures of the guide, on logits that come with the package.
 
-    python benchmarks/draw_guide.py [FOLDER]
+    python -m benchmarks.draw_guide [FOLDER]
 
 Writes before-after.png, lambda.png and noise-floor.png into the folder, docs/figures by default; takes a minute.
 """

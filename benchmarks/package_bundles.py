@@ -1,6 +1,6 @@
 """Make the bundles that come with the package again, from those that a run has built.
 
-    python benchmarks/package_bundles.py CACHE_DIR
+    python -m benchmarks.package_bundles CACHE_DIR
 
 They are kept as float16, unless that would give another prediction for more than one row in a thousand.
 """

@@ -1,6 +1,6 @@
 """Whether promised thresholds keep their word, and how much they accept, beside other methods on the same rows.
 
-    python benchmarks/promises.py [FOLDER]
+    python -m benchmarks.promises [FOLDER]
 
 Every bundle that is packaged or in cache/bundles is split: the default learns from up to 1,000 rows, and the rest is
 the population from which labelled rows are drawn with replacement, so that the true risk of every threshold is known.
@@ -19,9 +19,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+from benchmarks.results import write_table
 from scipy.special import bdtr
 
-from _evidence import write_table
 from auxcal import CrossFittedCCAC, Predictions
 from auxcal.experiments.bundles import bundle, bundle_path, is_packaged
 from auxcal.experiments.suites import SUITES

@@ -1,6 +1,6 @@
 """CalibratedClassifier beside scikit-learn's CalibratedClassifierCV, on data that come with scikit-learn.
 
-    python benchmarks/scikit_learn_comparison.py [FOLDER]
+    python -m benchmarks.scikit_learn_comparison [FOLDER]
 
 Every method gets the same rows, all in their defaults. Those of no class are left out for scikit-learn, which has no
 label for them. A confidence is scored against the prediction that it belongs to; CalibratedClassifierCV, which averages
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from benchmarks.results import ResultsFile, paired, write_table
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.ensemble import RandomForestClassifier
@@ -29,7 +30,6 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from _evidence import Kept, paired, write_table
 from auxcal import METRICS, AuxcalWarning, CalibratedClassifier, TemperatureScaling, evaluate
 from auxcal._formatting import write_score
 from auxcal.experiments import Results, Row
@@ -141,18 +141,18 @@ def confidence_of(fitted: Any, x: Any) -> Any:
     return np.clip(fitted.predict_proba(x).max(axis=1), 0, 1)  # scikit-learn's sums exceed 1 in the last digit
 
 
-def fill(kept: Kept) -> None:
+def fill(file: ResultsFile) -> None:
     """Measure what is still lacking."""
     for random_state, name, data in product(RANDOM_STATES, CLASSIFIERS, DATA):
         for method in METHODS:
-            if len(kept.results.where(suite=name, shift=data, method=method, random_state=random_state)):
+            if len(file.results.where(suite=name, shift=data, method=method, random_state=random_state)):
                 continue
             parts = DATA[data][1](CLASSIFIERS[name][1](), random_state)
             seconds, accuracy, scores = measured(method, parts)
             size = (len(parts.y), 0, len(parts.y_test))
             row = Row(name, data, method, random_state, *size, accuracy, seconds, True, scores)
-            kept.results = Results((*kept.results, row))
-        kept.results.write(kept.path)
+            file.results = Results((*file.results, row))
+        file.results.write(file.path)
 
 
 def table(results: Results, metric: str) -> tuple[list[str], list[list[str]]]:
@@ -178,10 +178,10 @@ def cell(metric: str, other: Results, default: Results) -> str:
 
 def main(folder: str = "docs/figures") -> None:
     """Measure, and write the tables."""
-    kept = Kept(Path(folder) / "scikit-learn.csv")
-    fill(kept)
+    file = ResultsFile(Path(folder) / "scikit-learn.csv")
+    fill(file)
     for metric in ("brier", "ece", "auroc"):
-        write_table(Path(folder) / f"scikit-learn-{metric}.csv", *table(kept.results, metric))
+        write_table(Path(folder) / f"scikit-learn-{metric}.csv", *table(file.results, metric))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import torch
-from benchmarks._evidence import write_table
+from benchmarks.results import write_table
 from benchmarks.speed.data import predictions
 from benchmarks.speed.measure import in_turns
 from benchmarks.speed.tables import seconds

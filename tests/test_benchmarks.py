@@ -1,5 +1,6 @@
 """What the benchmarks decide by: who is faster, and whether both give the same answer. No time is taken here."""
 
+import importlib
 import sys
 from pathlib import Path
 
@@ -9,17 +10,31 @@ import pytest
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT))  # the benchmarks are run from the root, and are no part of the package
 
+from benchmarks.evidence import ablation, how_many_labels  # noqa: E402
 from benchmarks.speed import answers, fits, libraries, page, tables  # noqa: E402
 from benchmarks.speed.libraries import METHODS_OF, OURS, PEERS, Failure  # noqa: E402
 from benchmarks.speed.measure import Measured, in_turns  # noqa: E402
 from benchmarks.speed.quality import verdict  # noqa: E402
 
-sys.path.append(str(ROOT / "benchmarks"))  # where the scripts find each other
-import ablation  # noqa: E402
-import how_many_labels  # noqa: E402
 from auxcal import CrossFittedCCAC, Predictions  # noqa: E402
 from auxcal.calibrators.ccac_x import evidence  # noqa: E402
 from auxcal.experiments.results import SCORES, Results, Row  # noqa: E402
+
+SCRIPTS = [
+    ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for path in sorted((ROOT / "benchmarks").rglob("*.py"))
+    if path.parent.name != "peers" and not path.stem.endswith("worker")  # those run when they are imported
+]
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_what_a_script_imports_is_there(name):
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name.partition(".")[0] in ("auxcal", "benchmarks"):
+            raise
+        pytest.skip(f"it needs {error.name}")
 
 
 def taken(wall, loss):

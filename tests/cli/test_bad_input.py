@@ -296,7 +296,7 @@ BAD = {
     "transfer of another": (
         None,
         ["transfer", "ts.safetensors", "good.csv", "-o", "out.safetensors"],
-        "ts.safetensors: only a CCAC-S can be carried over; this is TS",
+        "ts.safetensors: only a CCAC-S can be transferred; this is TS",
     ),
     "unknown method": (
         None,

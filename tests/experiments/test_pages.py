@@ -45,7 +45,7 @@ def test_the_pages_are_written(toy_suite, results, tmp_path):
     written = write_pages([toy_suite], results, tmp_path / "out")
     assert [path.name for path in written] == ["toy-net.md", "index.md"]
     page = written[0].read_text()
-    assert "Stands for the paper's DAN on R8." in page
+    assert "This suite stands for the paper's DAN on R8." in page
     assert "It is a toy." in page
     assert "Left out here: MS: it is left out." in page
     assert "random states 0, 1" in page

@@ -37,7 +37,7 @@ def test_something_new_is_recognised_and_nothing_is_estimated(draw, calibrator):
     found = auxcal.check(calibrator, draw(1000, scale=1.3, random_state=1)[0])
     assert found.verdict == "new"
     assert found.accuracy is found.no_class is None
-    assert "can't be known without labels" in str(found)
+    assert "can't be estimated without labels" in str(found)
     assert {each.what for each in found.differences} & {"spread", "margin", "energy", "log-odds"}
 
 

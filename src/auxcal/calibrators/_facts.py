@@ -79,7 +79,7 @@ def _adapted(calibrator: Calibrator) -> str:
     """Return what it was adapted to, with the shares that changed most."""
     found = calibrator.adaptation_
     if found is None:
-        return "nothing since"
+        return "nothing"
     labelled = f" and {found.n_labelled:,} with labels" if found.n_labelled else ""
     changes = ", ".join(f"{name} {percent(before)} to {percent(now)}" for name, before, now in _changes(calibrator))
     return f"{found.n_rows:,} rows without labels{labelled}, {_when(found.date)}: {changes}"

@@ -26,7 +26,7 @@ from auxcal.programs import Operations, Rows, Value
 _PRIOR = np.array([0.1, 0.01, 0.89])  # of beta calibration, isotonic regression and the open map, without any rows
 _FARTHEST = 15.0  # log-odds at which a voice is clipped: one in three million
 _UNHEARD = 1e-9  # weights of voices below this make no difference in float32
-_ENOUGH = 300_000  # rows: with 100,000 the error still falls (benchmarks/enough_rows.py); all of a million take minutes
+_ENOUGH = 300_000  # rows: at 100,000 the error still falls (benchmarks/evidence/enough_rows.py); a million take minutes
 _MOST_LOGITS = 10**8  # so that a fit stays within a few gigabytes
 
 

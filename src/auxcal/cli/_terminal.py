@@ -70,7 +70,8 @@ NoClass = Annotated[
     ),
 ]
 UnknownIsNoClass = Annotated[
-    bool, typer.Option("--unknown-is-no-class", help="Every label that is no class name means none of the classes.")
+    bool,
+    typer.Option("--unknown-is-no-class", help="Treat every label that is not a class name as none of the classes."),
 ]
 ColumnNames = Annotated[
     str | None,
@@ -95,7 +96,7 @@ FeatureNames = Annotated[
     typer.Option(
         "--features",
         show_default=False,
-        help="Further inputs of each sample, for a method that uses them: comma-separated columns, or the prefix of "
+        help="Further inputs of each sample, for methods that use them: comma-separated columns, or the prefix of "
         "columns numbered from 0, or the name of one array. [default: what the calibrator was fitted on, or the array "
         "features, if there is one]",
     ),
@@ -103,7 +104,7 @@ FeatureNames = Annotated[
 WeightColumn = Annotated[
     str | None,
     typer.Option(
-        "--weight", show_default=False, help="The column of how often each row counts: 2 is the same as two rows."
+        "--weight", show_default=False, help="The column of sample weights: a weight of 2 counts like two rows."
     ),
 ]
 GroupColumn = Annotated[
@@ -111,17 +112,19 @@ GroupColumn = Annotated[
     typer.Option(
         "--group",
         show_default=False,
-        help="The column of what each row belongs to, such as a patient, a camera or a day: such rows stay together.",
+        help="The column of groups, such as patients, cameras or days. Rows of a group stay together in folds, splits "
+        "and resamples.",
     ),
 ]
 OnBadRows = Annotated[
     Literal["fail", "skip"],
     typer.Option(
         "--on-bad-rows",
-        help="What becomes of a row that is null, NaN, of another width or no distribution: an error, or no row.",
+        help="How to treat rows that are null, NaN, of the wrong width or, with --probabilities, not a distribution: "
+        "stop with an error, or leave them out.",
     ),
 ]
-RandomState = Annotated[int, typer.Option(min=0, help="The only source of randomness.")]
+RandomState = Annotated[int, typer.Option(min=0, help="The random seed.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 CalibratorOut = Annotated[Path, typer.Option("--out", "-o", help="Where to save the calibrator, a .safetensors file.")]
 

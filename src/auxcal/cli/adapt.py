@@ -35,7 +35,7 @@ def adapt(
     ] = None,
     if_new: Annotated[
         Literal["refuse", "warn"],
-        typer.Option("--if-new", help="Where the rows are something new: refuse, or warn and go on."),
+        typer.Option("--if-new", help="If the rows are something new: refuse, or warn and adapt."),
     ] = "refuse",
     level: Level = 0.05,
     label: Label = None,
@@ -45,10 +45,10 @@ def adapt(
     on_bad_rows: OnBadRows = "fail",
     json: Json = False,
 ) -> None:
-    """Adapt a calibrator to another mix of the same kinds of data; no labels are needed.
+    """Adapt a calibrator to another mix of the same kinds of data, without labels.
 
-    The shares of the classes, and of samples of none, are estimated from the new rows. Where auxcal check says that the
-    rows are something new, no shares explain them, and the command refuses.
+    The shares of the classes, and of samples of no class, are estimated from the new rows. If auxcal check finds that
+    the rows are something new, no such shares explain them, and the command refuses.
 
     Examples
     --------

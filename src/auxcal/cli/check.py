@@ -39,10 +39,10 @@ def check(
     on_bad_rows: OnBadRows = "fail",
     json: Json = False,
 ) -> None:
-    """Tell without labels whether new rows are like those of the fit, another mix of them, or something new.
+    """Check without labels whether new rows look like those of the fit, are another mix, or something new.
 
-    The exit code is 0 where they are the same, 3 where they are another mix, and 4 where they are something new, so
-    that a pipeline can act on it.
+    The exit code is 0 if they are the same, 3 if they are another mix, and 4 if they are something new, so that a
+    pipeline can act on it.
 
     Examples
     --------

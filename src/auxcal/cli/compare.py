@@ -44,10 +44,8 @@ def compare(
     out: Annotated[Path, typer.Option(help="The folder for the report, the scores and the best calibrator.")] = Path(
         "report"
     ),
-    test: Annotated[Path | None, typer.Option(show_default=False, help="A file with the test part.")] = None,
-    share: Annotated[
-        float, typer.Option(help="Without --test, the share of the rows to hold out as test part.")
-    ] = 0.25,
+    test: Annotated[Path | None, typer.Option(show_default=False, help="A file with the test set.")] = None,
+    share: Annotated[float, typer.Option(help="Without --test, the share of the rows to hold out as test set.")] = 0.25,
     methods: Annotated[
         str | None, typer.Option(show_default=False, help="Only these, comma-separated. [default: all]")
     ] = None,
@@ -63,13 +61,13 @@ def compare(
     on_bad_rows: OnBadRows = "fail",
     id_: Annotated[
         str | None,
-        typer.Option("--id", show_default=False, help="The column of your own ids, which the report lists."),
+        typer.Option("--id", show_default=False, help="The column of your own ids, for the report."),
     ] = None,
     by: Annotated[
         list[str] | None,
         typer.Option(
             show_default=False,
-            help="A column to slice by: every metric for each of its values too. Can be repeated.",
+            help="A column to slice by: also show every metric for each of its values. Can be repeated.",
         ),
     ] = None,
     random_state: RandomState = 0,

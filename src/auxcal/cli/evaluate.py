@@ -52,8 +52,8 @@ OnBadScores = Annotated[
     Literal["fail", "skip"],
     typer.Option(
         "--on-bad-rows",
-        help="What becomes of a row with half a score, or a confidence that is not from 0 to 1: an error, or no row. "
-        "Rows without a score are left out anyway.",
+        help="How to treat rows with half a score, or a confidence that is not from 0 to 1: stop with an error, or "
+        "leave them out. Rows without a score are always left out.",
     ),
 ]
 
@@ -71,7 +71,7 @@ def evaluate(
     on_bad_rows: OnBadScores = "fail",
     by: Annotated[
         str | None,
-        typer.Option(show_default=False, help="The column to slice by: every metric for each of its values too."),
+        typer.Option(show_default=False, help="A column to slice by: also show every metric for each of its values."),
     ] = None,
     resamples: Annotated[
         int, typer.Option(min=0, help="The number of bootstrap resamples for the 95 % intervals; 0 for none.")
@@ -80,8 +80,8 @@ def evaluate(
         Path | None,
         typer.Option(
             show_default=False,
-            help="A scored file of further rows without labels: accuracy, Brier score and ECE of all rows, with "
-            "sharper intervals.",
+            help="A scored file of further rows without labels: estimates accuracy, Brier score and ECE on all rows, "
+            "with tighter intervals.",
         ),
     ] = None,
     random_state: RandomState = 0,
@@ -94,8 +94,8 @@ def evaluate(
     of an interval. Rows without a score or a label are left out. With --by, slices whose ECE is within the noise floor
     and those of fewer than 50 rows are marked as noise.
 
-    Up to two million rows are held. More are counted as they are read, so that memory does not grow with them, and the
-    output says how far a metric can be off by that. With --group or --unlabelled all rows are held.
+    Up to two million rows are kept in memory. More rows are counted as they are read, so that memory does not grow, and
+    the output says how far off a metric can be. With --group or --unlabelled, all rows are kept in memory.
 
     Examples
     --------

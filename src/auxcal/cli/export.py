@@ -16,7 +16,7 @@ def export(
     into: Annotated[
         Path | None,
         typer.Option(
-            show_default=False, help="The classifier's ONNX model; what is written then gives its outputs and two more."
+            show_default=False, help="The classifier's ONNX model; the result returns its outputs and two more."
         ),
     ] = None,
     output: Annotated[
@@ -25,14 +25,14 @@ def export(
     ] = None,
     features: Annotated[
         str | None,
-        typer.Option(show_default=False, help="The tensor of the features, where the calibrator was fitted with such."),
+        typer.Option(show_default=False, help="The tensor of the features, if the calibrator was fitted with any."),
     ] = None,
     json: Json = False,
 ) -> None:
     """Write a calibrator as an ONNX model, which runs without auxcal.
 
-    Alone, the model takes logits (and features), and gives prediction and confidence. With --into, it is the
-    classifier's own model, which gives prediction and confidence beside its logits.
+    By itself, the model maps logits (and features) to prediction and confidence. With --into, it is added to the
+    classifier's own model, which then returns prediction and confidence beside its logits.
 
     Examples
     --------

@@ -49,8 +49,8 @@ def fit(
         Path | None,
         typer.Option(
             show_default=False,
-            help="A file with the validation set, for methods that choose hyper-parameters; ccac-x has none to choose, "
-            "and learns from these rows too. [default: a fifth of FILE, if the method needs one]",
+            help="A file with the validation set, for methods that choose hyper-parameters. ccac-x chooses none and "
+            "learns from these rows too. [default: a fifth of FILE, if the method needs one]",
         ),
     ] = None,
     label: Label = None,
@@ -67,7 +67,7 @@ def fit(
         int,
         typer.Option(
             min=0,
-            help="Fit on a random sample of so many rows, with every label in its share, if there are more; 0 for all.",
+            help="The most rows to fit on. If there are more, a sample is drawn, stratified by label; 0 for all.",
         ),
     ] = 100_000,
     random_state: RandomState = 0,
@@ -76,9 +76,9 @@ def fit(
     """Fit a calibrator on labelled logits, and save it.
 
     Fit on data like those that the classifier meets. All rows are used, so keep other rows for auxcal evaluate: only
-    rows that a calibrator has not seen show how good it is. Of more rows than --sample a random sample is drawn, in
-    one pass. Rows without a label are left out. The calibrator remembers the columns and the classes, so that auxcal
-    score needs no options.
+    rows that a calibrator has not seen show how good it is. If there are more rows than --sample, a random sample is
+    drawn in one pass. Rows without a label are left out. The calibrator remembers the columns and the classes, so
+    that auxcal score needs no options.
 
     Examples
     --------

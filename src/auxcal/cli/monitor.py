@@ -32,7 +32,7 @@ def monitor(
     calibrator: CalibratorFile,
     files: Files,
     by: Annotated[
-        str, typer.Option("--by", show_default=False, help="The column whose values cut the rows into chunks: day.")
+        str, typer.Option("--by", show_default=False, help="The column that splits the rows into chunks, such as day.")
     ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", show_default=False, help="Where to write the page, an .html file.")
@@ -43,8 +43,8 @@ def monitor(
     tolerance: Annotated[
         float,
         typer.Option(
-            help="How far the confidence of any row may be off without an alarm, 0.02 for two points, beside what the "
-            "fit leaves open."
+            help="How far the confidence may be off without an alarm, beyond the uncertainty of the fit: 0.02 for two "
+            "points."
         ),
     ] = 0.0,
     label: Label = None,
@@ -58,12 +58,12 @@ def monitor(
 ) -> None:
     """Show over time whether the calibrator still holds: accuracy, foreign samples, verdict, alarms.
 
-    Each value of the column --by is a chunk: numbers come in order of size, all else, such as 2026-11-17, in that of
-    the alphabet. Of every chunk it is told what auxcal check tells, and the share of right predictions where rows have
-    labels. The level is for all chunks together: while nothing changes, one in 1 / level such tables has an alarm, and
-    one a verdict other than "the same", however long they are. Rows without a label may have nothing in that column.
+    Each value of the column --by is a chunk. Numbers are sorted by size, everything else, such as 2026-11-17, by
+    alphabet. For each chunk the table shows what auxcal check finds, and the measured accuracy where rows have labels;
+    leave the label empty in rows without one. The level is for all chunks together: while nothing changes, one in
+    1 / level such tables has an alarm, and one a verdict other than "the same", however long they are.
 
-    The exit code is 0 if all is well, 3 if the last chunk is another mix of what the fit had or its rows raised an
+    The exit code is 0 if all is well, 3 if the last chunk is another mix of the data of the fit or its rows raised an
     alarm, and 4 if it is something new or labels raised an alarm.
 
     Examples

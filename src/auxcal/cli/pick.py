@@ -38,11 +38,11 @@ def pick(
     random_state: RandomState = 0,
     json: Json = False,
 ) -> None:
-    """Pick the samples whose labels say most, and write them with their weights.
+    """Pick the samples whose labels are most informative, and write them with their weights.
 
-    More are picked where it is open whether the classifier is right, and a share is spread evenly. Every row has a
-    known probability, and the column weight makes up for it: fill in the labels, and give --weight weight to the
-    commands that use them. Without a calibrator the classifier's own confidence decides.
+    Samples are more likely to be picked if it is uncertain whether the classifier is right; the rest are spread evenly.
+    The column weight corrects for the unequal probabilities: fill in the labels, and pass --weight weight to the
+    commands that use them. Without a calibrator, the classifier's own confidence is used.
 
     Examples
     --------

@@ -25,18 +25,20 @@ def plan(
         typer.Argument(metavar="FILE", show_default=False, help="Rows without labels: scored, or logits alone."),
     ],
     pilot: Annotated[
-        Path | None, typer.Option(show_default=False, help="A scored file of labelled rows, some hundred of them.")
+        Path | None, typer.Option(show_default=False, help="A scored file of about a hundred labelled rows.")
     ] = None,
-    ece: Annotated[float | None, typer.Option(show_default=False, help="A wish: the ECE of the default.")] = None,
+    ece: Annotated[
+        float | None, typer.Option(show_default=False, help="A goal: the ECE of CCAC-X, the default.")
+    ] = None,
     accuracy_within: Annotated[
-        float | None, typer.Option(show_default=False, help="A wish: to know the accuracy to ± so much.")
+        float | None, typer.Option(show_default=False, help="A goal: the accuracy, known to ± this much.")
     ] = None,
     risk: Annotated[
-        float | None, typer.Option(show_default=False, help="A wish: a threshold that is promised to keep this risk.")
+        float | None, typer.Option(show_default=False, help="A goal: a threshold that promises this risk.")
     ] = None,
-    coverage: Annotated[float, typer.Option(help="The share of predictions which that threshold is to accept.")] = 0.5,
+    coverage: Annotated[float, typer.Option(help="The share of predictions that the threshold should accept.")] = 0.5,
     plot: Annotated[
-        Path | None, typer.Option(show_default=False, help="A picture of the curves to write: .png, .svg or .pdf.")
+        Path | None, typer.Option(show_default=False, help="Where to draw the curves: a .png, .svg or .pdf file.")
     ] = None,
     label: ScoredLabel = "y",
     prediction: PredictionColumn = "prediction",
@@ -45,11 +47,11 @@ def plan(
     unknown_is_no_class: UnknownIsNoClass = False,
     json: Json = False,
 ) -> None:
-    """Forecast what more labels would bring, and how many a wish takes.
+    """Forecast what more labels would gain, and how many labels a goal takes.
 
-    The rows without labels say how open the predictions are, and a pilot of labelled ones whether the confidence can be
-    taken at its word. The accuracy is forecast well; the ECE of a fit varies from one sample to the next, so expect
-    half to twice of what is said.
+    The unlabelled rows show how uncertain the predictions are; a pilot of labelled rows shows whether the confidence
+    can be trusted. The accuracy is forecast well. The ECE of a fit varies from sample to sample: expect half to twice
+    the forecast.
 
     Examples
     --------

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 _RARELY = 0.01  # how often a false alarm is given
 _LINES = {
-    "mix": "the rows are another mix than those of the fit, so the confidence is off; auxcal adapt mends it.",
-    "new": "the rows have something that those of the fit had not, so the confidence is void; auxcal check says more.",
+    "mix": "the rows are another mix than those of the fit, so the confidence is off; auxcal adapt corrects it.",
+    "new": "the rows contain something that the fit did not, so don't trust the confidence; auxcal check says more.",
 }
 
 
@@ -43,6 +43,7 @@ def score(
         typer.Option(
             "--out",
             "-o",
+            metavar="PATH",
             parser=as_place,
             help="The file to write: .parquet, .csv, .npz, .safetensors; or a folder, a name without extension; or the "
             "URL of either; - for CSV to standard output.",
@@ -55,17 +56,17 @@ def score(
     on_bad_rows: Annotated[
         Literal["null", "skip", "fail"],
         typer.Option(
-            help="What becomes of a row that is null, NaN, of another width or no distribution: no score, no row, an "
-            "error."
+            help="How to treat rows that are null, NaN, of the wrong width or, after a fit on probabilities, not a "
+            "distribution: leave the score empty, leave them out, or stop with an error."
         ),
     ] = "null",
     jobs: Annotated[
         int | None,
-        typer.Option(min=1, help="How many processes score the parts for a folder; one per core by default."),
+        typer.Option(min=1, help="The number of processes, if the output is a folder; one per core by default."),
     ] = None,
     overwrite: Annotated[
         bool,
-        typer.Option("--overwrite", help="Score all parts again, also where the folder holds another one's scores."),
+        typer.Option("--overwrite", help="Score all parts again, even if another calibrator scored the folder before."),
     ] = False,
     json: Json = False,
 ) -> None:
@@ -77,8 +78,8 @@ def score(
     written in batches, so memory does not grow with the file. With hundreds of classes, a parquet file with one list
     column, logits, needs far less memory than one column per class.
 
-    A folder gets a part for each part that is read, under the same name, and _SUCCESS when all are there. A run that
-    was stopped goes on where it was when it is started again.
+    An output folder gets one part for each part of the input, under the same name, and the file _SUCCESS at the end. To
+    resume a run that was stopped, start it again.
 
     Examples
     --------

@@ -40,7 +40,9 @@ def threshold(
     ] = None,
     coverage: Annotated[
         float | None,
-        typer.Option(show_default=False, help="Instead: the share to accept, for the least risk that can be promised."),
+        typer.Option(
+            show_default=False, help="Instead: the share to accept, for the lowest risk that can be promised."
+        ),
     ] = None,
     per_class: Annotated[bool, typer.Option("--per-class", help="A threshold for each predicted class.")] = False,
     empirical: Annotated[
@@ -67,7 +69,7 @@ def threshold(
         int,
         typer.Option(
             min=0,
-            help="Use a random sample of so many rows, if there are more; 0 for all. The promise holds all the same.",
+            help="The most rows to use. If there are more, a sample is drawn; the promise still holds. 0 for all.",
         ),
     ] = 1_000_000,
     random_state: RandomState = 0,

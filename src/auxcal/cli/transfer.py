@@ -1,4 +1,4 @@
-"""auxcal transfer: a calibrator carried over to other data with a few labels."""
+"""auxcal transfer: a calibrator adapted to other data with a few labels."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def transfer(
     on_bad_rows: OnBadRows = "fail",
     json: Json = False,
 ) -> None:
-    """Carry a CCAC-S over to other data of the same classifier, with a few hundred labels: the paper's CCAC-T.
+    """Transfer a CCAC-S to other data of the same classifier, with a few hundred labels: the paper's CCAC-T.
 
-    Only the temperature and the last layer move. The paper takes 320 rows to fit and 200 to select. CCAC-X, the default
-    of auxcal fit, has no need of this: fit it again, on the new rows alone.
+    Only the temperature and the last layer are trained. The paper uses 320 rows to fit and 200 to select. CCAC-X, the
+    default of auxcal fit, doesn't need this: fit it again, on the new rows alone.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def transfer(
         names = [name for name, kind in CALIBRATORS.items() if issubclass(kind, Transferable)]
         kinds = " or ".join(f"a {CALIBRATORS[name].abbreviation}" for name in names)
         raise InvalidInputError(
-            f"{calibrator}: only {kinds} can be carried over; this is {source.abbreviation}. Fit one with auxcal fit "
+            f"{calibrator}: only {kinds} can be transferred; this is {source.abbreviation}. Fit one with auxcal fit "
             f"--method {' or '.join(names)}."
         )
     read = partial(
@@ -91,7 +91,7 @@ def transfer(
         data = read(*files)
         part = None if select is None else read(select)
         named = errors_named_after(*files if select is None else (*files, select))
-        with named, progress_bar(f"carrying {source.abbreviation} over") as report, reported_to(report):
+        with named, progress_bar(f"transferring {source.abbreviation}") as report, reported_to(report):
             here = source._transfer_on(data, part)
         here.save(temporary)
     say_fitted(here, data, out, json=json)

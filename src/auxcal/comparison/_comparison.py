@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 UNCALIBRATED = "uncalibrated"
 """The method that all others are compared with: the classifier's own confidence."""
 
+_PEOPLE = ("Dirichlet", "Platt")  # after whom methods are named
+
 
 @dataclass(frozen=True, eq=False)
 class Entry:
@@ -59,7 +61,8 @@ class Entry:
         if self.method not in CALIBRATORS:
             return self.label
         name = re.split("[:,]", getdoc(CALIBRATORS[self.method]) or self.label)[0]
-        return name[0].lower() + name[1:] if "(" in name else name  # one with an abbreviation is no proper name
+        first = name.split()[0]
+        return name if first.isupper() or first in _PEOPLE else name[0].lower() + name[1:]
 
     @property
     def failed(self) -> bool:

@@ -118,7 +118,7 @@ def check_whole(folder: File) -> None:
     """Refuse to read a folder that a run has not finished yet."""
     if folder.is_dir() and (folder / MANIFEST).exists() and not (folder / SUCCESS).exists():
         raise InvalidInputError(
-            f"{folder}: auxcal score has not finished with this folder. Start it again: it goes on where it was."
+            f"{folder}: auxcal score has not finished with this folder. Start it again: it resumes where it stopped."
         )
 
 

@@ -65,7 +65,7 @@ def _in_processes(
         except BrokenProcessPool as error:
             raise ChildProcessError(
                 f"a process was ended from outside, perhaps for want of memory; {len(parts) - len(waiting)} of "
-                f"{len(parts)} parts were done. Start again: it goes on where it was."
+                f"{len(parts)} parts were done. Start again: it resumes where it stopped."
             ) from error
         finally:
             counts[_STOP] = 1

@@ -69,7 +69,7 @@ def score_table(
 
     Where `out` is a file, it has all rows, and is written whole or not at all. Where it is a folder, it gets a part for
     each part of the input, with the same name and the same order of rows, and at the end an empty file `_SUCCESS`. Each
-    part appears when it is whole. A run that was stopped goes on where it was when it is started again, and parts that
+    part appears when it is whole. A run that was stopped resumes where it was when it is started again, and parts that
     were added or changed since are scored then: `_auxcal.json` in the folder says what each part was made of.
 
     Parameters

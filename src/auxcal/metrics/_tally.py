@@ -15,7 +15,6 @@ from auxcal._arrays import Bools, Floats, Weight, as_groups, as_sample_weight
 from auxcal._errors import FileFormatError, InvalidInputError
 from auxcal._files import as_path
 from auxcal._progress import Report, silent
-from auxcal._state_checks import check_count, check_like, check_numbers
 from auxcal._state_files import from_json, read_state, state_bytes, to_json, write_state
 from auxcal.metrics._bootstrap import Scored, intervals
 from auxcal.metrics._calibration_error import CELLS_PER_BIN, floor_of, largest_gap, mean_gap
@@ -23,20 +22,17 @@ from auxcal.metrics._cell_errors import error_of
 from auxcal.metrics._cells import Cells
 from auxcal.metrics._checked import check
 from auxcal.metrics._evaluate import METRICS, check_resamples, chosen_metrics
+from auxcal.metrics._tally_state import MEANS, N_BINS, N_FINE, check_state
 from auxcal.metrics.binning import Bins, bin_confidence
 
 FORMAT = 1
 
-_N_BINS = 20  # of ECE, as in the paper
-_MEANS = ("brier", "nll")  # over the rows: their sums add up
 _OF_BINS = {"ece": mean_gap, "mce": largest_gap}
-_N_FINE = _N_BINS * CELLS_PER_BIN
 _CHUNK = 1 << 16  # rows that fit into the CPU cache
-_ROUNDING = 1e-5
 
 
 def _no_bins() -> Bins:
-    return Bins(np.zeros(_N_FINE, np.int64), np.zeros(_N_FINE), np.zeros(_N_FINE, np.int64))
+    return Bins(np.zeros(N_FINE, np.int64), np.zeros(N_FINE), np.zeros(N_FINE, np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +65,7 @@ class Tally:
     """
 
     n_rows: int = 0
-    sums: dict[str, float] = field(default_factory=lambda: dict.fromkeys(_MEANS, 0.0))
+    sums: dict[str, float] = field(default_factory=lambda: dict.fromkeys(MEANS, 0.0))
     bins: Bins = field(default_factory=_no_bins)
     cells: Cells = field(default_factory=Cells.empty)
 
@@ -118,8 +114,8 @@ class Tally:
     def _of_rows(cls, confidence: Floats, correct: Bools, weight: Weight | None) -> Tally:
         if weight is not None and not weight.any():
             return cls()
-        bins = bin_confidence(confidence, correct, _N_FINE, "width", weight)
-        sums = {name: _sum_of(name, confidence, correct, weight) for name in _MEANS}
+        bins = bin_confidence(confidence, correct, N_FINE, "width", weight)
+        sums = {name: _sum_of(name, confidence, correct, weight) for name in MEANS}
         return cls(len(confidence), sums, bins, Cells.of(confidence, correct, weight))
 
     def __add__(self, other: Tally) -> Tally:
@@ -129,7 +125,7 @@ class Tally:
             return self if self.n_rows else other
         return Tally(
             self.n_rows + other.n_rows,
-            {name: self.sums[name] + other.sums[name] for name in _MEANS},
+            {name: self.sums[name] + other.sums[name] for name in MEANS},
             Bins(*(a + b for a, b in zip(_arrays(self.bins), _arrays(other.bins), strict=True))),
             self.cells + other.cells,
         )
@@ -176,14 +172,14 @@ class Tally:
         check_resamples(bootstrap, level)
         chosen = chosen_metrics(metrics)
         scores = {name: self._value(name) for name in chosen}
-        floor = floor_of(self.bins, _N_BINS, random_state=random_state)
+        floor = floor_of(self.bins, N_BINS, random_state=random_state)
         scores |= {"ece_floor": floor.mean, "ece_floor_p95": floor.p95}
         if bootstrap:
             kernels = {name: metric.kernel for name, metric in chosen.items()}
             scores |= intervals(kernels, self._rows(), bootstrap, level, random_state, report)
         if self.cells.exact:
             return scores
-        inexact = [name for name in chosen if name not in (*_MEANS, *_OF_BINS)]
+        inexact = [name for name in chosen if name not in (*MEANS, *_OF_BINS)]
         return scores | {f"{name}_error": error_of(name, self.cells, scores[name]) for name in inexact}
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -217,7 +213,7 @@ class Tally:
         return cls._from_state(contents)
 
     def _value(self, name: str) -> float:
-        if name in _MEANS:
+        if name in MEANS:
             return self.sums[name] / float(self.bins.count.sum())
         if name in _OF_BINS:
             return _OF_BINS[name](self.bins.merged(CELLS_PER_BIN))
@@ -243,10 +239,10 @@ class Tally:
         header, tensors = read_state(source, "tally", {"tally": dict}, FORMAT)
         try:
             state = from_json(header["tally"], tensors)
-            _check(**state)
+            check_state(**state)
             place, bins = state["bins"].pop("place"), {}
             for name, values in state["bins"].items():
-                bins[name] = np.zeros(_N_FINE, values.dtype)
+                bins[name] = np.zeros(N_FINE, values.dtype)
                 bins[name][place] = values
             return cls(state["n_rows"], state["sums"], Bins(**bins), Cells(**state["cells"]))
         except Exception as error:  # a state that does not fit can fail in as many ways as it has parts
@@ -254,35 +250,6 @@ class Tally:
             raise FileFormatError(
                 f"{where}: the state is not that of a tally: {type(error).__name__}: {error}. Save the tally again."
             ) from error
-
-
-def _check(n_rows: Any, sums: Any, bins: Any, cells: Any) -> None:
-    """Refuse sums and counts that no rows have."""
-    check_count(n_rows, "n_rows")
-    check_like(sums, dict.fromkeys(_MEANS, 0.0), "sums")
-    place, m = bins["place"], len(cells["confidence"])
-    check_numbers(place, "place", shape=(len(place),), most=_N_FINE - 1)
-    if place.dtype.kind == "f" or (np.diff(place) <= 0).any():
-        raise ValueError("place must rise, in whole numbers")
-    for name in ("count", "confidence", "correct"):
-        check_numbers(bins[name], name, shape=place.shape)
-    check_numbers(cells["confidence"], "the confidences", shape=(m,), most=1)
-    for name in ("right", "wrong"):
-        check_numbers(cells[name], name, shape=(m,))
-    counts = bins["count"], bins["correct"], cells["right"], cells["wrong"]
-    if len({each.dtype for each in counts}) > 1 or counts[0].dtype not in (np.int64, np.float64):
-        raise ValueError("counts must be of one kind, int64 or float64")
-    if not isinstance(cells.get("exact", True), bool):
-        raise ValueError("exact must be true or false")
-    count, right = float(bins["count"].sum()), float(bins["correct"].sum())
-    hits = float(cells["right"].sum())
-    both = hits + float(cells["wrong"].sum())
-    if not (np.isclose(count, both) and np.isclose(right, hits) and np.isfinite([*sums.values(), count]).all()):
-        raise ValueError("bins and cells must be of the same rows")
-    if (bins["confidence"] > (1 + _ROUNDING) * bins["count"]).any() or sums["brier"] > (1 + _ROUNDING) * count:
-        raise ValueError("sums must be those of numbers from 0 to 1")
-    if count > 0 and n_rows == 0:
-        raise ValueError("no rows have no sums")
 
 
 def _arrays(bins: Bins) -> tuple[NDArray[Any], ...]:

@@ -73,7 +73,7 @@ def _labelled(calibrator: Calibrator, labelled: SelectPart) -> Predictions:
 
 
 def _refuse_or_warn(if_new: IfNew) -> None:
-    problem = "these rows have something that the fit had not, and no mix explains it; adapting can make it worse"
+    problem = "these rows contain something that the fit did not, which no mix explains; adapting can make it worse"
     if if_new == "refuse":
         raise InvalidInputError(
             f"{problem}. Label some of them and fit again, or go on with if_new='warn' (--if-new warn)."

@@ -31,7 +31,7 @@ class Check:
     Attributes
     ----------
     verdict : {"same", "mix", "new"}
-        The rows are like those of the fit; or another mix of what was there; or something that no such mix explains.
+        The rows look like those of the fit; or are another mix of the same data; or no such mix explains them.
     p_mix, p_new : float
         The p-values behind it: of the mix being that of the fit, and of the rows being any mix of it.
     level : float
@@ -84,25 +84,25 @@ def _plain(value: Any) -> Any:
 def check(
     calibrator: Calibrator, logits: ArrayLike, features: ArrayLike | None = None, *, level: float = 0.05
 ) -> Check:
-    """Tell without labels whether a calibrator still holds for new rows.
+    """Check without labels whether a calibrator still holds for new rows.
 
     Parameters
     ----------
     calibrator : Calibrator
         A fitted one; it knows the rows that it was fitted on.
     logits : array of shape (n, K)
-        The raw scores of the same target classifier for the new rows, or probabilities after a fit on such. Of very
-        many rows a random sample is looked at.
+        The raw scores of the same target classifier for the new rows, or probabilities after a fit on such. Beyond
+        20,000 rows, a random sample is used.
     features : array of shape (n, d), optional
-        The further inputs of each sample, where the calibrator was fitted with such.
+        The further inputs of each sample, if the calibrator was fitted with any.
     level : float
-        How often a verdict other than "same" may be given where nothing changed.
+        The rate of false alarms: of verdicts other than "same" if nothing has changed.
 
     Returns
     -------
     Check
-        Its `verdict` is "same" (go on), "mix" (`calibrator.adapt(logits)` needs no labels) or "new" (the confidence is
-        void here: label some of these rows and fit again).
+        Its `verdict` is "same", "mix" (call `calibrator.adapt(logits)`, which needs no labels) or "new" (the confidence
+        can't be trusted here: label some of these rows and fit again).
 
     Examples
     --------
@@ -196,7 +196,7 @@ def _each(level: float) -> float:
 
 def _assumption(verdict: Verdict, *, by_class: bool) -> str:
     if verdict == "new":
-        return "can't be known without labels"
+        return "can't be estimated without labels"
     strata = "each class, and samples of none," if by_class else "right and wrong predictions each"
     return f"{strata} look as they did in the fit; only their shares changed"
 

@@ -17,22 +17,22 @@ def answer(check: Check) -> str:
 
 
 _VERDICTS = {
-    "same": "The rows are like those of the fit.",
-    "mix": "The rows are another mix of what the fit had.",
-    "new": "The rows have something that the fit had not, so the confidence is void here.",
+    "same": "The rows look like those of the fit.",
+    "mix": "The rows are another mix of the data of the fit.",
+    "new": "The rows contain something that the fit did not, so the confidence can't be trusted here.",
 }
 
 
 def _accuracy(check: Check) -> str:
     if check.accuracy is None:
-        return "How many predictions are right can't be known without labels."
+        return "The accuracy can't be estimated without labels."
     return f"About {_interval(check.accuracy)} of the predictions are right"
 
 
 def _foreign(check: Check) -> str:
     if check.no_class is None or check.no_class_before is None:
         return "" if check.accuracy is None else "."
-    return f"; {_interval(check.no_class)} are of none of the classes (in the fit {percent(check.no_class_before)})."
+    return f"; {_interval(check.no_class)} have none of the classes (in the fit: {percent(check.no_class_before)})."
 
 
 def _interval(estimate: Estimate) -> str:
@@ -42,12 +42,12 @@ def _interval(estimate: Estimate) -> str:
 def _where(check: Check) -> str:
     if check.verdict == "same" or not check.differences:
         return ""
-    return f" What differs most: {', '.join(each.what for each in check.differences[:3])}."
+    return f" The largest differences are in: {', '.join(each.what for each in check.differences[:3])}."
 
 
 def _next(check: Check) -> str:
     if check.verdict == "same":
-        return f" So many rows would show a change of the accuracy by {100 * check.smallest_change:.1f} points."
+        return f" With this many rows, a change of the accuracy by {100 * check.smallest_change:.1f} points would show."
     if check.verdict == "mix":
-        return " Adapt the calibrator to them: that needs no labels."
+        return " Adapt the calibrator to them; this needs no labels."
     return " Label some of these rows and fit again."

@@ -14,15 +14,15 @@ VERDICTS = {"same": "the same", "mix": "another mix", "new": "something new", "f
 STYLES = {"same": "green", "mix": "yellow", "new": "red", "few": "dim"}
 
 _FOUND = {
-    "same": "are like those of the fit",
-    "mix": "are another mix of what the fit had",
-    "new": "have something that the fit had not",
+    "same": "look like those of the fit",
+    "mix": "are another mix of the data of the fit",
+    "new": "contain something that the fit did not",
     "few": "are too few to tell",
 }
 _NEXT = {
-    "same": "Go on.",
-    "mix": "Adapt the calibrator to the rows of now: that needs no labels.",
-    "new": "The confidence is void here. Label some of these rows and fit again.",
+    "same": "Nothing to do.",
+    "mix": "Adapt the calibrator to these rows; this needs no labels.",
+    "new": "The confidence can't be trusted here. Label some of these rows and fit again.",
     "few": "Wait for more rows.",
 }
 

@@ -31,15 +31,16 @@ from auxcal.experiments.suites._suite import CLEAN
 _IN_INDEX = (*PAPER_METHODS, "ccac-x")
 
 _HOW_TO_READ = f"""\
-Mean ± standard deviation over the random states, each of which draws its own fit, select and test part; the best of
-each column is bold. ECE has 20 bins of equal width; in brackets is its noise floor, the ECE that a perfectly calibrated
-confidence stays below in 19 of 20 samples of this size: an ECE below it can't be told from zero. *Fit* is CPU time.
-CCAC-T is CCAC-S fitted on D1 and transferred with {TRANSFER_SIZES[0]} + {TRANSFER_SIZES[1]} labels of the new shift,
-whereas all others have the full fit and select part. CCAC-X is not in the paper: it is this library's own.
+Values are means ± standard deviations over the random states, each of which draws its own fit, select and test part.
+The best of each column is bold. The ECE uses 20 bins of equal width. In brackets is its noise floor: in 19 of 20
+samples of this size, the ECE of a perfectly calibrated confidence stays below it, so an ECE below the floor can't be
+told from zero. *Fit* is CPU time. CCAC-T is CCAC-S fitted on D1 and transferred with {TRANSFER_SIZES[0]} +
+{TRANSFER_SIZES[1]} labels of the new shift; all other methods get the full fit and select part. CCAC-X is not in the
+paper: it is this library's own.
 
-A claim of the paper is judged against the paper's baselines, {", ".join(METHODS[name].label for name in BASELINES)}: it
-holds if the best of the methods that it names beats the best baseline by more than one standard error of the difference
-over the random states, and does not hold if it loses by more."""
+Each claim of the paper is judged against the paper's baselines, {", ".join(METHODS[name].label for name in BASELINES)}.
+It holds if the best of the methods it names beats the best baseline by more than one standard error of the difference
+over the random states, and fails if it loses by more than that."""
 
 _ABBREVIATIONS = """\
 MP is the uncalibrated maximum probability; TS temperature scaling; SB scaling-binning; ETS ensemble temperature
@@ -72,10 +73,14 @@ def write_pages(suites: Sequence[Suite], results: Results, out: Path) -> list[Pa
 def suite_page(suite: Suite, results: Results, out: Path) -> str:
     """Return the page of a suite: for each shift the table, the paper's numbers beside it, and the claims."""
     stands_for = " and ".join(f"{classifier} on {dataset}" for classifier, dataset in suite.stands_for)
-    parts = [f"# {suite.name}", f"Stands for the paper's {stands_for}. {_made_by(suite.name, results)}", _HOW_TO_READ]
+    parts = [
+        f"# {suite.name}",
+        f"This suite stands for the paper's {stands_for}. {_made_by(suite.name, results)}",
+        _HOW_TO_READ,
+    ]
     parts.append(_ABBREVIATIONS)
     if len(suite.stands_for) > 1:
-        parts.append(f"The paper's numbers are those of {' / '.join(name for name, _ in suite.stands_for)}.")
+        parts.append(f"The paper's numbers are for {' / '.join(name for name, _ in suite.stands_for)}.")
     if suite.left_out:
         reasons = "; ".join(f"{METHODS[name].label}: {reason}" for name, reason in suite.left_out.items())
         parts.append(f"Left out here: {reasons}.")
@@ -102,7 +107,7 @@ def index_page(suites: Sequence[Suite], results: Results) -> str:
     return "\n\n".join(
         [
             "# Results",
-            f"The paper's experiments made again by `auxcal reproduce` (auxcal {VERSION}, {states} random "
+            f"The paper's experiments, reproduced by `auxcal reproduce` (auxcal {VERSION}, {states} random "
             f"states). Each page has the full tables, the paper's numbers beside them, and the figures.",
             "## The claims of the paper",
             _count(verdicts),
@@ -173,7 +178,7 @@ def _standing(suites: Sequence[Suite], results: Results) -> list[str]:
     return [
         "## CCAC-X and the best of all others",
         f"{SIGNS['holds']} better by more than one standard error of the difference over the random states, "
-        f"{SIGNS['open']} within it, {SIGNS['fails']} worse by more; the ECE is to stay below its noise floor.",
+        f"{SIGNS['open']} within it, {SIGNS['fails']} worse by more. The ECE should stay below its noise floor.",
         markdown_table(["Suite", "Shift", "AUROC", "AUPR", "Brier score", "ECE"], lines, numbers=False),
     ]
 

@@ -156,8 +156,11 @@ def _environment() -> Environment:
 
 def _about(entry: Entry) -> str:
     """Return the first sentence of a method's documentation and where it comes from."""
-    kind = type(entry.calibrator)
-    return f"{(getdoc(kind) or '').splitlines()[0]} ({getattr(kind, 'reference', '')})" if entry.calibrator else ""
+    if entry.calibrator is None:
+        return ""
+    what = (getdoc(entry.calibrator) or entry.label).splitlines()[0].rstrip(".")
+    reference = getattr(entry.calibrator, "reference", "")  # which a calibrator of your own may lack
+    return f"{what} ({reference})." if reference else f"{what}."
 
 
 def _numbers(text: str) -> Markup:

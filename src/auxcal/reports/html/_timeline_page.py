@@ -17,7 +17,7 @@ QUESTIONS = {
     "accuracy": (
         "How many predictions are right?",
         "The line is the estimate without labels, with its 90 % interval. Dots are measured, where rows have labels. "
-        "There is no estimate where the rows are something new: it can't be known without labels.",
+        "Where the rows are something new there is no estimate: that takes labels.",
     ),
     "foreign": (
         "How many samples are of none of the classes?",

@@ -1,6 +1,6 @@
 """What the true class of a wrong prediction brings, which CCAC does not look at.
 
-    python benchmarks/what_the_class_brings.py [CACHE_DIR]
+    python -m benchmarks.evidence.what_the_class_brings [CACHE_DIR]
 
 Matrix scaling is fitted twice: on the true classes, and with a random class other than the prediction for every wrong
 row of the fit part, which leaves it what CCAC knows: that the prediction is wrong there.

@@ -1,6 +1,6 @@
 """What each part of CCAC-X brings: the method without it, on seven bundles.
 
-    python benchmarks/ablation.py [FOLDER]
+    python -m benchmarks.evidence.ablation [FOLDER]
 
 Every variant is the library's own code with a few names replaced while it is fitted and measured. Writes into the
 folder, docs/figures by default: ablation.csv, and the tables ablation-many.csv for up to 10,000 labels and
@@ -18,8 +18,8 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from benchmarks.results import BUNDLES, ResultsFile, paired, parts, write_table
 
-from _evidence import BUNDLES, ResultsFile, paired, parts, write_table
 from auxcal import CrossFittedCCAC
 from auxcal.calibrators import cross_fitted_ccac as method
 from auxcal.calibrators.ccac_x import correction, evidence, fits, open_map

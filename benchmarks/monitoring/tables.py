@@ -1,12 +1,11 @@
-"""The tables of docs/monitoring.md, from the rows that benchmarks/monitoring.py measured."""
+"""The tables of docs/monitoring.md, from the rows that benchmarks.monitoring measured."""
 
 from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
-
-from _evidence import write_table
-from _monitoring_peers import NEVER
+from benchmarks.monitoring.peers import NEVER
+from benchmarks.results import write_table
 
 Found = dict[tuple[str, str], dict[str, list[int]]]
 """After how many rows alarms came, by bundle and case, and by whose they are."""

@@ -5,8 +5,8 @@ from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
+from benchmarks.without_labels.mixes import FIT_SIZES, MIXES
 
-from _without_labels import FIT_SIZES, MIXES
 from auxcal._formatting import percent
 
 LEVEL = 0.05

@@ -1,6 +1,6 @@
 """Without labels: how often a check is right, how far its estimates are off, and what adapting brings.
 
-    python benchmarks/without_labels.py [FOLDER] [CACHE] [DRAWS] [SUITE ...]
+    python -m benchmarks.without_labels [FOLDER] [CACHE] [DRAWS] [SUITE ...]
 
 Every draw fits CCAC-X on 3,000 rows of a bundle or half of them, with 30 % foreign samples where the bundle has such,
 and checks rows that took no part: the same mix, other mixes (shares of foreign samples from 0 to 90 %; a class ten
@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.results import write_table
+from benchmarks.without_labels.mixes import FIT_SIZES, Baselines, Mix, as_it_is, other_mixes
+from benchmarks.without_labels.tables import TABLES, Table
 
-from _evidence import write_table
-from _without_labels import FIT_SIZES, Baselines, Mix, as_it_is, other_mixes
-from _without_labels_tables import TABLES, Table
 from auxcal import AuxcalWarning, CrossFittedCCAC, Predictions
 from auxcal.experiments.bundles import bundle, bundle_path, is_packaged
 from auxcal.experiments.suites import SUITES, Suite

@@ -1,13 +1,13 @@
 """What picked labels and unlabelled rows are worth.
 
-    python benchmarks/labelling.py [FOLDER] [intervals | promises | fits]
+    python -m benchmarks.labelling.picks [FOLDER] [intervals | promises | fits]
 
 For every bundle that is packaged or in cache/bundles the default learns from up to 1,000 rows, and the rest is the
 population: n labels of it are picked or drawn evenly, and the estimates are compared with what is true of all of it.
 Beside the widths stand the least ones that any allocation of the labels could have. Then the default learns from picked
 and from even labels, and promises are made from picked ones. Writes labelling.csv, labelling-bundles.csv,
 labelling-fits.csv and labelling-promises.csv, tables for docs/labelling.md, into the folder, docs/figures by default.
-Takes some five minutes. benchmarks/plan.py measures the forecasts.
+Takes some five minutes. benchmarks.labelling.plan measures the forecasts.
 """
 
 import sys
@@ -16,12 +16,12 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from benchmarks.promises import bundles, populations
+from benchmarks.results import write_table
 
-from _evidence import write_table
 from auxcal import AuxcalWarning, CrossFittedCCAC, Predictions
 from auxcal.labelling import Estimate, estimate, pick
 from auxcal.metrics import ece, thresholds_at_risks
-from promises import bundles, populations
 
 LABELS, SHOWN, DRAWS = (50, 100, 200, 500), 200, 200
 FITS, STATES = (100, 300), 4

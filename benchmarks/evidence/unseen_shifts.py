@@ -1,6 +1,6 @@
 """Fitted on this shift, tried on that one, with no labels from there; and what a mixture of shifts helps.
 
-    python benchmarks/unseen_shifts.py [FOLDER] [CACHE]
+    python -m benchmarks.evidence.unseen_shifts [FOLDER] [CACHE]
 
 A mixture has about as many rows as the largest part of a single shift, the same number of each shift as far as it goes.
 Calibrators of single shifts are taken from the cache of `auxcal reproduce`, else fitted and put there. Writes
@@ -17,9 +17,9 @@ from itertools import permutations, product
 from pathlib import Path
 from statistics import fmean
 
+from benchmarks.results import ResultsFile, write_table
 from matplotlib.figure import Figure
 
-from _evidence import ResultsFile, write_table
 from auxcal import METRICS, Predictions
 from auxcal._formatting import write_score
 from auxcal.experiments import METHODS, Results

@@ -1,4 +1,4 @@
-"""What the scripts of docs/evidence.md share: results that are stored row by row, and tables for the page."""
+"""What the benchmarks share: results that are stored row by row, and tables for the pages."""
 
 import csv
 import math

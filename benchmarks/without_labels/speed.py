@@ -1,6 +1,6 @@
 """What a check of a million rows costs beside scoring them: a table of "Without labels".
 
-    python benchmarks/check_speed.py [FOLDER] [ROWS]
+    python -m benchmarks.without_labels.speed [FOLDER] [ROWS]
 
 Fits CCAC-X on 3,000 rows of the packaged CIFAR-10 bundle with foreign samples, and repeats its other rows. Time is the
 best of three runs that alternate, memory the most that Python held beside the logits. Writes without-labels-speed.csv
@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from benchmarks.results import write_table
 
-from _evidence import write_table
 from auxcal import CrossFittedCCAC, check
 from auxcal.experiments.bundles import bundle
 from auxcal.experiments.suites import suite

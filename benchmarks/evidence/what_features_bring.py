@@ -1,6 +1,6 @@
 """What the classifier's penultimate features bring to CCAC-X: a ResNet-20 on CIFAR-10 under D1 and D2.
 
-    python benchmarks/what_features_bring.py [FOLDER] [DATA] [CACHE]
+    python -m benchmarks.evidence.what_features_bring [FOLDER] [DATA] [CACHE]
 
 The bundles are half as large as those of the suite, 15,000 training and 5,000 test images, with the 64 numbers that
 the last linear layer sees. Writes features.csv and features-table.csv into the folder, docs/figures by default, and
@@ -13,10 +13,10 @@ from itertools import product
 from pathlib import Path
 
 import torch
+from benchmarks.results import ResultsFile, paired, write_table
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from _evidence import ResultsFile, paired, write_table
 from auxcal import CrossFittedCCAC, Predictions
 from auxcal._formatting import write_score
 from auxcal.experiments import Results

@@ -1,6 +1,6 @@
 """How far the forecasts of a plan are off.
 
-    python benchmarks/plan.py [FOLDER]
+    python -m benchmarks.labelling.plan [FOLDER]
 
 For every bundle that is packaged or in cache/bundles, pilots of 100 labels forecast how many it takes to know the
 accuracy to ± 0.03, how many to promise an error of 10 % at a coverage where it is half of that, and which ECE the
@@ -14,13 +14,13 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from benchmarks.labelling.picks import LEAST_ROWS
+from benchmarks.promises import bundles, ours, populations
+from benchmarks.results import write_table
 
-from _evidence import write_table
 from auxcal import AuxcalWarning, CrossFittedCCAC, Predictions
 from auxcal.labelling import plan
 from auxcal.metrics import ece, ece_noise_floor
-from labelling import LEAST_ROWS
-from promises import bundles, ours, populations
 
 WITHIN, RISK, PILOT, PILOTS, FIT = 0.03, 0.1, 100, 40, 1000
 DRAWS, STATES, STEP, MOST = 100, 2, 1.1, 20_000

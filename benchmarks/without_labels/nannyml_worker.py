@@ -1,4 +1,4 @@
-"""Run by the Python that has NannyML: print CBPE's accuracy for each file of benchmarks/nannyml_peer.py."""
+"""Run by the Python that has NannyML: print CBPE's accuracy for each file of benchmarks.without_labels.nannyml_peer."""
 
 import sys
 import warnings

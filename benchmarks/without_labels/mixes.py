@@ -1,4 +1,4 @@
-"""What benchmarks/without_labels.py tries: rows of a chosen mix, and the baselines beside `auxcal.check`."""
+"""What benchmarks.without_labels tries: rows of a chosen mix, and the baselines beside `auxcal.check`."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,6 +1,6 @@
 """What more rows bring to CCAC-X where there are many already.
 
-    python -m benchmarks.enough_rows
+    python -m benchmarks.evidence.enough_rows
 
 CCAC-X is fitted on more and more rows, all of which it uses: for 10 classes of five shifts of a ResNet-20 on CIFAR-10
 together, for 100 classes as `benchmarks.speed` draws them. The Brier score on the same other rows goes to
@@ -19,7 +19,7 @@ from benchmarks.speed.data import drawn, packaged
 
 import auxcal
 
-TABLE = Path(__file__).parents[1] / "docs" / "figures" / "enough-rows.csv"
+TABLE = Path(__file__).parents[2] / "docs" / "figures" / "enough-rows.csv"
 SHIFTS = ("D0", "D1", "D2", "OOD", "AD")
 SIZES = (3_000, 10_000, 30_000, 100_000)
 MORE = (*SIZES, 300_000)

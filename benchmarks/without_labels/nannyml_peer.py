@@ -1,6 +1,6 @@
 """NannyML's estimate of the accuracy beside ours, after another share of foreign samples: a table of "Without labels".
 
-    python benchmarks/nannyml_peer.py NANNYML_PYTHON [FOLDER] [STATE ...]
+    python -m benchmarks.without_labels.nannyml_peer NANNYML_PYTHON [FOLDER] [STATE ...]
 
 NannyML pins older packages than ours, so it needs an environment of its own, whose Python is the first argument:
 
@@ -17,9 +17,9 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from benchmarks.results import write_table
+from benchmarks.without_labels.mixes import FOREIGN, as_it_is, other_mixes
 
-from _evidence import write_table
-from _without_labels import FOREIGN, as_it_is, other_mixes
 from auxcal import CrossFittedCCAC, Predictions, check
 from auxcal.experiments.bundles import bundle
 from auxcal.experiments.suites import suite
@@ -68,9 +68,9 @@ def main(python: str, folder: str = "docs/figures", *states: str) -> None:
     for state in map(int, states or ("1000", "1001", "1002")):
         with tempfile.TemporaryDirectory() as work:
             found += rows_of(state, Path(work))
-            worker = Path(__file__).with_name("_nannyml_worker.py")
+            worker = Path(__file__).with_name("nannyml_worker.py")
             quiet = os.environ | {"NML_DISABLE_USAGE_LOGGING": "1"}  # it would report its use over the network
-            ran = subprocess.run([python, worker, work], check=True, stdout=subprocess.PIPE, text=True, env=quiet)
+            ran = subprocess.run([python, "-P", worker, work], check=True, stdout=subprocess.PIPE, text=True, env=quiet)
             peers += [float(line) for line in ran.stdout.split()]
     said = zip(found, peers, strict=True)
     errors = np.array([[abs(each - row[2]) for each in (row[3], peer, row[4])] for row, peer in said])

@@ -1,6 +1,6 @@
 """How soon a monitor notices a change, and how often it raises a false alarm.
 
-    python benchmarks/monitoring.py [FOLDER]
+    python -m benchmarks.monitoring [FOLDER]
 
 Every bundle that is packaged or in cache/bundles, with a calibrator (CCAC-X) that is fitted on 2,000 of its rows, or
 on half of a smaller one. Three questions:
@@ -27,9 +27,9 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from benchmarks.monitoring.peers import LEVEL, NEVER, adwin, known_to, tested
+from benchmarks.monitoring.tables import write_tables
 
-from _monitoring_peers import LEVEL, NEVER, adwin, known_to, tested
-from _monitoring_tables import write_tables
 from auxcal import NO_CLASS, AuxcalWarning, CrossFittedCCAC, Monitor, Predictions
 from auxcal.experiments.bundles import bundle, bundle_path, is_packaged
 from auxcal.experiments.suites import SUITES, suite

@@ -1,6 +1,6 @@
 """How good each method is for the number of labels that it gets.
 
-    python benchmarks/how_many_labels.py [FOLDER]
+    python -m benchmarks.evidence.how_many_labels [FOLDER]
 
 Every method has the same labels for everything it does, its search of hyper-parameters included; CCAC-T starts from a
 calibrator that was fitted on D1. Where nothing shifts, the paper's networks are left out, whose training would take
@@ -16,11 +16,11 @@ from functools import cache, partial
 from itertools import product
 from pathlib import Path
 
+from benchmarks.results import BUNDLES, CLEAN, ResultsFile, paired, parts, write_table
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, PercentFormatter
 
-from _evidence import BUNDLES, CLEAN, ResultsFile, paired, parts, write_table
 from auxcal import Predictions
 from auxcal.calibrators import Calibrator
 from auxcal.experiments import METHODS, Results

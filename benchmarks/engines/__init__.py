@@ -1,0 +1,1 @@
+"""What a row costs in Spark, Ray and other engines beside a plain loop; see docs/large-tables.md."""

@@ -1,0 +1,130 @@
+"""How each engine scores a folder: a function of (folder, calibrator's file, output), once the engine has started."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import auxcal
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+PLAIN, COMMAND = "plain loop, two processes", "auxcal score"
+
+Run = Callable[[Path, Path, Path], None]
+
+
+def plain_part(job: tuple[Path, Path, Path]) -> None:
+    """Score one file with nothing but pyarrow and NumPy."""
+    path, file, out = job
+    calibrator = auxcal.load(file)
+    with pq.ParquetFile(path) as source:
+        writer = None
+        for batch in source.iter_batches(2**16, use_threads=False):
+            logits = batch.column("logits").flatten().to_numpy().reshape(-1, calibrator.n_features_in_)
+            confidence = calibrator.predict_confidence(logits)
+            table = pa.table({"id": batch.column("id"), "prediction": logits.argmax(axis=1), "confidence": confidence})
+            writer = writer or pq.ParquetWriter(out / path.name, table.schema)
+            writer.write_table(table)
+        if writer:
+            writer.close()
+
+
+def plain_loop() -> Run:
+    """Start two processes."""
+    pool = multiprocessing.get_context("spawn").Pool(2)
+
+    def run(folder: Path, file: Path, out: Path) -> None:
+        out.mkdir()
+        pool.map(plain_part, [(path, file, out) for path in sorted(folder.iterdir())], chunksize=1)
+
+    return run
+
+
+def command() -> Run:
+    """Give the command; it starts anew each time."""
+
+    def run(folder: Path, file: Path, out: Path) -> None:
+        words = ["score", str(file), str(folder), "-o", f"{out}/"]
+        subprocess.run([sys.executable, "-m", "auxcal.cli", *words, "--jobs", "2"], check=True, capture_output=True)
+
+    return run
+
+
+def recipe(name: str) -> Callable[[], Run]:
+    """Take a recipe of the page."""
+
+    def start() -> Run:
+        sys.path.insert(0, str(EXAMPLES))
+        import large_tables
+
+        def run(folder: Path, file: Path, out: Path) -> None:
+            if name == "dask":
+                out.mkdir()
+            getattr(large_tables, f"score_in_{name}")(folder, auxcal.load(file), out)
+
+        return run
+
+    return start
+
+
+def spark(way: str) -> Callable[[], Run]:
+    """Start Spark on two cores."""
+
+    def start() -> Run:
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+        from pyspark.sql import SparkSession
+
+        session = (
+            SparkSession.builder.master("local[2,4]")
+            .config("spark.ui.enabled", "false")
+            .config("spark.driver.memory", "2g")
+            .config("spark.driver.host", "127.0.0.1")
+            .config("spark.sql.execution.arrow.maxRecordsPerBatch", "50000")
+            .getOrCreate()
+        )
+
+        def run(folder: Path, file: Path, out: Path) -> None:
+            df = session.read.parquet(str(folder))
+            if way == "score":
+                scored = auxcal.spark.score(df, file, keep_inputs=False)
+            else:
+                scored = df.select("id", auxcal.spark.udf(file)("logits").alias("scores")).select("id", "scores.*")
+            scored.write.parquet(str(out))
+
+        return run
+
+    return start
+
+
+def ray_data() -> Run:
+    """Start Ray on two cores."""
+    import ray
+
+    ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR", object_store_memory=1_000_000_000)
+    ray.data.DataContext.get_current().enable_progress_bars = False
+
+    def run(folder: Path, file: Path, out: Path) -> None:
+        score = auxcal.ray.Score(file, keep_inputs=False)
+        ray.data.read_parquet(str(folder)).map_batches(score, batch_format="pyarrow").write_parquet(str(out))
+
+    return run
+
+
+ENGINES: dict[str, Callable[[], Run]] = {
+    PLAIN: plain_loop,
+    COMMAND: command,
+    "polars": recipe("polars"),
+    "DuckDB": recipe("duckdb"),
+    "Daft": recipe("daft"),
+    "Dask": recipe("dask"),
+    "Spark, score": spark("score"),
+    "Spark, udf": spark("udf"),
+    "Ray Data": ray_data,
+}

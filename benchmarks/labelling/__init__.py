@@ -1,0 +1,1 @@
+"""What well-chosen labels are worth, and how good the forecasts of a plan are; see docs/labelling.md."""

@@ -1,0 +1,1 @@
+"""How often a monitor alarms without cause, and how soon with one; see docs/monitoring.md."""
