@@ -30,8 +30,10 @@ _LEAST_COLUMNS = 80  # which a table needs
 
 
 def as_place(text: str) -> Path | str:
-    """Return a path on this machine, or the URL of one elsewhere, which a Path would spoil."""
-    return text if "://" in text else Path(text)
+    """Return a path on this machine, or the URL of one elsewhere."""
+    from auxcal._files import is_url, path_here
+
+    return path_here(text) or text if is_url(text) else Path(text)
 
 
 Files = Annotated[
