@@ -26,6 +26,13 @@ def test_differences_that_float32_can_not_tell_are_refused(method, scale):
         CALIBRATORS[method]().fit(LOGITS * scale, Y)
 
 
+@pytest.mark.filterwarnings("ignore::auxcal.ConvergenceWarning")
+@pytest.mark.parametrize("method", QUICK)
+def test_two_classes_of_equal_logits_are_no_division_by_zero(method):
+    fitted = CALIBRATORS[method]().fit(np.full((120, 2), 3.3), np.arange(120) % 2)
+    assert 0.4 < fitted.predict_confidence([[3.3, 3.3]])[0] < 0.6
+
+
 @pytest.mark.parametrize("kind", [VectorScaling, MatrixScaling, lambda: Dirichlet(0.0, 0.0)])
 def test_rows_that_can_be_separated_are_said_to_be(kind):
     with pytest.warns(ConvergenceWarning, match="can be separated"):

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from auxcal import FileFormatError, InvalidInputError
-from auxcal._files import as_path, check_apart, check_regular, read_text, written_together, written_whole
+from auxcal._files import as_path, check_apart, check_regular, path_here, read_text, written_together, written_whole
 
 
 def temporaries(folder):
@@ -121,6 +121,11 @@ def test_the_same_file_by_another_name_is_not_written_onto(link, tmp_path):
     with pytest.raises(InvalidInputError, match="would replace a file that is read"):
         check_apart(tmp_path / "other", [tmp_path / "data"])
     check_apart(tmp_path / "new", [tmp_path / "data"])
+
+
+@pytest.mark.parametrize("before", ["file://", "FILE://", "local://", "file://localhost"])
+def test_a_url_of_this_machine_is_a_path(before, tmp_path):
+    assert path_here(f"{before}{tmp_path}/a%20b.csv") == tmp_path / "a b.csv"
 
 
 def test_a_name_has_no_null_character():

@@ -96,6 +96,7 @@ BAD_LOGITS = {
     "dates": np.zeros((60, 3), dtype="datetime64[s]"),
     "records": np.zeros((60, 3), dtype=[("a", float)]),
     "masked entries": np.ma.masked_array(LOGITS, mask=LOGITS > 1),
+    "rows with masked entries": [np.ma.masked_array(row, mask=row > 1) for row in LOGITS],
     "a sparse matrix": scipy.sparse.csr_array(LOGITS),
     "None": None,
     "a dict": {"logits": LOGITS},

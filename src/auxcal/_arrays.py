@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from auxcal._conversion import LARGEST, as_floats, check_finite, check_size, row_by_row, to_numpy
 from auxcal._conversion import Floats as Floats
-from auxcal._conversion import as_floats, check_finite, check_size, row_by_row, to_numpy
 from auxcal._errors import InvalidInputError
 
 NO_CLASS = -1
@@ -210,10 +210,12 @@ def as_sample_weight(sample_weight: ArrayLike | None, *, n_rows: int) -> Weight 
             f"sample_weight must be one number for each of the {n_rows} rows, shape ({n_rows},); got shape "
             f"{array.shape} and dtype {array.dtype}. Leave it out where every row counts once."
         )
-    if not (np.isfinite(array).all() and (array >= 0).all() and array.any()):
+    total = float(array.sum(dtype=np.float64)) if (array >= 0).all() else np.nan
+    if not 1 / LARGEST <= total <= LARGEST:  # beyond them, products with weights are no numbers in float32
         raise InvalidInputError(
-            f"sample_weight must be finite, at least 0, and not zero in every row; got {array.min()} to {array.max()}. "
-            f"A weight of 2 counts a row twice, one of 0 leaves it out."
+            f"sample_weight must be finite, at least 0, and not zero in every row, with a sum from {1 / LARGEST:.0e} "
+            f"to {LARGEST:.0e}; got {array.min()} to {array.max()}. A weight of 2 counts a row twice, one of 0 leaves "
+            f"it out."
         )
     return array.astype(np.float64, copy=False)
 

@@ -31,7 +31,7 @@ def to_numpy(array: Any, name: str) -> NDArray[Any]:
             ) from error
     if torch is not None and isinstance(array, list | tuple) and any(isinstance(row, torch.Tensor) for row in array):
         array = [to_numpy(row, name) for row in array]
-    if hasattr(array, "mask") and np.ma.is_masked(array):  # numpy.ma is imported when it is first asked for
+    if _is_masked(array) or (isinstance(array, list | tuple) and any(map(_is_masked, array))):
         raise InvalidInputError(
             f"{name} must have a value in every entry; got a masked array. Drop the rows with masked entries."
         )
@@ -47,6 +47,10 @@ def to_numpy(array: Any, name: str) -> NDArray[Any]:
             f"{name} must be an array of numbers with rows of one length; got {type(array).__name__}: {error}. "
             f"Check for rows that are shorter than the others."
         ) from error
+
+
+def _is_masked(array: Any) -> bool:
+    return hasattr(array, "mask") and bool(np.ma.is_masked(array))  # numpy.ma is imported when it is first asked for
 
 
 def _check_not_traced(torch: Any, name: str) -> None:

@@ -2,6 +2,7 @@
 
 import glob
 import os
+import re
 import secrets
 import signal
 import stat
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -17,6 +19,9 @@ from auxcal._errors import FileFormatError, InvalidInputError
 
 STANDARD = "-"
 """The path that means standard input or output."""
+
+_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
+_HERE = re.compile(r"(file|local)://(localhost(?=/))?", re.IGNORECASE)
 
 _ENDINGS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _LONGEST = 50  # characters of a name that a temporary one repeats: it must not become too long for the file system
@@ -29,6 +34,24 @@ def as_path(path: Any) -> Path:
     if "\0" in os.fspath(path):
         raise InvalidInputError(f"path must be the name of a file; got {path!r}, with a null character.")
     return Path(path)
+
+
+def is_url(text: str) -> bool:
+    """Whether a text is the address of a file elsewhere, which a Path would spoil."""
+    return _URL.match(text) is not None
+
+
+def path_here(url: str) -> Path | None:
+    """Return the path on this machine that an address means, or None where it is elsewhere.
+
+    Examples
+    --------
+    >>> from auxcal._files import path_here
+    >>> str(path_here("file:///data/May%202024.csv")), path_here("s3://bucket/data.csv")
+    ('/data/May 2024.csv', None)
+    """
+    here = _HERE.match(url)
+    return None if here is None else as_path(unquote(url[here.end() :]))
 
 
 def check_regular(path: Path) -> None:

@@ -240,6 +240,7 @@ def _is_number(text: str) -> bool:
 def _whole(values: NDArray[Any], name: str) -> Ints:
     if values.dtype.kind in "iu":
         return np.clip(values, -_MOST, _MOST).astype(np.int64)  # what lies beyond is no class either
+    values = values.astype(np.float64)
     missing = np.isnan(values)
     whole = missing | ((np.abs(values) <= _MOST) & (values == np.round(values)))
     if not whole.all():

@@ -14,7 +14,10 @@ _CONTROL_GROUPS = (
 )
 
 
-def check_memory(n_bytes: float, what: str) -> None:
+_OTHER_METHOD = "Use a method that takes less, such as CCAC-X or structured vector scaling."
+
+
+def check_memory(n_bytes: float, what: str, instead: str = _OTHER_METHOD) -> None:
     """Reject what needs more memory than there is, and warn of what needs much.
 
     Examples
@@ -28,8 +31,7 @@ def check_memory(n_bytes: float, what: str) -> None:
     there = _available()
     if there is not None and n_bytes > there:
         raise InvalidInputError(
-            f"{what} takes some {n_bytes / 1e9:.3g} GB of memory, and there are {there / 1e9:.3g} GB. Use a method "
-            f"that takes less, such as CCAC-X or structured vector scaling."
+            f"{what} takes some {n_bytes / 1e9:.3g} GB of memory, and there are {there / 1e9:.3g} GB. {instead}"
         )
     if n_bytes > _WORTH_A_WORD:
         tell(f"{what} takes some {n_bytes / 1e9:.3g} GB of memory.", AuxcalWarning, stacklevel=2)

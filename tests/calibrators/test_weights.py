@@ -51,6 +51,12 @@ def test_shares_are_not_taken_for_counts():
         TemperatureScaling().fit(DATA.logits, DATA.y, sample_weight=np.full(300, 1 / 300))
 
 
+@pytest.mark.parametrize("weight", [1e300, 1e16, 1e-300])
+def test_weights_that_no_sum_can_hold_are_refused(weight):
+    with pytest.raises(InvalidInputError, match="with a sum from 1e-15 to 1e"):
+        Predictions(DATA.logits, DATA.y, sample_weight=np.full(300, weight))
+
+
 def test_hyper_parameters_are_chosen_by_the_weights_of_the_select_part():
     weighted = Predictions(DATA.logits, DATA.y, sample_weight=WEIGHT)
     fits = [

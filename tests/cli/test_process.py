@@ -54,6 +54,8 @@ def folder(tmp_path, monkeypatch):
         ["pick", "cal.safetensors", ".", "--n", "5", "-o", "data.csv"],
         ["score", "cal.safetensors", "file://{whole}/data.csv", "-o", "data.csv"],
         ["score", "cal.safetensors", "data.csv", "-o", "file://{whole}/data.csv"],
+        ["score", "cal.safetensors", "data.csv", "-o", "local://data.csv"],
+        ["pick", "cal.safetensors", "FILE://{whole}/data.csv", "--n", "5", "-o", "data.csv"],
         ["monitor", "cal.safetensors", "data.csv", "--by", "id", "-o", "hard.csv"],
         ["export", "cal.safetensors", "--into", "data.csv", "-o", "data.csv"],
     ],
@@ -166,6 +168,16 @@ def test_no_escape_sequence_reaches_the_terminal(folder, call, capsys):
     printed = "".join(capsys.readouterr())
     assert "red.csv" in printed
     assert not {"\x1b", "\x9b"} & set(printed)
+
+
+def test_names_in_a_table_are_neither_markup_nor_escape_sequences(folder, call, capsys):
+    name = "[/]\x1b[31m:cat:"
+    rows = (folder / "data.csv").read_text().replace("\n", f",{name}\n").replace(name, "day", 1)
+    (folder / "days.csv").write_text(rows)
+    assert call("monitor", "cal.safetensors", "days.csv", "--by", "day", "-o", "[bold].html") != 2
+    printed = "".join(capsys.readouterr())
+    assert "[/]\\x1b[31m:cat:" in printed
+    assert "\x1b" not in printed
 
 
 @pytest.mark.parametrize("columns", ["0", "-3", "x", "1"])

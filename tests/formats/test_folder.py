@@ -154,6 +154,19 @@ def test_folders_that_are_not_written_to(table, tmp_path):
     for overwrite in (False, True):
         with pytest.raises(InvalidInputError, match=r"mine: .* auxcal score did not write, such as thesis\.doc"):
             score_table(CALIBRATOR, table, out=tmp_path / "mine", overwrite=overwrite)
+    (tmp_path / "link").symlink_to(table)
+    with pytest.raises(InvalidInputError, match="is read, or in a folder that is read"):
+        score_table(CALIBRATOR, table, out=tmp_path / "link")
+
+
+def test_what_somebody_put_into_a_scored_folder_stays(tmp_path):
+    write_part(tmp_path / "logits" / "a.csv", slice(0, 10))
+    score_table(CALIBRATOR, tmp_path / "logits", out=tmp_path / "scored")
+    (tmp_path / "scored" / "mine").mkdir()
+    (tmp_path / "scored" / "mine" / "notes.csv").write_text("all I know\n")
+    with pytest.raises(InvalidInputError, match=r"did not write, such as mine/notes\.csv"):
+        score_table(CALIBRATOR, tmp_path / "logits", out=tmp_path / "scored", overwrite=True)
+    assert (tmp_path / "scored" / "mine" / "notes.csv").exists()
 
 
 def test_a_part_that_fails_leaves_the_others(table, tmp_path):

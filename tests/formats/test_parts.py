@@ -1,5 +1,7 @@
 """A folder, a pattern or several files are one table: its parts in order, and the keys of their partitions."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -105,6 +107,21 @@ def test_pairs_are_no_parts(tmp_path):
 def test_a_name_that_looks_like_a_pattern(tmp_path):
     write_part(tmp_path / "a[1].csv", slice(0, 10))
     assert len(read_predictions(tmp_path / "a[1].csv")) == 10
+
+
+def test_a_file_and_a_link_to_it_are_not_two_parts(tmp_path):
+    write_part(tmp_path / "day-1.csv", slice(0, 10))
+    (tmp_path / "latest.csv").symlink_to("day-1.csv")
+    with pytest.raises(InvalidInputError, match=r"day-1\.csv and .*latest\.csv: are one file"):
+        read_predictions(tmp_path)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("nowhere.csv")], ids=["pipe", "broken link"])
+def test_what_is_no_file_is_not_a_part_without_rows(make, tmp_path):
+    write_part(tmp_path / "a.csv", slice(0, 10))
+    make(tmp_path / "b.csv")
+    with pytest.raises((InvalidInputError, FileNotFoundError), match=r"b\.csv"):
+        read_predictions(tmp_path)
 
 
 @pytest.mark.needs("tables")

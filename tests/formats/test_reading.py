@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import zipfile
 from io import BytesIO, TextIOWrapper
 
 import numpy as np
@@ -432,3 +433,39 @@ def test_changed_bytes_give_predictions_or_one_sentence(write, tmp_path):
         except AuxcalError as error:
             answer = str(error)
         assert "\n" not in answer
+
+
+def test_a_long_header_below_blank_lines(tmp_path):
+    names = [f"logit_{k}" for k in range(3)] + [f"a name of many letters {k:010}" for k in range(40_000)]
+    path = tmp_path / "wide.csv"
+    path.write_text("\n\n" + ",".join([*names, "y"]) + "\n" + ",".join(["1"] * (len(names) + 1)) + "\n")
+    assert path.stat().st_size > _csv._SAMPLE_BYTES
+    assert read_predictions(path).y.tolist() == [1]
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_an_array_that_is_there_twice_is_refused(tmp_path):
+    np.save(tmp_path / "logits.npy", LOGITS)
+    with zipfile.ZipFile(tmp_path / "twice.npz", "w") as file:
+        for _ in range(2):
+            file.write(tmp_path / "logits.npy", "logits.npy")
+    with pytest.raises(FileFormatError, match="an array is there more than once"):
+        read_predictions(tmp_path / "twice.npz")
+
+
+def test_more_arrays_than_memory_are_refused_before_they_are_unpacked(tmp_path, monkeypatch):
+    np.savez_compressed(tmp_path / "zeros.npz", logits=np.zeros((100_000, 3)), y=np.zeros(100_000, int))
+    monkeypatch.setattr("auxcal._memory._available", lambda: 2 * 10**6)
+    with pytest.raises(InvalidInputError, match=r"takes some 0\.0032 GB of memory.*Save it as \.npy or \.parquet"):
+        read_predictions(tmp_path / "zeros.npz")
+
+
+def test_a_tensor_with_more_entries_than_its_file_is_refused(tmp_path):
+    torch.save({"logits": torch.zeros(1, 3).expand(10**10, 3)}, tmp_path / "endless.pt")
+    with pytest.raises(FileFormatError, match=r"more entries than the file holds.*Save logits\.contiguous"):
+        read_predictions(tmp_path / "endless.pt")
+
+
+def test_labels_in_half_precision(tmp_path):
+    np.savez(tmp_path / "half.npz", logits=LOGITS, y=np.array([0, 1, 2, 1], dtype=np.float16))
+    assert read_predictions(tmp_path / "half.npz").y.tolist() == [0, 1, 2, 1]

@@ -1,5 +1,6 @@
 """Scores stand beside the columns of the file that they were made from, and memory does not grow with it."""
 
+import csv
 import sys
 from io import BytesIO, TextIOWrapper
 
@@ -177,11 +178,44 @@ def test_categories_and_lists(tmp_path):
     pq.write_table(pa.table(columns | {"kind": categories, "tags": [["x"], []]}), tmp_path / "new.parquet")
     score_file(CALIBRATOR, tmp_path / "new.parquet", out=tmp_path / "scored.parquet")
     assert pq.read_table(tmp_path / "scored.parquet")["kind"].to_pylist() == ["a", "b"]
-    with pytest.raises(InvalidInputError, match="CSV can't hold the lists of 'tags'"):
+    with pytest.raises(InvalidInputError, match="holds lists, such as those of 'tags'"):
         score_file(CALIBRATOR, tmp_path / "new.parquet", out=tmp_path / "scored.csv")
     pq.write_table(pa.table(columns | {"kind": categories}), tmp_path / "new.parquet")
     score_file(CALIBRATOR, tmp_path / "new.parquet", out=tmp_path / "scored.csv")
     assert '"a"' in (tmp_path / "scored.csv").read_text()
+
+
+def score_parquet(folder, out, **others):
+    columns = {f"logit_{k}": [1.0, 2.0, 3.0] for k in range(K)}
+    pq.write_table(pa.table(columns | others), folder / "new.parquet")
+    score_file(CALIBRATOR, folder / "new.parquet", out=folder / out)
+    return folder / out
+
+
+@pytest.mark.parametrize(
+    ("kind", "coded"),
+    [("string", True), ("large_string", False), ("large_string", True), ("string_view", False), ("binary", False)],
+)
+def test_text_of_every_type_keeps_its_commas(kind, coded, tmp_path):
+    notes = ['a,b\n"c"', "d", None]
+    column = pa.array(notes if kind != "binary" else [note and note.encode() for note in notes], getattr(pa, kind)())
+    out = score_parquet(tmp_path, "scored.csv", note=column.dictionary_encode() if coded else column)
+    with out.open(newline="") as file:
+        assert [row["note"] for row in csv.DictReader(file)] == ['a,b\n"c"', "d", ""]
+    with np.load(score_parquet(tmp_path, "scored.npz", note=column)) as arrays:
+        assert arrays["note"].tolist() == ['a,b\n"c"', "d", ""]
+
+
+@pytest.mark.parametrize("out", ["scored.npz", "scored.safetensors"])
+def test_no_whole_number_becomes_another_one(out, tmp_path):
+    with pytest.raises(InvalidInputError, match="'id' has missing values, and whole numbers that are too large"):
+        score_parquet(tmp_path, out, id=pa.array([2**60 + 1, None, 3]))
+    score_parquet(tmp_path, out, id=pa.array([2**53, None, 3]))
+
+
+def test_lists_are_not_written_as_text(tmp_path):
+    with pytest.raises(InvalidInputError, match="such as those of 'tags'"):
+        score_parquet(tmp_path, "scored.npz", tags=pa.array([[1.0], [2.0, 3.0], []]))
 
 
 @pytest.mark.parametrize(

@@ -122,3 +122,19 @@ def test_what_fsspec_knows(tmp_path):
     fsspec.filesystem("memory").pipe("/folder/a.csv", b"logit_0,logit_1,y\n1,2,0\n")
     assert len(read_predictions("memory://folder/a.csv")) == 1
     assert len(read_predictions("memory://folder")) == 1
+
+
+@pytest.mark.parametrize("address", ["memory://a/in.csv", "memory:///a/in.csv", "memory://a/%69n.csv", "memory://a"])
+def test_nothing_is_written_onto_what_is_read(address):
+    fsspec = pytest.importorskip("fsspec")
+    fsspec.filesystem("memory").pipe("/a/in.csv", b"logit_0,logit_1,y\n1,2,0\n")
+    calibrator = Uncalibrated().fit([[2.0, 0.0], [0.0, 1.0]], [0, 1])
+    with pytest.raises(InvalidInputError, match="is read"):
+        score_table(calibrator, "memory://a/in.csv", out=address)
+    assert len(read_predictions("memory://a/in.csv")) == 1
+
+
+@pytest.mark.parametrize("address", ["http://[::1/x.csv", "s3:///x.csv", "nothing://x.csv", "data://x"])
+def test_what_is_no_address_is_said(address):
+    with pytest.raises(InvalidInputError, match="this address can't be opened"):
+        read_predictions(address)

@@ -10,7 +10,6 @@ from functools import wraps
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import unquote
 
 import typer
 
@@ -106,8 +105,6 @@ def _apart(command: Callable[..., None]) -> Callable[..., None]:
 
 def _here(name: str, value: Any) -> Path | None:
     """Return the path on this machine that an argument is, if it is one."""
-    if isinstance(value, str) and value.startswith("file://"):
-        return Path(unquote(value.removeprefix("file://")))
     if isinstance(value, str) and name == "class_names" and os.path.isfile(value):  # noqa: PTH113 (or names)
         return Path(value)
     return value if isinstance(value, Path) else None

@@ -30,8 +30,10 @@ _LEAST_COLUMNS = 80  # which a table needs
 
 
 def as_place(text: str) -> Path | str:
-    """Return a path on this machine, or the URL of one elsewhere, which a Path would spoil."""
-    return text if "://" in text else Path(text)
+    """Return a path on this machine, or the URL of one elsewhere."""
+    from auxcal._files import is_url, path_here
+
+    return path_here(text) or text if is_url(text) else Path(text)
 
 
 Files = Annotated[
@@ -188,10 +190,14 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def console(*, quiet: bool = False) -> Console:
-    """Return what rich writes to, as wide as the terminal, but wide enough for a table."""
-    from rich.console import Console
+    """Return what rich writes to, as wide as the terminal, but wide enough for a table.
 
-    return Console(quiet=quiet, highlight=False, width=max(shutil.get_terminal_size().columns, _LEAST_COLUMNS))
+    Names come from files, so nothing in them is markup, and no character of them controls the terminal.
+    """
+    from auxcal.cli._console import SafeConsole
+
+    width = max(shutil.get_terminal_size().columns, _LEAST_COLUMNS)
+    return SafeConsole(quiet=quiet, highlight=False, markup=False, emoji=False, width=width)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from auxcal.cli._terminal import (
     Probabilities,
     UnknownIsNoClass,
     as_columns,
+    console,
     say_json,
 )
 from auxcal.cli.check import CODES
@@ -113,20 +114,19 @@ def monitor(
 
 
 def _show(timeline: Timeline, out: Path | None) -> None:
-    from rich.console import Console
     from rich.text import Text
 
     from auxcal.reports.timeline import alarms, found, then, timeline_to_rich
 
-    console = Console(highlight=False)
-    console.print(Text(found(timeline), style="bold"))
+    screen = console()
+    screen.print(Text(found(timeline), style="bold"))
     for line in alarms(timeline):
-        console.print(Text(line))
-    console.print(Text(then(timeline), style="bold blue"))
-    console.print()
-    console.print(timeline_to_rich(timeline))
+        screen.print(Text(line))
+    screen.print(Text(then(timeline), style="bold blue"))
+    screen.print()
+    screen.print(timeline_to_rich(timeline))
     if out is not None:
-        console.print(f"\nWritten: {out}", soft_wrap=True)
+        screen.print(f"\nWritten: {out}", soft_wrap=True)
 
 
 def _exit_code(timeline: Timeline) -> int:

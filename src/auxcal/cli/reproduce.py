@@ -79,7 +79,7 @@ def _print_suites(screen: Console, data: Path, cache: Path) -> None:
 
     for entry in SUITES:
         stands_for = ", ".join(" on ".join(pair) for pair in entry.stands_for)
-        screen.print(f"[bold]{entry.name}[/] stands for {stands_for}", highlight=False)
+        screen.print(f"[bold]{entry.name}[/] stands for {stands_for}", highlight=False, markup=True)
         screen.print(f"  needs {', '.join(entry.needs)}", highlight=False)
         for line in availability(entry, data, cache):
             screen.print(f"  {line}", highlight=False, soft_wrap=True)

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from auxcal._errors import InvalidInputError
 from auxcal.formats._format import Batch, Columns, Source, rows_per_batch
 
+_MOST_WHOLE = 2**53  # up to which floats have all whole numbers
+
 
 def arrays_source(arrays: Mapping[str, NDArray[Any]]) -> Source:
     """Return named arrays as a source; vectors with one entry per row are passed through."""
@@ -32,7 +34,7 @@ def joined(batches: Iterator[Columns]) -> dict[str, NDArray[Any]]:
     parts: dict[str, list[NDArray[Any]]] = {}
     for columns in batches:
         for name, column in columns.items():
-            parts.setdefault(name, []).append(_as_numpy(column))
+            parts.setdefault(name, []).append(_as_numpy(column, name))
     return {name: np.concatenate(arrays) for name, arrays in parts.items()}
 
 
@@ -44,10 +46,24 @@ def _common_length(arrays: Mapping[str, NDArray[Any]]) -> int:
     return max(lengths.values(), default=0)
 
 
-def _as_numpy(column: Any) -> NDArray[Any]:
+def _as_numpy(column: Any, name: str) -> NDArray[Any]:
+    """Return a column as numbers, NaN where one is missing, or as text, empty where it is: NumPy would call it None."""
     if isinstance(column, np.ma.MaskedArray):
+        if column.dtype.kind in "iu":
+            check_fits_float(column.compressed(), name)
         return np.where(column.mask, np.nan, column.data)
-    array = column if isinstance(column, np.ndarray) else column.to_numpy(zero_copy_only=False)
-    if array.dtype == object:  # a missing text is empty: NumPy would call it None
-        return np.array(["" if value is None or value != value else str(value) for value in array], dtype=str)
-    return array
+    if not isinstance(column, np.ndarray):
+        from auxcal.formats._arrow import as_array
+
+        return as_array(column, name)
+    if column.dtype == object:
+        return np.array(["" if value is None or value != value else str(value) for value in column], dtype=str)
+    return column
+
+
+def check_fits_float(numbers: NDArray[Any], name: str) -> None:
+    """Refuse whole numbers that would be other ones as floats, which NumPy needs where some are missing."""
+    if len(numbers) and max(abs(int(numbers.min())), abs(int(numbers.max()))) > _MOST_WHOLE:
+        raise InvalidInputError(
+            f"{name!r} has missing values, and whole numbers that are too large for floats. Write .parquet or .csv."
+        )

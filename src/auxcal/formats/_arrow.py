@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from auxcal._errors import InvalidInputError
 from auxcal._extras import needs
+from auxcal.formats._arrays import check_fits_float
 from auxcal.formats._format import Columns
 
 with needs("tables"):
     import pyarrow as pa
 
+    from auxcal.arrow._matrix import holds_numbers
     from auxcal.arrow.buffers import from_numpy, to_numpy
 
 
@@ -42,7 +45,7 @@ def values_of(column: Any) -> NDArray[Any]:
 def encoded(column: Any) -> tuple[NDArray[Any], Any]:
     """Return the values that a column has, and which of them each row has; numbers as they are."""
     plain = decoded(column)
-    if not is_text(plain) and not pa.types.is_large_string(plain.type):
+    if not is_text(plain):
         return values_of(plain), slice(None)
     coded = plain.dictionary_encode(null_encoding="encode")
     return values_of(coded.dictionary), to_numpy(coded.indices)
@@ -50,17 +53,34 @@ def encoded(column: Any) -> tuple[NDArray[Any], Any]:
 
 def is_text(column: Any) -> bool:
     """Whether a column holds text, which categories are not."""
-    return bool(pa.types.is_string(column.type))
+    kinds = pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view
+    return any(is_such(column.type) for is_such in kinds)
+
+
+def needs_quotes(column: Any) -> bool:
+    """Whether the text of a column can have a comma or a line end in it."""
+    return not (holds_numbers(column.type) or pa.types.is_temporal(column.type) or pa.types.is_null(column.type))
 
 
 def as_text(column: Any, name: str) -> list[str | None]:
     """Return each value as text, or None if it is missing."""
     if pa.types.is_nested(column.type):
-        raise InvalidInputError(f"CSV can't hold the lists of {name!r}. Write .parquet.")
+        raise InvalidInputError(f"only .parquet holds lists, such as those of {name!r}. Write .parquet.")
     try:
         return list(column.cast(pa.string()).to_pylist())
     except pa.ArrowException as error:
         raise _unwritable(error) from error
+
+
+def as_array(column: Any, name: str) -> NDArray[Any]:
+    """Return a column as numbers, or as text where NumPy has no type for it."""
+    plain = decoded(column)
+    if pa.types.is_integer(plain.type) and plain.null_count:
+        check_fits_float(to_numpy(plain.drop_null()), name)
+    array: NDArray[Any] = plain.to_numpy(zero_copy_only=False)
+    if array.dtype != object:
+        return array
+    return np.array(["" if value is None else value for value in as_text(plain, name)], dtype=str)
 
 
 def decoded(column: Any) -> Any:

@@ -90,7 +90,7 @@ class _Dialect:
 
 def _source(file: BinaryIO, size: int | None) -> Source:
     sample = file.read(_SAMPLE_BYTES)
-    while not sample.strip() or (b"\n" not in sample and b"\r" not in sample):
+    while not _has_header(sample):
         more = file.read(_SAMPLE_BYTES) if len(sample) < _LONGEST_HEADER else b""
         if not more:
             break
@@ -101,7 +101,8 @@ def _source(file: BinaryIO, size: int | None) -> Source:
         names = (*numbers, *others)
         comma = dialect.has_decimal_comma(numbers)
         body = io.BufferedReader(_Rejoined(sample[dialect.header_bytes :], file))
-        positions = [dialect.names.index(name) for name in names]
+        places = {name: place for place, name in enumerate(dialect.names)}
+        positions = [places[name] for name in names]
         for fields in _at_least_one(_column_batches(body, dialect, positions), [[] for _ in names]):
             columns = dict(zip(names, fields, strict=True))
             read = {name: _numbers(columns[name], name, dialect, comma=comma) for name in numbers}
@@ -109,6 +110,12 @@ def _source(file: BinaryIO, size: int | None) -> Source:
             yield Batch(read, file.tell() / size if size else None)
 
     return Source(dialect.names, batches, dialect.names)
+
+
+def _has_header(sample: bytes) -> bool:
+    """Whether a line that is not blank is there to its end."""
+    lines = sample.removeprefix(codecs.BOM_UTF8).lstrip()
+    return b"\n" in lines or b"\r" in lines
 
 
 def _at_least_one(batches: Iterator[_Fields], empty: _Fields) -> Iterator[_Fields]:

@@ -68,11 +68,11 @@ def fields_of(column: Any, name: str) -> list[str]:
     (['"a"', '"b"'], ['0.1', '2.0'])
     """
     if not isinstance(column, np.ndarray):
-        from auxcal.formats._arrow import as_text, decoded, is_text
+        from auxcal.formats._arrow import as_text, decoded, needs_quotes
 
         plain = decoded(column)
         text = as_text(plain, name)
-        return _quoted(text) if is_text(plain) else ["" if value is None else value for value in text]
+        return _quoted(text) if needs_quotes(plain) else ["" if value is None else value for value in text]
     if isinstance(column, np.ma.MaskedArray):
         return ["" if value is None else str(value) for value in column.tolist()]
     if column.dtype.kind in "OUS":

@@ -81,7 +81,8 @@ class Source:
     @property
     def matrices(self) -> tuple[str, ...]:
         """The columns that have several values per row."""
-        return tuple(name for name in self.names if name not in self.passable)
+        passable = set(self.passable)
+        return tuple(name for name in self.names if name not in passable)
 
     def read(self, numbers: Sequence[str], others: Sequence[str]) -> Columns:
         """Return all rows at once."""

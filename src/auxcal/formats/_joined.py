@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,8 @@ def joined_source(parts: Sequence[Part], open_part: Callable[[Part], AbstractCon
 
 def is_blank(part: Part) -> bool:
     """Whether a part is a table in text without a single letter, as engines write one that has no rows."""
-    return part.size == 0 and part.file.suffix.lower() == ".csv"
+    is_file = not isinstance(part.file, Path) or part.file.is_file()  # a pipe, or a link to nowhere, has no size either
+    return part.size == 0 and is_file and part.file.suffix.lower() == ".csv"
 
 
 def check_names(found: Sequence[str], part: Part, expected: Sequence[str], first: Part) -> None:

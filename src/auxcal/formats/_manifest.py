@@ -72,17 +72,17 @@ class Manifest:
 def open_manifest(folder: File, made_with: dict[str, Any], names: Container[str], *, overwrite: bool) -> Manifest:
     """Return the record of a folder, new or not; refuse a folder that holds other parts than those of the names."""
     found, sizes = _read(folder), parts_in(folder)
-    if found is None and sizes:
+    parts = {} if found is None else _parts(folder, found)
+    foreign = next((name for name in sizes if name not in parts and (found is None or name not in names)), None)
+    if foreign is not None and (found is None or overwrite):
         raise InvalidInputError(
-            f"{folder}: this folder holds files that auxcal score did not write, such as {next(iter(sizes))}. Give a "
-            f"new folder."
+            f"{folder}: this folder holds files that auxcal score did not write, such as {foreign}. Give a new folder."
         )
     if found is None or overwrite:
         for name in sizes:
             if name not in names:
                 remove(folder / name)
         return Manifest(folder, made_with)
-    parts = _parts(folder, found)
     changed = [name for name, value in made_with.items() if found["made_with"].get(name) != value]
     other = [name for name in sizes if name not in names]
     if changed or other:

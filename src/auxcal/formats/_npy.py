@@ -20,7 +20,8 @@ _NAMES = {1: ("y",), 2: ("logits", "proba")}  # a matrix does not say which it h
 @contextmanager
 def open_npy(*paths: Path) -> Iterator[Source]:
     """Memory-map a matrix, and a vector `y` if there are two files, in either order."""
-    shapes = [np.load(path, mmap_mode="r").shape for path in paths]
+    with np.errstate(over="ignore"):  # of a shape that no file has: what it means is an error then
+        shapes = [np.load(path, mmap_mode="r").shape for path in paths]
     if sorted(len(shape) for shape in shapes) not in ([2], [1, 2]):
         raise InvalidInputError(
             f"expected logits of shape (n, K), and y of shape (n,) in a second file; got "

@@ -11,6 +11,7 @@ import numpy as np
 
 from auxcal._errors import FileFormatError
 from auxcal._files import open_arrays
+from auxcal._memory import check_memory
 from auxcal.formats._arrays import arrays_source, joined
 from auxcal.formats._format import Columns, Source
 
@@ -24,6 +25,10 @@ def open_npz(path: Path) -> Iterator[Source]:
             "numpy.savez(path, logits=logits, y=y)."
         )
     with open_arrays(path) as arrays:
+        if len(set(arrays.files)) < len(arrays.files):
+            raise FileFormatError("an array is there more than once. Save the file again.")
+        unpacked = sum(member.file_size for member in arrays.zip.infolist())
+        check_memory(unpacked, "what it holds", instead="Save it as .npy or .parquet, which are read in batches.")
         named = dict(arrays)
     yield arrays_source(named)
 

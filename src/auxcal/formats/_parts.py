@@ -14,7 +14,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from auxcal._errors import InvalidInputError
-from auxcal.formats._stores import File, RemoteFile, as_file
+from auxcal.formats._stores import File, RemoteFile, as_file, reaching
 
 _KEY = re.compile(r"([^=]+)=(.*)")  # a folder as hive names it: day=2024-05-01
 _NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -67,9 +67,10 @@ def find_parts(*paths: str | os.PathLike[str]) -> list[Part]:
     if len({isinstance(file, Path) for file in files}) > 1:
         raise InvalidInputError("the files must be all on this machine, or all in one store. Name those of one place.")
     parts = [(_place(part.file), part) for file in files for part in _found(file)]
-    (place, count), *_ = Counter(place for place, _ in parts).most_common(1)
+    (real, count), *_ = Counter(_behind_links(part.file) for _, part in parts).most_common(1)
     if count > 1:
-        raise InvalidInputError(f"{place}: is named more than once. Name each file once.")
+        names = " and ".join(str(part.file) for _, part in parts if _behind_links(part.file) == real)
+        raise InvalidInputError(f"{names}: are one file, which is named more than once. Name each file once.")
     root = os.path.commonpath([_root(file) for file in files])
     return [part._replace(relative=os.path.relpath(place, root)) for place, part in parts]
 
@@ -83,8 +84,8 @@ def parts_in(folder: File) -> dict[str, int]:
 
 
 def is_below(file: File, folder: File) -> bool:
-    """Whether a file is in a folder, however deep."""
-    return type(file) is type(folder) and f"{_place(file)}/".startswith(f"{_place(folder)}/")
+    """Whether a file is in a folder, however deep, or the folder itself; links are followed."""
+    return type(file) is type(folder) and f"{_behind_links(file)}/".startswith(f"{_behind_links(folder)}/")
 
 
 def is_one_file(path: str | os.PathLike[str]) -> bool:
@@ -134,7 +135,9 @@ def _found_there(file: RemoteFile) -> Iterator[Part]:
     if info.type == FileType.NotFound and not pattern:
         raise FileNotFoundError(f"{file}: there is no such file or folder. Check the address.")
     folder = file if not pattern else file.above(len(pattern))
-    for info in file.filesystem.get_file_info(FileSelector(fixed, allow_not_found=True, recursive=True)):
+    with reaching(file):
+        listed = file.filesystem.get_file_info(FileSelector(fixed, allow_not_found=True, recursive=True))
+    for info in listed:
         below = info.path[len(fixed) :].strip("/")
         names = below.split("/")
         if info.type == FileType.File and not any(map(_is_hidden, names)) and _matches(names, pattern):
@@ -180,3 +183,7 @@ def _root(file: File) -> str:
 def _place(file: File) -> str:
     """Return a path from the root of the file system."""
     return os.path.abspath(file) if isinstance(file, Path) else file.path  # noqa: PTH100
+
+
+def _behind_links(file: File) -> str:
+    return os.path.realpath(file) if isinstance(file, Path) else file.path

@@ -17,7 +17,7 @@ from auxcal._scores import BadRows
 from auxcal.calibrators import Calibrator
 from auxcal.formats._folder import score_folder
 from auxcal.formats._format import Columns
-from auxcal.formats._parts import find_parts
+from auxcal.formats._parts import find_parts, is_below
 from auxcal.formats._scored_batches import OnBadRows, Options, ScoredBatch, TableScorer, Watch
 from auxcal.formats._sources import FORMATS, format_of, open_source
 from auxcal.formats._stores import File, as_file, written_whole
@@ -232,8 +232,11 @@ def _to_file(
     if write is None:
         writable = ", ".join(ending for ending, format_ in FORMATS.items() if format_.write and ending != STANDARD)
         raise InvalidInputError(f"{target}: such files are only read. Write one of {writable}, or a folder.")
+    parts = find_parts(*paths)
     if isinstance(target, Path):
-        check_apart(target, (part.file for part in find_parts(*paths) if isinstance(part.file, Path)))
+        check_apart(target, (part.file for part in parts if isinstance(part.file, Path)))
+    elif any(is_below(part.file, target) for part in parts):
+        raise InvalidInputError(f"{target}: would replace a file that is read. Write to another one.")
     text = target.suffix.lower() != ".safetensors"  # which holds numbers alone
     scorer = TableScorer(calibrator, options, text=text)
     counts = _Counts(report)

@@ -106,7 +106,7 @@ def _errors_name(files: Sequence[File], unless: Sequence[str] = ()) -> Iterator[
     names = " and ".join("standard input" if str(file) == STANDARD else str(file) for file in files)
     try:
         yield
-    except Warning:  # one that is to be an error
+    except (Warning, FileNotFoundError):  # a warning that is to be an error, and what names its file already
         raise
     except AuxcalError as error:
         if str(error).startswith(tuple(unless)):

@@ -12,9 +12,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, TypeAlias
 from urllib.parse import unquote, urlsplit
 
-from auxcal._errors import InvalidInputError
+from auxcal._errors import AuxcalError, InvalidInputError
 from auxcal._extras import needs
-from auxcal._files import as_path
+from auxcal._files import as_path, is_url, path_here
 from auxcal._files import written_whole as written_here
 from auxcal.formats._format import shortened
 
@@ -63,7 +63,8 @@ class RemoteFile:
 
     def info(self) -> Any:
         """Return whether it is there, its kind, its size and when it was changed."""
-        return self.filesystem.get_file_info(self.path)
+        with reaching(self):
+            return self.filesystem.get_file_info(self.path)
 
     def exists(self) -> bool:
         """Whether it is there."""
@@ -75,35 +76,46 @@ class RemoteFile:
 
     def open(self, mode: str = "rb") -> BinaryIO:
         """Open it for reading, in pieces that are worth a request."""
-        return io.BufferedReader(self.filesystem.open_input_file(self.path), _REQUEST_BYTES)
+        with reaching(self):
+            return io.BufferedReader(self.filesystem.open_input_file(self.path), _REQUEST_BYTES)
 
 
 File: TypeAlias = Path | RemoteFile
 
 
 def as_file(path: str | os.PathLike[str]) -> File:
-    """Return what a path or URL names."""
-    if isinstance(path, str) and path.startswith("file://"):
-        return Path(unquote(path.removeprefix("file://")))
-    return remote(path) if isinstance(path, str) and "://" in path else as_path(path)
+    """Return what a path or URL names; a file on this machine is a Path, whatever its name is."""
+    if not isinstance(path, str) or not is_url(path):
+        return as_path(path)
+    here = path_here(path)
+    return remote(path) if here is None else here
 
 
 def remote(url: str) -> RemoteFile:
     """Return the file or folder of a URL; its query holds options, such as `?region=eu-west-1`."""
-    with needs("tables"):
-        import pyarrow as pa
-    parts = urlsplit(url, allow_fragments=False)
+    with reaching(url.partition("?")[0].rpartition("@")[2]):
+        parts = urlsplit(url, allow_fragments=False)
     home = f"{parts.scheme}://{parts.netloc}/" + (f"?{parts.query}" if parts.query else "")
     shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{unquote(parts.path)}".rstrip("/")
-    try:
+    with reaching(shown):
         filesystem, root = _filesystem(home)
-    except (pa.ArrowException, ImportError, OSError, ValueError) as error:
-        raise InvalidInputError(
-            f"{shown}: this address can't be opened ({shortened(str(error))}). Check it, and the keys in the "
-            f"environment; s3://, gs://, abfs:// and hdfs:// are known, and what an installed package of fsspec knows."
-        ) from error
     path = f"{root.rstrip('/')}/{unquote(parts.path).strip('/')}".rstrip("/")
     return RemoteFile(filesystem, path or "/", shown)
+
+
+@contextmanager
+def reaching(shown: object) -> Iterator[None]:
+    """Turn what the many libraries behind addresses raise into an error of ours."""
+    try:
+        yield
+    except (AuxcalError, FileNotFoundError):
+        raise
+    except Exception as error:
+        raise InvalidInputError(
+            f"{shown}: this address can't be opened ({shortened(str(error) or type(error).__name__)}). Check it, and "
+            f"the keys in the environment; s3://, gs://, abfs:// and hdfs:// are known, and what an installed package "
+            f"of fsspec knows."
+        ) from error
 
 
 @contextmanager
@@ -132,6 +144,11 @@ def written_whole(file: File) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / file.name
         yield copy
+        _send(copy, file)
+
+
+def _send(copy: Path, file: RemoteFile) -> None:
+    with reaching(file):
         if file.filesystem.type_name in _SHOWN_WHEN_WHOLE:
             _copy(str(copy), None, file.path, file.filesystem)
             return
@@ -147,13 +164,15 @@ def remove(file: File) -> None:
     if isinstance(file, Path):
         file.unlink(missing_ok=True)
     elif file.exists():
-        file.filesystem.delete_file(file.path)
+        with reaching(file):
+            file.filesystem.delete_file(file.path)
 
 
 def _filesystem(home: str) -> tuple[Any, str]:
     """Return the file system of a URL without a path, and what its paths begin with."""
-    import pyarrow as pa
-    from pyarrow.fs import FileSystem, FSSpecHandler, PyFileSystem
+    with needs("tables"):
+        import pyarrow as pa
+        from pyarrow.fs import FileSystem, FSSpecHandler, PyFileSystem
 
     try:
         return FileSystem.from_uri(home)

@@ -25,4 +25,9 @@ def open_torch(path: Path) -> Iterator[Source]:
             f'torch.save({{"logits": logits, "y": y}}, path).'
         )
     tensors = {str(name): value for name, value in saved.items() if isinstance(value, torch.Tensor)}
+    for name, tensor in tensors.items():
+        if tensor.layout == torch.strided and tensor.nbytes > tensor.untyped_storage().nbytes():
+            raise FileFormatError(
+                f"{name!r} has more entries than the file holds, as an expanded tensor has. Save {name}.contiguous()."
+            )
     yield arrays_source({name: to_numpy(tensor, name) for name, tensor in tensors.items()})

@@ -49,7 +49,8 @@ class Widths(NamedTuple):
         The weight of the own logit may change a score by as much as the bias.
         """
         widths = np.full((design.own.shape[1], design.shared.shape[1] + 1), self.shared)
-        widths[:, 0], widths[:, -1] = self.bias / np.sqrt(_mean_square(design.own, weight)), self.bias
+        own = np.sqrt(_mean_square(design.own, weight))
+        widths[:, 0], widths[:, -1] = self.bias / np.where(own > 0, own, 1), self.bias
         widths[-1] = np.maximum(widths[-1], _NONE_LEAST)
         return widths
 
