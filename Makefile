@@ -18,7 +18,7 @@ test: $(READY) lint base  ## lint, types, imports and all tests
 
 base: $(BASE)/.ready  ## the wheel without extras, in an environment of its own, and the tests of what it promises
 	$(call install-wheel,--force-reinstall --no-deps)
-	PYTHONPATH=$(CURDIR)/src $(BASE)/bin/python -m pytest --quiet -n 2
+	PYTHONPATH=$(CURDIR)/src $(BASE)/bin/python -m pytest --quiet -n 2 --dist loadgroup
 
 lint: $(READY)
 	$(BIN)/ruff check --quiet .
