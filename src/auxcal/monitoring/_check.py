@@ -1,4 +1,4 @@
-"""auxcal.check: new rows without labels are like those of the fit, another mix of them, or something new."""
+"""auxcal.check: new rows without labels look like those of the fit, are another mix of them, or something new."""
 
 from __future__ import annotations
 
