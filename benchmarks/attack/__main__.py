@@ -1,4 +1,4 @@
-"""Attack the library, and an earlier one beside it: docs/figures/attacks.csv, from which docs/reliability.md is filled.
+"""Attack the library, or an earlier one beside it: docs/figures/attacks*.csv, from which docs/reliability.md is filled.
 
 make attack                     # the code here
 make attack BEFORE=1d54713      # and that of a commit, in a work tree of its own
@@ -119,11 +119,12 @@ def _count(outcomes: Counter[str], source: Path, group: str, outcome: str, name:
 
 def write(found: dict[str, dict[str, Counter[str]]], every: int) -> None:
     """Write the table of the page: before and now side by side."""
-    path = ROOT / "docs" / "figures" / "attacks.csv"
+    path = ROOT / "docs" / "figures" / ("attacks-before.csv" if "before" in found else "attacks.csv")
     versions = [version for version in ("before", "now") if version in found]
     with path.open("w", newline="", encoding="utf-8") as file:
         table = csv.writer(file, lineterminator="\n")
-        table.writerow(["", "attacks", *(f"{outcome}, {version}" for outcome in OUTCOMES for version in versions)])
+        heads = [f"{outcome}, {version}" if len(versions) > 1 else outcome for outcome in OUTCOMES for version in versions]
+        table.writerow(["", "attacks", *heads])
         for group, title in GROUPS.items():
             counts = [found[version][group] for version in versions]
             cells = [str(count[outcome]) for outcome in OUTCOMES for count in counts]

@@ -14,7 +14,7 @@ from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
-from benchmarks.attack.numbers import Case
+from benchmarks.attack.numbers import Case, train_quickly
 from benchmarks.attack.states import GOLDEN
 from benchmarks.attack.surroundings import PATIENCE, Ended, Surroundings, is_running, preload, run, run_whole
 
@@ -72,6 +72,7 @@ def cases() -> Iterator[tuple[str, Case]]:
     from auxcal.cli import COMMANDS
 
     preload()
+    train_quickly()
     for command in (each.__name__ for each in COMMANDS):
         words = [command, *ARGUMENTS[command].split()]
         for name, found in _SURROUNDINGS.items():
@@ -100,6 +101,7 @@ def _names_of(read: str) -> dict[str, str]:
         "another spelling of": f"./inner/../{read}",
         "a link to": f"link-{read}",
         "a hard link of": f"hard-{read}",
+        "an address of": f"local://{read}",
         "a long way to": f"inner/../../here/{read}",
     }
 

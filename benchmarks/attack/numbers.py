@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,8 @@ def inputs() -> dict[str, tuple[Any, Any]]:
     for n in (1, 2, 3, 5):
         found[f"{n} rows"] = z[:n], y[:n]
     found["two classes, one of zeros"] = np.column_stack([np.zeros(60), z[:, 0]]), (y > 0).astype(int)
+    found["two classes of equal logits"] = np.full((60, 2), 3.3), (y > 0).astype(int)
+    found["rows with masked entries"] = [np.ma.masked_array(row, mask=row > 1) for row in z], y
     found["12 rows of 10 classes"] = rng.normal(size=(12, 10)), np.arange(12) % 10
     found["few rows of many classes"] = rng.normal(size=(20, 400)), rng.integers(400, size=20)
     found["forty classes"] = rng.normal(size=(60, 40)), rng.integers(40, size=60)
@@ -79,10 +82,18 @@ def small(kind: Any) -> dict[str, Any]:
     return options | ({"random_state": 0} if "random_state" in known else {})
 
 
+def train_quickly() -> None:
+    """Let networks take as few steps as show what an input does to them: all of them take most of the time."""
+    from auxcal.calibrators import _auxiliary
+
+    _auxiliary.FAST = replace(_auxiliary.FAST, epochs=1, least_steps=60)
+
+
 def cases() -> Iterator[tuple[str, Case]]:
     """Give the attacks on every calibrator."""
     from auxcal import CALIBRATORS
 
+    train_quickly()
     for method, kind in CALIBRATORS.items():
         options = small(kind)
         for name, (logits, y) in inputs().items():

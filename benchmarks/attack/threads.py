@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from benchmarks.attack.numbers import Case, small
+from benchmarks.attack.numbers import Case, small, train_quickly
 
 _THREADS = 8
 _TIMES = 16
@@ -19,6 +19,7 @@ def cases() -> Iterator[tuple[str, Case]]:
     """Give the attacks: fits, comparisons, and what they leave behind."""
     import auxcal
 
+    train_quickly()
     rng = np.random.default_rng(0)
     z = rng.normal(size=(300, 4))
     y = (z + rng.gumbel(size=z.shape)).argmax(axis=1)

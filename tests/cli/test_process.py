@@ -55,7 +55,7 @@ def folder(tmp_path, monkeypatch):
         ["score", "cal.safetensors", "file://{whole}/data.csv", "-o", "data.csv"],
         ["score", "cal.safetensors", "data.csv", "-o", "file://{whole}/data.csv"],
         ["score", "cal.safetensors", "data.csv", "-o", "local://data.csv"],
-        ["pick", "cal.safetensors", "FILE://{whole}/data.csv", "--n", "5", "-o", "data.csv"],
+        ["fit", "FILE://{whole}/tensors.safetensors", "-o", "tensors.safetensors"],
         ["monitor", "cal.safetensors", "data.csv", "--by", "id", "-o", "hard.csv"],
         ["export", "cal.safetensors", "--into", "data.csv", "-o", "data.csv"],
     ],
