@@ -86,8 +86,11 @@ def test_a_promise_does_not_hold_for_rows_of_a_new_kind(folder, call, capsys):
     assert json.loads(capsys.readouterr().out)["promise_holds"] is False
     assert call("check", "t.safetensors", "new.npz") == 4
     assert "The promise that is kept with the calibrator does not hold" in capsys.readouterr().out
-    assert call("score", "t.safetensors", "new.npz", "-o", "new.csv") == 0
-    assert "does not hold for these rows" in capsys.readouterr().err
+    assert call("score", "t.safetensors", "new.npz", "-o", "new.csv") == 4
+    assert "does not hold for these rows. Nothing is accepted." in capsys.readouterr().err
+    assert not any(line.endswith("true") for line in (folder / "new.csv").read_text().splitlines())
+    assert call("score", "t.safetensors", "new.npz") == 4
+    assert "Do not use accepted." in capsys.readouterr().err
     assert call("check", "t.safetensors", "rest.npz", "--json") == 0
     assert json.loads(capsys.readouterr().out)["promise_holds"] is True
 

@@ -9,6 +9,7 @@ import typer
 
 from auxcal._progress import progress_bar
 from auxcal.cli._terminal import (
+    CODES,
     CalibratorFile,
     ColumnNames,
     FeatureNames,
@@ -22,7 +23,6 @@ from auxcal.cli._terminal import (
     as_columns,
     say_json,
 )
-from auxcal.cli.check import CODES
 
 if TYPE_CHECKING:
     from auxcal.monitoring import Timeline

@@ -12,7 +12,7 @@ from auxcal._arrays import Bools, Floats, Ints, as_logits, log_of, look_like_pro
 from auxcal._columns import find_logits
 from auxcal._errors import InvalidInputError
 from auxcal._labels import are_indices
-from auxcal._scores import CONFIDENCE, PREDICTION, BadRows, Problem, RowScores, features_for, score_rows
+from auxcal._scores import ACCEPTED, CONFIDENCE, PREDICTION, BadRows, Problem, RowScores, features_for, score_rows
 from auxcal.calibrators import Calibrator
 from auxcal.calibrators._features import checked_features
 from auxcal.formats._column_values import values_of_column
@@ -20,9 +20,6 @@ from auxcal.formats._format import Batch, Columns, Source
 from auxcal.formats._layout import features_of, logits_of, text_of
 from auxcal.formats._predictions import DEFAULT_LABEL
 from auxcal.formats._usable import UsableRows, bad_rows_error, numbers_of, taken, width_of
-
-ACCEPTED = "accepted"
-"""The column that a calibrator with a certificate adds: whether the confidence reaches its threshold."""
 
 Watch: TypeAlias = Callable[[Floats, Floats | None], None]
 """Looks at the logits and the features of a batch."""
