@@ -106,7 +106,9 @@ def test_a_plan_with_and_without_a_pilot(folder, call, capsys):
     assert call("plan", "rest.csv", "--pilot", "test.csv", "--risk", 0.001, "--coverage", 1 - 1e-9) == 0
     text = capsys.readouterr().out
     assert "500     ±" in text
-    assert "risk: no number of labels grants it" in text
+    assert "a risk of 0.1 %, promised for 100 %: no number of labels grants it" in text
+    assert call("plan", "rest.csv", "--coverage", 0.5) == 2
+    assert "give --risk too" in capsys.readouterr().err
 
 
 def test_a_plan_from_logits_alone_takes_the_classifier_at_its_word(folder, call, capsys):
@@ -115,7 +117,12 @@ def test_a_plan_from_logits_alone_takes_the_classifier_at_its_word(folder, call,
     assert "the classifier's own confidence is taken, which is often too high" in said.err
     with np.load("rest.npz") as rows:
         own = auxcal.Uncalibrated().fit(rows["logits"][:1], [0]).predict_confidence(rows["logits"])
-    assert json.loads(said.out)["needed"] == plan(own, accuracy_within=0.02).needed
+    found = json.loads(said.out)
+    assert found["needed"] == plan(own, accuracy_within=0.02).needed
+    low, high = found["between"]["accuracy_within"]
+    assert high / low > 2
+    assert call("plan", "rest.npz", "--columns", "scores") == 2
+    assert "'scores'" in capsys.readouterr().err
 
 
 @pytest.mark.needs("plots")

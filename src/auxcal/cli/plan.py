@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from auxcal.cli._terminal import Json, NoClass, UnknownIsNoClass, say, say_json
+from auxcal._formatting import percent
+from auxcal.cli._terminal import ColumnNames, Json, NoClass, Probabilities, UnknownIsNoClass, as_columns, say, say_json
 from auxcal.cli.evaluate import ConfidenceColumn, PredictionColumn, ScoredLabel
 
 if TYPE_CHECKING:
@@ -34,13 +35,20 @@ def plan(
     risk: Annotated[
         float | None, typer.Option(show_default=False, help="A wish: a threshold that is promised to keep this risk.")
     ] = None,
-    coverage: Annotated[float, typer.Option(help="The share of predictions which that threshold is to accept.")] = 0.5,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            show_default=False, help="The share of predictions which that threshold is to accept. [default: 0.5]"
+        ),
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option(show_default=False, help="A picture of the curves to write: .png, .svg or .pdf.")
     ] = None,
     label: ScoredLabel = "y",
     prediction: PredictionColumn = "prediction",
     confidence: ConfidenceColumn = "confidence",
+    columns: ColumnNames = None,
+    probabilities: Probabilities = None,
     no_class: NoClass = None,
     unknown_is_no_class: UnknownIsNoClass = False,
     json: Json = False,
@@ -48,8 +56,8 @@ def plan(
     """Forecast what more labels would bring, and how many a wish takes.
 
     The rows without labels say how open the predictions are, and a pilot of labelled ones whether the confidence can be
-    taken at its word. The accuracy is forecast well; the ECE of a fit varies from one sample to the next, so expect
-    half to twice of what is said.
+    taken at its word. The accuracy is forecast well. What a promise takes hangs on a point or two of error that a
+    pilot can't show, and the ECE of a fit varies from one sample to the next: go by the range that is said beside them.
 
     Examples
     --------
@@ -59,9 +67,15 @@ def plan(
     from auxcal.formats import read_any_confidence, read_confidence, read_scored
     from auxcal.labelling import plan as make_plan
 
+    if coverage is not None and risk is None:
+        raise typer.BadParameter("--coverage is that of a promise: give --risk too.")
+    coverage = 0.5 if coverage is None else coverage
     planned = partial(make_plan, ece=ece, accuracy_within=accuracy_within, risk=risk, coverage=coverage)
     if pilot is None:
-        found = planned(read_any_confidence(file, confidence))
+        unlabelled, calibrated = read_any_confidence(
+            file, confidence, columns=as_columns(columns), probabilities=bool(probabilities)
+        )
+        found = planned(unlabelled, calibrated=calibrated)
     else:
         labelled = read_scored(
             pilot,
@@ -77,7 +91,13 @@ def plan(
     if json:
         say_json(asdict(found))
     else:
-        _say(found)
+        error, within, promised, share = (f"{100 * (each or 0):g} %" for each in (ece, accuracy_within, risk, coverage))
+        wishes = {
+            "ece": f"an ECE of {error}",
+            "accuracy_within": f"the accuracy to ± {within}",
+            "risk": f"a risk of {promised}, promised for {share}",
+        }
+        _say(found, wishes)
 
 
 def _draw(found: Plan, path: Path, name: str) -> None:
@@ -91,14 +111,21 @@ def _draw(found: Plan, path: Path, name: str) -> None:
         figure.savefig(temporary, format=path.suffix[1:])
 
 
-def _say(found: Plan) -> None:
-    from auxcal._formatting import percent
-
-    say(f"{'labels':>8}{'accuracy':>12}{'Brier':>8}{'ECE':>8}")
+def _say(found: Plan, wishes: dict[str, str]) -> None:
+    say(f"{'labels':>8}{'accuracy':>12}{'Brier':>8}{'ECE':>8}{'likely':>18}")
     most = max(each.ece for each in found.outlooks)
     for each in found.outlooks:
-        bar = "█" * round(_BAR * each.ece / most)
-        say(f"{each.n:>8,}{'± ' + percent(each.accuracy_within):>12}{each.brier:>8.3f}{percent(each.ece):>8} {bar}")
+        likely = f"{percent(each.ece_low)} to {percent(each.ece_high)}"
+        bar = "█" * max(1, round(_BAR * each.ece / most))
+        within = f"± {percent(each.accuracy_within)}"
+        say(f"{each.n:>8,}{within:>12}{each.brier:>8.3f}{percent(each.ece):>8}{likely:>18} {bar}")
     for wish, n in found.needed.items():
-        takes = "no number of labels grants it" if n is None else f"about {n:,} labels"
-        say(f"{wish.replace('_', ' ')}: {takes}")
+        low, high = found.between[wish]
+        say(f"{wishes[wish]}: {_takes(n, low, high)}")
+
+
+def _takes(n: int | None, low: int | None, high: int | None) -> str:
+    """Return in words how many labels a wish takes, and the range in which the number likely is."""
+    if n is None:
+        return "no number of labels grants it" + ("" if low is None else f", or {low:,} at best")
+    return f"about {n:,} labels, likely {low:,} " + ("or more, if it can be had" if high is None else f"to {high:,}")
