@@ -62,7 +62,7 @@ def wished_coverage(wrong: np.ndarray) -> float | None:
 
 
 def forecasts(confidence: np.ndarray, wrong: np.ndarray, coverage: float | None) -> np.ndarray:
-    """Return what each pilot forecasts, with its range, for the accuracy, for the promise and for the ECE from 1,000."""
+    """Return what each pilot forecasts, with its range: for the accuracy, the promise, and the ECE from 1,000."""
     found = []
     for state in range(PILOTS):
         pilot = np.random.default_rng(state).choice(len(wrong), size=PILOT, replace=False)
