@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 
-from auxcal import InvalidInputError, TemperatureScaling
+from auxcal import InvalidInputError, TemperatureScaling, Uncalibrated
 from auxcal.formats import pick_file, read_predictions
 from auxcal.labelling import estimate, pick
 
@@ -98,6 +98,6 @@ def test_picks_name_the_predicted_class_beside_a_label_that_is_to_be_filled_in(t
     (tmp_path / "rest.csv").write_text("\n".join(["cat,dog,y", *lines]) + "\n")
     (tmp_path / "fit.csv").write_text("\n".join(["cat,dog,y", *(f"{line}cat" for line in lines)]) + "\n")
     data = read_predictions(tmp_path / "fit.csv", columns=["cat", "dog"])
-    pick_file(TemperatureScaling()._fit_on(data, None), tmp_path / "rest.csv", out=tmp_path / "picks.csv", n=5)
+    pick_file(Uncalibrated()._fit_on(data, None), tmp_path / "rest.csv", out=tmp_path / "picks.csv", n=5)
     with (tmp_path / "picks.csv").open() as file:
         assert {row["prediction"] for row in csv.DictReader(file)} <= {"cat", "dog"}

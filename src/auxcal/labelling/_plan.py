@@ -19,12 +19,14 @@ ECE_FACTOR, ECE_DECAY = 0.6, 0.4
 """The ECE of the default from n labels is about factor * sqrt(mean c (1 − c)) / n ** decay."""
 ECE_WITHIN = 2.0
 """The ECE of one fit is between what is said, divided by this, and what is said times this: in three of four cases."""
-OFF, TAIL = 0.25, 4
+OFF, TAIL = 0.2, 4
 """How far off a calibrator's log-odds are, and the degrees of freedom: now and then they are off by far more."""
+OFF_AT_TOP = 0.2
+"""How far they are off among the accepted besides, which few labels of all rows can't show."""
 UNCALIBRATED_OFF = 1.5
 """The same for a classifier's own."""
-RANGE = 1.5
-"""How many standard deviations a range goes up and down."""
+RANGE = 1.28
+"""How many standard deviations a range goes up and down: four of five are inside."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ def plan(
     >>> from auxcal.labelling import plan
     >>> found = plan(np.linspace(0.5, 1, 1000), accuracy_within=0.02, risk=0.2, coverage=0.5)
     >>> found.needed["accuracy_within"], found.needed["risk"], found.between["risk"]
-    (1801, 378, (188, 1969))
+    (1801, 378, (204, 1823))
     """
     for name, wish in {
         "ece": ece,
@@ -130,8 +132,8 @@ def plan(
     if accuracy_within is not None:
         wishes["accuracy_within"] = lambda way: _for_accuracy(rows.right(RANGE * way), accuracy_within)
     if risk is not None:
-        c = rows.confidence
-        wishes["risk"] = lambda way: labels_to_promise(c, rows.right(-RANGE * way), risk, coverage, level)
+        c, top = rows.confidence, rows.with_doubt(OFF_AT_TOP)
+        wishes["risk"] = lambda way: labels_to_promise(c, top.right(-RANGE * way), risk, coverage, level)
     needed = {name: wish(0.0) for name, wish in wishes.items()}
     ends = {name: (wish(-1.0), needed[name], wish(1.0)) for name, wish in wishes.items()}
     outlooks = tuple(_outlook(rows.n_labels * time, rows.right(0.0)) for time in times)
@@ -149,6 +151,10 @@ class _Rows(NamedTuple):
     def right(self, deviations: float) -> Floats:
         """Return how likely each row is right, with log-odds that are so many standard deviations higher."""
         return _shifted(self.confidence, self.shift + deviations * self.deviation)
+
+    def with_doubt(self, off: float) -> _Rows:
+        """Return the rows with log-odds that may be off besides."""
+        return self._replace(deviation=float(np.hypot(self.deviation, off)))
 
 
 def _rows(confidence: ArrayLike, correct: ArrayLike | None, unlabelled: ArrayLike | None, off: float) -> _Rows:

@@ -3,9 +3,9 @@
 A row of weight w stands for w rows, but it is one draw, and the errors of the k most confident rows are not binomial.
 With Y = w (wrong − risk), the risk above a threshold is the limit exactly where the mean of Y is 0. A bettor who stakes
 a share on "fewer are wrong" at every row multiplies the capital by 1 − λ Y. If the risk is the limit or more, the
-expected capital is 1 at most, whatever the weights are, so it reaches 1 / δ with a probability of δ at most. How much is
-staked is fixed beforehand for each number of rows: picked rows are few where a promise begins, and there an error of the
-largest weight costs nearly all; of many rows each counts less.
+expected capital is 1 at most, whatever the weights are, so it reaches 1 / δ with a probability of δ at most. How much
+is staked is fixed beforehand for each number of rows: picked rows are few where a promise begins, and there an error of
+the largest weight costs nearly all; of many rows each counts less.
 """
 
 from __future__ import annotations
