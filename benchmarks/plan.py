@@ -4,8 +4,8 @@
 
 For every bundle that is packaged or in cache/bundles the default learns from four samples of 1,000. With each of these
 calibrators pilots of 100 labels forecast how many it takes to know the accuracy to ± 0.03, how many to promise an error
-of 10 % at a coverage where it is half of that, and which ECE the default has from 1,000 labels. Then so many are drawn: a
-promise takes the number at which four of five samples give it. The ECE is measured on all other rows, without what
+of 10 % at a coverage where it is half of that, and which ECE the default has from 1,000 labels. Then so many are drawn.
+A promise takes the number at which four of five samples give it. The ECE is measured on all other rows, without what
 chance adds to it. Writes plan.csv, a table for docs/labelling.md, into the folder, docs/figures by default: the median
 forecast and the truth, then how many calibrators and how many single pilots are within 30 %, and how often the range of
 a pilot holds the truth. Takes about ten minutes.
