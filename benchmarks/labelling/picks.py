@@ -24,8 +24,8 @@ from auxcal.labelling import Estimate, estimate, pick
 from auxcal.metrics import ece, thresholds_at_risks
 
 LABELS, SHOWN, DRAWS = (50, 100, 200, 500), 200, 200
-FITS, STATES = (100, 300), 4
-RISKS, PROMISES, PROMISE_DRAWS = (0.05, 0.1, 0.2), (300, 1000), 100
+FITS, STATES = (100, 300, 1000), 4
+RISKS, PROMISES, PROMISE_DRAWS = (0.05, 0.1, 0.2), (300, 1000), 1000
 LEAST_ROWS, MOST_ROWS = 3000, 12_000
 BINS, CELLS = 20, 200
 

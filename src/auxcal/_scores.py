@@ -18,6 +18,9 @@ from auxcal.calibrators import Calibrator
 
 PREDICTION, CONFIDENCE = "prediction", "confidence"
 
+ACCEPTED = "accepted"
+"""The column that a calibrator with a certificate adds: whether the confidence reaches its threshold."""
+
 Problems: TypeAlias = NDArray[np.uint8]
 """A `Problem` for each row."""
 

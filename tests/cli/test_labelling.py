@@ -86,8 +86,11 @@ def test_a_promise_does_not_hold_for_rows_of_a_new_kind(folder, call, capsys):
     assert json.loads(capsys.readouterr().out)["promise_holds"] is False
     assert call("check", "t.safetensors", "new.npz") == 4
     assert "The promise that is kept with the calibrator does not hold" in capsys.readouterr().out
-    assert call("score", "t.safetensors", "new.npz", "-o", "new.csv") == 0
-    assert "does not hold for these rows" in capsys.readouterr().err
+    assert call("score", "t.safetensors", "new.npz", "-o", "new.csv") == 4
+    assert "does not hold for these rows. Nothing is accepted." in capsys.readouterr().err
+    assert not any(line.endswith("true") for line in (folder / "new.csv").read_text().splitlines())
+    assert call("score", "t.safetensors", "new.npz") == 4
+    assert "Do not use accepted." in capsys.readouterr().err
     assert call("check", "t.safetensors", "rest.npz", "--json") == 0
     assert json.loads(capsys.readouterr().out)["promise_holds"] is True
 
@@ -103,7 +106,9 @@ def test_a_plan_with_and_without_a_pilot(folder, call, capsys):
     assert call("plan", "rest.csv", "--pilot", "test.csv", "--risk", 0.001, "--coverage", 1 - 1e-9) == 0
     text = capsys.readouterr().out
     assert "500     ±" in text
-    assert "risk: no number of labels grants it" in text
+    assert "a risk of 0.1 %, promised for 100 %: no number of labels grants it" in text
+    assert call("plan", "rest.csv", "--coverage", 0.5) == 2
+    assert "give --risk too" in capsys.readouterr().err
 
 
 def test_a_plan_from_logits_alone_takes_the_classifier_at_its_word(folder, call, capsys):
@@ -112,7 +117,12 @@ def test_a_plan_from_logits_alone_takes_the_classifier_at_its_word(folder, call,
     assert "the classifier's own confidence is taken, which is often too high" in said.err
     with np.load("rest.npz") as rows:
         own = auxcal.Uncalibrated().fit(rows["logits"][:1], [0]).predict_confidence(rows["logits"])
-    assert json.loads(said.out)["needed"] == plan(own, accuracy_within=0.02).needed
+    found = json.loads(said.out)
+    assert found["needed"] == plan(own, accuracy_within=0.02).needed
+    low, high = found["between"]["accuracy_within"]
+    assert high / low > 2
+    assert call("plan", "rest.npz", "--columns", "scores") == 2
+    assert "'scores'" in capsys.readouterr().err
 
 
 @pytest.mark.needs("plots")

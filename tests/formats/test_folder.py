@@ -15,7 +15,7 @@ try:
 except ImportError:
     fcntl = None
 
-from auxcal import InputWarning, InvalidInputError, TemperatureScaling
+from auxcal import Certificate, InputWarning, InvalidInputError, TemperatureScaling
 from auxcal.formats import read_scored, score_table
 
 from .conftest import pa, pq
@@ -53,6 +53,10 @@ def table(request, tmp_path):
 
 def names_in(folder):
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def ending_of(folder):
+    return next(path.suffix for path in folder.rglob("part-*"))
 
 
 def made(folder):
@@ -203,6 +207,57 @@ def bad_table(tmp_path):
     nulls = pa.array([None] * 5, pa.list_(pa.float32()))
     pq.write_table(pa.table({"id": np.arange(5), "logits": nulls, "y": Y[:5]}), tmp_path / "3.parquet")
     return tmp_path / "*.parquet"
+
+
+@pytest.fixture
+def promising():
+    """Give a calibrator with a promise to accept from 0.5 up."""
+    fitted = TemperatureScaling().fit(LOGITS, Y)
+    fitted.certificate_ = Certificate(0.5, 0.3, 0.95, n_rows=300, coverage=0.8)
+    return fitted
+
+
+def accepted_of(file):
+    if file.suffix == ".parquet":
+        return pq.read_table(file)["accepted"].to_pylist()
+    return [line.endswith("true") for line in file.read_text().splitlines()[1:]]
+
+
+def test_nothing_is_accepted_where_the_promise_does_not_hold(promising, table, tmp_path):
+    kept = score_table(promising, table, out=tmp_path / f"kept{ending_of(table)}", holds=lambda: True)
+    assert not kept.withdrawn
+    assert any(accepted_of(tmp_path / f"kept{ending_of(table)}"))
+    void = score_table(promising, table, out=tmp_path / f"void{ending_of(table)}", holds=lambda: False)
+    assert void.withdrawn
+    assert accepted_of(tmp_path / f"void{ending_of(table)}") == [False] * 300
+    scores = [read_scored(tmp_path / f"{name}{ending_of(table)}") for name in ("kept", "void")]
+    np.testing.assert_array_equal(scores[0].confidence, scores[1].confidence)
+    np.testing.assert_array_equal(scores[0].prediction, scores[1].prediction)
+
+
+def test_only_new_parts_lose_what_is_accepted(promising, table, tmp_path):
+    out, ending = tmp_path / "scored", ending_of(table)
+    late = table / f"day=2/part-0{ending}"
+    late.rename(tmp_path / "late")
+    assert not score_table(promising, table, out=out, holds=lambda: True).withdrawn
+    (tmp_path / "late").rename(late)
+    again = score_table(promising, table, out=out, holds=lambda: False)
+    assert (again.withdrawn, again.resumed) == (True, 3)
+    assert any(accepted_of(out / f"day=1/part-0{ending}"))
+    assert not any(accepted_of(out / f"day=2/part-0{ending}"))
+    assert score_table(promising, table, out=out, holds=lambda: False).resumed == 4  # nothing is left to ask
+
+
+def test_a_run_that_was_stopped_before_it_could_ask_asks_when_it_goes_on(promising, table, tmp_path):
+    def stopped():
+        raise KeyboardInterrupt
+
+    out, ending = tmp_path / "scored", ending_of(table)
+    with pytest.raises(KeyboardInterrupt):
+        score_table(promising, table, out=out, holds=stopped)
+    assert not (out / "_SUCCESS").exists()
+    assert score_table(promising, table, out=out, holds=lambda: False).withdrawn
+    assert not any(accepted_of(out / f"day=1/part-0{ending}"))
 
 
 @pytest.mark.needs("tables")

@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 
-from auxcal import InvalidInputError, TemperatureScaling
+from auxcal import InvalidInputError, TemperatureScaling, Uncalibrated
 from auxcal.formats import pick_file, read_predictions
 from auxcal.labelling import estimate, pick
 
@@ -90,3 +90,14 @@ def test_a_file_of_picks_can_be_labelled_and_read(tmp_path):
     assert read.logits == pytest.approx(logits[picks.rows])
     with pytest.raises(InvalidInputError, match="only read"):
         pick_file(None, tmp_path / "rest.npz", out=tmp_path / "picks.pt", n=30)
+
+
+def test_picks_name_the_predicted_class_beside_a_label_that_is_to_be_filled_in(tmp_path):
+    logits = np.random.default_rng(0).normal(size=(40, 2)).round(3)
+    lines = [f"{a},{b}," for a, b in logits]
+    (tmp_path / "rest.csv").write_text("\n".join(["cat,dog,y", *lines]) + "\n")
+    (tmp_path / "fit.csv").write_text("\n".join(["cat,dog,y", *(f"{line}cat" for line in lines)]) + "\n")
+    data = read_predictions(tmp_path / "fit.csv", columns=["cat", "dog"])
+    pick_file(Uncalibrated()._fit_on(data, None), tmp_path / "rest.csv", out=tmp_path / "picks.csv", n=5)
+    with (tmp_path / "picks.csv").open() as file:
+        assert {row["prediction"] for row in csv.DictReader(file)} <= {"cat", "dog"}

@@ -5,7 +5,7 @@ import pytest
 
 from auxcal import InvalidInputError
 from auxcal.labelling import plan
-from auxcal.metrics import rows_to_promise, threshold_at_risk
+from auxcal.metrics import thresholds_at_risks
 
 
 def sample(seed, n):
@@ -23,19 +23,38 @@ def test_the_accuracy_is_known_as_well_as_forecast():
 
 def test_with_the_rows_that_are_said_to_be_needed_most_samples_give_the_promise():
     rest, _ = sample(0, 20_000)
-    n = plan(rest, risk=0.1, coverage=0.5).needed["risk"]
-    assert n == rows_to_promise(1 - np.sort(rest)[10_000:].mean(), 0.1, coverage=0.5)
-    enough = 0
-    for seed in range(60):
-        try:
-            enough += threshold_at_risk(*sample(seed, n), 0.1).coverage > 0.4
-        except InvalidInputError:
-            continue
-    assert enough > 0.5 * 60
+    found = plan(rest, risk=0.1, coverage=0.5)
+    low, high = found.between["risk"]
+    assert low < found.needed["risk"] < high
+    limit = np.quantile(rest, 0.5)
+    enough = []
+    for seed in range(100):
+        promised = thresholds_at_risks(*sample(seed, found.needed["risk"]), [0.1])[0.1]
+        enough.append(promised is not None and promised.threshold <= limit)
+    assert 0.65 < np.mean(enough) < 0.92
 
 
 def test_a_wish_that_nothing_grants():
-    assert plan([0.6] * 50, risk=0.05).needed == {"risk": None}
+    found = plan([0.6] * 50, risk=0.05)
+    assert (found.needed, found.between) == ({"risk": None}, {"risk": (None, None)})
+
+
+def test_a_promise_that_takes_very_many_labels_is_told_by_one_test():
+    rest = np.full(200, 0.0905 + 0.9)
+    assert plan(rest, risk=0.01, coverage=0.5).needed["risk"] > 50_000
+
+
+def test_a_pilot_counts_both_ways_and_makes_the_range_narrower():
+    rest, _ = sample(0, 5000)
+    pilot = sample(1, 400)[0]
+    needed = [plan(rest, risk=0.1, coverage=0.5)]
+    for off in (-0.1, 0.04):
+        correct = np.random.default_rng(2).uniform(size=400) < pilot + off
+        needed.append(plan(pilot, correct, rest, risk=0.1, coverage=0.5))
+    alone, worse, better = (found.needed["risk"] or np.inf for found in needed)
+    assert better < alone < worse
+    low, high = needed[2].between["risk"]
+    assert high / low < np.divide(*needed[0].between["risk"][::-1])
 
 
 def test_a_pilot_that_contradicts_the_confidence_is_believed():

@@ -130,6 +130,9 @@ RandomState = Annotated[int, typer.Option(min=0, help="The random seed.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 CalibratorOut = Annotated[Path, typer.Option("--out", "-o", help="Where to save the calibrator, a .safetensors file.")]
 
+CODES = {"same": 0, "mix": 3, "new": 4}
+"""The exit code of each verdict."""
+
 WITHDRAWN = "The promise that is kept with the calibrator does not hold for these rows."
 """What a certificate is worth where rows are not like those of the fit."""
 

@@ -8,6 +8,7 @@ import typer
 
 from auxcal._progress import progress_bar
 from auxcal.cli._terminal import (
+    CODES,
     WITHDRAWN,
     CalibratorFile,
     ColumnNames,
@@ -21,9 +22,6 @@ from auxcal.cli._terminal import (
     say,
     say_json,
 )
-
-CODES = {"same": 0, "mix": 3, "new": 4}
-"""The exit code of each verdict."""
 
 Level = Annotated[float, typer.Option(help="How often a change may be reported where there is none, between 0 and 1.")]
 

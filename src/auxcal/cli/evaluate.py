@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -147,6 +148,7 @@ def _say_powered(scored: Scored, unlabelled: Path, column: str, *, json: bool) -
     from auxcal._formatting import write_score
     from auxcal.formats import read_confidence
     from auxcal.labelling import estimate
+    from auxcal.metrics import METRICS
 
     rest = read_confidence(unlabelled, column)
     found = estimate(scored.confidence, scored.correct, rest, sample_weight=scored.sample_weight)
@@ -160,7 +162,8 @@ def _say_powered(scored: Scored, unlabelled: Path, column: str, *, json: bool) -
     say(f"{'':<23}95 % interval")
     for name, each in found.items():
         value, low, high = (write_score(name, number) for number in each)
-        say(f"{name:<12}{value:>8}   {low} to {high}")
+        label = METRICS[name].label if name in METRICS else name
+        say(f"{label:<12}{value:>8}   {low} to {high}")
 
 
 def _rows(rows: int, averages: dict[str, float]) -> str:
@@ -182,7 +185,8 @@ def _table(scores: dict[str, float]) -> list[str]:
         if name == "ece":
             beside = f"noise up to {write_score(name, scores['ece_floor_p95'])}"
         elif f"{name}_low" in scores and not metric.is_binned:
-            beside = " to ".join(write_score(name, scores[f"{name}_{end}"]) for end in ("low", "high"))
+            ends = [scores[f"{name}_{end}"] for end in ("low", "high")]
+            beside = "" if math.isnan(sum(ends)) else " to ".join(write_score(name, end) for end in ends)
         better = "higher" if metric.higher_is_better else "lower"
         lines.append(f"{metric.label:<12}{write_score(name, scores[name]):>8}   {beside:<20}{better} is better")
     return lines

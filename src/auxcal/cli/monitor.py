@@ -9,6 +9,7 @@ import typer
 
 from auxcal._progress import progress_bar
 from auxcal.cli._terminal import (
+    CODES,
     CalibratorFile,
     ColumnNames,
     FeatureNames,
@@ -23,7 +24,6 @@ from auxcal.cli._terminal import (
     console,
     say_json,
 )
-from auxcal.cli.check import CODES
 
 if TYPE_CHECKING:
     from auxcal.monitoring import Timeline

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from auxcal.cli._terminal import Json, NoClass, UnknownIsNoClass, say, say_json
+from auxcal._formatting import percent
+from auxcal.cli._terminal import ColumnNames, Json, NoClass, Probabilities, UnknownIsNoClass, as_columns, say, say_json
 from auxcal.cli.evaluate import ConfidenceColumn, PredictionColumn, ScoredLabel
 
 if TYPE_CHECKING:
@@ -36,13 +37,20 @@ def plan(
     risk: Annotated[
         float | None, typer.Option(show_default=False, help="A goal: a threshold that promises this risk.")
     ] = None,
-    coverage: Annotated[float, typer.Option(help="The share of predictions that the threshold should accept.")] = 0.5,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            show_default=False, help="The share of predictions that the threshold should accept. [default: 0.5]"
+        ),
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option(show_default=False, help="Where to draw the curves: a .png, .svg or .pdf file.")
     ] = None,
     label: ScoredLabel = "y",
     prediction: PredictionColumn = "prediction",
     confidence: ConfidenceColumn = "confidence",
+    columns: ColumnNames = None,
+    probabilities: Probabilities = None,
     no_class: NoClass = None,
     unknown_is_no_class: UnknownIsNoClass = False,
     json: Json = False,
@@ -50,8 +58,8 @@ def plan(
     """Forecast what more labels would gain, and how many labels a goal takes.
 
     The unlabelled rows show how uncertain the predictions are; a pilot of labelled rows shows whether the confidence
-    can be trusted. The accuracy is forecast well. The ECE of a fit varies from sample to sample: expect half to twice
-    the forecast.
+    can be trusted. The accuracy is forecast well. The labels that a promise takes depend on a point or two of error,
+    which a pilot can't show, and the ECE of a fit varies from sample to sample: go by the range printed beside them.
 
     Examples
     --------
@@ -61,9 +69,15 @@ def plan(
     from auxcal.formats import read_any_confidence, read_confidence, read_scored
     from auxcal.labelling import plan as make_plan
 
+    if coverage is not None and risk is None:
+        raise typer.BadParameter("--coverage is that of a promise: give --risk too.")
+    coverage = 0.5 if coverage is None else coverage
     planned = partial(make_plan, ece=ece, accuracy_within=accuracy_within, risk=risk, coverage=coverage)
     if pilot is None:
-        found = planned(read_any_confidence(file, confidence))
+        unlabelled, calibrated = read_any_confidence(
+            file, confidence, columns=as_columns(columns), probabilities=bool(probabilities)
+        )
+        found = planned(unlabelled, calibrated=calibrated)
     else:
         labelled = read_scored(
             pilot,
@@ -79,7 +93,13 @@ def plan(
     if json:
         say_json(asdict(found))
     else:
-        _say(found)
+        error, within, promised, share = (f"{100 * (each or 0):g} %" for each in (ece, accuracy_within, risk, coverage))
+        wishes = {
+            "ece": f"an ECE of {error}",
+            "accuracy_within": f"the accuracy to ± {within}",
+            "risk": f"a risk of {promised}, promised for {share}",
+        }
+        _say(found, wishes)
 
 
 def _draw(found: Plan, path: Path, name: str) -> None:
@@ -93,14 +113,21 @@ def _draw(found: Plan, path: Path, name: str) -> None:
         figure.savefig(temporary, format=path.suffix[1:])
 
 
-def _say(found: Plan) -> None:
-    from auxcal._formatting import percent
-
-    say(f"{'labels':>8}{'accuracy':>12}{'Brier':>8}{'ECE':>8}")
+def _say(found: Plan, wishes: dict[str, str]) -> None:
+    say(f"{'labels':>8}{'accuracy':>12}{'Brier':>8}{'ECE':>8}{'likely':>18}")
     most = max(each.ece for each in found.outlooks)
     for each in found.outlooks:
-        bar = "█" * round(_BAR * each.ece / most)
-        say(f"{each.n:>8,}{'± ' + percent(each.accuracy_within):>12}{each.brier:>8.3f}{percent(each.ece):>8} {bar}")
+        likely = f"{percent(each.ece_low)} to {percent(each.ece_high)}"
+        bar = "█" * max(1, round(_BAR * each.ece / most))
+        within = f"± {percent(each.accuracy_within)}"
+        say(f"{each.n:>8,}{within:>12}{each.brier:>8.3f}{percent(each.ece):>8}{likely:>18} {bar}")
     for wish, n in found.needed.items():
-        takes = "no number of labels grants it" if n is None else f"about {n:,} labels"
-        say(f"{wish.replace('_', ' ')}: {takes}")
+        low, high = found.between[wish]
+        say(f"{wishes[wish]}: {_takes(n, low, high)}")
+
+
+def _takes(n: int | None, low: int | None, high: int | None) -> str:
+    """Return in words how many labels a wish takes, and the range in which the number likely is."""
+    if n is None:
+        return "no number of labels grants it" + ("" if low is None else f", or {low:,} at best")
+    return f"about {n:,} labels, likely {low:,} " + ("or more, if it can be had" if high is None else f"to {high:,}")

@@ -10,6 +10,7 @@ import typer
 
 from auxcal._progress import rows_bar
 from auxcal.cli._terminal import (
+    CODES,
     WITHDRAWN,
     CalibratorFile,
     ColumnNames,
@@ -27,6 +28,7 @@ from auxcal.cli._terminal import (
 
 if TYPE_CHECKING:
     from auxcal.monitoring import RowSample
+    from auxcal.monitoring._check import Verdict
 
 _RARELY = 0.01  # how often a false alarm is given
 _LINES = {
@@ -78,6 +80,10 @@ def score(
     written in batches, so memory does not grow with the file. With hundreds of classes, a parquet file with one list
     column, logits, needs far less memory than one column per class.
 
+    A calibrator with a saved promise adds a column accepted. Where the rows are unlike those of the fit the promise does
+    not hold: nothing is accepted, and the exit code is that of auxcal check, 3 for another mix and 4 for something new.
+    What went to standard output can't be taken back; there only the exit code tells.
+
     An output folder gets one part for each part of the input, under the same name, and the file _SUCCESS at the end. To
     resume a run that was stopped, start it again.
 
@@ -97,7 +103,7 @@ def score(
     if json and to_standard_output:
         raise typer.BadParameter("--json needs a file to write the scores to: give --out.")
     fitted = load(calibrator)
-    sample = None if fitted.reference_ is None else RowSample(fitted)
+    sample = RowSample(fitted)
     with rows_bar("scoring") as report:
         written = score_table(
             fitted,
@@ -111,26 +117,29 @@ def score(
             jobs=jobs or os.cpu_count() or 1,
             overwrite=overwrite,
             report=report,
-            watch=None if sample is None else sample.add,
+            watch=None if fitted.reference_ is None else sample.add,
+            holds=lambda: _verdict(sample) == "same",
         )
-    warning = None if sample is None else _unlike(sample)
-    if warning is not None and fitted.certificate_ is not None:
-        warning += f" {WITHDRAWN}"
+    verdict = _verdict(sample)
+    warning = _LINES.get(verdict)
+    if warning is not None and written.withdrawn:
+        warning += f" {WITHDRAWN} {'Do not use accepted.' if to_standard_output else 'Nothing is accepted.'}"
     if warning is not None:
         typer.echo(f"auxcal: warning: {warning}", err=True)
     if json:
         said = {"method": fitted.abbreviation, "out": str(out), "warning": warning}
         say_json(said | written._asdict() | {"bad": asdict(written.bad)})
-        return
-    if written.resumed:
-        say(f"{written.resumed:,} of {written.parts:,} parts were there already.")
-    if not to_standard_output:
-        say(f"{written.rows - written.bad.total:,} rows scored with {fitted.abbreviation}. Saved: {out}")
+    else:
+        if written.resumed:
+            say(f"{written.resumed:,} of {written.parts:,} parts were there already.")
+        if not to_standard_output:
+            say(f"{written.rows - written.bad.total:,} rows scored with {fitted.abbreviation}. Saved: {out}")
+    if written.withdrawn:
+        raise typer.Exit(CODES[verdict])
 
 
-def _unlike(sample: RowSample) -> str | None:
-    """Return one line where the rows are not like those of the fit."""
+def _verdict(sample: RowSample) -> Verdict:
+    """Return whether the rows are like those of the fit; too few, and all of a calibrator without a memory, are."""
     from auxcal.monitoring import FEWEST_ROWS
 
-    verdict = "same" if sample.n_rows < FEWEST_ROWS else sample.check(level=_RARELY).verdict
-    return _LINES.get(verdict)
+    return "same" if sample.n_rows < FEWEST_ROWS else sample.check(level=_RARELY).verdict

@@ -24,6 +24,7 @@ from auxcal.cli._terminal import (
 from auxcal.cli.evaluate import ConfidenceColumn, OnBadScores, PredictionColumn, ScoredFile, ScoredLabel
 
 if TYPE_CHECKING:
+    from auxcal.calibrators import Calibrator
     from auxcal.formats import Scored
     from auxcal.metrics import Threshold
 
@@ -92,11 +93,15 @@ def threshold(
     auxcal threshold scored.csv --risk 0.01 --per-class --label truth --json
     """
     from auxcal.formats import read_scored
+    from auxcal.persistence import load
 
     if (coverage is None) != bool(risk) or ((len(risk or ()) > 1 or coverage) and (per_class or empirical)):
         raise typer.BadParameter(
             "give --risk, or --coverage instead; --per-class and --empirical go with one --risk alone."
         )
+    if save is not None and (per_class or empirical or len(risk or ()) > 1):
+        raise typer.BadParameter("--save keeps one promise: give one --risk, or --coverage, alone.")
+    keeper = None if save is None else load(save)
     scored = read_scored(
         file,
         label,
@@ -117,14 +122,15 @@ def threshold(
         _say_json(found, counted, level)
     else:
         _say(found, counted, level)
-    if save is not None:
-        _certify(save, found.get(""), scored)
+    alone = found.get("")
+    if save is not None and keeper is not None and not isinstance(alone, str | None):
+        _certify(save, keeper, alone, scored)
 
 
 def _found(
     scored: Scored, risks: list[float], coverage: float | None, level: float, *, per_class: bool, empirical: bool
-) -> dict[str, Threshold | None]:
-    """Return the thresholds by what each is for; the only one has nothing to be told from."""
+) -> dict[str, Threshold | str]:
+    """Return the thresholds, or why there is none, by what each is for; the only one has nothing to be told from."""
     from auxcal import metrics
 
     rows = scored.confidence, scored.correct
@@ -134,22 +140,31 @@ def _found(
     if per_class:
         names = scored.class_names
         of_class = metrics.thresholds_by_class(*rows, scored.prediction, risks[0], **how)
-        return {names[index] if names else f"class {index}": found for index, found in of_class.items()}
+        return {
+            names[label] if names else f"class {label}": found or _why_not(scored, risks[0], level, label)
+            for label, found in of_class.items()
+        }
     if len(risks) == 1:
         return {"": metrics.threshold_at_risk(*rows, risks[0], promise=not empirical, **how)}
-    return {f"risk {risk:g}": found for risk, found in metrics.thresholds_at_risks(*rows, risks, **how).items()}
+    of_risk = metrics.thresholds_at_risks(*rows, risks, **how)
+    return {f"risk {risk:g}": found or _why_not(scored, risk, level) for risk, found in of_risk.items()}
 
 
-def _certify(path: Path, found: Threshold | None, scored: Scored) -> None:
+def _why_not(scored: Scored, risk: float, level: float, label: int | None = None) -> str:
+    """Return why no threshold can be promised, for all rows or those of one predicted class."""
+    from auxcal.metrics._threshold import why_no_promise
+
+    mine = slice(None) if label is None else scored.prediction == label
+    weight = None if scored.sample_weight is None else scored.sample_weight[mine]
+    return why_no_promise(scored.confidence[mine], scored.correct[mine], risk, level=level, sample_weight=weight)
+
+
+def _certify(path: Path, fitted: Calibrator, found: Threshold, scored: Scored) -> None:
     """Keep the promise with its calibrator, and warn where the rows may be those of the fit."""
     from auxcal._arrays import NO_CLASS
     from auxcal._errors import InputWarning
     from auxcal.calibrators import Certificate
-    from auxcal.persistence import load
 
-    if found is None:
-        raise typer.BadParameter("--save keeps one promise: give one --risk, or --coverage, and no --per-class.")
-    fitted = load(path)
     if (len(scored.y), int((scored.y == NO_CLASS).sum())) == (fitted.fitted_on_.n_rows, fitted.fitted_on_.n_no_class):
         warnings.warn(
             f"{path} was fitted on {len(scored.y):,} rows, as many as there are here. If they are the same, nothing is "
@@ -162,24 +177,27 @@ def _certify(path: Path, found: Threshold | None, scored: Scored) -> None:
     typer.echo(f"Saved with {path}.", err=True)
 
 
-def _say_json(found: dict[str, Threshold | None], rows: int, level: float) -> None:
+def _say_json(found: dict[str, Threshold | str], rows: int, level: float) -> None:
     alone = found.get("")
-    if alone:
-        say_json(asdict(alone) | {"rows": rows})
+    if isinstance(alone, str | None):
+        thresholds = {name: None if isinstance(each, str) else asdict(each) for name, each in found.items()}
+        lacking = {name: each for name, each in found.items() if isinstance(each, str)}
+        say_json({"rows": rows, "level": level, "thresholds": thresholds, "lacking": lacking})
     else:
-        thresholds = {name: each and asdict(each) for name, each in found.items()}
-        say_json({"rows": rows, "level": level, "thresholds": thresholds})
+        say_json(asdict(alone) | {"rows": rows})
 
 
-def _say(found: dict[str, Threshold | None], rows: int, level: float) -> None:
+def _say(found: dict[str, Threshold | str], rows: int, level: float) -> None:
     from auxcal._formatting import percent
 
     alone = found.get("")
-    if alone is None:
+    if isinstance(alone, str | None):
         width = max(map(len, found)) + 2
         for name, each in found.items():
-            said = f"from {each.threshold:.6g} up: {percent(each.coverage)} accepted" if each else "too few rows"
-            say(f"{name:<{width}}{said}")
+            if isinstance(each, str):
+                say(f"{name:<{width}}none: {each}")
+            else:
+                say(f"{name:<{width}}from {each.threshold:.6g} up: {percent(each.coverage)} accepted")
         say(f"Each is promised on its own, with a probability of {100 * level:g} %.")
         return
     say(f"Accept a prediction if its confidence is at least {alone.threshold!r}.")

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -30,6 +30,7 @@ from auxcal.formats._sample import EvenSample
 from auxcal.formats._scored_batches import Habits, Options, ScoredBatch, TableScorer, Watch
 from auxcal.formats._sources import format_of_all, open_part, open_source
 from auxcal.formats._stores import File, as_file, remove, written_whole
+from auxcal.formats._withdrawn import Holds, Withdrawal
 from auxcal.persistence import fingerprint
 
 _WATCHED = 20_000  # rows, as many as auxcal check looks at
@@ -38,12 +39,13 @@ _LEFT_BEHIND = ".*.part"  # what a killed process was writing
 
 
 class Totals(NamedTuple):
-    """The rows of all parts, how many were bad, how many parts there are, and how many were there already."""
+    """The rows of all parts, the bad ones, the parts and those that were there already, and whether a promise fell."""
 
     rows: int
     bad: BadRows
     parts: int
     resumed: int
+    withdrawn: bool
 
 
 def score_folder(
@@ -54,16 +56,18 @@ def score_folder(
     jobs: int,
     report: RowReport,
     watch: Watch | None,
+    holds: Holds | None,
     *,
     overwrite: bool,
 ) -> Totals:
-    """Score every part that is not in the folder yet, and show a sample of their good rows to `watch`."""
+    """Score every part that is not in the folder yet, show a sample of their good rows to `watch`, and ask `holds`."""
     parts = find_parts(*paths)
     kind = format_of_all(parts)
     _check_apart(parts, paths, folder, kind)
     made_with = {"calibrator": fingerprint(calibrator)} | asdict(options)
     manifest = open_manifest(folder, _plain(made_with), {part.relative for part in parts}, overwrite=overwrite)
-    to_do = [part for part in parts if not manifest.is_done(part)]
+    # Where a run was stopped before it could ask, there must be rows to watch again.
+    to_do = [part for part in parts if not manifest.is_done(part)] or (manifest.unchecked(parts) if holds else [])
     resumed = len(parts) - len(to_do)
     if to_do:
         _prepare(folder)
@@ -71,17 +75,32 @@ def score_folder(
             watched = None if watch is None else Watched(Path(samples), _bytes_of(to_do))
             work = _work(calibrator, options, paths, parts, folder, kind, watched)
             for place, done in run(work, to_do, jobs, report):
-                manifest.add(to_do[place].relative, done)
+                manifest.add(to_do[place].relative, replace(done, checked=holds is None))
             seen = sum(map(EvenSample.load, sorted(Path(samples).iterdir())), EvenSample(_WATCHED, default_rng(0)))
         if watch is not None and seen.n_rows:
             watch(seen.rows["logits"], seen.rows.get("features"))
+    withdrawn = _settle(manifest, parts, kind, jobs, holds)
     manifest.save()
-    totals = _totals(manifest, len(parts), resumed)
+    totals = _totals(manifest, len(parts), resumed, withdrawn=withdrawn)
     if totals.rows == totals.bad.total:
         raise InvalidInputError(f"{paths[0]}: no row could be scored; of {totals.rows:,} there are {totals.bad}.")
     with written_whole(folder / SUCCESS) as temporary:
         temporary.touch()
     return totals
+
+
+def _settle(manifest: Manifest, parts: Sequence[Part], kind: Format, jobs: int, holds: Holds | None) -> bool:
+    """Accept nothing in the new parts if the promise does not hold for them; return whether that is so."""
+    new = [] if holds is None else manifest.unchecked(parts)
+    withdrawn = holds is not None and bool(new) and not holds()
+    if withdrawn:
+        filled = [part for part in new if not is_blank(part)]
+        for place, size in run(Withdrawal(manifest.folder, kind), filled, jobs, lambda done, rows: None):
+            name = filled[place].relative
+            manifest.parts[name] = replace(manifest.parts[name], bytes=size)
+    for part in new:
+        manifest.parts[part.relative] = replace(manifest.parts[part.relative], checked=True)
+    return withdrawn
 
 
 class Watched(NamedTuple):
@@ -199,9 +218,9 @@ def _bytes_of(parts: Sequence[Part]) -> int:
     return max(sum(part.size for part in parts), 1)
 
 
-def _totals(manifest: Manifest, parts: int, resumed: int) -> Totals:
+def _totals(manifest: Manifest, parts: int, resumed: int, *, withdrawn: bool) -> Totals:
     bad = sum((done.bad for done in manifest.parts.values()), BadRows())
-    return Totals(sum(done.rows for done in manifest.parts.values()), bad, parts, resumed)
+    return Totals(sum(done.rows for done in manifest.parts.values()), bad, parts, resumed, withdrawn)
 
 
 def _plain(made_with: dict[str, Any]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -21,13 +21,17 @@ _SHARE = 50  # parts that are not recorded yet are at most one in so many: the w
 
 @dataclass(frozen=True)
 class Done:
-    """A part that is written: which file it was made of, how large it is itself, and how its rows were."""
+    """A part that is written: which file it was made of, how large it is itself, and how its rows were.
+
+    `checked` says that it is not left to find out whether a promise holds for what it accepts.
+    """
 
     size: int
     modified: int
     bytes: int
     rows: int
     bad: BadRows
+    checked: bool = True
 
 
 @dataclass
@@ -53,6 +57,10 @@ class Manifest:
         """Whether a part is there, made of this very file."""
         done = self.parts.get(part.relative)
         return done is not None and (done.size, done.modified) == (part.size, part.modified)
+
+    def unchecked(self, parts: Sequence[Part]) -> list[Part]:
+        """Return the parts of which it is left to find out whether a promise holds for them."""
+        return [part for part in parts if part.relative in self.parts and not self.parts[part.relative].checked]
 
     def add(self, name: str, done: Done) -> None:
         """Remember a part, and save what is known when enough of it is new."""
@@ -100,7 +108,7 @@ def _parts(folder: File, found: dict[str, Any]) -> dict[str, Done]:
         parts = {name: Done(**done | {"bad": BadRows(**done["bad"])}) for name, done in found["parts"].items()}
         for done in parts.values():
             for name, count in (vars(done) | vars(done.bad)).items():
-                if name not in ("bad", "modified"):  # a file can be older than 1970
+                if name not in ("bad", "modified", "checked"):  # a file can be older than 1970
                     check_count(count, name)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise _damaged(folder / MANIFEST, error) from error

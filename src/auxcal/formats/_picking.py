@@ -15,6 +15,8 @@ from auxcal._inputs import Inputs
 from auxcal._scores import CONFIDENCE, PREDICTION, features_for
 from auxcal.calibrators import Calibrator
 from auxcal.formats._layout import features_of, logits_of, own_confidence
+from auxcal.formats._predictions import DEFAULT_LABEL
+from auxcal.formats._scored_batches import as_classes, names_beside
 from auxcal.formats._sources import format_of, open_source
 from auxcal.formats._usable import OnBadRows, UsableRows
 from auxcal.labelling import Picks, pick
@@ -34,6 +36,8 @@ def pick_file(
     random_state: int | None = 0,
 ) -> Picks:
     r"""Pick rows of a file to label, and write them with all their columns, prediction, confidence and `weight`.
+
+    The prediction is the name of the class, if the calibrator knows it, as in what `score_table` writes.
 
     Parameters
     ----------
@@ -77,8 +81,9 @@ def pick_file(
     chosen = {name: _taken(table[name], picks) for name in others}
     for name in (*names, *further):
         chosen |= _flat("prob" if as_proba else "logit", name, table[name][picks.rows])
+    class_names = names_beside(chosen.get(known.label_name or DEFAULT_LABEL), known.class_names)
     chosen |= {
-        PREDICTION: logits.argmax(axis=1)[picks.rows],
+        PREDICTION: as_classes(logits.argmax(axis=1)[picks.rows], class_names),
         CONFIDENCE: confidence[picks.rows],
         WEIGHT: picks.sample_weight,
     }

@@ -146,26 +146,47 @@ def read_confidence(path: str | os.PathLike[str], confidence: str = CONFIDENCE) 
         return _confidence_of(source, confidence)
 
 
-def read_any_confidence(path: str | os.PathLike[str], confidence: str = CONFIDENCE) -> Floats:
-    """Read the confidence of a scored file; of one with logits alone the classifier's own, with a warning."""
+def read_any_confidence(
+    path: str | os.PathLike[str],
+    confidence: str = CONFIDENCE,
+    *,
+    columns: str | Sequence[str] | None = None,
+    probabilities: bool = False,
+) -> tuple[Floats, bool]:
+    """Read the confidence of a scored file; of one with logits alone the classifier's own, with a warning.
+
+    Return it, and whether it is of a scored file.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    confidence : str
+        The column of the confidence.
+    columns, probabilities
+        Where the logits are, as in `read_predictions`.
+    """
     with open_source(path) as source:
-        names = () if confidence in source.names else _logits_among(source)
+        names = () if confidence in source.names else _logits_among(source, columns, probabilities=probabilities)
         if not names:
-            return _confidence_of(source, confidence)
+            return _confidence_of(source, confidence), True
         warnings.warn(
             f"there is no column {confidence!r}: the classifier's own confidence is taken, which is often too high. "
             f"Score the file with a calibrator first, if there is one.",
             InputWarning,
             stacklevel=2,
         )
-        usable = UsableRows(names, (), probabilities=False, on_bad_rows="skip")
-        return own_confidence(logits_of(usable.read(source, names, ()), names, probabilities=False))
+        usable = UsableRows(names, (), probabilities=probabilities, on_bad_rows="skip")
+        return own_confidence(logits_of(usable.read(source, names, ()), names, probabilities=probabilities)), False
 
 
-def _logits_among(source: Source) -> tuple[str, ...]:
+def _logits_among(source: Source, columns: str | Sequence[str] | None, *, probabilities: bool) -> tuple[str, ...]:
+    """Return the columns of the logits; none where there are none and none were asked for."""
     try:
-        return tuple(find_logits(source.names, None, Inputs(), probabilities=False))
+        return tuple(find_logits(source.names, columns, Inputs(), probabilities=probabilities))
     except InvalidInputError:
+        if columns is not None or probabilities:
+            raise
         return ()
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from auxcal._arrays import Bools, Floats, Ints, as_logits, log_of, look_like_probabilities
 from auxcal._columns import find_logits
 from auxcal._errors import InvalidInputError
-from auxcal._labels import are_indices
-from auxcal._scores import CONFIDENCE, PREDICTION, BadRows, Problem, RowScores, features_for, score_rows
+from auxcal._labels import MISSING, are_indices, as_text
+from auxcal._scores import ACCEPTED, CONFIDENCE, PREDICTION, BadRows, Problem, RowScores, features_for, score_rows
 from auxcal.calibrators import Calibrator
 from auxcal.calibrators._features import checked_features
 from auxcal.formats._column_values import values_of_column
@@ -20,9 +20,6 @@ from auxcal.formats._format import Batch, Columns, Source
 from auxcal.formats._layout import features_of, logits_of, text_of
 from auxcal.formats._predictions import DEFAULT_LABEL
 from auxcal.formats._usable import UsableRows, bad_rows_error, numbers_of, taken, width_of
-
-ACCEPTED = "accepted"
-"""The column that a calibrator with a certificate adds: whether the confidence reaches its threshold."""
 
 Watch: TypeAlias = Callable[[Floats, Floats | None], None]
 """Looks at the logits and the features of a batch."""
@@ -181,9 +178,7 @@ class TableScorer:
 
     def _habits(self, label: Any) -> Habits:
         whole = label is not None and _are_whole_numbers(label)
-        if self._class_names is None or label is None or are_indices(np.array(self._class_names, dtype=object)):
-            return Habits(self._class_names, whole)
-        return Habits(None if are_indices(values_of_column(label)) else self._class_names, whole)
+        return Habits(names_beside(label, self._class_names), whole)
 
     def _beside(self, passed: dict[str, Any], found: RowScores, habits: Habits) -> Columns:
         """Return what is passed through, and the scores; of a bad row there are none, or it is skipped."""
@@ -192,7 +187,7 @@ class TableScorer:
             keep = ~bad
             passed = {name: taken(column, keep) for name, column in passed.items()}
             found, bad = RowScores(found.prediction[keep], found.confidence[keep], None), None
-        prediction = _as_classes(found.prediction, habits.class_names, bad)
+        prediction = as_classes(found.prediction, habits.class_names, bad)
         confidence = found.confidence if bad is None else np.ma.MaskedArray(found.confidence, bad)
         scores = {PREDICTION: prediction, CONFIDENCE: confidence}
         if self.calibrator.certificate_ is not None:
@@ -201,7 +196,15 @@ class TableScorer:
         return passed | scores
 
 
-def _as_classes(prediction: Ints, class_names: Sequence[str] | None, bad: Bools | None) -> Any:
+def names_beside(label: Any, class_names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Return the names that predictions are written as; None for indices, where the labels beside them are such."""
+    if class_names is None or label is None or are_indices(np.array(class_names, dtype=object)):
+        return class_names
+    values = values_of_column(label)
+    return None if are_indices(values) and not MISSING.issuperset(as_text(values)) else class_names
+
+
+def as_classes(prediction: Ints, class_names: Sequence[str] | None, bad: Bools | None = None) -> Any:
     """Return predictions as names or indices, none where a row is bad."""
     if class_names is None:
         return prediction if bad is None else np.ma.MaskedArray(prediction, bad)

@@ -22,6 +22,7 @@ from auxcal.formats._scored_batches import OnBadRows, Options, ScoredBatch, Tabl
 from auxcal.formats._sources import FORMATS, format_of, open_source
 from auxcal.formats._stores import File, as_file, written_whole
 from auxcal.formats._usable import check_choice
+from auxcal.formats._withdrawn import Holds, accept_nothing
 
 
 class Written(NamedTuple):
@@ -35,12 +36,15 @@ class Written(NamedTuple):
         How many of them could not be scored, by what is wrong with them.
     parts, resumed : int
         How many files the output has, and how many of them were there already.
+    withdrawn : bool
+        Whether nothing is accepted, since the promise does not hold for these rows.
     """
 
     rows: int
     bad: BadRows
     parts: int = 1
     resumed: int = 0
+    withdrawn: bool = False
 
 
 def score_table(
@@ -56,6 +60,7 @@ def score_table(
     overwrite: bool = False,
     report: RowReport = lambda done, rows: None,
     watch: Watch | None = None,
+    holds: Holds | None = None,
 ) -> Written:
     r"""Write the prediction and the confidence of every row of a table next to its other columns, without the inputs.
 
@@ -100,11 +105,15 @@ def score_table(
     watch : callable, optional
         Called with the logits and the features of the good rows of every batch; for a folder, whose parts other
         processes may score, once with an even sample of 20,000 of those that were scored in this run.
+    holds : callable, optional
+        Asked after that, before the output is whole, if the calibrator has a certificate: whether its promise holds for
+        these rows. If not, `accepted` is false for every row that was scored in this run. Standard output can't be
+        taken back.
 
     Returns
     -------
     Written
-        `rows`, `bad`, `parts` and `resumed`.
+        `rows`, `bad`, `parts`, `resumed` and `withdrawn`.
 
     Examples
     --------
@@ -128,11 +137,12 @@ def score_table(
     if not isinstance(jobs, int) or jobs < 1:
         raise InvalidInputError(f"jobs must be a whole number of at least 1; got {jobs!r}.")
     options = Options(label, columns, probabilities, features, on_bad_rows)
-    target = as_file(out)
+    target, asked = as_file(out), None if calibrator.certificate_ is None else holds
     if is_folder(out):
-        written = Written(*score_folder(calibrator, paths, target, options, jobs, report, watch, overwrite=overwrite))
+        scored = score_folder(calibrator, paths, target, options, jobs, report, watch, asked, overwrite=overwrite)
+        written = Written(*scored)
     else:
-        written = _to_file(calibrator, paths, target, options, report, watch)
+        written = _to_file(calibrator, paths, target, options, report, watch, asked)
     if written.bad.total:
         fate = "are left out" if on_bad_rows == "skip" else "have no score"
         warnings.warn(f"of {written.rows:,} rows, {written.bad} {fate}.", InputWarning, stacklevel=2)
@@ -227,9 +237,10 @@ def _to_file(
     options: Options,
     report: RowReport,
     watch: Watch | None,
+    holds: Holds | None,
 ) -> Written:
-    write = format_of(target).write
-    if write is None:
+    kind = format_of(target)
+    if kind.write is None:
         writable = ", ".join(ending for ending, format_ in FORMATS.items() if format_.write and ending != STANDARD)
         raise InvalidInputError(f"{target}: such files are only read. Write one of {writable}, or a folder.")
     parts = find_parts(*paths)
@@ -242,11 +253,16 @@ def _to_file(
     counts = _Counts(report)
     with closing(_scored(scorer, paths, watch)) as scored:  # and with it the file that is read
         if str(target) == STANDARD:
-            write(Path(STANDARD), counts.of(scored))
+            kind.write(Path(STANDARD), counts.of(scored))
+            withdrawn = holds is not None and not holds()
         else:
             with written_whole(target) as temporary:
-                write(temporary, counts.of(scored))
-    return Written(counts.rows, counts.bad)
+                kind.write(temporary, counts.of(scored))
+                withdrawn = holds is not None and not holds()
+                if withdrawn:
+                    with written_whole(temporary) as again:
+                        accept_nothing(kind, temporary, again)
+    return Written(counts.rows, counts.bad, withdrawn=withdrawn)
 
 
 def _scored(

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from auxcal._arrays import Floats, as_confidence, as_correct
 from auxcal._errors import InvalidInputError
-from auxcal.metrics import rows_to_promise
+from auxcal.labelling._power import labels_to_promise
 
 Z = 1.96
 """The normal quantile of 95 % intervals."""
-ECE_FACTOR = 1.0
-"""The ECE of the default from n labels is about this times sqrt(mean c (1 − c) / n), or half or twice that."""
+ECE_FACTOR, ECE_DECAY = 0.6, 0.4
+"""The ECE of the default from n labels is about factor * sqrt(mean c (1 − c)) / n ** decay."""
+ECE_WITHIN = 2.0
+"""The ECE of one fit is between what is said, divided by this, and what is said times this: in three of four cases."""
+OFF, TAIL = 0.2, 4
+"""How far off a calibrator's log-odds are, and the degrees of freedom: now and then they are off by far more."""
+OFF_AT_TOP = 0.2
+"""How far they are off among the accepted besides, which few labels of all rows can't show."""
+UNCALIBRATED_OFF = 1.5
+"""The same for a classifier's own."""
+RANGE = 1.28
+"""How many standard deviations a range goes up and down: four of five are inside."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +39,17 @@ class Outlook:
         The labels.
     accuracy_within : float
         Half the width of the 95 % interval of the accuracy, from even draws.
-    ece, brier : float
-        Of the default, fitted on so many labels.
+    ece, ece_low, ece_high : float
+        The ECE of the default, fitted on so many labels, and the range in which three of four fits are.
+    brier : float
+        Its Brier score.
     """
 
     n: int
     accuracy_within: float
     ece: float
+    ece_low: float
+    ece_high: float
     brier: float
 
 
@@ -48,10 +63,13 @@ class Plan:
         At one, two, five and ten times the labels there are.
     needed : dict of str to int or None
         The labels that each wish takes.
+    between : dict of str to pair of int or None
+        The range in which they likely are: a pilot is small, and can't tell more.
     """
 
     outlooks: tuple[Outlook, ...]
     needed: dict[str, int | None]
+    between: dict[str, tuple[int | None, int | None]]
 
 
 def plan(
@@ -64,6 +82,7 @@ def plan(
     risk: float | None = None,
     coverage: float = 0.5,
     level: float = 0.95,
+    calibrated: bool = True,
     times: Sequence[int] = (1, 2, 5, 10),
 ) -> Plan:
     """Forecast what more labels would bring, and how many a wish takes.
@@ -80,6 +99,8 @@ def plan(
         The wish of a threshold that is promised to keep the risk and accepts that share.
     level : float
         The probability of that promise.
+    calibrated : bool
+        Whether the confidence is a calibrator's. A classifier's own may be far off, so the ranges are wide.
     times : sequence of int
         The multiples of the labels there are, or of 100 if there are none.
 
@@ -92,45 +113,88 @@ def plan(
     >>> import numpy as np
     >>> from auxcal.labelling import plan
     >>> found = plan(np.linspace(0.5, 1, 1000), accuracy_within=0.02, risk=0.2, coverage=0.5)
-    >>> found.needed
-    {'accuracy_within': 1801, 'risk': 311}
+    >>> found.needed["accuracy_within"], found.needed["risk"], found.between["risk"]
+    (1801, 378, (204, 1823))
     """
-    c, offset, n = _rows(confidence, correct, unlabelled)
-    accuracy = float(np.clip(c.mean() + offset, 1e-3, 1 - 1e-3))
-    open_ = float(np.mean(c * (1 - c)))
-    wishes = {"ece": ece, "accuracy_within": accuracy_within, "risk": risk}
-    for name, wish in (wishes | {"coverage": coverage, "level": level}).items():
+    for name, wish in {
+        "ece": ece,
+        "accuracy_within": accuracy_within,
+        "risk": risk,
+        "coverage": coverage,
+        "level": level,
+    }.items():
         if wish is not None and not 0 < wish < 1:
             raise InvalidInputError(f"{name} must be a share in (0, 1); got {wish!r}. For 5 % give 0.05.")
-    needed: dict[str, int | None] = {}
+    rows = _rows(confidence, correct, unlabelled, OFF if calibrated else UNCALIBRATED_OFF)
+    wishes: dict[str, Callable[[float], int | None]] = {}
     if ece is not None:
-        needed["ece"] = int(np.ceil(ECE_FACTOR**2 * open_ / ece**2))
+        wishes["ece"] = lambda way: _for_ece(rows.right(0.0), ece / ECE_WITHIN**way)
     if accuracy_within is not None:
-        needed["accuracy_within"] = int(np.ceil(Z**2 * accuracy * (1 - accuracy) / accuracy_within**2))
+        wishes["accuracy_within"] = lambda way: _for_accuracy(rows.right(RANGE * way), accuracy_within)
     if risk is not None:
-        needed["risk"] = _for_promise(c, offset, risk, coverage, level)
-    return Plan(tuple(_outlook(n * time, accuracy, open_) for time in times), needed)
+        c, top = rows.confidence, rows.with_doubt(OFF_AT_TOP)
+        wishes["risk"] = lambda way: labels_to_promise(c, top.right(-RANGE * way), risk, coverage, level)
+    needed = {name: wish(0.0) for name, wish in wishes.items()}
+    ends = {name: (wish(-1.0), needed[name], wish(1.0)) for name, wish in wishes.items()}
+    outlooks = tuple(_outlook(rows.n_labels * time, rows.right(0.0)) for time in times)
+    return Plan(outlooks, needed, {name: _range(each) for name, each in ends.items()})
 
 
-def _rows(confidence: ArrayLike, correct: ArrayLike | None, unlabelled: ArrayLike | None) -> tuple[Floats, float, int]:
-    """Return all confidences, how much higher the accuracy is than they say, and how many labels there are."""
+class _Rows(NamedTuple):
+    """All rows, how far the pilot says that their log-odds are off, how well it knows that, and how many it has."""
+
+    confidence: Floats
+    shift: float
+    deviation: float
+    n_labels: int
+
+    def right(self, deviations: float) -> Floats:
+        """Return how likely each row is right, with log-odds that are so many standard deviations higher."""
+        return _shifted(self.confidence, self.shift + deviations * self.deviation)
+
+    def with_doubt(self, off: float) -> _Rows:
+        """Return the rows with log-odds that may be off besides."""
+        return self._replace(deviation=float(np.hypot(self.deviation, off)))
+
+
+def _rows(confidence: ArrayLike, correct: ArrayLike | None, unlabelled: ArrayLike | None, off: float) -> _Rows:
+    c = np.asarray(as_confidence(confidence), dtype=np.float64)
     if correct is None:
-        return np.asarray(as_confidence(confidence), dtype=np.float64), 0.0, 100
-    c = as_confidence(confidence)
+        return _Rows(c, 0.0, off, 100)
     right = as_correct(correct, n_rows=len(c))
-    rest = c if unlabelled is None else as_confidence(unlabelled)
-    # A pilot is small: what it says against the confidence counts as far as chance does not explain it.
-    gap, noise = float(np.mean(right - c)), float(np.mean(c * (1 - c)) / len(c))
-    return np.concatenate([c, rest]).astype(np.float64), gap * max(0.0, 1 - noise / max(gap**2, 1e-12)), len(c)
+    rest = c if unlabelled is None else np.asarray(as_confidence(unlabelled), dtype=np.float64)
+    # The most likely shift. A pilot is small, so what it says counts as far as it says more than is known beforehand.
+    shift, precision = 0.0, 1 / off**2
+    for _ in range(50):
+        now, prior = _shifted(c, shift), (TAIL + 1) / (TAIL * off**2 + shift**2)
+        precision = float(np.sum(now * (1 - now))) + prior
+        shift += float(np.clip((np.sum(right - now) - prior * shift) / precision, -1, 1))
+    return _Rows(np.concatenate([c, rest]), shift, precision**-0.5, len(c))
 
 
-def _outlook(n: int, accuracy: float, open_: float) -> Outlook:
+def _shifted(c: Floats, shift: float) -> Floats:
+    """Return confidences with other log-odds; even a sure one may be wrong."""
+    inside = np.clip(c, 1e-4, 1 - 1e-4)
+    return np.asarray(1 / (1 + (1 - inside) / inside * np.exp(-shift)))
+
+
+def _outlook(n: int, right: Floats) -> Outlook:
+    open_, accuracy = float(np.mean(right * (1 - right))), float(right.mean())
+    error = ECE_FACTOR * float(np.sqrt(open_)) / n**ECE_DECAY
     within = Z * float(np.sqrt(accuracy * (1 - accuracy) / n))
-    error = ECE_FACTOR * float(np.sqrt(open_ / n))
-    return Outlook(n, within, error, open_ + np.pi / 2 * error**2)
+    return Outlook(n, within, error, error / ECE_WITHIN, error * ECE_WITHIN, open_ + np.pi / 2 * error**2)
 
 
-def _for_promise(c: Floats, offset: float, risk: float, coverage: float, level: float) -> int | None:
-    top = np.sort(c)[-max(1, round(coverage * len(c))) :]
-    likely = float(np.clip(1 - top.mean() - min(offset, 0.0), 1e-4, 1))
-    return rows_to_promise(likely, risk, coverage=coverage, level=level)
+def _for_ece(right: Floats, ece: float) -> int:
+    return int(np.ceil((ECE_FACTOR * np.sqrt(np.mean(right * (1 - right))) / ece) ** (1 / ECE_DECAY)))
+
+
+def _for_accuracy(right: Floats, within: float) -> int:
+    accuracy = float(right.mean())
+    return int(np.ceil(Z**2 * accuracy * (1 - accuracy) / within**2))
+
+
+def _range(found: tuple[int | None, ...]) -> tuple[int | None, int | None]:
+    """Return the fewest and the most labels; None where no number would do."""
+    numbers = [each for each in found if each is not None]
+    return min(numbers, default=None), None if None in found else max(numbers)

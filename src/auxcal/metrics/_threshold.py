@@ -13,7 +13,7 @@ from auxcal._arrays import Bools, Floats, Weight, as_sample_weight
 from auxcal._errors import InvalidInputError
 from auxcal.metrics._checked import check, checked
 from auxcal.metrics._drawn import Drawn, upper_bounds
-from auxcal.metrics._promise import promised_rows, rows_needed
+from auxcal.metrics._promise import least_rows, promised_rows, rows_needed
 from auxcal.metrics._risk_coverage import RiskCoverage, curve_of
 
 
@@ -107,8 +107,34 @@ def threshold_at_risk(
         return _looking_good(curve, risk, level)
     found = _promised(Drawn(confidence, correct, sample_weight), risk, level)
     if found is None:
-        raise InvalidInputError(_no_promise(curve, risk, level))
+        why = why_no_promise(confidence, correct, risk, level=level, sample_weight=sample_weight)
+        raise InvalidInputError(
+            f"no threshold can be promised to keep the error at {risk:.3g} with these {len(correct):,} labelled rows: "
+            f"{why}. Label more, allow more risk, or use promise=False (--empirical)."
+        )
     return found
+
+
+def why_no_promise(
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    risk: float,
+    *,
+    level: float = 0.95,
+    sample_weight: ArrayLike | None = None,
+) -> str:
+    """Return in a few words why these rows do not promise the risk, with how many labels it would take."""
+    rows = _checked(confidence, correct, sample_weight)
+    curve = curve_of(*rows)
+    needed = rows_needed(curve.accepted, curve.errors, risk, level)
+    if needed is None and curve.errors[0]:
+        return "even the most confident predictions are wrong too often"
+    if needed is None:
+        return f"it would take far more, at least {least_rows(risk, 1 - level):,} without an error"
+    if sample_weight is not None:
+        return f"they are picked, and promise less than even draws, of which it would take about {needed:,}"
+    enough = needed <= len(rows.correct)
+    return "so many suffice in most draws, not in this one" if enough else f"it would take about {needed:,}"
 
 
 def thresholds_at_risks(
@@ -249,16 +275,6 @@ def _looking_good(curve: RiskCoverage, risk: float, level: float) -> Threshold:
     return Threshold(
         float(curve.threshold[allowed[-1]]), coverage, wrong / accepted, upper, accepted, wrong, level, promised=False
     )
-
-
-def _no_promise(curve: RiskCoverage, risk: float, level: float) -> str:
-    rows = round(curve.accepted[-1])
-    needed = rows_needed(curve.accepted, curve.errors, risk, level)
-    said = f"no threshold can be promised to keep the error at {risk:.3g} with these {rows:,} labelled rows"
-    if needed is None:
-        return f"{said}: even the most confident predictions are wrong too often. Allow more risk, or calibrate first."
-    enough = f"it would take about {needed:,}" if needed > rows else "so many suffice in most draws, not in this one"
-    return f"{said}; {enough}. Label more, allow more risk, or use promise=False (--empirical)."
 
 
 def _check_shares(**shares: float) -> None:

@@ -3,8 +3,9 @@
 A row of weight w stands for w rows, but it is one draw, and the errors of the k most confident rows are not binomial.
 With Y = w (wrong − risk), the risk above a threshold is the limit exactly where the mean of Y is 0. A bettor who stakes
 a share on "fewer are wrong" at every row multiplies the capital by 1 − λ Y. If the risk is the limit or more, the
-expected capital is 1 at most, whatever the weights are, so it reaches 1 / δ with a probability of δ at most. Two
-bettors, one bold and one careful, share the capital.
+expected capital is 1 at most, whatever the weights are, so it reaches 1 / δ with a probability of δ at most. How much
+is staked is fixed beforehand for each number of rows: picked rows are few where a promise begins, and there an error of
+the largest weight costs nearly all; of many rows each counts less.
 """
 
 from __future__ import annotations
@@ -14,8 +15,12 @@ import numpy as np
 from auxcal._arrays import Bools, Floats, Weight
 from auxcal.metrics._promise import FACTOR, Start
 
-STAKES = np.array([0.5, 0.9])
-"""The shares of their capital that the bettors stake on a row of the largest weight."""
+STAKE = 0.99
+"""The most of the capital that an error of the largest weight may cost."""
+RARE = 20
+"""The capital that the stakes are made for: that of a level of 95 %."""
+ROOM = 1.7
+"""How many times the rows that suffice without an error a run starts at, for errors and for smaller weights."""
 
 
 def rarities(wrong: Bools, weight: Weight, risk: float) -> Floats:
@@ -26,18 +31,20 @@ def rarities(wrong: Bools, weight: Weight, risk: float) -> Floats:
     >>> import numpy as np
     >>> from auxcal.metrics._weighted_promise import rarities
     >>> rarities(np.zeros(100, dtype=bool), np.ones(100), risk=0.05)[[9, 99]].round(3)
-    array([0.693, 0.017])
+    array([0.602, 0.006])
     """
-    stake = _stakes(weight, risk)
-    gain = np.cumsum(np.log1p(-stake[:, None] * (weight * (wrong - risk))), axis=1)
-    capital = np.logaddexp.reduce(gain, axis=0) - np.log(len(stake))
-    return np.asarray(np.exp(-np.maximum(capital, 0)))
+    stakes, surplus = _stakes(weight, risk), weight * (wrong - risk)
+    gain = np.empty(len(weight))
+    for stake in np.unique(stakes):
+        ranks = np.flatnonzero(stakes == stake)
+        gain[ranks] = np.cumsum(np.log1p(-stake * surplus[: ranks[-1] + 1]))[ranks]
+    return np.asarray(np.exp(-np.maximum(gain, 0)))
 
 
 def weighted_starts(weight: Weight, risk: float, delta: float, *, sure: int) -> list[Start]:
     """Return where the run of tests starts; nowhere if there are too few rows. See `starts`."""
-    bold = np.log1p(_stakes(weight, risk)[-1] * weight.max() * risk)  # what the bold one gains from a row that is right
-    least = 2 * int(np.ceil((np.log(len(STAKES)) - np.log(delta)) / bold))  # with room for errors and smaller weights
+    gain = np.log1p(_stakes(weight, risk)[0] * weight.max() * risk)  # from a row that is right
+    least = int(np.ceil(-ROOM * np.log(delta) / gain))
     return [Start(max(min(len(weight) // FACTOR, sure), least), delta)] if least <= len(weight) else []
 
 
@@ -52,4 +59,7 @@ def upper_risk(wrong: Bools, weight: Weight, delta: float) -> float:
 
 
 def _stakes(weight: Weight, risk: float) -> Floats:
-    return np.asarray(STAKES / ((1 - risk) * weight.max()))
+    """Return the λ for the first 1, 2, ... n rows: what gains most if so many are just enough, in steps of sqrt(2)."""
+    most = STAKE / ((1 - risk) * weight.max())
+    wished = np.sqrt(2 * np.log(RARE) / (np.arange(1, len(weight) + 1) * risk * (1 - risk) * np.mean(weight**2)))
+    return np.asarray(most * np.sqrt(2) ** -np.ceil(np.maximum(2 * np.log2(most / wished), 0)))

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+_WISHES = {"ece": "ECE", "accuracy_within": "accuracy", "risk": "promise"}
+
+
 @dataclass(frozen=True, eq=False)
 class PlanDisplay(Display):
     """How well the accuracy is known, and how large the ECE of the default is, against the number of labels.
@@ -26,8 +29,8 @@ class PlanDisplay(Display):
     ----------
     n : array of shape (m,)
         The numbers of labels.
-    accuracy_within, ece : arrays of shape (m,)
-        Half the width of the interval of the accuracy, and the ECE of the default.
+    accuracy_within, ece, ece_low, ece_high : arrays of shape (m,)
+        Half the width of the interval of the accuracy, and the ECE of the default with its range.
     needed : mapping of str to int or None
         The labels that each wish takes.
 
@@ -46,13 +49,16 @@ class PlanDisplay(Display):
     n: Ints
     accuracy_within: Floats
     ece: Floats
+    ece_low: Floats
+    ece_high: Floats
     needed: Mapping[str, int | None]
 
     @classmethod
     def from_plan(cls, plan: Plan) -> Self:
         """Take the numbers of a plan."""
-        n, within, ece = zip(*((each.n, each.accuracy_within, each.ece) for each in plan.outlooks), strict=True)
-        return cls(np.array(n), np.array(within), np.array(ece), plan.needed)
+        names = ("n", "accuracy_within", "ece", "ece_low", "ece_high")
+        curves = {name: np.array([getattr(each, name) for each in plan.outlooks]) for name in names}
+        return cls(**curves, needed=plan.needed)
 
     def plot(self, ax: Axes | None = None, *, title: str | None = None) -> Self:
         """Draw both curves, and a line where a wish comes true.
@@ -70,14 +76,15 @@ class PlanDisplay(Display):
         """
         with canvas(self, ax, 4.4, 3.1) as ax:
             ax.plot(self.n, self.accuracy_within, color=CORRECT, marker="o", markersize=3, label="accuracy known to ±")
-            ax.plot(self.n, self.ece, color=WRONG, marker="o", markersize=3, label="ECE of the default, about")
+            ax.plot(self.n, self.ece, color=WRONG, marker="o", markersize=3, label="ECE of the default, and its range")
+            ax.fill_between(self.n, self.ece_low, self.ece_high, color=WRONG, alpha=0.15, linewidth=0)
             ax.set_xscale("log")
             ax.margins(x=0.08)
             for wish, labels in self.needed.items():
                 if labels is not None:
                     ax.axvline(labels, color=MUTED, **REFERENCE)
                     ax.annotate(
-                        f"{wish.replace('_', ' ')}: {labels:,}",
+                        f"{_WISHES[wish]}: {labels:,}",
                         (labels, 0.98),
                         (3, 0),  # to the right, where the curves are lower
                         xycoords=ax.get_xaxis_transform(),

@@ -254,7 +254,7 @@ function map({ x, y, prediction, correct }, width, classes, name) {
   return stacked(chart, legend);
 }
 
-function tradeOff(before, after, threshold, width) {
+function tradeOff(before, after, threshold, promised, width) {
   const grid = d3.range(0, 1.0001, 0.005);
   const line = (method, field, colour, dashed) =>
     Plot.line(
@@ -281,6 +281,15 @@ function tradeOff(before, after, threshold, width) {
       line(before, "risk", WRONG, true),
       line(after, "coverage", CORRECT),
       line(after, "risk", WRONG),
+      Plot.ruleX(promised, { stroke: MUTED, strokeWidth: 1.5, strokeDasharray: "2 3" }),
+      Plot.text(promised, {
+        x: (t) => t,
+        text: () => "promised",
+        frameAnchor: "middle",
+        textAnchor: promised[0] > 0.8 ? "end" : "start",
+        dx: promised[0] > 0.8 ? -5 : 5,
+        fill: MUTED,
+      }),
       Plot.ruleX([threshold], { stroke: "var(--ink)", strokeWidth: 1.5 }),
       Plot.dot(here, { x: threshold, y: "coverage", fill: CORRECT, r: 5 }),
       Plot.dot(

@@ -3,11 +3,11 @@
 function mounted(article, packedSet) {
   const part = (selector) => article.querySelector(selector);
   let set = null; // unpacked when the data set is first shown
-  const state = { method: packedSet.best, threshold: 0.9, order: "before" };
+  const state = { method: packedSet.best, threshold: 0.9, risk: null, order: "before" };
 
   const after = () => set.methods[state.method];
   const drawTrust = () => {
-    drawPicker(part(".picker"), set, after(), state.threshold);
+    drawPicker(part(".picker"), set, after(), state.threshold, state.risk);
     part(".at").textContent = state.threshold.toFixed(3);
     drawClasses(part(".classes"), set, after(), state.threshold);
   };
@@ -22,17 +22,19 @@ function mounted(article, packedSet) {
   };
   const choose = (method) => {
     state.method = method;
+    state.risk = null;
     part(".reached").textContent = "";
     draw();
   };
-  const pick = (threshold) => {
+  const pick = (threshold, risk = null) => {
     state.threshold = threshold;
+    state.risk = risk;
     part(".reached").textContent = "";
     drawTrust();
   };
   const keep = (risk) => {
     const found = after().acceptance.keeping(risk, STRIDE);
-    if (found) pick(found.threshold);
+    pick(found ? found.threshold : state.threshold, risk);
     part(".reached").textContent = reached(set, after(), risk);
   };
   const mark = chosenIn(part(".methods"), choose);

@@ -1,10 +1,11 @@
 // The threshold picker: what a threshold accepts, before and after.
 
-function drawPicker(section, set, after, threshold) {
+// Beside the threshold, which looks best on these rows, stands the one that is promised for new ones, if one is asked for.
+function drawPicker(section, set, after, threshold, risk) {
   const before = set.methods[set.before];
-  section
-    .querySelector(".chart")
-    .replaceChildren(tradeOff(before, after, threshold, section.querySelector(".chart").clientWidth));
+  const chart = section.querySelector(".chart");
+  const promised = (after.promised[risk] ?? []).slice(0, 1);
+  chart.replaceChildren(tradeOff(before, after, threshold, promised, chart.clientWidth));
   section.querySelector(".threshold").value = threshold;
   section.querySelector(".value").textContent = threshold.toFixed(3);
   for (const [side, method] of [
