@@ -72,6 +72,11 @@ class Matching:
         return difference, left - means[self.known.at]
 
     @cached_property
+    def row_share(self) -> Floats:
+        """The share of each row of the reference in the new mix."""
+        return (self.shares / self.known.counts)[self.known.at]
+
+    @cached_property
     def weight(self) -> Floats:
         """How much each row of the reference counts in a variance."""
         v, n = self.shares[self.known.at], self.known.counts[self.known.at]
@@ -91,7 +96,7 @@ class Matching:
 
     @cached_property
     def doubt(self) -> Floats:
-        """The part of it that is left for the shares of the new rows themselves, not of those that they were drawn from."""
+        """The part of it that is the error of the shares of these rows, not of the mix that they were drawn from."""
         ratios = self.ratios[0]
         within = self.within(ratios - self.known.means(ratios)[self.known.at])
         return self.inverse @ within @ self.inverse.T
