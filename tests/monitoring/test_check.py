@@ -50,6 +50,23 @@ def test_a_calibrator_without_a_share_for_none_has_strata_right_and_wrong(draw, 
     assert same.assumption.startswith("right and wrong")
 
 
+def test_where_logits_hardly_tell_the_mix_the_estimate_stays_near_that_of_the_fit():
+    def rows(n, random_state):
+        rng = np.random.default_rng(random_state)
+        y, foreign = rng.integers(2, size=n), rng.random(n) < 0.3
+        logits = 2 * np.eye(2)[y] + rng.normal(size=(n, 2)) * np.where(foreign, 1.6, 1)[:, None]
+        return logits, np.where(foreign, auxcal.NO_CLASS, y)
+
+    fitted = auxcal.CrossFittedCCAC(random_state=0).fit(*rows(300, 0))
+    for random_state in range(1, 9):
+        logits, y = rows(500, random_state)
+        found = auxcal.check(fitted, logits, level=1e-9)
+        assert found.accuracy.low <= found.accuracy.value <= found.accuracy.high
+        assert abs(found.accuracy.value - right(logits, y)) < 0.15  # it was off by 0.34 on average
+        adapted = fitted.adapt(logits, if_new="warn", level=1e-9).predict_confidence(logits)
+        assert abs(adapted.mean() - right(logits, y)) < 0.15
+
+
 def test_a_stricter_level_asks_for_more(draw, calibrator):
     logits, _ = draw(300, foreign=0.37, random_state=3)
     found = [auxcal.check(calibrator, logits, level=level) for level in (0.5, 1e-9)]

@@ -1,5 +1,7 @@
 """The tests behind a verdict: what they look at, and that few rows do not mislead them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -49,10 +51,14 @@ def test_other_predictions_with_the_same_readings_are_something_new(draw, platt)
 
 
 def test_a_number_that_rests_on_few_rows_is_left_out():
-    deviations = np.zeros((100, 2))
+    """Of the reference, as the first number, or of the new rows, where next to nothing is left of a class."""
+    deviations = np.zeros((100, 3))
     deviations[:3, 0] = 1
     deviations[:, 1] = np.tile([-1, 1], 50)
-    assert _evidence._rows_behind(deviations, np.ones(100)).tolist() == [3, 100]
+    deviations[:50, 2] = 1
+    row_share = np.where(np.arange(100) < 50, 0.001, 0.95) / 50
+    matching = SimpleNamespace(weight=np.ones(100), row_share=row_share / row_share.sum(), new=np.zeros((2000, 4)))
+    assert _evidence._rows_behind(matching, deviations) == pytest.approx([0.126, 100, 2.1], rel=0.01)
 
 
 def test_a_class_that_was_predicted_once_alarms_nobody(draw):

@@ -80,7 +80,7 @@ def score(
     written in batches, so memory does not grow with the file. With hundreds of classes, a parquet file with one list
     column, logits, needs far less memory than one column per class.
 
-    A calibrator with a saved promise adds a column accepted. Where the rows are unlike those of the fit the promise does
+    A calibrator with a saved promise adds a column accepted. If the rows are unlike those of the fit, the promise does
     not hold: nothing is accepted, and the exit code is that of auxcal check, 3 for another mix and 4 for something new.
     What went to standard output can't be taken back; there only the exit code tells.
 

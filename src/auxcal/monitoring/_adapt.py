@@ -16,6 +16,7 @@ from auxcal.calibrators._adaptation import Adaptation
 from auxcal.calibrators._base import Calibrator
 from auxcal.calibrators._reference import stratum_of, stratum_of_rows
 from auxcal.calibrators._selection import SelectPart
+from auxcal.monitoring._believed import believed
 from auxcal.monitoring._check import as_level, compare, sampled_rows, verdict_of
 from auxcal.monitoring._known import Known, Seen
 from auxcal.monitoring._matching import Matching
@@ -52,7 +53,7 @@ def adapt_seen(
     known, matching = compare(calibrator, seen)
     if verdict_of(calibrator, matching, seen, level)[0] == "new":
         _refuse_or_warn(if_new)
-    ratio = (_shares(matching, some) / known.shares)[known.group]
+    ratio = (believed(known, *_with_labels(matching, some)) / known.shares)[known.group]
     before = np.bincount(stratum_of(known.reference), minlength=len(ratio)) / len(known.at)
     new = copy.copy(calibrator)
     new.certificate_ = None  # which was about the confidence before
@@ -81,24 +82,6 @@ def _refuse_or_warn(if_new: IfNew) -> None:
     warnings.warn(f"{problem}.", InputWarning, stacklevel=4)
 
 
-def _shares(matching: Matching, labelled: Predictions | None) -> Floats:
-    """Return the shares of the groups, changed as far as chance does not explain the change.
-
-    The share of none and those of the classes among each other are two questions, since either may change alone.
-    """
-    known = matching.known
-    shares, variance = _with_labels(matching, labelled)
-    none = np.arange(len(shares)) == known.group[-1]
-    if not known.none_is_alone:
-        return _shrunk(shares, known.shares, variance)
-    share = _shrunk(shares[none], known.shares[none], variance[none])[0]
-    rest, before = shares[~none].sum(), known.shares[~none].sum()
-    result = np.empty_like(shares)
-    result[none] = share
-    result[~none] = _shrunk(shares[~none] / rest, known.shares[~none] / before, variance[~none] / rest**2) * (1 - share)
-    return result
-
-
 def _with_labels(matching: Matching, labelled: Predictions | None) -> tuple[Floats, Floats]:
     """Return the shares and their variances, with labelled rows as further draws of the mix."""
     shares, variance = matching.shares, np.diag(matching.covariance)
@@ -114,11 +97,3 @@ def _counted(known: Known, rows: Predictions) -> Floats:
     """Return how many labelled rows are of each group."""
     strata = stratum_of_rows(rows.y, rows.correct, rows.n_classes, len(known.group))
     return np.bincount(known.group[strata], minlength=len(known.shares)).astype(np.float64)
-
-
-def _shrunk(shares: Floats, before: Floats, variance: Floats) -> Floats:
-    """Return shares between those before and those found, by how much of the change is more than its variance."""
-    change = shares - before
-    size = float(change @ change)
-    believed = max(0.0, 1 - float(variance.sum()) / size) if size > 0 else 0.0
-    return before + believed * change

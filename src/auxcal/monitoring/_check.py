@@ -49,6 +49,8 @@ class Check:
         That share in the fit.
     smallest_change : float
         The smallest change of the accuracy, by another mix, that so many rows would show in nine of ten cases.
+    adapted : bool
+        Whether "same" means the mix that the calibrator was adapted to, not that of the fit.
     differences : tuple of Difference
         Where the rows differ most: readings of the logits and predicted classes, or the strata of the mix.
     """
@@ -64,6 +66,7 @@ class Check:
     no_class: Estimate | None
     no_class_before: float | None
     smallest_change: float
+    adapted: bool
     differences: tuple[Difference, ...]
 
     def as_json(self) -> dict[str, Any]:
@@ -173,6 +176,7 @@ def check_seen(calibrator: Calibrator, seen: Seen, level: float) -> Check:
         no_class=None if verdict == "new" else none,
         no_class_before=None if none is None else float(known.shares[known.group[-1]]),
         smallest_change=smallest_change(matching, estimate, _each(level)),
+        adapted=calibrator.adaptation_ is not None,
         differences=differences(matching, seen, calibrator.inputs_.class_names, verdict),
     )
 

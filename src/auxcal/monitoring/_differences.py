@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auxcal._arrays import Floats
 from auxcal.calibrators._reference import READINGS
 from auxcal.monitoring._known import Seen
 from auxcal.monitoring._matching import Matching
@@ -49,7 +48,7 @@ def _of_shares(matching: Matching, class_names: Sequence[str] | None) -> list[Di
 
 
 def _of_readings(matching: Matching, seen: Seen) -> list[Difference]:
-    weight = _weight(matching)
+    weight = matching.row_share
     old, new = matching.known.reference.readings.astype(np.float64), seen.readings.astype(np.float64)
     expected = weight @ old
     variance = weight @ (old - expected) ** 2 * (1 / len(new) + np.sum(weight**2))
@@ -60,7 +59,7 @@ def _of_readings(matching: Matching, seen: Seen) -> list[Difference]:
 
 
 def _of_predictions(matching: Matching, seen: Seen, class_names: Sequence[str] | None) -> list[Difference]:
-    k, weight = matching.known.reference.n_classes, _weight(matching)
+    k, weight = matching.known.reference.n_classes, matching.row_share
     expected = np.bincount(matching.known.reference.prediction, weight, minlength=k)
     found = np.bincount(seen.prediction, minlength=k) / len(seen.prediction)
     pooled = np.clip((expected + found) / 2, 1 / len(weight), 1)
@@ -68,8 +67,3 @@ def _of_predictions(matching: Matching, seen: Seen, class_names: Sequence[str] |
     names = class_names or [str(index) for index in range(k)]
     rows = zip(names, expected, found, deviations, strict=True)
     return [Difference(f"predictions of {name}", *map(float, numbers)) for name, *numbers in rows]
-
-
-def _weight(matching: Matching) -> Floats:
-    """Return the weight of each row of the reference with the new shares."""
-    return (matching.shares / matching.known.counts)[matching.known.at]

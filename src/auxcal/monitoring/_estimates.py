@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auxcal._arrays import Floats
+from auxcal.monitoring._believed import believed
 from auxcal.monitoring._known import Seen
 from auxcal.monitoring._matching import Matching
 
@@ -27,13 +28,24 @@ def accuracy(matching: Matching, seen: Seen) -> Estimate:
     """Estimate the share of right predictions among the new rows.
 
     It is the mean of the confidence after Bayes' rule with the new shares, corrected by what such a confidence lacks in
-    each stratum of the reference. The interval has the doubt of the reference and of the new rows.
+    each stratum of the reference. The shares are those that are believed, so that where rows can't tell a mix, the
+    estimate is that of the mix of the fit. The interval is that of the shares that were found; it has the doubt of the
+    reference and of the new rows.
     """
+    lacks, here = _lacks(matching, seen, matching.shares)
+    difference, deviations = matching.difference(lacks[:, None], -here[:, None])
+    found = _estimate(-difference[0], matching.within(deviations)[0, 0])
+    shares = _believed(matching)
+    lacks, here = _lacks(matching, seen, shares)
+    value = here.mean() + shares @ matching.known.means(lacks[:, None])[:, 0]
+    return found._replace(value=float(np.clip(value, found.low, found.high)))
+
+
+def _lacks(matching: Matching, seen: Seen, shares: Floats) -> tuple[Floats, Floats]:
+    """Return what the confidence with these shares lacks in each row of the reference, and that of the new rows."""
     known = matching.known
-    there = known.confidence(known.reference.strata, known.reference.prediction, matching.shares)
-    here = known.confidence(seen.strata, seen.prediction, matching.shares)
-    difference, deviations = matching.difference((known.reference.correct - there)[:, None], -here[:, None])
-    return _estimate(-difference[0], matching.within(deviations)[0, 0])
+    there = known.confidence(known.reference.strata, known.reference.prediction, shares)
+    return known.reference.correct - there, known.confidence(seen.strata, seen.prediction, shares)
 
 
 def foreign_share(matching: Matching) -> Estimate | None:
@@ -42,7 +54,12 @@ def foreign_share(matching: Matching) -> Estimate | None:
     none = known.group[-1]
     if not known.none_is_alone:
         return None
-    return _estimate(matching.shares[none], matching.covariance[none, none])
+    found = _estimate(matching.shares[none], matching.covariance[none, none])
+    return found._replace(value=float(np.clip(_believed(matching)[none], found.low, found.high)))
+
+
+def _believed(matching: Matching) -> Floats:
+    return believed(matching.known, matching.shares, np.diag(matching.doubt), len(matching.new))
 
 
 def smallest_change(matching: Matching, estimate: Estimate, level: float) -> float:

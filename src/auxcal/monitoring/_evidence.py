@@ -93,10 +93,8 @@ def _ramps(readings: Floats, knots: Floats) -> Floats:
 def _left_over(matching: Matching, old: Floats, new: Floats) -> float:
     """Return the p-value of numbers of the new rows being those of the weighed reference."""
     difference, deviations = matching.difference(old, new)
-    weight = matching.weight
-    enough = _rows_behind(deviations, weight) >= _FEWEST_ROWS
-    deviations = deviations[:, enough]
-    covariance = (deviations * weight[:, None]).T @ deviations * _doubt(matching.known)
+    enough = _rows_behind(matching, deviations) >= _FEWEST_ROWS
+    covariance = matching.within(deviations[:, enough]) * _doubt(matching.known)
     return _hotelling(difference[enough], covariance, len(old), most=max(1, len(old) // _ROWS_FOR_EACH))
 
 
@@ -109,10 +107,17 @@ def _doubt(known: Known) -> float:
     return 1 + _NUMBERS_OF_EACH * len(known.counts) / len(known.at)
 
 
-def _rows_behind(deviations: Floats, weight: Floats) -> Floats:
-    """Return how many rows the variance of each number rests on: 1 if one row makes it all, 0 if there is none."""
-    squares = deviations**2 * weight[:, None]
-    return squares.sum(axis=0) ** 2 / np.maximum((squares**2).sum(axis=0), np.finfo(float).tiny)
+def _rows_behind(matching: Matching, deviations: Floats) -> Floats:
+    """Return how many rows the variance of each number rests on: of the reference or the new ones, which are fewer.
+
+    That is 1 if one row makes it all, 0 if there is none. A class of which next to nothing is left in the new mix has
+    rows in the reference, but the few new ones that are taken for it are others, whose variance is not known.
+    """
+    squares, row_share = deviations**2, matching.row_share
+    tiny = np.finfo(float).tiny
+    old = (matching.weight @ squares) ** 2 / np.maximum(matching.weight**2 @ squares**2, tiny)
+    new = len(matching.new) * (row_share @ squares) ** 2 / np.maximum(row_share @ squares**2, tiny)
+    return np.minimum(old, new)
 
 
 def _hotelling(difference: Floats, covariance: Floats, n_rows: int, most: int) -> float:

@@ -72,6 +72,11 @@ class Matching:
         return difference, left - means[self.known.at]
 
     @cached_property
+    def row_share(self) -> Floats:
+        """The share of each row of the reference in the new mix."""
+        return (self.shares / self.known.counts)[self.known.at]
+
+    @cached_property
     def weight(self) -> Floats:
         """How much each row of the reference counts in a variance."""
         v, n = self.shares[self.known.at], self.known.counts[self.known.at]
@@ -84,11 +89,17 @@ class Matching:
     @cached_property
     def covariance(self) -> Floats:
         """That of v: the errors of the reference and of the new rows."""
-        ratios, v = self.ratios[0], self.shares
-        means = self.known.means(ratios)
-        between = means - v @ means
-        total = self.within(ratios - means[self.known.at]) + (between * v[:, None]).T @ between / len(self.new)
-        return self.inverse @ total @ self.inverse.T
+        means = self.known.means(self.ratios[0])
+        between = means - self.shares @ means
+        drawn = (between * self.shares[:, None]).T @ between / len(self.new)
+        return self.doubt + self.inverse @ drawn @ self.inverse.T
+
+    @cached_property
+    def doubt(self) -> Floats:
+        """The part of it that is the error of the shares of these rows, not of the mix that they were drawn from."""
+        ratios = self.ratios[0]
+        within = self.within(ratios - self.known.means(ratios)[self.known.at])
+        return self.inverse @ within @ self.inverse.T
 
 
 def matched(known: Known, new: Floats) -> Matching:

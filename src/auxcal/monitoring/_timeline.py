@@ -16,9 +16,8 @@ from auxcal._errors import InvalidInputError
 from auxcal._progress import Report, silent
 from auxcal.calibrators import Calibrator
 from auxcal.monitoring._alarm import Alarm, Evidence
-from auxcal.monitoring._check import FEWEST_ROWS, Check, check_seen
+from auxcal.monitoring._check import FEWEST_ROWS, Check, check_seen, sampled_rows
 from auxcal.monitoring._estimates import Estimate
-from auxcal.monitoring._known import seen_by
 from auxcal.monitoring._monitor import Monitor
 
 _QUANTILE = 1.645  # of the normal distribution, for a 90 % interval
@@ -194,7 +193,7 @@ def _chunk(
     correct = np.zeros(0, dtype=bool) if y is None else logits[has].argmax(axis=1) == y
     monitor._settle(confidence[has], correct)
     few = len(logits) < FEWEST_ROWS
-    seen = seen_by(monitor.calibrator, logits, features)
+    seen = sampled_rows(monitor.calibrator, logits, features)
     return Chunk(
         name,
         len(logits),

@@ -13,13 +13,18 @@ if TYPE_CHECKING:
 
 def answer(check: Check) -> str:
     """Return the answer to whether a calibrator still holds."""
-    return f"{_VERDICTS[check.verdict]} {_accuracy(check)}{_foreign(check)}{_where(check)}{_next(check)}"
+    verdicts = _VERDICTS | _AFTER_ADAPTING if check.adapted else _VERDICTS
+    return f"{verdicts[check.verdict]} {_accuracy(check)}{_foreign(check)}{_where(check)}{_next(check)}"
 
 
 _VERDICTS = {
     "same": "The rows look like those of the fit.",
     "mix": "The rows are another mix of the data of the fit.",
     "new": "The rows contain something that the fit did not, so the confidence can't be trusted here.",
+}
+_AFTER_ADAPTING = {
+    "same": "The rows are like those that the calibrator was adapted to.",
+    "mix": "The rows are another mix than the one that the calibrator was adapted to.",
 }
 
 
