@@ -119,7 +119,7 @@ BAD = {
     "missing calibrator": (None, ["score", "no.safetensors", "good.npz", "-o", "out.csv"], "no.safetensors"),
     "missing select file": (None, fit("good.npz", "--select", "no.csv"), "no.csv: there is no such file"),
     "a folder": (("bad.csv", lambda path: path.mkdir()), fit("bad.csv"), "bad.csv: there are no files in this folder"),
-    "one file twice": (None, fit("good.csv", "good.csv"), "good.csv: is named more than once"),
+    "one file twice": (None, fit("good.csv", "good.csv"), "good.csv: one file is named more than once"),
     "a pattern without a match": (None, fit("part-*.csv"), "part-*.csv: nothing matches this pattern"),
     "an unknown store": pytest.param(
         None,

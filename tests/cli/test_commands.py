@@ -100,7 +100,7 @@ def test_score_goes_through_pipes(folder, command, scored):
 def test_score_says_what_it_did_to_machines(scored, call, capsys):
     assert call("score", "ts.safetensors", "new.npz", "-o", "again.csv", "--json") == 0
     bad = {"null": 0, "width": 0, "nan": 0, "no_probabilities": 0}
-    counts = {"rows": 400, "bad": bad, "parts": 1, "resumed": 0}
+    counts = {"rows": 400, "bad": bad, "parts": 1, "resumed": 0, "withdrawn": False}
     assert answer(capsys) == {"method": "TS", "out": "again.csv", "warning": None} | counts
 
 

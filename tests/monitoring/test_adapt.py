@@ -106,7 +106,7 @@ def test_it_is_saved_and_loaded_and_refitting_forgets_it(adapted, draw, tmp_path
 
 def test_a_check_speaks_of_the_mix_that_it_was_adapted_to(calibrator, adapted, draw):
     answers = [str(auxcal.check(each, draw(500, foreign=0.7, random_state=9)[0])) for each in (calibrator, adapted)]
-    assert answers[0].startswith("The rows are another mix of what the fit had.")
+    assert answers[0].startswith("The rows are another mix of the data of the fit.")
     assert answers[1].startswith("The rows are like those that the calibrator was adapted to.")
     assert str(auxcal.check(adapted, draw(500, random_state=9)[0])).startswith("The rows are another mix than the one")
 
