@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from auxcal._arrays import Floats, as_confidence, as_correct
 from auxcal._errors import InvalidInputError
-from auxcal.labelling._power import labels_to_promise
+from auxcal.metrics import labels_to_promise
 
 Z = 1.96
 """The normal quantile of 95 % intervals."""
@@ -133,7 +133,7 @@ def plan(
         wishes["accuracy_within"] = lambda way: _for_accuracy(rows.right(RANGE * way), accuracy_within)
     if risk is not None:
         c, top = rows.confidence, rows.with_doubt(OFF_AT_TOP)
-        wishes["risk"] = lambda way: labels_to_promise(c, top.right(-RANGE * way), risk, coverage, level)
+        wishes["risk"] = lambda way: labels_to_promise(c, top.right(-RANGE * way), risk, coverage=coverage, level=level)
     needed = {name: wish(0.0) for name, wish in wishes.items()}
     ends = {name: (wish(-1.0), needed[name], wish(1.0)) for name, wish in wishes.items()}
     outlooks = tuple(_outlook(rows.n_labels * time, rows.right(0.0)) for time in times)
