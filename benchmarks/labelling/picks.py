@@ -24,8 +24,8 @@ from auxcal.labelling import Estimate, estimate, pick
 from auxcal.metrics import ece, thresholds_at_risks
 
 LABELS, SHOWN, DRAWS = (50, 100, 200, 500), 200, 200
-FITS, STATES = (100, 300, 1000), 4
-RISKS, PROMISES, PROMISE_DRAWS = (0.05, 0.1, 0.2), (300, 1000), 1000
+FITS, STATES, MORE_STATES, WORSE = (100, 300), 4, 16, 0.002
+RISKS, PROMISES, PROMISE_DRAWS = (0.05, 0.1, 0.2), (300, 1000), 300
 LEAST_ROWS, MOST_ROWS = 3000, 12_000
 BINS, CELLS = 20, 200
 
@@ -148,19 +148,24 @@ def brier_scores(data: Predictions, n: int, state: int) -> dict[str, float]:
 def fits(folder: Path) -> None:
     """Write labelling-fits.csv: how much the Brier score of the default gains or loses by picking.
 
-    The cells behind it are in labelling-fits-cells.csv; a run that was stopped goes on where it was.
+    Where four random states show a loss, sixteen tell whether it is chance. The cells behind it are in
+    labelling-fits-cells.csv; a run that was stopped goes on where it was.
     """
     path = folder / "labelling-fits-cells.csv"
     path.touch()
     cells = [line.split(",") for line in path.read_text(encoding="utf-8").splitlines()]
-    known = {(name, int(n), int(state)) for name, n, state, *_ in cells}
     with path.open("a", encoding="utf-8") as file:
-        for n, (name, data), state in product(FITS, list(bundles()), range(STATES)):
-            if (name, n, state) not in known and min(len(data), MOST_ROWS) // 2 >= 2 * n:
-                scores = brier_scores(data, n, 100 + state)
-                gains = [f"{scores[kind] - scores['even']:.5f}" for kind in ("own", "calibrated")]
-                cells.append([name, f"{n}", f"{state}", *gains])
-                print(",".join(cells[-1]), file=file, flush=True)
+        for states in (STATES, MORE_STATES):
+            for n, (name, data) in product(FITS, list(bundles())):
+                of = {int(cell[2]): cell for cell in cells if cell[:2] == [name, f"{n}"]}
+                lost = np.mean([[float(gain) for gain in cell[3:]] for cell in of.values()], axis=0).max() if of else 0
+                enough = min(len(data), MOST_ROWS) // 2 >= 2 * n and (states == STATES or lost > WORSE)
+                for state in range(states) if enough else ():
+                    if state not in of:
+                        scores = brier_scores(data, n, 100 + state)
+                        gains = [f"{scores[kind] - scores['even']:.5f}" for kind in ("own", "calibrated")]
+                        cells.append([name, f"{n}", f"{state}", *gains])
+                        print(",".join(cells[-1]), file=file, flush=True)
     _tabulate_fits(cells, folder)
 
 
@@ -176,7 +181,7 @@ def _tabulate_fits(cells: list[list[str]], folder: Path) -> None:
         means = {name: float(np.mean(gains)) for name, gains in of.items()}
         chance = np.mean([np.std(gains, ddof=1) / np.sqrt(len(gains)) for gains in of.values() if len(gains) > 1])
         worst = max(means, key=lambda name: means[name])
-        worse = f"{sum(gain > 0.002 for gain in means.values())} of {len(means)}"
+        worse = f"{sum(gain > WORSE for gain in means.values())} of {len(means)}"
         median = f"{np.median(list(means.values())):+.4f}"
         rows.append([f"{n:,}", kind, median, f"{means[worst]:+.4f} ({worst})", worse, f"± {chance:.4f}"])
     head = ["labels", "calibrator of the picks", "median", "worst", "worse by 0.002", "chance of one bundle"]

@@ -5,7 +5,7 @@ import pytest
 
 from auxcal import InvalidInputError
 from auxcal.labelling import plan
-from auxcal.metrics import thresholds_at_risks
+from auxcal.metrics import labels_to_promise, thresholds_at_risks
 
 
 def sample(seed, n):
@@ -69,6 +69,11 @@ def test_more_labels_bring_more():
     assert [each.n for each in outlooks] == [100, 200, 500, 1000]
     for numbers in zip(*[(each.accuracy_within, each.ece, each.brier) for each in outlooks], strict=True):
         assert list(numbers) == sorted(numbers, reverse=True)
+
+
+def test_every_row_needs_a_probability():
+    with pytest.raises(InvalidInputError, match="one probability for each of the 3 rows; got 2"):
+        labels_to_promise([0.9] * 3, [0.9] * 2, 0.1, coverage=0.5)
 
 
 def test_wishes_are_shares():

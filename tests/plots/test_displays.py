@@ -275,5 +275,5 @@ def test_a_plan_is_drawn_with_a_line_for_each_wish_that_can_be_granted():
     np.testing.assert_array_equal(within.get_xdata(), [100, 200, 500, 1000])
     np.testing.assert_array_equal(ece.get_ydata(), [each.ece for each in found.outlooks])
     assert [text.get_text() for text in ax.texts if ":" in text.get_text()] == [
-        f"accuracy within: {found.needed['accuracy_within']:,}"
+        f"accuracy: {found.needed['accuracy_within']:,}"
     ]

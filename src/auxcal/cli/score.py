@@ -28,7 +28,6 @@ from auxcal.cli._terminal import (
 
 if TYPE_CHECKING:
     from auxcal.monitoring import RowSample
-    from auxcal.monitoring._check import Verdict
 
 _RARELY = 0.01  # how often a false alarm is given
 _LINES = {
@@ -138,7 +137,7 @@ def score(
         raise typer.Exit(CODES[verdict])
 
 
-def _verdict(sample: RowSample) -> Verdict:
+def _verdict(sample: RowSample) -> str:
     """Return whether the rows are like those of the fit; too few, and all of a calibrator without a memory, are."""
     from auxcal.monitoring import FEWEST_ROWS
 

@@ -152,7 +152,7 @@ def _found(
 
 def _why_not(scored: Scored, risk: float, level: float, label: int | None = None) -> str:
     """Return why no threshold can be promised, for all rows or those of one predicted class."""
-    from auxcal.metrics._threshold import why_no_promise
+    from auxcal.metrics import why_no_promise
 
     mine = slice(None) if label is None else scored.prediction == label
     weight = None if scored.sample_weight is None else scored.sample_weight[mine]

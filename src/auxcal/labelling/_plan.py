@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike
 
 from auxcal._arrays import Floats, as_confidence, as_correct
 from auxcal._errors import InvalidInputError
-from auxcal.labelling._power import labels_to_promise
+from auxcal.metrics import labels_to_promise
 
 Z = 1.96
 """The normal quantile of 95 % intervals."""
 ECE_FACTOR, ECE_DECAY = 0.6, 0.4
 """The ECE of the default from n labels is about factor * sqrt(mean c (1 − c)) / n ** decay."""
 ECE_WITHIN = 2.0
-"""The ECE of one fit is between what is said, divided by this, and what is said times this: in three of four cases."""
+"""The ECE of one fit is between what is said, divided by this, and what is said times this: in two of three cases."""
 OFF, TAIL = 0.2, 4
 """How far off a calibrator's log-odds are, and the degrees of freedom: now and then they are off by far more."""
 OFF_AT_TOP = 0.2
@@ -40,7 +40,7 @@ class Outlook:
     accuracy_within : float
         Half the width of the 95 % interval of the accuracy, from even draws.
     ece, ece_low, ece_high : float
-        The ECE of the default, fitted on so many labels, and the range in which three of four fits are.
+        The ECE of the default, fitted on so many labels, and the range in which two of three fits are.
     brier : float
         Its Brier score.
     """
@@ -133,7 +133,7 @@ def plan(
         wishes["accuracy_within"] = lambda way: _for_accuracy(rows.right(RANGE * way), accuracy_within)
     if risk is not None:
         c, top = rows.confidence, rows.with_doubt(OFF_AT_TOP)
-        wishes["risk"] = lambda way: labels_to_promise(c, top.right(-RANGE * way), risk, coverage, level)
+        wishes["risk"] = lambda way: labels_to_promise(c, top.right(-RANGE * way), risk, coverage=coverage, level=level)
     needed = {name: wish(0.0) for name, wish in wishes.items()}
     ends = {name: (wish(-1.0), needed[name], wish(1.0)) for name, wish in wishes.items()}
     outlooks = tuple(_outlook(rows.n_labels * time, rows.right(0.0)) for time in times)

@@ -3,6 +3,7 @@
 from auxcal.metrics._calibration_error import NoiseFloor, ece, ece_mass, ece_noise_floor, mce
 from auxcal.metrics._checked import checked
 from auxcal.metrics._evaluate import METRICS, Metric, evaluate
+from auxcal.metrics._power import labels_to_promise
 from auxcal.metrics._promise import rows_to_promise
 from auxcal.metrics._proper import brier, nll
 from auxcal.metrics._ranking import aupr, auroc, fpr_at_tpr, precision_at_recall
@@ -15,6 +16,7 @@ from auxcal.metrics._threshold import (
     threshold_at_risk,
     thresholds_at_risks,
     thresholds_by_class,
+    why_no_promise,
 )
 
 __all__ = [
@@ -37,6 +39,7 @@ __all__ = [
     "evaluate_by",
     "excess_aurc",
     "fpr_at_tpr",
+    "labels_to_promise",
     "mce",
     "nll",
     "precision_at_recall",
@@ -46,4 +49,5 @@ __all__ = [
     "threshold_at_risk",
     "thresholds_at_risks",
     "thresholds_by_class",
+    "why_no_promise",
 ]

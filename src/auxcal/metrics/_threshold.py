@@ -101,7 +101,7 @@ def threshold_at_risk(
     >>> threshold_at_risk([0.9, 0.8, 0.6, 0.3], [True, True, False, False], risk=0.25, promise=False).threshold
     0.8
     """
-    _check_shares(risk=risk, level=level)
+    check_shares(risk=risk, level=level)
     curve = curve_of(confidence, correct, sample_weight)
     if not promise:
         return _looking_good(curve, risk, level)
@@ -123,7 +123,14 @@ def why_no_promise(
     level: float = 0.95,
     sample_weight: ArrayLike | None = None,
 ) -> str:
-    """Return in a few words why these rows do not promise the risk, with how many labels it would take."""
+    """Return in a few words why these rows do not promise the risk, with how many labels it would take.
+
+    Examples
+    --------
+    >>> from auxcal.metrics import why_no_promise
+    >>> why_no_promise([0.9] * 40, [True] * 40, risk=0.05)
+    'it would take about 143'
+    """
     rows = _checked(confidence, correct, sample_weight)
     curve = curve_of(*rows)
     needed = rows_needed(curve.accepted, curve.errors, risk, level)
@@ -161,7 +168,7 @@ def thresholds_at_risks(
     """
     rows = _checked(confidence, correct, sample_weight)
     for risk in risks:
-        _check_shares(risk=risk, level=level)
+        check_shares(risk=risk, level=level)
     return {risk: _promised(rows, risk, level) for risk in risks}
 
 
@@ -186,7 +193,7 @@ def thresholds_by_class(
     (0.0, None)
     """
     rows = _checked(confidence, correct, sample_weight)
-    _check_shares(risk=risk, level=level)
+    check_shares(risk=risk, level=level)
     of_class = np.asarray(prediction)
     if of_class.shape != rows.confidence.shape or of_class.dtype.kind not in "iu":
         raise InvalidInputError(
@@ -221,7 +228,7 @@ def risk_at_coverage(
     >>> round(found.threshold, 2), found.coverage, round(found.risk_upper, 2)
     (0.5, 0.502, 0.31)
     """
-    _check_shares(coverage=coverage, level=level)
+    check_shares(coverage=coverage, level=level)
     rows = Drawn(confidence, correct, sample_weight).ranked()
     share = np.cumsum(rows.weights) / rows.weights.sum()
     # The rank at which so many are accepted; rounding must not move it.
@@ -277,7 +284,8 @@ def _looking_good(curve: RiskCoverage, risk: float, level: float) -> Threshold:
     )
 
 
-def _check_shares(**shares: float) -> None:
+def check_shares(**shares: float) -> None:
+    """Refuse what is not between 0 and 1."""
     for name, share in shares.items():
         if not isinstance(share, Real) or not 0 < share < 1:
             raise InvalidInputError(f"{name} must be a share in (0, 1); got {share!r}. For 5 % give 0.05.")

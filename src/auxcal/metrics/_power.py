@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from auxcal._arrays import Floats
-from auxcal.metrics import rows_to_promise
-from auxcal.metrics._promise import Start, starts
+from auxcal._arrays import Floats, as_confidence
+from auxcal._errors import InvalidInputError
+from auxcal.metrics._promise import Start, rows_to_promise, starts
+from auxcal.metrics._threshold import check_shares
 
 DRAWS, OFTEN = 200, 0.8
 """How many samples are simulated, and how many of them must give the promise."""
@@ -16,7 +18,9 @@ _POPULATION = 10_000
 _STEP = 1.05  # how fine the search is
 
 
-def labels_to_promise(confidence: Floats, right: Floats, risk: float, coverage: float, level: float) -> int | None:
+def labels_to_promise(
+    confidence: ArrayLike, right: ArrayLike, risk: float, *, coverage: float, level: float = 0.95
+) -> int | None:
     """Return from how many labels on four of five samples promise the risk at this coverage; None if none do.
 
     Parameters
@@ -29,16 +33,23 @@ def labels_to_promise(confidence: Floats, right: Floats, risk: float, coverage: 
     Examples
     --------
     >>> import numpy as np
-    >>> from auxcal.labelling._power import labels_to_promise
+    >>> from auxcal.metrics import labels_to_promise
     >>> confidence = np.linspace(0.5, 1, 1000)
     >>> labels_to_promise(confidence, confidence, risk=0.2, coverage=0.5, level=0.95)
     378
     >>> labels_to_promise(confidence, confidence - 0.2, risk=0.2, coverage=0.5, level=0.95) is None
     True
     """
-    order = np.argsort(-confidence, kind="stable")
+    check_shares(risk=risk, coverage=coverage, level=level)
+    c, likely_right = (np.asarray(as_confidence(each), dtype=np.float64) for each in (confidence, right))
+    if len(c) != len(likely_right):
+        raise InvalidInputError(
+            f"right must have one probability for each of the {len(c)} rows; got {len(likely_right)}. Give the "
+            f"confidence itself, if it can be trusted."
+        )
+    order = np.argsort(-c, kind="stable")
     order = order[np.linspace(0, len(order) - 1, min(len(order), _POPULATION)).astype(np.intp)]
-    rows, wrong = confidence[order], 1 - right[order]
+    rows, wrong = c[order], 1 - likely_right[order]
     likely = float(np.clip(wrong[: max(1, round(coverage * len(wrong)))].mean(), 1e-4, 1))
     about = rows_to_promise(likely, risk, coverage=coverage, level=level)
     if about is None or about > MOST_ROWS:
