@@ -123,7 +123,9 @@ def write(found: dict[str, dict[str, Counter[str]]], every: int) -> None:
     versions = [version for version in ("before", "now") if version in found]
     with path.open("w", newline="", encoding="utf-8") as file:
         table = csv.writer(file, lineterminator="\n")
-        heads = [f"{outcome}, {version}" if len(versions) > 1 else outcome for outcome in OUTCOMES for version in versions]
+        heads = [
+            f"{outcome}, {version}" if len(versions) > 1 else outcome for outcome in OUTCOMES for version in versions
+        ]
         table.writerow(["", "attacks", *heads])
         for group, title in GROUPS.items():
             counts = [found[version][group] for version in versions]
