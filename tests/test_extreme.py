@@ -113,3 +113,11 @@ def test_more_memory_than_there_is_is_refused_before_it_is_taken(method, monkeyp
     logits = np.random.default_rng(0).normal(size=(50, 1000))
     with pytest.raises(InvalidInputError, match=r"1,000 classes takes some 0.08 GB of memory, and there are 0.001 GB"):
         CALIBRATORS[method]().fit(logits, np.arange(50))
+
+
+@pytest.mark.needs("torch")
+@pytest.mark.parametrize("method", ["ccac", "ccac-s"])
+def test_networks_that_can_not_be_held_are_refused_before_they_are_made(method, monkeypatch):
+    monkeypatch.setattr("auxcal._memory._of_process", lambda: 10**6)
+    with pytest.raises(InvalidInputError, match=r"training takes some .* GB of memory.*Use smaller hidden_sizes"):
+        CALIBRATORS[method](hidden_sizes=(10_000,)).fit(LOGITS, Y)

@@ -68,6 +68,7 @@ def test_no_number_of_a_method_may_be_missing_or_none(method, tmp_path):
         ("histogram", lambda _, tensors: tensors.update(edges_=tensors["edges_"][:, ::-1])),
         ("isotonic", lambda _, tensors: tensors.update({"knots_.0": tensors["knots_.0"][:, ::-1]})),
         ("ccac-x", lambda _, tensors: tensors.update(voices_=np.array([1.0, 1, 1]))),
+        ("ccac-x", lambda _, tensors: tensors.update(voices_=np.zeros(3, np.uint8))),
         ("ccac", lambda header, _: header["state"].update(mean_="left")),
         ("vector", lambda _, tensors: tensors.update(weight_=tensors["weight_"][:1])),
         ("uncalibrated", lambda header, _: header.update(fitted_on={"n_rows": -5, "n_no_class": 0})),
@@ -76,6 +77,16 @@ def test_no_number_of_a_method_may_be_missing_or_none(method, tmp_path):
 )
 def test_what_no_fit_can_find_is_refused(method, change, tmp_path):
     refused(forged(HERE / f"{method}.safetensors", change), tmp_path / "forged.safetensors")
+
+
+@pytest.mark.parametrize(("method", "name"), [("matrix", "weight_"), ("dirichlet", "weight_"), ("ccac", "weights_.0")])
+def test_numbers_that_overflow_are_one_sentence(method, name, tmp_path):
+    path = HERE / f"{method}.safetensors"
+    change = forged(path, lambda _, tensors: tensors.update({name: np.full_like(tensors[name], 1e38)}))
+    (tmp_path / "huge.safetensors").write_bytes(change)
+    loaded = auxcal.load(tmp_path / "huge.safetensors")
+    with pytest.raises(InvalidInputError, match="has no confidence"):
+        loaded.predict_confidence(9 * np.eye(loaded.n_features_in_, dtype=np.float32))
 
 
 def test_a_small_file_takes_little_memory(tmp_path):

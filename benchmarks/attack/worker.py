@@ -29,6 +29,7 @@ def main(group: str, skip: int, every: int, share: int, shares: int) -> None:
             outcome = "foreign"
             print(name, traceback.format_exc(limit=-3), file=sys.stderr)
         print(f"end\t{number}\t{outcome}", flush=True)
+    print(f"all\t{number + 1}\t", flush=True)
 
 
 if __name__ == "__main__":

@@ -255,4 +255,11 @@ def as_class_names(class_names: Sequence[str] | None, n_classes: int) -> tuple[s
         raise InvalidInputError(
             f"class_names must be {n_classes} names, one for each column of the logits; got {len(class_names)}."
         )
-    return tuple(str(name) for name in class_names)
+    named = tuple(str(name) for name in class_names)
+    if len(set(named)) < n_classes:
+        twice = next(name for place, name in enumerate(named) if name in named[:place])
+        raise InvalidInputError(
+            f"class_names must differ; got {twice!r} more than once, so a label could be any of these classes. Tell "
+            f"them apart, for instance by their indices."
+        )
+    return named

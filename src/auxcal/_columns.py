@@ -30,6 +30,10 @@ def find_logits(
     if columns is not None and not isinstance(columns, str):
         for name in columns:
             check_column(names, name, "Give the columns of the classes in order.")
+        if len(set(columns)) < len(columns):
+            raise InvalidInputError(
+                f"every class needs a column of its own; got {', '.join(columns)}. Name each column once."
+            )
         return tuple(columns)
     if columns is not None:
         matrix, prefix = columns, columns

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from auxcal import InputWarning, InvalidInputError, Uncalibrated
+from auxcal import InputWarning, InvalidInputError, Predictions, Uncalibrated
 from auxcal._labels import Labels
 from auxcal.formats import read_predictions, read_scored, score_file
 
@@ -137,3 +137,14 @@ def test_probabilities_are_refused_where_logits_were_fitted(tmp_path):
         score_file(fitted, path, out=out)
     assert not out.exists()
     assert score_file(fitted, path, out=out, columns="logit_", probabilities=True) == 2
+
+
+def test_a_name_of_two_classes_is_refused():
+    with pytest.raises(InvalidInputError, match="class_names must differ; got 'crane' more than once"):
+        Predictions([[1.0, 2.0, 3.0]], ["crane"], class_names=["crane", "cat", "crane"])
+
+
+def test_a_column_of_two_classes_is_refused(tmp_path):
+    (tmp_path / "data.csv").write_text("a,b,y\n1,2,0\n")
+    with pytest.raises(InvalidInputError, match="every class needs a column of its own; got a, a, b"):
+        read_predictions(tmp_path / "data.csv", columns=["a", "a", "b"])

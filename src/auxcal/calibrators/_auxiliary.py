@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import product
+from itertools import pairwise, product
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from auxcal._arrays import Floats, Weight, as_rng
 from auxcal._errors import InvalidInputError
 from auxcal._extras import needs
+from auxcal._memory import check_memory
 from auxcal.calibrators._distributions import ProbaCalibrator, at_prediction
 from auxcal.calibrators._learned import Check, numbers, table, times, words
 from auxcal.calibrators._selection import SelectBy, as_candidates, check_select_by, select_score
@@ -75,6 +76,12 @@ class Network(NamedTuple):
         return softmax(out).astype(logits.dtype, copy=False)
 
 
+def _check_memory(sizes: Sequence[int], n_networks: int) -> None:
+    """Refuse networks that can't be held: every weight, its gradient, and two numbers of its past, in float32."""
+    n_weights = n_networks * sum(a * b for a, b in pairwise(sizes))
+    check_memory(16 * n_weights, "training", instead="Use smaller hidden_sizes, or fix lambda1 and lambda2.")
+
+
 class AuxiliaryClassCalibrator(ProbaCalibrator):
     """Learns μ over K + 1 classes, where the auxiliary class K means that the prediction is wrong.
 
@@ -112,7 +119,9 @@ class AuxiliaryClassCalibrator(ProbaCalibrator):
         rng, k = as_rng(self.random_state), data.n_classes
         x = standardised(data.logits, data.sample_weight)
         scaled, n_outputs = (data.logits, 1) if self.scales_logits else (None, k + 1)
-        start = GridNetwork.initialised((k, *self._architecture(k).hidden_sizes, n_outputs), len(settings), rng)
+        sizes = k, *self._architecture(k).hidden_sizes, n_outputs
+        _check_memory(sizes, len(settings))
+        start = GridNetwork.initialised(sizes, len(settings), rng)
         problem = Problem(x.values, data.w, scaled, data.sample_weight)
         temperature = None if scaled is None else _spread(scaled)
         trained = train_networks(problem, settings, start, self._recipe(k), rng, temperature)

@@ -24,6 +24,7 @@ OfLogits: TypeAlias = Callable[[Floats], Floats]
 OfFeatures: TypeAlias = Callable[[Floats, Floats | None], Floats]
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is NaN, which is said
 def in_chunks(score: OfFeatures, array: Floats, further: Floats | None) -> Floats:
     """Apply a function to logits, and to features if there are any, in chunks; clip the result to [0, 1]."""
     if len(array) <= _LEAST_ROWS:

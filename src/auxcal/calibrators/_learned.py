@@ -60,7 +60,7 @@ def numbers(
         known = array[~np.isnan(array)] if may_be_nan else array
         if known.size and not (least <= float(known.min()) and float(known.max()) <= most):  # NaN is neither
             raise ValueError(f"be from {least:.2g} to {most:.2g}")
-        if adds_up and not abs(array.sum() - 1) <= _TOLERANCE:
+        if adds_up and not abs(array.sum(dtype=np.float64) - 1) <= _TOLERANCE:
             raise ValueError("add up to 1")
         if rises and (np.diff(array, axis=-1) < 0).any():
             raise ValueError("rise")
