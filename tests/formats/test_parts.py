@@ -112,7 +112,7 @@ def test_a_name_that_looks_like_a_pattern(tmp_path):
 def test_a_file_and_a_link_to_it_are_not_two_parts(tmp_path):
     write_part(tmp_path / "day-1.csv", slice(0, 10))
     (tmp_path / "latest.csv").symlink_to("day-1.csv")
-    with pytest.raises(InvalidInputError, match=r"day-1\.csv and .*latest\.csv: are one file"):
+    with pytest.raises(InvalidInputError, match=r"day-1\.csv: is named more than once, as .*latest\.csv too"):
         read_predictions(tmp_path)
 
 

@@ -69,8 +69,9 @@ def find_parts(*paths: str | os.PathLike[str]) -> list[Part]:
     parts = [(_place(part.file), part) for file in files for part in _found(file)]
     (real, count), *_ = Counter(_behind_links(part.file) for _, part in parts).most_common(1)
     if count > 1:
-        names = " and ".join(str(part.file) for _, part in parts if _behind_links(part.file) == real)
-        raise InvalidInputError(f"{names}: are one file, which is named more than once. Name each file once.")
+        first, *others = dict.fromkeys(str(part.file) for _, part in parts if _behind_links(part.file) == real)
+        again = f", as {others[0]} too" if others else ""
+        raise InvalidInputError(f"{first}: is named more than once{again}. Name each file once.")
     root = os.path.commonpath([_root(file) for file in files])
     return [part._replace(relative=os.path.relpath(place, root)) for place, part in parts]
 
