@@ -143,6 +143,19 @@ def test_wrong_labels_are_noticed(calibrator):
     assert monitor.alarm.reason in ("the confidence is too high", "the confidence is too extreme")
 
 
+def test_the_larger_the_error_the_more_evidence_after_a_fit_on_few_rows():
+    """A large error was taken for one that the fit left open."""
+    rng = np.random.default_rng(8)
+    few = auxcal.CrossFittedCCAC().fit(*draw(300, rng, foreign=0.1))
+    logits, y = draw(1500, rng, foreign=0.1)
+    evidence = []
+    for wrong in (0.1, 0.3, 0.6):
+        monitor = Monitor(few)
+        monitor.update(logits, np.where(rng.random(1500) < wrong, (y + 1) % 4, y))
+        evidence.append(monitor.evidence.labels)
+    assert evidence[0] < evidence[1] < evidence[2]
+
+
 def test_late_labels_count_as_those_that_come_at_once(calibrator):
     logits, y = draw(300, np.random.default_rng(9), foreign=0.1)
     at_once, late = Monitor(calibrator), Monitor(calibrator)

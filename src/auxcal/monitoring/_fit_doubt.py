@@ -56,7 +56,7 @@ class FitDoubt:
     said : Said
         What the calibrator says of its reference.
     n_rows : int
-        How many rows it was fitted on.
+        How many rows it was fitted on; none for one who takes any line for possible, and learns it from the labels.
     """
 
     def __init__(self, said: Said, n_rows: int) -> None:
@@ -64,7 +64,7 @@ class FitDoubt:
         v = said.mean(known)
         self._centre = said.mean(known * odds) / v
         self._spread = max(float(np.sqrt(said.mean(known * (odds - self._centre) ** 2) / v)), _LEAST_SPREAD)
-        variance = min(1 / (n_rows * v), _WIDEST)
+        variance = 1 / max(n_rows * v, 1 / _WIDEST)
         self.state = (0.0, 0.0, variance, 0.0, variance)  # the means of a and b, and their covariance
 
     def restore(self, state: tuple[float, float, float, float, float]) -> None:

@@ -58,7 +58,9 @@ class LabelBets:
     .. math:: e = q / p \text{ where it is correct, } (1 - q) / (1 - p) \text{ where not,}
 
     with the p of the range that is nearest to q, so that the mean of e is at most 1 for every one in it. Both are fixed
-    before the label is known.
+    before the label is known. Most suspect an error of some points. An error that is much larger is soon taken for one
+    that the fit left open, if its rows were few; so one bettor takes any error for possible, and learns it from the
+    labels.
 
     Parameters
     ----------
@@ -73,15 +75,16 @@ class LabelBets:
     def __init__(self, said: Said, n_rows: int, tolerance: float) -> None:
         self._tolerance = tolerance
         self._least = min(_THREE / n_rows, _MOST)
-        self._doubt = FitDoubt(said, n_rows)
+        self._doubt, self._learner = FitDoubt(said, n_rows), FitDoubt(said, 0)
         self._words, self._suspicions = zip(*_suspicions(said), strict=True)
-        self._wealth = Wealth([len(self._words)])
+        self._wealth = Wealth([len(self._words) + 1])
 
     def update(self, confidence: Floats, correct: Bools) -> Numbers:
         """Bet on labelled rows, and return the evidence after every one."""
         c = bounded(confidence, self._least)
         p = self._doubt.expect(c, correct)[:, None]
-        suspected = bounded(np.stack([suspicion(c) for suspicion in self._suspicions], axis=1), self._least)
+        each = [*(suspicion(c) for suspicion in self._suspicions), self._learner.expect(c, correct)]
+        suspected = bounded(np.stack(each, axis=1), self._least)
         held = bounded(np.clip(suspected, p - self._tolerance, p + self._tolerance), self._least)
         factors = np.where(correct[:, None], suspected / held, (1 - suspected) / (1 - held))
         return self._wealth.grow(factors)[:, 0]
@@ -89,13 +92,15 @@ class LabelBets:
     @property
     def suspicion(self) -> str:
         """What is wrong with the confidence by those who won most."""
-        return self._words[int(np.argmax(self._wealth.staked))]
+        learned = "too low" if self._learner.state[0] > 0 else "too high"
+        return (*self._words, learned)[int(np.argmax(self._wealth.staked))]
 
     def state(self) -> dict[str, Any]:
         """Return what changes from row to row."""
-        return {"wealth": self._wealth.state(), "doubt": self._doubt.state}
+        return {"wealth": self._wealth.state(), "doubt": [self._doubt.state, self._learner.state]}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on where another one was."""
         self._wealth.restore(state["wealth"])
-        self._doubt.restore(state["doubt"])
+        for doubt, saved in zip((self._doubt, self._learner), state["doubt"], strict=True):
+            doubt.restore(saved)
