@@ -170,6 +170,7 @@ def test_no_escape_sequence_reaches_the_terminal(folder, call, capsys):
     assert not {"\x1b", "\x9b"} & set(printed)
 
 
+@pytest.mark.needs("report")
 def test_names_in_a_table_are_neither_markup_nor_escape_sequences(folder, call, capsys):
     name = "[/]\x1b[31m:cat:"
     rows = (folder / "data.csv").read_text().replace("\n", f",{name}\n").replace(name, "day", 1)
