@@ -13,7 +13,8 @@ PYTHON312 ?= python3.12
 demo: $(READY)  ## a classifier meets data it was not trained on: every method in a table, and report.html
 	$(BIN)/auxcal demo
 
-test: $(READY) lint base  ## lint, types, imports and all tests
+test:  ## lint, types, imports and all tests; one environment is set up while the base is tried in the other
+	$(MAKE) --jobs 2 lint base
 	$(BIN)/python -m pytest -n 2 --dist loadgroup --after-base
 
 base: $(BASE)/.ready  ## the wheel without extras, in an environment of its own, and the tests of what it promises

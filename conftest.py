@@ -33,6 +33,7 @@ NEEDS = {
         "tests/experiments",
         "tests/serving",
         "tests/test_benchmarks.py",
+        "tests/test_contributing.py",
         "tests/test_documents.py",
         "tests/test_examples.py",
         "tests/test_site.py",
