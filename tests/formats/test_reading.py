@@ -460,6 +460,16 @@ def test_more_arrays_than_memory_are_refused_before_they_are_unpacked(tmp_path, 
         read_predictions(tmp_path / "zeros.npz")
 
 
+@pytest.mark.needs("torch")
+def test_what_torch_remarks_about_a_file_is_no_warning(tmp_path):
+    torch.save({"logits": torch.tensor(LOGITS), "y": torch.tensor(Y)}, tmp_path / "four.pt", pickle_protocol=4)
+    with zipfile.ZipFile(tmp_path / "script.pt", "w") as archive:  # as TorchScript writes it
+        archive.writestr("script/constants.pkl", b"")
+    for name in ("four.pt", "script.pt"):
+        with pytest.raises(FileFormatError, match=name):
+            read_predictions(tmp_path / name)
+
+
 def test_a_tensor_with_more_entries_than_its_file_is_refused(tmp_path):
     torch.save({"logits": torch.zeros(1, 3).expand(10**10, 3)}, tmp_path / "endless.pt")
     with pytest.raises(FileFormatError, match=r"more entries than the file holds.*Save logits\.contiguous"):

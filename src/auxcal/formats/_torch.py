@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +19,9 @@ def open_torch(path: Path) -> Iterator[Source]:
     """Read the tensors of a dict that `torch.save` wrote; nothing in the file can run code."""
     with needs("torch"):
         import torch
-    saved = torch.load(path, map_location="cpu", weights_only=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of how the file was written: it is read, or refused in our words
+        saved = torch.load(path, map_location="cpu", weights_only=True)
     if not isinstance(saved, dict):
         raise FileFormatError(
             f"expected a dict with logits and y; got {type(saved).__name__}. Write it with "
