@@ -62,7 +62,7 @@ def draws(data: dict[str, Predictions], shift: str, state: int) -> Iterator[Row]
         yield from trial.checks("same", mix)
         for other in other_mixes(here):
             yield from trial.checks("mix", other)
-        for name in data.keys() - {shift}:
+        for name in (each for each in data if each != shift):
             whole = as_it_is(data[name])._replace(name=name)
             yield from trial.checks("new", _plain(whole, data[name]), data[name])
 
