@@ -7,7 +7,7 @@ population: n labels of it are picked or drawn evenly, and the estimates are com
 Beside the widths stand the least ones that any allocation of the labels could have. Then the default learns from picked
 and from even labels, and promises are made from picked ones. Writes labelling.csv, labelling-bundles.csv,
 labelling-fits.csv and labelling-promises.csv, tables for docs/labelling.md, into the folder, docs/figures by default.
-Takes some five minutes. benchmarks.labelling.plan measures the forecasts.
+Takes about an hour. benchmarks.labelling.plan measures the forecasts.
 """
 
 import sys
@@ -24,8 +24,8 @@ from auxcal.labelling import Estimate, estimate, pick
 from auxcal.metrics import ece, thresholds_at_risks
 
 LABELS, SHOWN, DRAWS = (50, 100, 200, 500), 200, 200
-FITS, STATES, MORE_STATES, WORSE = (100, 300), 4, 16, 0.002
-RISKS, PROMISES, PROMISE_DRAWS = (0.05, 0.1, 0.2), (300, 1000), 300
+FITS, STATES, MORE_STATES, WORSE = (100, 300, 1000), 4, 16, 0.002
+RISKS, PROMISES, PROMISE_DRAWS = (0.05, 0.1, 0.2), (300, 1000), 1000
 LEAST_ROWS, MOST_ROWS = 3000, 12_000
 BINS, CELLS = 20, 200
 
