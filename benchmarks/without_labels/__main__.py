@@ -107,7 +107,7 @@ class Trial:
                     if time == 0 and n == 1000 and kind != "few":
                         row["ks"] = self.baselines.ks(rows.logits, LEVEL)
                         row["cot"] = self.baselines.cot(self.calibrator.predict_proba(rows.logits))
-                    if kind in ("same", "mix"):
+                    if kind in ("same", "mix") or (kind == "new" and row["verdict"] == "mix"):
                         row |= self.adapted(rows, draw(min(4000, 2 * n)))
                     if kind == "mix" and n == 4000 and time == 0:
                         row |= self.labelled(draw(LABELS), draw(n))

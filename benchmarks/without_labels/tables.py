@@ -151,8 +151,9 @@ def new_table(table: Table) -> Lines:
         fires = shares(here.share("new"), here.share("mix"), here.ks())
         errors = points(*(here.error(name) for name in BASELINES))
         name = f"{first['suite']}, {first['fitted']} → {first['tried']}"
-        lines.append([name, str(len(here.rows)), *points(here.mean("ece")), *fires, *errors])
-    head = ["fitted → tried", "checks", "ECE as it was", "says new", "says mix", "KS fires"]
+        eces = points(here.mean("ece"), here.mean("ece_adapted"))
+        lines.append([name, str(len(here.rows)), *eces, *fires, *errors])
+    head = ["fitted → tried", "checks", "ECE as it was", "adapted, if it says mix", "says new", "says mix", "KS fires"]
     return [*head, "error of the mean confidence", "of ATC", "of DoC", "of COT"], lines
 
 
