@@ -1,6 +1,6 @@
 """How soon a monitor notices a change, and how often it raises a false alarm.
 
-    python -m benchmarks.monitoring [FOLDER]
+    python -m benchmarks.monitoring [FOLDER] [SUITE ...]
 
 Every bundle that is packaged or in cache/bundles, with a calibrator (CCAC-X) that is fitted on 2,000 of its rows, or
 on half of a smaller one. Three questions:
@@ -15,7 +15,8 @@ on half of a smaller one. Three questions:
 The settings of the bets were chosen with other random states, below 20 and from 100 to 115, on the packaged bundles;
 what is reported has states from 20 on. Other bundles played no part in the choice. ADWIN is measured too where river is
 installed. Writes monitoring.csv, a row for each stream and alarm, and tables for the page into the folder, docs/figures
-by default. Takes half an hour, and goes on where it was stopped; to measure anew, delete monitoring.csv.
+by default. Takes an hour, and goes on where it was stopped; to measure anew, delete monitoring.csv. Several
+processes may write to it, each for its own suites.
 """
 
 import csv
@@ -200,12 +201,13 @@ def spoil(confidence: np.ndarray, correct: np.ndarray, how: str, rng: np.random.
     return truth, correct & (chance < truth / c)
 
 
-def measure(path: Path) -> list[dict[str, str]]:
-    """Measure what the file lacks, and return all of it."""
+def measure(path: Path, suites: tuple[str, ...]) -> list[dict[str, str]]:
+    """Measure what the file lacks, of all suites where none is named, and return all of it."""
     plan = [
         (question, where, state)
         for state in STATES
         for where in BUNDLES
+        if not suites or where[0] in suites
         for question in (
             quiet,
             labels,
@@ -225,19 +227,17 @@ def measure(path: Path) -> list[dict[str, str]]:
             for case, who, after in question(where, state):
                 if after is None:
                     continue
-                values = (question.__name__, *where, case, state, who, after)
-                rows.append(dict(zip(HEAD, map(str, values), strict=True)))
-                writer.writerow(rows[-1])
+                writer.writerow(dict(zip(HEAD, (question.__name__, *where, case, state, who, after), strict=True)))
             file.flush()
             print(question.__name__, *where, state, flush=True)
-    return rows
+    return list(csv.DictReader(path.open(encoding="utf-8")))
 
 
-def main(folder: str = "docs/figures") -> None:
+def main(folder: str = "docs/figures", *suites: str) -> None:
     """Measure, and write the tables."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AuxcalWarning)
-        rows = measure(Path(folder) / "monitoring.csv")
+        rows = measure(Path(folder) / "monitoring.csv", suites)
     write_tables(rows, Path(folder))
 
 
