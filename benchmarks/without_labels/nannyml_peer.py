@@ -65,7 +65,7 @@ def save(path: Path, calibrator: CrossFittedCCAC, rows: Predictions) -> None:
 def main(python: str, folder: str = "docs/figures", *states: str) -> None:
     """Measure, and write the table."""
     found, peers = [], []
-    for state in map(int, states or ("1000", "1001", "1002")):
+    for state in map(int, states or ("1000", "1001", "1002", "1003")):
         with tempfile.TemporaryDirectory() as work:
             found += rows_of(state, Path(work))
             worker = Path(__file__).with_name("nannyml_worker.py")
