@@ -67,6 +67,16 @@ def test_where_logits_hardly_tell_the_mix_the_estimate_stays_near_that_of_the_fi
         assert abs(adapted.mean() - right(logits, y)) < 0.15
 
 
+@pytest.mark.parametrize("method", [auxcal.CrossFittedCCAC, auxcal.PlattScaling])
+def test_a_few_heavy_rows_of_the_fit_are_no_reason_for_an_alarm(method, draw):
+    verdicts = []
+    for random_state in range(10):
+        weight = np.where(np.arange(500) % 10, 1.0, 10.0)
+        fitted = method().fit(*draw(500, random_state=random_state), sample_weight=weight)
+        verdicts.append(auxcal.check(fitted, draw(2000, random_state=50 + random_state)[0]).verdict)
+    assert verdicts.count("same") >= 8
+
+
 def test_a_stricter_level_asks_for_more(draw, calibrator):
     logits, _ = draw(300, foreign=0.37, random_state=3)
     found = [auxcal.check(calibrator, logits, level=level) for level in (0.5, 1e-9)]
