@@ -88,6 +88,12 @@ def test_labels_say_more_than_rows_without(calibrator, draw):
     assert abs(both.shares[3] - 0.5) < 0.04 < abs(alone.shares[3] - 0.5)
 
 
+def test_labelled_rows_may_be_predictions(calibrator, draw):
+    new, labelled = draw(1000, foreign=0.8)[0], draw(100, foreign=0.8, random_state=1)
+    pair, predictions = (calibrator.adapt(new, labelled=some) for some in (labelled, auxcal.Predictions(*labelled)))
+    assert np.array_equal(pair.adaptation_.shares, predictions.adaptation_.shares)
+
+
 def test_something_new_is_refused_or_warned_of(calibrator, draw):
     logits, _ = draw(1000, scale=1.5)
     with pytest.raises(InvalidInputError, match="Label some of them and fit again"):

@@ -105,7 +105,7 @@ def test_it_is_the_same_after_saving_and_loading(draw, calibrator, tmp_path):
 
 def test_the_answer_is_plain_json(draw, calibrator):
     for logits in (draw(500)[0], draw(500, foreign=0)[0], draw(500, scale=2)[0]):
-        found = auxcal.check(calibrator, logits)
+        found = auxcal.check(calibrator, logits, level=np.float32(0.05))
         assert json.loads(json.dumps(found.as_json()))["verdict"] == found.verdict
 
 

@@ -128,7 +128,7 @@ def check(
         raise InvalidInputError(
             f"calibrator must be a fitted auxcal.Calibrator; got {type(calibrator).__name__}. Fit one, or load it."
         )
-    as_level(level)
+    level = as_level(level)
     array, further = calibrator._rows(logits, features)
     return check_seen(calibrator, sampled_rows(calibrator, array, further), level)
 
@@ -205,7 +205,8 @@ def _assumption(verdict: Verdict, *, by_class: bool) -> str:
     return f"{strata} look as they did in the fit; only their shares changed"
 
 
-def as_level(level: float) -> None:
-    """Refuse a level that is none."""
+def as_level(level: float) -> float:
+    """Check a level, and return it as a number of Python."""
     if not isinstance(level, int | float | np.floating) or not 0 < level < 1:
         raise InvalidInputError(f"level must be a number between 0 and 1, such as 0.05; got {level!r}.")
+    return float(level)
