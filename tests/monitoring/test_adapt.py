@@ -94,6 +94,17 @@ def test_labelled_rows_may_be_predictions(calibrator, draw):
     new, labelled = draw(1000, foreign=0.8)[0], draw(100, foreign=0.8, random_state=1)
     pair, predictions = (calibrator.adapt(new, labelled=some) for some in (labelled, auxcal.Predictions(*labelled)))
     assert np.array_equal(pair.adaptation_.shares, predictions.adaptation_.shares)
+    twice = auxcal.Predictions(*labelled, sample_weight=np.full(100, 2))
+    both = calibrator.adapt(new, labelled=tuple(np.concatenate([each, each]) for each in labelled))
+    assert np.allclose(calibrator.adapt(new, labelled=twice).adaptation_.shares, both.adaptation_.shares)
+
+
+@pytest.mark.filterwarnings("ignore::auxcal.ConvergenceWarning")
+def test_labels_after_a_fit_without_a_mistake_leave_a_confidence(draw):
+    logits, y = draw(300, foreign=0)
+    fitted = auxcal.PlattScaling().fit(logits, logits.argmax(axis=1))
+    new = fitted.adapt(logits, labelled=(logits, y))
+    assert np.allclose(new.predict_confidence(logits), fitted.predict_confidence(logits))
 
 
 def test_something_new_is_refused_or_warned_of(calibrator, draw):
@@ -123,7 +134,9 @@ def test_a_check_speaks_of_the_mix_that_it_was_adapted_to(calibrator, adapted, d
     assert back.differences[0].found == pytest.approx(0.3, abs=0.1)
 
 
-@pytest.mark.parametrize(("foreign", "said"), [(0.7, "are like those that"), (0.3, "are another mix than the one that")])
+@pytest.mark.parametrize(
+    ("foreign", "said"), [(0.7, "are like those that"), (0.3, "are another mix than the one that")]
+)
 def test_a_timeline_speaks_of_the_mix_that_it_was_adapted_to(adapted, draw, foreign, said):
     chunks = timeline(adapted, draw(500, foreign=foreign, random_state=9)[0], ["monday"] * 500)
     assert found(chunks) == f"The rows of monday {said} the calibrator was adapted to."

@@ -124,8 +124,8 @@ def _drawn(n: int, weight: Weight | None, most: int) -> Ints:
 def _number_of_others(weight: Weight) -> int:
     """Return how many rows can be drawn by their weights so that hardly any is drawn again.
 
-    A test counts rows as independent draws. A row that stands there ten times would be one draw that passes for ten, and
-    chance for a change.
+    A test counts rows as independent draws. A row that stands there ten times would pass for ten of them, and chance
+    for a change.
     """
     heaviest = np.sort(weight[weight > 0].astype(np.float64))[::-1]
     share, rows = np.cumsum(heaviest) / heaviest.sum(), np.arange(1, len(heaviest) + 1)

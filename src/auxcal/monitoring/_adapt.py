@@ -90,12 +90,15 @@ def _with_labels(matching: Matching, labelled: Predictions | None) -> tuple[Floa
     if labelled is None:
         return shares, variance
     counts = _counted(matching.known, labelled)
-    draws = np.sum(shares * (1 - shares)) / np.sum(variance)  # as many labels would say as much
+    draws = 0.0  # as many labels would say as much
+    if matching.tells_shares:
+        draws = float(np.sum(shares * (1 - shares)) / max(np.sum(variance), np.finfo(float).tiny))
     total = draws + counts.sum()
-    return (draws * shares + counts) / total, variance * draws / total
+    both = (draws * shares + counts) / total
+    return both, variance * draws / total if draws else both * (1 - both) / total
 
 
 def _counted(known: Known, rows: Predictions) -> Floats:
     """Return how many labelled rows are of each group."""
     strata = stratum_of_rows(rows.y, rows.correct, rows.n_classes, len(known.group))
-    return np.bincount(known.group[strata], minlength=len(known.shares)).astype(np.float64)
+    return np.bincount(known.group[strata], rows.sample_weight, minlength=len(known.shares)).astype(np.float64)

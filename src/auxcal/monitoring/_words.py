@@ -59,6 +59,8 @@ def _difference(found: Difference) -> str:
 
 
 def _next(check: Check) -> str:
+    if check.verdict == "same" and check.smallest_change >= 1:
+        return " With this many rows, no change of the accuracy would show."
     if check.verdict == "same":
         return f" With this many rows, a change of the accuracy by {100 * check.smallest_change:.1f} points would show."
     if check.verdict == "mix":
