@@ -20,10 +20,12 @@ from auxcal._arrays import (
     as_class_names,
     as_log_probabilities,
     as_logits,
+    as_y,
     look_like_probabilities,
 )
 from auxcal._did_you_mean import did_you_mean
 from auxcal._errors import InputWarning, InvalidInputError
+from auxcal._labels import from_names
 from auxcal._telling import tell
 
 Kind = Literal["logits", "probabilities"]
@@ -114,6 +116,10 @@ class Inputs:
             raise InvalidInputError(
                 f"the names and the kind must fit the columns; {wrong[0] if wrong else 'kind'} does not."
             )
+
+    def as_y(self, y: ArrayLike, *, n_rows: int, n_classes: int) -> Ints:
+        """Check true classes, by index or by the names that are known, and return them as indices."""
+        return as_y(from_names(y, self.names, self.no_class or ()), n_rows=n_rows, n_classes=n_classes)
 
     def as_logits(self, given: ArrayLike, *, n_classes: int) -> Floats:
         """Check rows of the kind that a calibrator was fitted on, and return their logits, columns taken by name."""

@@ -92,12 +92,34 @@ def test_a_file_whose_reference_does_not_fit_is_refused(tmp_path):
         auxcal.load(tmp_path / "file.safetensors")
 
 
-def test_a_row_of_weight_two_stands_there_twice():
+def test_weights_count_rows_of_each_class():
     weight = RNG.integers(0, 4, size=len(Y))
     repeated = np.repeat(np.arange(len(Y)), weight)
     weighed = PlattScaling().fit(LOGITS, Y, sample_weight=weight).reference_
     plain = PlattScaling().fit(LOGITS[repeated], Y[repeated]).reference_
-    assert np.array_equal(weighed.y, plain.y)
-    assert np.array_equal(weighed.readings, plain.readings)
     assert np.array_equal(weighed.counts, plain.counts)
     assert np.array_equal(weighed.hits, plain.hits)
+
+
+def test_heavy_rows_are_kept_more_often_and_hardly_any_twice():
+    logits, y = rows(4000, 3)
+    weight = np.where(np.arange(4000) % 2, 1.0, 4.0)
+    weight[-100:] = 0
+    kept = PlattScaling().fit(logits, y, sample_weight=weight).reference_
+    first = {tuple(row): place for place, row in enumerate(read_logits(logits))}
+    places = [first[tuple(row)] for row in kept.readings]
+    assert len(set(places)) > 0.97 * len(places) > 2300  # 0.625 · 3,900 without any row twice
+    assert np.mean(np.array(places) % 2 == 0) == pytest.approx(0.8, abs=0.01)
+    assert max(places) < 3900
+
+
+@pytest.mark.parametrize(("weight", "size"), [(3.0, 400), (0.5, 200)])
+def test_the_same_weight_everywhere_keeps_every_row_once_or_as_many_as_they_are_worth(weight, size):
+    kept = PlattScaling().fit(LOGITS, Y, sample_weight=np.full(len(Y), weight)).reference_
+    assert len(kept.y) == size
+
+
+def test_one_row_that_outweighs_all_others_is_one_row():
+    weight = np.ones(len(Y))
+    weight[7] = 1e6
+    assert len(PlattScaling().fit(LOGITS, Y, sample_weight=weight).reference_.y) == 1

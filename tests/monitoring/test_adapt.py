@@ -7,6 +7,8 @@ import auxcal
 from auxcal import InputWarning, InvalidInputError
 from auxcal.calibrators._facts import as_json, facts
 from auxcal.metrics import brier, ece
+from auxcal.monitoring import timeline
+from auxcal.reports.timeline import found
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +90,23 @@ def test_labels_say_more_than_rows_without(calibrator, draw):
     assert abs(both.shares[3] - 0.5) < 0.04 < abs(alone.shares[3] - 0.5)
 
 
+def test_labelled_rows_may_be_predictions(calibrator, draw):
+    new, labelled = draw(1000, foreign=0.8)[0], draw(100, foreign=0.8, random_state=1)
+    pair, predictions = (calibrator.adapt(new, labelled=some) for some in (labelled, auxcal.Predictions(*labelled)))
+    assert np.array_equal(pair.adaptation_.shares, predictions.adaptation_.shares)
+    twice = auxcal.Predictions(*labelled, sample_weight=np.full(100, 2))
+    both = calibrator.adapt(new, labelled=tuple(np.concatenate([each, each]) for each in labelled))
+    assert np.allclose(calibrator.adapt(new, labelled=twice).adaptation_.shares, both.adaptation_.shares)
+
+
+@pytest.mark.filterwarnings("ignore::auxcal.ConvergenceWarning")
+def test_labels_after_a_fit_without_a_mistake_leave_a_confidence(draw):
+    logits, y = draw(300, foreign=0)
+    fitted = auxcal.PlattScaling().fit(logits, logits.argmax(axis=1))
+    new = fitted.adapt(logits, labelled=(logits, y))
+    assert np.allclose(new.predict_confidence(logits), fitted.predict_confidence(logits))
+
+
 def test_something_new_is_refused_or_warned_of(calibrator, draw):
     logits, _ = draw(1000, scale=1.5)
     with pytest.raises(InvalidInputError, match="Label some of them and fit again"):
@@ -108,7 +127,19 @@ def test_a_check_speaks_of_the_mix_that_it_was_adapted_to(calibrator, adapted, d
     answers = [str(auxcal.check(each, draw(500, foreign=0.7, random_state=9)[0])) for each in (calibrator, adapted)]
     assert answers[0].startswith("The rows are another mix of the data of the fit.")
     assert answers[1].startswith("The rows are like those that the calibrator was adapted to.")
-    assert str(auxcal.check(adapted, draw(500, random_state=9)[0])).startswith("The rows are another mix than the one")
+    back = auxcal.check(adapted, draw(500, random_state=9)[0])
+    assert str(back).startswith("The rows are another mix than the one")
+    assert back.differences[0].what == "share of no class"
+    assert back.differences[0].expected == pytest.approx(adapted.adaptation_.shares[3], abs=0.01)
+    assert back.differences[0].found == pytest.approx(0.3, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("foreign", "said"), [(0.7, "are like those that"), (0.3, "are another mix than the one that")]
+)
+def test_a_timeline_speaks_of_the_mix_that_it_was_adapted_to(adapted, draw, foreign, said):
+    chunks = timeline(adapted, draw(500, foreign=foreign, random_state=9)[0], ["monday"] * 500)
+    assert found(chunks) == f"The rows of monday {said} the calibrator was adapted to."
 
 
 def test_it_knows_what_it_was_adapted_to(calibrator, adapted):

@@ -67,6 +67,37 @@ def test_where_logits_hardly_tell_the_mix_the_estimate_stays_near_that_of_the_fi
         assert abs(adapted.mean() - right(logits, y)) < 0.15
 
 
+def test_a_confidence_that_is_always_the_same_tells_no_shares(draw):
+    fitted = auxcal.HistogramBinning(n_bins=1).fit(*draw(500))
+    new = draw(300, random_state=1)[0]
+    found = auxcal.check(fitted, new)
+    assert found.verdict == "same"
+    assert found.accuracy.value == pytest.approx(fitted.reference_.correct.mean())
+    assert (found.accuracy.low, found.accuracy.high) == (0, 1)
+    assert "no change of the accuracy would show" in str(found)
+    labels = fitted.adapt(new, labelled=draw(2000, foreign=0.8, random_state=2))
+    assert labels.predict_confidence(new).mean() == pytest.approx(
+        right(*draw(2000, foreign=0.8, random_state=3)), abs=0.05
+    )
+    adapted = fitted.adapt(new)
+    assert np.allclose(adapted.predict_confidence(new), fitted.predict_confidence(new))
+
+
+def test_no_share_is_below_nothing(draw):
+    logits, y = draw(500)
+    assert "-0.0 %" not in str(auxcal.check(PlattScaling().fit(logits, np.full_like(y, auxcal.NO_CLASS)), logits))
+
+
+@pytest.mark.parametrize("method", [auxcal.CrossFittedCCAC, auxcal.PlattScaling])
+def test_a_few_heavy_rows_of_the_fit_are_no_reason_for_an_alarm(method, draw):
+    verdicts = []
+    for random_state in range(10):
+        weight = np.where(np.arange(500) % 10, 1.0, 10.0)
+        fitted = method().fit(*draw(500, random_state=random_state), sample_weight=weight)
+        verdicts.append(auxcal.check(fitted, draw(2000, random_state=50 + random_state)[0]).verdict)
+    assert verdicts.count("same") >= 8
+
+
 def test_a_stricter_level_asks_for_more(draw, calibrator):
     logits, _ = draw(300, foreign=0.37, random_state=3)
     found = [auxcal.check(calibrator, logits, level=level) for level in (0.5, 1e-9)]
@@ -95,7 +126,7 @@ def test_it_is_the_same_after_saving_and_loading(draw, calibrator, tmp_path):
 
 def test_the_answer_is_plain_json(draw, calibrator):
     for logits in (draw(500)[0], draw(500, foreign=0)[0], draw(500, scale=2)[0]):
-        found = auxcal.check(calibrator, logits)
+        found = auxcal.check(calibrator, logits, level=np.float32(0.05))
         assert json.loads(json.dumps(found.as_json()))["verdict"] == found.verdict
 
 

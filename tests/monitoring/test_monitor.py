@@ -246,6 +246,35 @@ def test_bad_options_are_refused(calibrator, options):
         Monitor(calibrator, **options)
 
 
+def test_options_may_be_numbers_of_numpy_and_are_saved(calibrator, tmp_path):
+    options = {"level": np.float32(0.25), "tolerance": np.float32(0.5), "keep": np.int64(5), "random_state": np.int8(3)}
+    Monitor(calibrator, **options).save(tmp_path / "monitor.safetensors")
+    found = Monitor.load(tmp_path / "monitor.safetensors", calibrator)
+    assert (found.level, found.tolerance, found.keep, found.random_state) == (0.25, 0.5, 5, 3)
+
+
+def test_labels_may_be_the_names_of_the_fit():
+    logits, y = draw(600, np.random.default_rng(3))
+    names = np.array(["ant", "bee", "cat", "dog"])
+    fitted = auxcal.PlattScaling().fit(logits, names[y], class_names=names, no_class="fox")
+    by_index, by_name = Monitor(fitted), Monitor(fitted)
+    by_index.update(logits[:50], np.append(y[:49], auxcal.NO_CLASS))
+    by_name.update(logits[:50], [*names[y[:49]], "fox"])
+    by_index.label(by_index.update(logits[50:]), y[50:])
+    by_name.label(by_name.update(logits[50:]), names[y[50:]])
+    assert by_name.evidence == by_index.evidence
+    with pytest.raises(InvalidInputError, match="one of the classes ant, bee, cat, dog; got 'cow' in row 1"):
+        by_name.update(logits[:2], ["ant", "cow"])
+
+
+@pytest.mark.parametrize("row", [30, -1])
+def test_rows_that_were_never_seen_are_told_from_those_that_are_gone(calibrator, row):
+    monitor = Monitor(calibrator)
+    monitor.update(draw(30, np.random.default_rng(11))[0])
+    with pytest.raises(InvalidInputError, match=rf"the 30 rows seen, counted from 0; got {row}\. Give what update"):
+        monitor.label([row], [0])
+
+
 def test_what_is_no_fitted_calibrator_is_refused():
     with pytest.raises(InvalidInputError, match="calibrator must be a fitted one; got str"):
         Monitor("ccac-x.safetensors")

@@ -193,7 +193,7 @@ class Calibrator(ABC, Estimator):
         ----------
         logits, features : arrays of shape (n, K) and (n, d)
             Rows of the new mix. Only changes of the shares that chance does not explain are followed.
-        labelled : tuple of (logits, y) or (logits, y, features), optional
+        labelled : tuple of (logits, y) or (logits, y, features), or Predictions, optional
             Labelled rows of the new mix, if there are any; the shares then come from both.
         if_new : {"refuse", "warn"}
             What to do where no mix explains the rows: raise an error, or warn and go on.

@@ -23,6 +23,7 @@ MOST_CLASSES = 128
 """Up to which every class has a share of its own in the mix; of more, the rows would be too few to tell."""
 
 _FARTHEST = 6e4  # float16 ends soon after
+_AGAIN = 0.02  # the share of the rows that may be there already: weights can't be followed without any
 
 
 class Reference(NamedTuple):
@@ -110,15 +111,27 @@ def reference_of(calibrator: Calibrator, data: Predictions, held_out: Floats | N
 
 
 def _drawn(n: int, weight: Weight | None, most: int) -> Ints:
-    """Return the rows to keep: all, or a random sample; a row of weight 2 is kept twice, or is twice as likely."""
+    """Return the rows to keep: all, or a random sample; a row of weight 2 is twice as likely to be kept."""
     if weight is None:
         if n <= most:
             return np.arange(n)
         return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
     ends = np.cumsum(weight, dtype=np.float64)
-    size = int(np.clip(round(ends[-1]), 1, most))
-    start = 0.5 if size < most else np.random.default_rng(0).random()
-    return np.searchsorted(ends, (np.arange(size) + start) * ends[-1] / size, side="right").clip(max=n - 1)
+    size = min(_number_of_others(weight), max(round(ends[-1]), 1), most)  # their sum is what the rows are worth
+    return np.searchsorted(ends, (np.arange(size) + 0.5) * ends[-1] / size, side="right").clip(max=n - 1)
+
+
+def _number_of_others(weight: Weight) -> int:
+    """Return how many rows can be drawn by their weights so that hardly any is drawn again.
+
+    A test counts rows as independent draws. A row that stands there ten times would pass for ten of them, and chance
+    for a change.
+    """
+    heaviest = np.sort(weight[weight > 0].astype(np.float64))[::-1]
+    share, rows = np.cumsum(heaviest) / heaviest.sum(), np.arange(1, len(heaviest) + 1)
+    # Of m rows the k heaviest are drawn m · share times, so m · share - k times too often, which is to be m · _AGAIN.
+    sizes = rows[share > _AGAIN] / (share[share > _AGAIN] - _AGAIN)
+    return max(int(min(sizes.min(), len(heaviest))), 1)
 
 
 def read_logits(logits: Floats) -> Floats:

@@ -27,11 +27,12 @@ from auxcal.cli._terminal import (
 )
 
 if TYPE_CHECKING:
+    from auxcal.calibrators import Calibrator
     from auxcal.monitoring import RowSample
 
 _RARELY = 0.01  # how often a false alarm is given
 _LINES = {
-    "mix": "the rows are another mix than those of the fit, so the confidence is off; auxcal adapt corrects it.",
+    "mix": "the rows are another mix than {}, so the confidence is off; auxcal adapt corrects it.",
     "new": "the rows contain something that the fit did not, so don't trust the confidence; auxcal check says more.",
 }
 
@@ -120,7 +121,7 @@ def score(
             holds=lambda: _verdict(sample) == "same",
         )
     verdict = _verdict(sample)
-    warning = _LINES.get(verdict)
+    warning = _line(verdict, fitted)
     if warning is not None and written.withdrawn:
         warning += f" {WITHDRAWN} {'Do not use accepted.' if to_standard_output else 'Nothing is accepted.'}"
     if warning is not None:
@@ -135,6 +136,12 @@ def score(
             say(f"{written.rows - written.bad.total:,} rows scored with {fitted.abbreviation}. Saved: {out}")
     if written.withdrawn:
         raise typer.Exit(CODES[verdict])
+
+
+def _line(verdict: str, calibrator: Calibrator) -> str | None:
+    """Return what to say of a verdict, if anything."""
+    home = "that of the fit" if calibrator.adaptation_ is None else "the one that the calibrator was adapted to"
+    return None if verdict == "same" else _LINES[verdict].format(home)
 
 
 def _verdict(sample: RowSample) -> str:

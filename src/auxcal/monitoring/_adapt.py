@@ -38,7 +38,7 @@ def adapt(
     """Return a calibrator for the mix of new rows; `Calibrator.adapt` explains."""
     if if_new not in get_args(IfNew):
         raise InvalidInputError(f"if_new must be 'refuse' or 'warn'; got {if_new!r}.")
-    as_level(level)
+    level = as_level(level)
     array, further = calibrator._rows(logits, features)
     some = None if labelled is None else _labelled(calibrator, labelled)
     return adapt_seen(calibrator, sampled_rows(calibrator, array, further), len(array), some, if_new, level)
@@ -64,9 +64,11 @@ def adapt_seen(
 
 def _labelled(calibrator: Calibrator, labelled: SelectPart) -> Predictions:
     """Check the rows that have labels."""
+    if isinstance(labelled, Predictions):
+        return labelled
     if not isinstance(labelled, tuple | list) or len(labelled) not in (2, 3):
         raise InvalidInputError(
-            f"labelled must be a pair (logits, y), with features a triple (logits, y, features); got "
+            f"labelled must be a pair (logits, y), with features a triple (logits, y, features), or Predictions; got "
             f"{type(labelled).__name__}. Give labelled=(labelled_logits, y)."
         )
     array, further = calibrator._rows(labelled[0], labelled[2] if len(labelled) == 3 else None)
@@ -88,12 +90,15 @@ def _with_labels(matching: Matching, labelled: Predictions | None) -> tuple[Floa
     if labelled is None:
         return shares, variance
     counts = _counted(matching.known, labelled)
-    draws = np.sum(shares * (1 - shares)) / np.sum(variance)  # as many labels would say as much
+    draws = 0.0  # as many labels would say as much
+    if matching.tells_shares:
+        draws = float(np.sum(shares * (1 - shares)) / max(np.sum(variance), np.finfo(float).tiny))
     total = draws + counts.sum()
-    return (draws * shares + counts) / total, variance * draws / total
+    both = (draws * shares + counts) / total
+    return both, variance * draws / total if draws else both * (1 - both) / total
 
 
 def _counted(known: Known, rows: Predictions) -> Floats:
     """Return how many labelled rows are of each group."""
     strata = stratum_of_rows(rows.y, rows.correct, rows.n_classes, len(known.group))
-    return np.bincount(known.group[strata], minlength=len(known.shares)).astype(np.float64)
+    return np.bincount(known.group[strata], rows.sample_weight, minlength=len(known.shares)).astype(np.float64)

@@ -15,7 +15,7 @@ from auxcal.monitoring import _known
 from auxcal.monitoring._differences import Difference, differences
 from auxcal.monitoring._estimates import Estimate, accuracy, foreign_share, smallest_change
 from auxcal.monitoring._evidence import another_mix, something_new
-from auxcal.monitoring._known import Known, Seen, seen_by
+from auxcal.monitoring._known import Home, Known, Seen, seen_by
 from auxcal.monitoring._matching import Matching, matched
 
 Verdict = Literal["same", "mix", "new"]
@@ -128,7 +128,7 @@ def check(
         raise InvalidInputError(
             f"calibrator must be a fitted auxcal.Calibrator; got {type(calibrator).__name__}. Fit one, or load it."
         )
-    as_level(level)
+    level = as_level(level)
     array, further = calibrator._rows(logits, features)
     return check_seen(calibrator, sampled_rows(calibrator, array, further), level)
 
@@ -177,20 +177,24 @@ def check_seen(calibrator: Calibrator, seen: Seen, level: float) -> Check:
         no_class_before=None if none is None else float(known.shares[known.group[-1]]),
         smallest_change=smallest_change(matching, estimate, _each(level)),
         adapted=calibrator.adaptation_ is not None,
-        differences=differences(matching, seen, calibrator.inputs_.class_names, verdict),
+        differences=differences(matching, seen, calibrator.inputs_.class_names, verdict, home_of(calibrator, known)),
     )
 
 
 def verdict_of(calibrator: Calibrator, matching: Matching, seen: Seen, level: float) -> tuple[Verdict, float, float]:
     """Return the verdict and the p-values behind it."""
-    known = matching.known
-    mix, n_mix = known.shares, len(known.at)
-    if calibrator.adaptation_ is not None:
-        mix, n_mix = known.mix(calibrator.adaptation_.shares), calibrator.adaptation_.n_rows
-    p_mix = another_mix(known, matching.new, mix, n_mix)
+    p_mix = another_mix(matching.known, matching.new, *home_of(calibrator, matching.known))
     p_new = something_new(matching, seen)
     each = _each(level)
     return "new" if p_new < each else "mix" if p_mix < each else "same", p_mix, p_new
+
+
+def home_of(calibrator: Calibrator, known: Known) -> Home:
+    """Return the mix that a calibrator is for: that of the fit, or the one that it was adapted to since."""
+    adaptation = calibrator.adaptation_
+    if adaptation is None:
+        return Home(known.shares, len(known.at))
+    return Home(known.mix(adaptation.shares), min(adaptation.n_rows, _known.MOST_ROWS))
 
 
 def _each(level: float) -> float:
@@ -205,7 +209,8 @@ def _assumption(verdict: Verdict, *, by_class: bool) -> str:
     return f"{strata} look as they did in the fit; only their shares changed"
 
 
-def as_level(level: float) -> None:
-    """Refuse a level that is none."""
+def as_level(level: float) -> float:
+    """Check a level, and return it as a number of Python."""
     if not isinstance(level, int | float | np.floating) or not 0 < level < 1:
         raise InvalidInputError(f"level must be a number between 0 and 1, such as 0.05; got {level!r}.")
+    return float(level)

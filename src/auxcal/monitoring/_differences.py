@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auxcal.calibrators._reference import READINGS
-from auxcal.monitoring._known import Seen
+from auxcal.monitoring._known import Home, Seen, unnamed
 from auxcal.monitoring._matching import Matching
 
 _MOST = 5
@@ -25,11 +25,11 @@ class Difference(NamedTuple):
 
 
 def differences(
-    matching: Matching, seen: Seen, class_names: Sequence[str] | None, verdict: str
+    matching: Matching, seen: Seen, class_names: Sequence[str] | None, verdict: str, home: Home
 ) -> tuple[Difference, ...]:
     """Return the largest differences: of the shares after another mix, else of what no mix explains."""
     if verdict == "mix":
-        return _largest(_of_shares(matching, class_names))
+        return _largest(_of_shares(matching, class_names, home))
     return _largest([*_of_readings(matching, seen), *_of_predictions(matching, seen, class_names)])
 
 
@@ -38,12 +38,11 @@ def _largest(found: list[Difference]) -> tuple[Difference, ...]:
     return tuple(sorted(notable, key=lambda each: -abs(each.deviations))[:_MOST])
 
 
-def _of_shares(matching: Matching, class_names: Sequence[str] | None) -> list[Difference]:
-    known = matching.known
-    names = known.names(class_names)
-    deviation = np.sqrt(np.diag(matching.covariance) + known.shares * (1 - known.shares) / len(known.at))
-    change = (matching.shares - known.shares) / deviation
-    rows = zip(names, known.shares, matching.shares, change, strict=True)
+def _of_shares(matching: Matching, class_names: Sequence[str] | None, home: Home) -> list[Difference]:
+    names = matching.known.names(class_names)
+    deviation = np.sqrt(np.diag(matching.covariance) + home.mix * (1 - home.mix) / home.n_rows)
+    change = (matching.shares - home.mix) / deviation
+    rows = zip(names, home.mix, matching.shares, change, strict=True)
     return [Difference(f"share of {name}", *map(float, numbers)) for name, *numbers in rows]
 
 
@@ -64,6 +63,6 @@ def _of_predictions(matching: Matching, seen: Seen, class_names: Sequence[str] |
     found = np.bincount(seen.prediction, minlength=k) / len(seen.prediction)
     pooled = np.clip((expected + found) / 2, 1 / len(weight), 1)
     deviations = (found - expected) / np.sqrt(pooled * (1 / len(seen.prediction) + np.sum(weight**2)))
-    names = class_names or [str(index) for index in range(k)]
+    names = class_names or unnamed(k)
     rows = zip(names, expected, found, deviations, strict=True)
     return [Difference(f"predictions of {name}", *map(float, numbers)) for name, *numbers in rows]

@@ -34,7 +34,7 @@ def accuracy(matching: Matching, seen: Seen) -> Estimate:
     """
     lacks, here = _lacks(matching, seen, matching.shares)
     difference, deviations = matching.difference(lacks[:, None], -here[:, None])
-    found = _estimate(-difference[0], matching.within(deviations)[0, 0])
+    found = _estimate(matching, -difference[0], matching.within(deviations)[0, 0])
     shares = _believed(matching)
     lacks, here = _lacks(matching, seen, shares)
     value = here.mean() + shares @ matching.known.means(lacks[:, None])[:, 0]
@@ -54,7 +54,7 @@ def foreign_share(matching: Matching) -> Estimate | None:
     none = known.group[-1]
     if not known.none_is_alone:
         return None
-    found = _estimate(matching.shares[none], matching.covariance[none, none])
+    found = _estimate(matching, matching.shares[none], matching.covariance[none, none])
     return found._replace(value=float(np.clip(_believed(matching)[none], found.low, found.high)))
 
 
@@ -71,6 +71,6 @@ def smallest_change(matching: Matching, estimate: Estimate, level: float) -> flo
     return float(min(np.sqrt(noticed) * (estimate.high - estimate.low) / (2 * _QUANTILE), 1.0))
 
 
-def _estimate(value: float | Floats, variance: float | Floats) -> Estimate:
-    reach = _WIDER * _QUANTILE * np.sqrt(variance)
-    return Estimate(*(float(np.clip(number, 0, 1)) for number in (value, value - reach, value + reach)))
+def _estimate(matching: Matching, value: float | Floats, variance: float | Floats) -> Estimate:
+    reach = _WIDER * _QUANTILE * np.sqrt(variance) if matching.tells_shares else 1.0
+    return Estimate(*(abs(float(np.clip(number, 0, 1))) for number in (value, value - reach, value + reach)))  # no -0

@@ -16,6 +16,7 @@ _ROWS_FOR_EACH = 20  # of the reference, for each direction that is looked at
 _FEWEST_ROWS = 10  # that a variance must rest on: of fewer, chance is not normal
 _NUMBERS_OF_EACH = 4  # that a calibrator learned for each stratum: see `_doubt`
 _ROUNDING = 1e-12  # of a variance of ψ, which is of order 1
+_NOTHING = 1e-24  # of the variance of a mean: the square of what rounding makes of numbers that are all the same
 _LEAST, _MOST = 1e-15, 0.9  # of a p-value that is combined with others: one that is 1 must not outweigh one that is 0
 
 
@@ -124,7 +125,7 @@ def _hotelling(difference: Floats, covariance: Floats, n_rows: int, most: int) -
     """Return the p-value of Hotelling's test, over the directions that vary enough and the most that are allowed."""
     from scipy.special import fdtrc  # scipy.stats takes a second and 50 MB to import
 
-    varies = np.diag(covariance) > 0
+    varies = np.diag(covariance) > _NOTHING
     if not varies.any() or most < 1:
         return 1.0
     covariance = covariance[np.ix_(varies, varies)]

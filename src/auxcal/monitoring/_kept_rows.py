@@ -43,15 +43,20 @@ class KeptRows:
         if found.ndim != 1 or (len(found) and not np.issubdtype(found.dtype, np.integer)):
             raise InvalidInputError(
                 f"rows must be numbers of rows, as update returned them; got shape {found.shape} and dtype "
-                f"{found.dtype}."
+                f"{found.dtype}. Give some of those."
             )
         found = found.astype(np.intp)
         most = len(self._confidence)
-        gone = (found < max(0, self.n_rows - most)) | (found >= self.n_rows)
+        unseen, gone = (found < 0) | (found >= self.n_rows), found < self.n_rows - most
+        if unseen.any():
+            raise InvalidInputError(
+                f"rows must be numbers of the {self.n_rows:,} rows seen, counted from 0; got {found[unseen][0]}. Give "
+                f"what update returned."
+            )
         if gone.any():
             raise InvalidInputError(
-                f"rows must be among the last {min(most, self.n_rows):,} of the {self.n_rows:,} rows seen; got row "
-                f"{found[gone][0]}. Keep more of them with Monitor(calibrator, keep=...)."
+                f"rows must be among the last {most:,} of the {self.n_rows:,} rows seen; got row {found[gone][0]}. "
+                f"Keep more of them with Monitor(calibrator, keep=...)."
             )
         _, first, group = np.unique(found, return_index=True, return_inverse=True)
         again = (first[group] != np.arange(len(found))) | (self._prediction[found % max(most, 1)] == _LABELLED)

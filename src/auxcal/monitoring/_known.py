@@ -38,6 +38,13 @@ def seen_by(calibrator: Calibrator, logits: Floats, features: Floats | None) -> 
     return Seen(strata, read_logits(logits), logits.argmax(axis=1))
 
 
+class Home(NamedTuple):
+    """The mix that a calibrator is for, as shares of the groups, and how many rows told them."""
+
+    mix: Floats
+    n_rows: int
+
+
 @dataclass(frozen=True)
 class Known:
     """The rows of a reference, whose strata are known; strata of hardly any rows count as one."""
@@ -97,7 +104,7 @@ class Known:
         """Return what each group is called."""
         strata = ["right predictions", "wrong predictions", "no class"]
         if self.by_class:
-            strata = [*(class_names or map(str, range(self.reference.n_classes))), "no class"]
+            strata = [*(class_names or unnamed(self.reference.n_classes)), "no class"]
         members = [[name for name, group in zip(strata, self.group, strict=False) if group == j] for j in self._groups]
         return [each[0] if len(each) == 1 else f"{len(each)} rare classes" for each in members]
 
@@ -128,3 +135,8 @@ class Known:
         at = prediction if self.by_class else np.zeros_like(prediction)
         right = weighed[np.arange(len(at)), at]
         return right / np.maximum(weighed.sum(axis=1), _TINY)
+
+
+def unnamed(n_classes: int) -> list[str]:
+    """Return what classes are called that have no names."""
+    return [f"class {index}" for index in range(n_classes)]

@@ -48,8 +48,19 @@ class Matching:
 
     @cached_property
     def inverse(self) -> Floats:
-        """A⁻¹, where the columns of A are the means of ψ in each group."""
+        """A⁻¹, where the columns of A are the means of ψ in each group; 0 for what ψ does not tell of the shares."""
         return np.linalg.pinv(self.known.means(self.ratios[0]).T, rcond=_ENOUGH)
+
+    @property
+    def tells_shares(self) -> bool:
+        """Whether ψ tells all shares; it does not where the calibrator says the same of every row."""
+        means = self.known.means(self.ratios[0])
+        return bool(np.linalg.matrix_rank(means, tol=_ENOUGH * np.linalg.norm(means, 2)) == len(means))
+
+    def excess(self, shares: Floats) -> Floats:
+        """Return by how much the mean of ψ in the new rows is more than these shares explain."""
+        old, new = self.ratios
+        return np.asarray(new.mean(axis=0) - shares @ self.known.means(old))
 
     def difference(self, old: Floats, new: Floats) -> tuple[Floats, Floats]:
         """Return how much numbers of the new rows differ from those of the weighed reference, and their deviations.
@@ -109,7 +120,7 @@ def matched(known: Known, new: Floats) -> Matching:
     for _ in range(_ROUNDS):
         near = (len(new) * shares + len(before) * before) / (len(new) + len(before))
         matching = Matching(known, new, shares, near)
-        shares = np.maximum(matching.inverse @ matching.ratios[1].mean(axis=0), 0)
+        shares = np.maximum(before + matching.inverse @ matching.excess(before), 0)
         shares /= shares.sum()
     return Matching(known, new, shares, near)
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Bools, Floats, Ints, as_y
+from auxcal._arrays import Bools, Floats, Ints
 from auxcal._errors import FileFormatError, InvalidInputError
 from auxcal._files import as_path
 from auxcal._state_files import Tensors, digest, from_json, read_state, to_json, write_state
@@ -18,7 +18,7 @@ from auxcal.monitoring._alarm import Alarm, Evidence, History
 from auxcal.monitoring._fit_doubt import Said
 from auxcal.monitoring._kept_rows import KeptRows
 from auxcal.monitoring._label_bets import LabelBets
-from auxcal.monitoring._options import check_calibrator, check_options
+from auxcal.monitoring._options import Options, check_calibrator
 from auxcal.monitoring._row_bets import RowBets
 from auxcal.monitoring._saved_state import check_state
 
@@ -86,14 +86,14 @@ class Monitor:
         random_state: int = 0,
     ) -> None:
         check_calibrator(calibrator)
-        check_options(level, tolerance, keep, random_state)
-        self.calibrator, self.level, self.tolerance = calibrator, level, tolerance
-        self.keep, self.random_state = keep, random_state
+        options = Options.of(level, tolerance, keep, random_state)
+        self.calibrator, self.level, self.tolerance = calibrator, options.level, options.tolerance
+        self.keep, self.random_state = options.keep, options.random_state
         reference = self.reference
-        self._rows = RowBets(reference, calibrator.adaptation_, random_state)
+        self._rows = RowBets(reference, calibrator.adaptation_, self.random_state)
         said = Said.of(reference, calibrator.adaptation_)
-        self._labels = LabelBets(said, calibrator.fitted_on_.n_rows or len(reference.y), tolerance)
-        self._kept = KeptRows(keep)
+        self._labels = LabelBets(said, calibrator.fitted_on_.n_rows or len(reference.y), self.tolerance)
+        self._kept = KeptRows(self.keep)
         self._history = History()
         self._alarms: dict[str, Alarm] = {}
         self.evidence = Evidence(0, 0, 1 - LABELS, LABELS)
@@ -131,8 +131,8 @@ class Monitor:
         logits : array of shape (n, K)
             What the calibrator takes.
         y : array of shape (n,), optional
-            Their true classes, or `NO_CLASS`, where they are known already; for some of the rows, or later, see
-            `label`.
+            Their true classes, by index or by the names of the fit, or `NO_CLASS`, where they are known already; for
+            some of the rows, or later, see `label`.
         features : array of shape (n, d), optional
             Their features, where the calibrator was fitted with such.
 
@@ -142,7 +142,7 @@ class Monitor:
             The numbers of the rows, for `label`.
         """
         array, further = self.calibrator._rows(logits, features)
-        labels = None if y is None else as_y(y, n_rows=len(array), n_classes=array.shape[1])
+        labels = None if y is None else self._true(y, len(array))
         confidence, prediction = self._look_at(array, further), array.argmax(axis=1)
         numbers = self._kept.add(confidence, prediction)
         if labels is not None:
@@ -161,7 +161,7 @@ class Monitor:
         rows : array of shape (n,)
             Their numbers, as `update` returned them.
         y : array of shape (n,)
-            Their true classes, or `NO_CLASS`.
+            Their true classes, as in `update`.
 
         Examples
         --------
@@ -176,7 +176,7 @@ class Monitor:
         found = self._kept.find(rows)
         if not len(found) and not np.size(y):
             return
-        labels = as_y(y, n_rows=len(found), n_classes=self.calibrator.n_features_in_)
+        labels = self._true(y, len(found))
         confidence, prediction = self._kept.take(found)
         self._settle(confidence, prediction == labels)
         self._history.add(self.evidence)
@@ -229,6 +229,9 @@ class Monitor:
         return (
             f"Monitor({self.calibrator!r}, level={self.level}): {now.n_rows:,} rows, {now.n_labels:,} labels, {found}"
         )
+
+    def _true(self, y: ArrayLike, n_rows: int) -> Ints:
+        return self.calibrator.inputs_.as_y(y, n_rows=n_rows, n_classes=self.calibrator.n_features_in_)
 
     def _look_at(self, logits: Floats, features: Floats | None) -> Floats:
         """Bet on rows, and return their confidence."""

@@ -60,8 +60,7 @@ class RowSample:
 
     def check(self, *, level: float) -> Check:
         """Return what `auxcal.check` says of them."""
-        as_level(level)
-        return check_seen(self.calibrator, self.seen, level)
+        return check_seen(self.calibrator, self.seen, as_level(level))
 
 
 def sampled(calibrator: Calibrator, batches: Iterable[tuple[Floats, Floats | None]]) -> RowSample:

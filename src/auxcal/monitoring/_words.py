@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from auxcal._formatting import percent
+from auxcal.calibrators._reference import READINGS
 
 if TYPE_CHECKING:
     from auxcal.monitoring._check import Check
+    from auxcal.monitoring._differences import Difference
     from auxcal.monitoring._estimates import Estimate
 
 
@@ -47,12 +49,20 @@ def _interval(estimate: Estimate) -> str:
 def _where(check: Check) -> str:
     if check.verdict == "same" or not check.differences:
         return ""
-    return f" The largest differences are in: {', '.join(each.what for each in check.differences[:3])}."
+    return f" The largest differences are in: {', '.join(map(_difference, check.differences[:3]))}."
+
+
+def _difference(found: Difference) -> str:
+    if found.what in READINGS:
+        return f"{found.what} ({'higher' if found.deviations > 0 else 'lower'})"
+    return f"{found.what} ({percent(found.found)} instead of {percent(found.expected)})"
 
 
 def _next(check: Check) -> str:
+    if check.verdict == "same" and check.smallest_change >= 1:
+        return " With this many rows, no change of the accuracy would show."
     if check.verdict == "same":
         return f" With this many rows, a change of the accuracy by {100 * check.smallest_change:.1f} points would show."
     if check.verdict == "mix":
-        return " Adapt the calibrator to them; this needs no labels."
-    return " Label some of these rows and fit again."
+        return " Adapt the calibrator to them (auxcal adapt); this needs no labels."
+    return " Label some of these rows and fit again (auxcal fit)."

@@ -19,6 +19,10 @@ _FOUND = {
     "new": "contain something that the fit did not",
     "few": "are too few to tell",
 }
+_AFTER_ADAPTING = {
+    "same": "are like those that the calibrator was adapted to",
+    "mix": "are another mix than the one that the calibrator was adapted to",
+}
 _NEXT = {
     "same": "Nothing to do.",
     "mix": "Adapt the calibrator to these rows; this needs no labels.",
@@ -30,7 +34,8 @@ _NEXT = {
 def found(timeline: Timeline) -> str:
     """Return what the last chunk says."""
     last = timeline.chunks[-1]
-    return f"The rows of {last.name} {_FOUND[last.verdict]}."
+    said = _FOUND | _AFTER_ADAPTING if last.check is not None and last.check.adapted else _FOUND
+    return f"The rows of {last.name} {said[last.verdict]}."
 
 
 def alarms(timeline: Timeline) -> list[str]:
