@@ -9,6 +9,7 @@ from auxcal import CrossFittedCCAC, PlattScaling
 from auxcal.monitoring import _evidence
 from auxcal.monitoring._check import compare, sampled_rows
 from auxcal.monitoring._evidence import another_mix, combined, something_new
+from auxcal.monitoring._home import home_of
 
 
 def compared(calibrator, logits):
@@ -37,9 +38,9 @@ def test_p_values_that_depend_on_each_other_keep_the_level():
 
 def test_a_change_of_one_share_is_not_lost_among_the_others(draw, calibrator, monkeypatch):
     drawn = [compared(calibrator, draw(300, foreign=0.22, random_state=i)[0]) for i in range(40)]
-    each = [another_mix(known, matching.new, known.shares, len(known.at)) for known, matching, _ in drawn]
+    each = [another_mix(known, matching.new, home_of(calibrator, known)) for known, matching, _ in drawn]
     monkeypatch.setattr(_evidence, "_one_by_one", lambda *_: [])
-    whole = [another_mix(known, matching.new, known.shares, len(known.at)) for known, matching, _ in drawn]
+    whole = [another_mix(known, matching.new, home_of(calibrator, known)) for known, matching, _ in drawn]
     assert np.sum(np.array(each) < 0.025) > np.sum(np.array(whole) < 0.025)
 
 

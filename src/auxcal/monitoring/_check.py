@@ -15,7 +15,8 @@ from auxcal.monitoring import _known
 from auxcal.monitoring._differences import Difference, differences
 from auxcal.monitoring._estimates import Estimate, accuracy, foreign_share, smallest_change
 from auxcal.monitoring._evidence import another_mix, something_new
-from auxcal.monitoring._known import Home, Known, Seen, seen_by
+from auxcal.monitoring._home import home_of
+from auxcal.monitoring._known import Known, Seen, seen_by
 from auxcal.monitoring._matching import Matching, matched
 
 Verdict = Literal["same", "mix", "new"]
@@ -183,18 +184,10 @@ def check_seen(calibrator: Calibrator, seen: Seen, level: float) -> Check:
 
 def verdict_of(calibrator: Calibrator, matching: Matching, seen: Seen, level: float) -> tuple[Verdict, float, float]:
     """Return the verdict and the p-values behind it."""
-    p_mix = another_mix(matching.known, matching.new, *home_of(calibrator, matching.known))
+    p_mix = another_mix(matching.known, matching.new, home_of(calibrator, matching.known))
     p_new = something_new(matching, seen)
     each = _each(level)
     return "new" if p_new < each else "mix" if p_mix < each else "same", p_mix, p_new
-
-
-def home_of(calibrator: Calibrator, known: Known) -> Home:
-    """Return the mix that a calibrator is for: that of the fit, or the one that it was adapted to since."""
-    adaptation = calibrator.adaptation_
-    if adaptation is None:
-        return Home(known.shares, len(known.at))
-    return Home(known.mix(adaptation.shares), min(adaptation.n_rows, _known.MOST_ROWS))
 
 
 def _each(level: float) -> float:

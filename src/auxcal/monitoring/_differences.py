@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from auxcal.calibrators._reference import READINGS
-from auxcal.monitoring._known import Home, Seen, unnamed
+from auxcal.monitoring._home import Home
+from auxcal.monitoring._known import Seen, unnamed
 from auxcal.monitoring._matching import Matching
 
 _MOST = 5
@@ -40,7 +41,8 @@ def _largest(found: list[Difference]) -> tuple[Difference, ...]:
 
 def _of_shares(matching: Matching, class_names: Sequence[str] | None, home: Home) -> list[Difference]:
     names = matching.known.names(class_names)
-    deviation = np.sqrt(np.diag(matching.covariance) + home.mix * (1 - home.mix) / home.n_rows)
+    variance = home.mix * (1 - home.mix) / home.n_rows + home.doubt**2
+    deviation = np.sqrt(np.diag(matching.covariance) + variance)
     change = (matching.shares - home.mix) / deviation
     rows = zip(names, home.mix, matching.shares, change, strict=True)
     return [Difference(f"share of {name}", *map(float, numbers)) for name, *numbers in rows]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from auxcal._arrays import Floats, Ints
+from auxcal.monitoring._home import Home
 from auxcal.monitoring._known import Known, Seen
 from auxcal.monitoring._matching import Matching
 
@@ -20,8 +21,8 @@ _NOTHING = 1e-24  # of the variance of a mean: the square of what rounding makes
 _LEAST, _MOST = 1e-15, 0.9  # of a p-value that is combined with others: one that is 1 must not outweigh one that is 0
 
 
-def another_mix(known: Known, new: Floats, mix: Floats, n_mix: int) -> float:
-    """Return the p-value of the strata having the shares that they had.
+def another_mix(known: Known, new: Floats, home: Home) -> float:
+    """Return the p-value of the strata having the shares of the mix that the calibrator is for.
 
     It compares the mean of ψ in the new rows with that in the reference weighed by the mix: where the calibrator's
     distribution is right, no test of shares that change a little has more power. All shares together, each class alone
@@ -33,17 +34,17 @@ def another_mix(known: Known, new: Floats, mix: Floats, n_mix: int) -> float:
         The rows of the reference.
     new : array of shape (m, groups)
         How likely each new row is of each group.
-    mix : array of shape (groups,)
+    home : Home
         The shares that are held against the new rows.
-    n_mix : int
-        How many rows told these shares.
     """
+    mix = home.mix
     matching = Matching(known, new, mix, mix)
     old, ratios = matching.ratios
     means = known.means(old)
     between = means - mix @ means
-    spread = (between * mix[:, None]).T @ between * (1 / len(new) + 1 / n_mix)
-    covariance = (matching.within(old - means[known.at]) + spread) * _doubt(known)
+    spread = (between * mix[:, None]).T @ between * (1 / len(new) + 1 / home.n_rows)
+    open_ = home.doubt @ means
+    covariance = (matching.within(old - means[known.at]) + spread + np.outer(open_, open_)) * _doubt(known)
     difference = ratios.mean(axis=0) - mix @ means
     whole = _hotelling(difference, covariance, len(old), most=len(mix) - 1)
     return combined([whole, *_one_by_one(known, difference, np.diag(covariance))])

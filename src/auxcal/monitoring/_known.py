@@ -38,13 +38,6 @@ def seen_by(calibrator: Calibrator, logits: Floats, features: Floats | None) -> 
     return Seen(strata, read_logits(logits), logits.argmax(axis=1))
 
 
-class Home(NamedTuple):
-    """The mix that a calibrator is for, as shares of the groups, and how many rows told them."""
-
-    mix: Floats
-    n_rows: int
-
-
 @dataclass(frozen=True)
 class Known:
     """The rows of a reference, whose strata are known; strata of hardly any rows count as one."""
@@ -52,13 +45,22 @@ class Known:
     reference: Reference
 
     @cached_property
-    def group(self) -> Ints:
-        """The group of strata that each stratum belongs to; most are alone in theirs."""
-        counts = np.bincount(stratum_of(self.reference), minlength=self.reference.strata.shape[1])
-        order = np.argsort(counts, kind="stable")
+    def stratum_counts(self) -> Ints:
+        """How many rows there are of each stratum."""
+        return np.bincount(stratum_of(self.reference), minlength=self.reference.strata.shape[1])
+
+    @cached_property
+    def least(self) -> int:
+        """How many rows a stratum must have to be a group of its own."""
         # A class that has ten rows only by chance would seem to lose some: where most have fewer, it must have many.
-        least = _LEAST if np.median(counts) >= _LEAST else 2 * _LEAST
-        small = max(int(np.sum(counts < least)), 1)
+        return _LEAST if np.median(self.stratum_counts) >= _LEAST else 2 * _LEAST
+
+    @cached_property
+    def group(self) -> Ints:
+        """The group of strata that each stratum belongs to; most are alone in theirs, the small ones are the first."""
+        counts = self.stratum_counts
+        order = np.argsort(counts, kind="stable")
+        small = max(int(np.sum(counts < self.least)), 1)
         while np.sum(counts[order[:small]]) < _LEAST and small < len(order):
             small += 1
         group = np.zeros(len(counts), dtype=np.intp)
