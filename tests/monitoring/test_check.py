@@ -83,6 +83,13 @@ def test_a_confidence_that_is_always_the_same_tells_no_shares(draw):
     assert np.allclose(adapted.predict_confidence(new), fitted.predict_confidence(new))
 
 
+@pytest.mark.filterwarnings("ignore::auxcal.ConvergenceWarning")
+def test_a_fit_without_a_mistake_does_not_promise_that_there_is_none(draw):
+    logits, _ = draw(500)
+    found = auxcal.check(PlattScaling().fit(logits, logits.argmax(axis=1)), draw(300, random_state=1)[0])
+    assert found.accuracy.low == pytest.approx(1 - 3 / 500, abs=1e-3)
+
+
 def test_no_share_is_below_nothing(draw):
     logits, y = draw(500)
     assert "-0.0 %" not in str(auxcal.check(PlattScaling().fit(logits, np.full_like(y, auxcal.NO_CLASS)), logits))

@@ -13,6 +13,7 @@ from auxcal.monitoring._matching import Matching
 
 _QUANTILE = 1.645  # of the normal distribution: 90 % are within so many standard deviations
 _WIDER = 1.15  # than by the first-order variances: measured on random states that are not reported
+_THREE = 3.0  # n rows without a mistake leave 3 / n of them open
 _POWER = 0.9
 
 
@@ -73,4 +74,6 @@ def smallest_change(matching: Matching, estimate: Estimate, level: float) -> flo
 
 def _estimate(matching: Matching, value: float | Floats, variance: float | Floats) -> Estimate:
     reach = _WIDER * _QUANTILE * np.sqrt(variance) if matching.tells_shares else 1.0
+    if len(matching.shares) == 1:
+        reach = max(reach, _THREE / len(matching.known.at))
     return Estimate(*(abs(float(np.clip(number, 0, 1))) for number in (value, value - reach, value + reach)))  # no -0
