@@ -169,7 +169,7 @@ def thresholds_at_risks(
     (None, 0.23, 0.48)
     """
     rows = _checked(confidence, correct, sample_weight)
-    if isinstance(risks, str) or not np.iterable(risks):
+    if not np.iterable(risks):
         raise InvalidInputError(f"risks must be several shares; got {risks!r}. Give [0.05], or use threshold_at_risk.")
     for risk in risks:
         check_shares(risk=risk, level=level)
