@@ -210,12 +210,18 @@ def as_sample_weight(sample_weight: ArrayLike | None, *, n_rows: int) -> Weight 
             f"sample_weight must be one number for each of the {n_rows} rows, shape ({n_rows},); got shape "
             f"{array.shape} and dtype {array.dtype}. Leave it out where every row counts once."
         )
-    total = float(array.sum(dtype=np.float64)) if (array >= 0).all() else np.nan
+    bad = ~((array >= 0) & (array < np.inf))  # NaN is neither
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InvalidInputError(
+            f"sample_weight must be finite and at least 0 in every row; got {array[row]} in row {row} "
+            f"({int(bad.sum())} such rows). A weight of 2 counts a row twice, one of 0 leaves it out."
+        )
+    total = float(array.sum(dtype=np.float64))
     if not 1 / LARGEST <= total <= LARGEST:  # beyond them, products with weights are no numbers in float32
         raise InvalidInputError(
-            f"sample_weight must be finite, at least 0, and not zero in every row, with a sum from {1 / LARGEST:.0e} "
-            f"to {LARGEST:.0e}; got {array.min()} to {array.max()}. A weight of 2 counts a row twice, one of 0 leaves "
-            f"it out."
+            f"sample_weight must not be zero in every row, and add up to at least {1 / LARGEST:.0e} and at most "
+            f"{LARGEST:.0e}; got a sum of {total:.3g}. A weight of 2 counts a row twice, one of 0 leaves it out."
         )
     return array.astype(np.float64, copy=False)
 

@@ -47,7 +47,7 @@ def write_score(metric: str, value: float) -> str:
     """
     if math.isnan(value):
         return "–"
-    return percent(value) if metric in PERCENT else f"{value:.3f}"
+    return percent(value) if metric in PERCENT else f"{round(value, 3) + 0.0:.3f}"  # without the sign of -0.0
 
 
 def write_seconds(seconds: float) -> str:

@@ -130,3 +130,20 @@ def test_a_plan_as_a_picture(folder, call):
     call("score", "t.safetensors", "rest.npz", "-o", "rest.csv")
     assert call("plan", "rest.csv", "--accuracy-within", 0.02, "--plot", "plan.png") == 0
     assert (folder / "plan.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_picks_replace_neither_the_file_nor_a_column(folder, call, capsys):
+    rows = "weight,logit_0,logit_1\n70,2.5,0.1\n80,0.3,0.9\n90,1.5,0.2\n"
+    (folder / "people.csv").write_text(rows)
+    assert call("pick", "people.csv", "--n", 2, "-o", "picked.csv") == 2
+    assert "there is a column 'weight' already" in capsys.readouterr().err
+    (folder / "people.csv").write_text(rows.replace("weight", "kg"))
+    assert call("pick", "people.csv", "--n", 2, "-o", "people.csv") == 2
+    assert "would replace a file that is read" in capsys.readouterr().err
+    assert call("pick", "people.csv", "--n", 2, "-o", "picked.csv") == 0
+
+
+@pytest.mark.parametrize("option", ["--by", "--group"])
+def test_what_unlabelled_rows_can_not_tell_is_refused(folder, call, capsys, option):
+    assert call("evaluate", "test.csv", "--unlabelled", "test.csv", option, "y") == 2
+    assert "leave --by and --group out" in capsys.readouterr().err

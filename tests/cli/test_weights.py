@@ -2,12 +2,13 @@
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from auxcal import InvalidInputError, Predictions, compare, evaluate, load
-from auxcal.formats import read_predictions, read_scored
+from auxcal import InputWarning, InvalidInputError, Predictions, compare, evaluate, load
+from auxcal.formats import read_predictions, read_scored, read_scored_or_tally
 from auxcal.metrics import threshold_at_risk
 
 RNG = np.random.default_rng(0)
@@ -117,3 +118,58 @@ def test_a_threshold_counts_weights(call, capsys):
         assert json.loads(capsys.readouterr().out) == asdict(expected) | {"rows": WEIGHT.sum()}
     call("threshold", "scored.csv", "--risk", 0.2, "--weight", "w")
     assert f"of {WEIGHT.sum():,})" in capsys.readouterr().out
+
+
+def rewritten(change, name="scored.csv"):
+    """Write a file again, with other values in the rows that `change` knows."""
+    head, *lines = Path(name).read_text().splitlines()
+    rows = [dict(zip(head.split(","), line.split(","), strict=True)) for line in lines]
+    for row, values in change.items():
+        rows[row] |= values
+    Path(name).write_text("\n".join([head, *(",".join(row.values()) for row in rows)]) + "\n")
+
+
+def test_rows_that_are_left_out_need_no_weight_and_no_group():
+    rewritten({4: {"y": "", "w": "", "patient": ""}})
+    rewritten({4: {"y": "", "w": "", "patient": ""}}, "rows.csv")
+    for read in (read_scored, read_predictions):
+        with pytest.warns(InputWarning, match="label"):
+            data = read(f"{'scored' if read is read_scored else 'rows'}.csv", weight="w", group="patient")
+        assert data.sample_weight.tolist() == np.delete(WEIGHT, 4).tolist()
+        assert data.groups.tolist() == np.delete(PATIENT, 4).tolist()
+
+
+def test_a_row_without_its_weight_or_group_is_named(call, capsys):
+    rewritten({2: {"y": ""}, 7: {"w": "", "patient": ""}})
+    for options, message in (("w", "got nan in row 7 (1 such rows)"), ("patient", "got None in row 7 (1 such rows)")):
+        assert call("evaluate", "scored.csv", "--weight" if options == "w" else "--group", options) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_rows_without_a_slice_are_one(call, capsys):
+    rewritten({7: {"site": ""}, 9: {"site": ""}})
+    assert call("evaluate", "scored.csv", "--by", "site", "--resamples", 0, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["by"][-1]["value"] == "(empty)"
+
+
+def test_weights_of_text_and_shares_are_explained(call, capsys):
+    table = pytest.importorskip("pyarrow.csv").read_csv("scored.csv")
+    text = table.set_column(table.column_names.index("w"), "w", [["two"] * N])
+    pytest.importorskip("pyarrow.parquet").write_table(text, "text.parquet")
+    assert call("evaluate", "text.parquet", "--weight", "w") == 2
+    assert "sample_weight must be one number for each" in capsys.readouterr().err
+    rewritten({row: {"w": str(1 / N)} for row in range(N)})
+    assert call("threshold", "scored.csv", "--risk", 0.2, "--weight", "w") == 2
+    assert "Multiply shares by the number of rows" in capsys.readouterr().err
+
+
+def test_counted_rows_may_end_without_weight(monkeypatch):
+    monkeypatch.setattr("auxcal.formats._tallied.MOST_ROWS", 100)
+    rewritten({row: {"w": "0"} for row in range(200, N)})
+    head, *lines = Path("scored.csv").read_text().splitlines()
+    Path("parts").mkdir()
+    for name, part in (("a", lines[:200]), ("b", lines[200:])):
+        Path(f"parts/{name}.csv").write_text("\n".join([head, *part]) + "\n")
+    held, counted = (read("parts", weight="w") for read in (read_scored, read_scored_or_tally))
+    scores = evaluate(held.confidence, held.correct, sample_weight=held.sample_weight)
+    assert counted.tally.evaluate()["brier"] == pytest.approx(scores["brier"])

@@ -38,3 +38,8 @@ def test_labels_without_an_error_do_not_show_that_there_is_none():
 def test_level_is_a_share():
     with pytest.raises(InvalidInputError, match="level must be a share"):
         estimate([0.5], [True], [0.5], level=95)
+
+
+def test_sure_confidences_do_not_make_few_labels_sure():
+    accuracy = estimate(np.ones(50), np.ones(50, dtype=bool), np.ones(500))["accuracy"]
+    assert accuracy.low == pytest.approx(1 - 4 / 54, abs=0.003)  # Wilson's interval of 50 rows without an error

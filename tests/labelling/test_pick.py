@@ -101,3 +101,8 @@ def test_picks_name_the_predicted_class_beside_a_label_that_is_to_be_filled_in(t
     pick_file(Uncalibrated()._fit_on(data, None), tmp_path / "rest.csv", out=tmp_path / "picks.csv", n=5)
     with (tmp_path / "picks.csv").open() as file:
         assert {row["prediction"] for row in csv.DictReader(file)} <= {"cat", "dog"}
+
+
+def test_what_is_no_probability_of_none_for_each_row_is_explained():
+    with pytest.raises(InvalidInputError, match="one probability for each of the 4 rows; got 2"):
+        pick([0.9, 0.8, 0.7, 0.6], 2, none=[0.1, 0.2])

@@ -79,3 +79,9 @@ def test_every_row_needs_a_probability():
 def test_wishes_are_shares():
     with pytest.raises(InvalidInputError, match="ece must be a share"):
         plan([0.5], ece=2)
+
+
+@pytest.mark.parametrize("times", [(), (0, 1), (-1,), (1.5,)])
+def test_what_is_no_multiple_is_explained(times):
+    with pytest.raises(InvalidInputError, match="times must be whole numbers of at least 1"):
+        plan([0.9, 0.8], times=times)

@@ -49,3 +49,8 @@ def test_progress_is_told_in_rows():
 def test_a_slice_for_each_row_is_asked_for():
     with pytest.raises(InvalidInputError, match="by must be one number, string or date for each of the 400 rows"):
         evaluate_by(CONFIDENCE, CORRECT, CAMERA[1:])
+
+
+def test_a_slice_of_no_weight_is_left_out():
+    slices = evaluate_by([0.9, 0.8, 0.6], [1, 1, 0], ["day", "night", "day"], sample_weight=[1, 0, 2], metrics=["ece"])
+    assert [(each.value, each.rows) for each in slices] == [("day", 2)]

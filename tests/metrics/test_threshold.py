@@ -1,5 +1,8 @@
 """The risk–coverage curve, the thresholds that are promised, and those that only look good."""
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.stats import beta, binom
@@ -251,3 +254,32 @@ class TestWeights:
             assert found.coverage >= 0.6
             broken += wrong[1 - u >= found.threshold].mean() > found.risk_upper
         assert broken <= binom.ppf(0.999, 100, 0.05)
+
+
+def test_equal_weights_promise_what_rows_do_and_are_counted():
+    rng = np.random.default_rng(0)
+    confidence = rng.random(500)
+    correct = rng.random(500) < confidence
+    for found, doubled in (
+        (of(confidence, correct), of(confidence, correct, sample_weight=np.full(500, 2.0)))
+        for of in (partial(threshold_at_risk, risk=0.25), partial(risk_at_coverage, coverage=0.5))
+    ):
+        assert doubled == replace(found, accepted=2 * found.accepted, errors=2 * found.errors)
+
+
+def test_a_class_without_weight_has_no_threshold_and_does_no_harm():
+    weight = np.repeat([0.0, 1.0], 50)
+    found = thresholds_by_class([0.9] * 100, [True] * 100, np.repeat([0, 1], 50), 0.1, sample_weight=weight)
+    assert list(found) == [1]
+
+
+def test_a_level_in_percent_is_told_from_a_risk():
+    with pytest.raises(InvalidInputError, match=r"level must be a share in \(0, 1\); got 95\. Use 0\.95"):
+        threshold_at_risk([0.9] * 100, [True] * 100, 0.1, level=95)
+    with pytest.raises(InvalidInputError, match="risks must be several shares"):
+        thresholds_at_risks([0.9] * 100, [True] * 100, 0.1)
+
+
+def test_shares_have_no_bound():
+    with pytest.raises(InvalidInputError, match="Multiply shares by the number of rows"):
+        threshold_at_risk([0.9] * 100, [True] * 100, 0.1, promise=False, sample_weight=np.full(100, 0.01))

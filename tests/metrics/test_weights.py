@@ -29,6 +29,15 @@ def test_all_that_evaluate_gives_is_that_of_repeated_rows():
     assert weighted == pytest.approx(evaluate(*REPEATED, bootstrap=30), rel=1e-12)
 
 
+@pytest.mark.parametrize("n", [300, 25_000])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_resamples_keep_ties(n, weighted):
+    correct = np.random.default_rng(3).random(n) < 0.7
+    weight = np.random.default_rng(4).integers(1, 6, size=n) if weighted else None
+    found = evaluate(np.full(n, 0.7), correct, metrics=["auroc"], sample_weight=weight, bootstrap=20)
+    assert (found["auroc_low"], found["auroc_high"]) == (0.5, 0.5)
+
+
 def test_rows_of_one_group_stay_together_however_they_are_counted():
     weighted = evaluate(CONFIDENCE, CORRECT, sample_weight=WEIGHT, groups=ROW, bootstrap=30)
     repeated = evaluate(*REPEATED, groups=np.repeat(ROW, WEIGHT), bootstrap=30)

@@ -207,3 +207,15 @@ def test_slices_are_in_the_page_with_intervals_and_small_ones_are_marked(tmp_pat
     (found,) = comparison.slices
     for each in found.after:
         assert f"{each.scores['brier_low']:.3f}–{each.scores['brier_high']:.3f}" in section
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_rows_in_groups_promise_nothing(tmp_path, grouped):
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=2000)
+    data = Predictions(
+        4 * np.eye(3)[y] + rng.normal(size=(2000, 3)), y, groups=np.arange(2000) // 2 if grouped else None
+    )
+    compare(data, methods=["platt"], bootstrap=2).save_report(tmp_path / "report.html")
+    promised = data_of((tmp_path / "report.html").read_text())["sets"][0]["methods"]["platt"]["promised"]
+    assert (promised["0.1"] is None) == grouped

@@ -120,6 +120,8 @@ def evaluate(
         "on_bad_rows": on_bad_rows,
     }
     if unlabelled is not None:
+        if by is not None or group is not None:
+            raise typer.BadParameter("--unlabelled estimates all rows together: leave --by and --group out.")
         _say_powered(read_scored(file, label, **named), unlabelled, confidence, json=json)
         return
     found = read_scored_or_tally(file, label, **named)

@@ -92,6 +92,7 @@ def threshold(
     auxcal threshold scored.parquet --risk 0.05 --save ccac-x.safetensors
     auxcal threshold scored.csv --risk 0.01 --per-class --label truth --json
     """
+    from auxcal._arrays import check_total
     from auxcal.formats import read_scored
     from auxcal.persistence import load
 
@@ -116,6 +117,8 @@ def threshold(
         random_state=random_state,
     )
     with errors_named_after(file):
+        if scored.sample_weight is not None:
+            check_total(scored.sample_weight)
         found = _found(scored, risk or [], coverage, level, per_class=per_class, empirical=empirical)
     counted = len(scored.y) if scored.sample_weight is None else round(scored.sample_weight.sum())
     if json:
@@ -156,7 +159,8 @@ def _why_not(scored: Scored, risk: float, level: float, label: int | None = None
 
     mine = slice(None) if label is None else scored.prediction == label
     weight = None if scored.sample_weight is None else scored.sample_weight[mine]
-    return why_no_promise(scored.confidence[mine], scored.correct[mine], risk, level=level, sample_weight=weight)
+    why = why_no_promise(scored.confidence[mine], scored.correct[mine], risk, level=level, sample_weight=weight)
+    return why if label is None else f"there are {len(scored.correct[mine]):,} rows; {why}"
 
 
 def _certify(path: Path, fitted: Calibrator, found: Threshold, scored: Scored) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from auxcal._arrays import Floats
 from auxcal._columns import find_logits
-from auxcal._files import STANDARD, as_path, written_whole
+from auxcal._errors import InvalidInputError
+from auxcal._files import STANDARD, as_path, check_apart, written_whole
 from auxcal._inputs import Inputs
 from auxcal._scores import CONFIDENCE, PREDICTION, features_for
 from auxcal.calibrators import Calibrator
@@ -68,10 +70,15 @@ def pick_file(
     """
     known = Inputs() if calibrator is None else calibrator.inputs_
     as_proba = known.as_proba(probabilities)
+    check_apart(as_path(out), map(Path, paths))
     with open_source(*paths) as source:
         names = find_logits(source.names, columns, known, probabilities=as_proba)
         further = features_for(calibrator, source.names, source.matrices, features, taken=names) if calibrator else ()
         others = [name for name in source.passable if name not in (*names, *further)]
+        if WEIGHT in (*names, *further, *others):
+            raise InvalidInputError(
+                f"there is a column {WEIGHT!r} already, which the weights of the picks would replace. Rename it."
+            )
         usable = UsableRows(names, further, probabilities=as_proba, on_bad_rows=on_bad_rows)
         table = usable.read(source, (*names, *further), others)
     logits = logits_of(table, names, probabilities=as_proba)
@@ -114,8 +121,6 @@ def _write(out: str | os.PathLike[str], columns: dict[str, Any]) -> None:
     target = as_path(out)
     write = format_of(target).write
     if write is None:
-        from auxcal._errors import InvalidInputError
-
         raise InvalidInputError(f"{target}: such files are only read. Write a .csv or a .parquet file.")
     if str(target) == STANDARD:
         write(target, iter([columns]))

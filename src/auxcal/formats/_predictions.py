@@ -16,7 +16,7 @@ from auxcal._columns import check_column, find_features, find_logits
 from auxcal._errors import InputWarning
 from auxcal._inputs import Inputs
 from auxcal._labels import Labels
-from auxcal.formats._column_values import values_of_column
+from auxcal.formats._column_values import groups_of_column, slices_of_column, values_of_column, weights_of_column
 from auxcal.formats._format import Batch, Columns
 from auxcal.formats._layout import features_of, logits_of
 from auxcal.formats._sample import as_sample_size, labelled_sample
@@ -219,11 +219,11 @@ def read_labelled(
             logits,
             safe,
             features_of(rows, further, n_rows=len(logits)),
-            sample_weight=rows[weight] if weight else None,
-            groups=values_of_column(rows[group]) if group else None,
+            sample_weight=weights_of_column(rows[weight], kept) if weight else None,
+            groups=groups_of_column(rows[group], kept) if group else None,
         )._with(inputs=described)
         ids = values_of_column(rows[id_column])[kept] if id_column else None
-        slices = {name: values_of_column(rows[name])[kept] for name in by}
+        slices = {name: slices_of_column(rows[name])[kept] for name in by}
         return Labelled(data if kept.all() else data.take(kept), rows[PLACE][kept], ids, slices)
 
 

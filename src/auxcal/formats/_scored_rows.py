@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from auxcal._errors import InputWarning, InvalidInputError
 from auxcal._labels import LEFT_OUT, warn_of_unlabelled
 from auxcal._scores import CONFIDENCE, PREDICTION
 from auxcal.formats._classes import Classes
-from auxcal.formats._column_values import values_of_column
+from auxcal.formats._column_values import groups_of_column, slices_of_column, values_of_column, weights_of_column
 from auxcal.formats._format import Batch, Source
 from auxcal.formats._usable import LEAVE_OUT, OnBadRows, check_choice
 
@@ -94,7 +95,8 @@ class ScoredReader:
         label, prediction, confidence, weight, group, by = self._columns
         columns = batch.columns
         score = as_floats(values_of_column(columns[confidence]), "confidence")
-        predicted, y = self._codes(columns[prediction], columns[label])
+        with self._places():
+            predicted, y = self._classes.codes(columns[prediction], columns[label])
         unscored = np.isnan(score) & (predicted == LEFT_OUT)
         bad = ~unscored & (~((score >= 0) & (score <= 1)) | (predicted == LEFT_OUT))
         if bad.any() and not self._skip:
@@ -103,33 +105,35 @@ class ScoredReader:
         for name, rows in (("_unscored", unscored), ("_bad", bad), ("_unlabelled", unlabelled)):
             setattr(self, name, getattr(self, name) + int(rows.sum()))
         kept = ~(unscored | bad | unlabelled)
-        everything = ScoredRows(
-            score,
-            predicted == y,
-            predicted,
-            y,
-            None if weight is None else self._weights(values_of_column(columns[weight])),
-            *(None if name is None else values_of_column(columns[name]) for name in (group, by)),
-        )
-        rows = everything if kept.all() else everything.take(kept)
-        names = {"groups": group, "by": by}
-        checked = {
-            each: as_groups(getattr(rows, each), n_rows=len(rows.y), name=name) for each, name in names.items() if name
-        }
-        return rows._replace(**checked)
+        with self._places():
+            everything = ScoredRows(
+                score,
+                predicted == y,
+                predicted,
+                y,
+                None if weight is None else self._weights(columns[weight], kept),
+                None if group is None else _groups(groups_of_column(columns[group], kept), group),
+                None if by is None else _groups(slices_of_column(columns[by]), by),
+            )
+        return everything if kept.all() else everything.take(kept)
 
-    def _codes(self, predicted: Any, true: Any) -> tuple[Ints, Ints]:
+    @contextmanager
+    def _places(self) -> Iterator[None]:
+        """Say of errors about later rows where these begin."""
         try:
-            return self._classes.codes(predicted, true)
+            yield
         except InvalidInputError as error:
             if not self._rows:
                 raise
             raise InvalidInputError(f"{error} Rows are counted from row {self._rows:,}.") from None
 
-    def _weights(self, weight: Any) -> Weight:
-        self._weight += float(np.sum(weight))
-        checked = as_sample_weight(weight, n_rows=len(weight)) if np.any(weight) else weight
-        return np.asarray(checked, np.float64)
+    def _weights(self, column: Any, kept: Bools) -> Weight:
+        weight = weights_of_column(column, kept)
+        if not np.any(weight):  # other rows may have some
+            return np.zeros(len(weight))
+        checked = as_sample_weight(weight, n_rows=len(weight))
+        self._weight += float(np.sum(checked))
+        return np.asarray(checked)
 
     def _error(self, score: Floats, predicted: Ints, bad: Bools) -> InvalidInputError:
         """Return what to raise for a damaged score."""
@@ -157,6 +161,10 @@ class ScoredReader:
         warn_of_unlabelled(self._unlabelled, self._rows - self._unscored - self._bad, self._columns.label)
         if self._columns.weight is not None and not self._weight:
             as_sample_weight(np.zeros(1), n_rows=1)  # which says what weights must be
+
+
+def _groups(values: Groups, name: str) -> Groups:
+    return as_groups(values, n_rows=len(values), name=name)
 
 
 def scored_reader(

@@ -60,9 +60,11 @@ def read_scored_or_tally(
 
 def _added(before: Tallied | None, held: Sequence[ScoredRows]) -> Tallied:
     """Return the tallies of all rows so far."""
-    if not held:
+    rows = joined_rows(held) if held else None
+    if rows is not None and rows.sample_weight is not None:
+        rows = rows.take(rows.sample_weight > 0)
+    if rows is None or not len(rows.y):
         return before or Tallied(Tally(), None)
-    rows = joined_rows(held)
     whole = Tally.of(rows.confidence, rows.correct, rows.sample_weight)
     parts: dict[str, Tally] | None = None
     if rows.by is not None:

@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auxcal._arrays import Bools, Floats, as_confidence, as_correct, as_sample_weight
-from auxcal._errors import InvalidInputError
+from auxcal.metrics._threshold import check_shares
 
 BINS = 20
+LEAST_SPREAD = 1e-6
+"""The least variance of the correctness of a row: a few labels do not show that a confidence of 1 is right."""
 
 
 class Estimate(NamedTuple):
@@ -71,8 +73,7 @@ def estimate(
     c = as_confidence(confidence)
     right = as_correct(correct, n_rows=len(c))
     others = np.asarray(as_confidence(unlabelled), dtype=np.float64)
-    if not 0 < level < 1:
-        raise InvalidInputError(f"level must be a share in (0, 1); got {level!r}. Use 0.95.")
+    check_shares(level=level)
     weight = as_sample_weight(sample_weight, n_rows=len(c))
     w = np.ones(len(c)) if weight is None else weight / weight.mean()
     z = float(stdtrit(max(len(c) - 1, 1), (1 + level) / 2))
@@ -108,10 +109,10 @@ def _powered(y: Floats, expected: Floats, spread: Floats, w: Floats, expected_ot
 
 def _accuracy(c: Floats, right: Bools, w: Floats, others: Floats, z: float) -> Estimate:
     """Return Wilson's interval for as many even draws as the labels are worth."""
-    value, variance = _powered(right.astype(np.float64), c, c * (1 - c), w, others)
+    value, variance = _powered(right.astype(np.float64), c, np.maximum(c * (1 - c), LEAST_SPREAD), w, others)
     p = float(np.clip(value, 0, 1))
-    typical = max(p * (1 - p), float(others.mean() * (1 - others.mean())), 1e-6)
-    n = typical / max(variance, 1e-12)
+    typical = max(p * (1 - p), float(others.mean() * (1 - others.mean())), LEAST_SPREAD)
+    n = typical / variance
     middle, scale = (p + z**2 / (2 * n)) / (1 + z**2 / n), z / (1 + z**2 / n)
     half = scale * float(np.sqrt(p * (1 - p) / n + (z / (2 * n)) ** 2))
     return Estimate(p, max(0.0, middle - half), min(1.0, middle + half))

@@ -86,6 +86,11 @@ def pick(
             f"With fewer rows than labels, label all of them."
         )
     likely_none = np.zeros(len(checked)) if none is None else np.asarray(as_confidence(none))
+    if len(likely_none) != len(checked):
+        raise InvalidInputError(
+            f"none must have one probability for each of the {len(checked):,} rows; got {len(likely_none):,}. Give the "
+            f"last column of predict_proba, or leave it out."
+        )
     even_share = EVEN_SHARE if calibrated else UNCALIBRATED_EVEN_SHARE
     probability = _probabilities(np.sqrt(checked * (1 - checked)), n, even_share)
     order, rng = np.lexsort((checked, likely_none > 0.5)), as_rng(random_state)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from auxcal._arrays import Floats, as_confidence, as_correct
 from auxcal._errors import InvalidInputError
 from auxcal.metrics import labels_to_promise
+from auxcal.metrics._threshold import check_shares
 
 Z = 1.96
 """The normal quantile of 95 % intervals."""
@@ -116,15 +117,10 @@ def plan(
     >>> found.needed["accuracy_within"], found.needed["risk"], found.between["risk"]
     (1801, 378, (204, 1823))
     """
-    for name, wish in {
-        "ece": ece,
-        "accuracy_within": accuracy_within,
-        "risk": risk,
-        "coverage": coverage,
-        "level": level,
-    }.items():
-        if wish is not None and not 0 < wish < 1:
-            raise InvalidInputError(f"{name} must be a share in (0, 1); got {wish!r}. For 5 % give 0.05.")
+    wished = {"ece": ece, "accuracy_within": accuracy_within, "risk": risk}
+    check_shares(**{name: wish for name, wish in wished.items() if wish is not None}, coverage=coverage, level=level)
+    if not all(isinstance(time, int | np.integer) and time >= 1 for time in times) or not len(times):
+        raise InvalidInputError(f"times must be whole numbers of at least 1; got {times!r}. Use (1, 2, 5, 10).")
     rows = _rows(confidence, correct, unlabelled, OFF if calibrated else UNCALIBRATED_OFF)
     wishes: dict[str, Callable[[float], int | None]] = {}
     if ece is not None:

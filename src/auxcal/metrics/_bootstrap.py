@@ -105,11 +105,13 @@ def _cells(rows: Scored) -> _Cells:
     cell = _places(len(confidence), weight)
     edges = np.searchsorted(confidence, (np.arange(1, _BINS) / _BINS).astype(confidence.dtype))
     cell += np.cumsum(np.bincount(edges, minlength=len(confidence) + 1)[:-1])
-    _, cell = np.unique(cell, return_inverse=True)
+    _, first, cell = np.unique(cell, return_index=True, return_inverse=True)
     size = np.bincount(cell, weight)
     mean = np.bincount(cell, confidence if weight is None else confidence * weight) / size
+    # Rounding must not tell equal confidences apart: ties would be ranked.
+    mean = np.clip(mean, confidence[first], confidence[np.append(first[1:], len(cell)) - 1])
     used, of_row = np.unique(2 * cell + correct, return_inverse=True)
-    return _Cells(np.clip(mean, 0, 1)[used // 2], used % 2 == 1, np.bincount(of_row, weight), of_row)
+    return _Cells(mean[used // 2], used % 2 == 1, np.bincount(of_row, weight), of_row)
 
 
 def _places(n_rows: int, weight: Weight | None) -> Ints:

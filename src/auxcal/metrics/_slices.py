@@ -24,7 +24,7 @@ class Slice:
     value : str
         What these rows have in common.
     rows : int
-        How many there are.
+        How many there are, without those of weight 0.
     accuracy, confidence : float
         The share of correct predictions, and the mean confidence.
     scores : dict of str to float
@@ -82,7 +82,8 @@ def evaluate_by(
     Returns
     -------
     list of Slice
-        Where many slices are tried, some look bad by chance alone: one in twenty lies above its noise floor.
+        Where many slices are tried, some look bad by chance alone: one in twenty lies above its noise floor. A slice
+        of which every row has weight 0 is left out.
 
     Examples
     --------
@@ -95,18 +96,20 @@ def evaluate_by(
     """
     checked, hits = check(confidence, correct)
     n = len(checked)
-    values, of_row, counts = np.unique(as_groups(by, n_rows=n, name="by"), return_inverse=True, return_counts=True)
     weight = as_sample_weight(sample_weight, n_rows=n)
     labels = None if groups is None else as_groups(groups, n_rows=n)
+    values, of_row = np.unique(as_groups(by, n_rows=n, name="by"), return_inverse=True)
+    counted = np.ones(n, dtype=bool) if weight is None else weight > 0
+    counts = np.bincount(of_row[counted], minlength=len(values))
     asked: dict[str, Any] = {"bootstrap": bootstrap, "level": level, "random_state": random_state}
     asked["metrics"] = metrics if metrics is None else list(dict.fromkeys([*metrics, "ece"]))
     slices, done = [], 0
-    for place in np.argsort(-counts, kind="stable"):
-        rows = np.flatnonzero(of_row == place)
+    for place in np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]:
+        rows = np.flatnonzero((of_row == place) & counted)
         times, kin = (None if each is None else each[rows] for each in (weight, labels))
         scores = evaluate(checked[rows], hits[rows], sample_weight=times, groups=kin, **asked)
         right, says = (float(np.average(each[rows].astype(np.float64), weights=times)) for each in (hits, checked))
         slices.append(Slice(str(values[place]), len(rows), right, says, scores))
         done += len(rows)
-        report(done / n)
+        report(done / counts.sum())
     return slices

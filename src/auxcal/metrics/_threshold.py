@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Bools, Floats, Weight, as_sample_weight
+from auxcal._arrays import Bools, Floats, Weight, as_sample_weight, check_total
 from auxcal._errors import InvalidInputError
 from auxcal.metrics._checked import check, checked
 from auxcal.metrics._drawn import Drawn, upper_bounds
@@ -104,6 +104,8 @@ def threshold_at_risk(
     check_shares(risk=risk, level=level)
     curve = curve_of(confidence, correct, sample_weight)
     if not promise:
+        if sample_weight is not None:
+            check_total(sample_weight)
         return _looking_good(curve, risk, level)
     found = _promised(Drawn(confidence, correct, sample_weight), risk, level)
     if found is None:
@@ -167,6 +169,8 @@ def thresholds_at_risks(
     (None, 0.23, 0.48)
     """
     rows = _checked(confidence, correct, sample_weight)
+    if not np.iterable(risks):
+        raise InvalidInputError(f"risks must be several shares; got {risks!r}. Give [0.05], or use threshold_at_risk.")
     for risk in risks:
         check_shares(risk=risk, level=level)
     return {risk: _promised(rows, risk, level) for risk in risks}
@@ -200,7 +204,8 @@ def thresholds_by_class(
             f"prediction must be a class index for each of the {len(rows.correct)} rows; got an array of shape "
             f"{of_class.shape} and type {of_class.dtype}. Give logits.argmax(axis=1)."
         )
-    return {int(label): _promised(rows.take(of_class == label), risk, level) for label in np.unique(of_class)}
+    labels = np.unique(of_class[rows.weights > 0])
+    return {int(label): _promised(rows.take(of_class == label), risk, level) for label in labels}
 
 
 @checked
@@ -229,14 +234,15 @@ def risk_at_coverage(
     (0.5, 0.502, 0.31)
     """
     check_shares(coverage=coverage, level=level)
-    rows = Drawn(confidence, correct, sample_weight).ranked()
+    drawn = Drawn(confidence, correct, sample_weight)
+    rows = drawn.ranked()
     share = np.cumsum(rows.weights) / rows.weights.sum()
     # The rank at which so many are accepted; rounding must not move it.
     rank = min(int(np.searchsorted(share, coverage * (1 - 1e-12))) + 1, len(share) - 1)
     accepted = int(np.searchsorted(-rows.confidence, -rows.confidence[rank], side="right"))
     first = max(rank, 1)  # the row at the threshold itself is not counted
     tied = np.arange(first, max(first + 1, accepted))
-    return _accepting(rows, accepted, risk_upper=rows.risk_upper(tied, level), level=level)
+    return _accepting(drawn, rows.confidence[rank], risk_upper=rows.risk_upper(tied, level), level=level)
 
 
 def _checked(confidence: ArrayLike, correct: ArrayLike, sample_weight: ArrayLike | None) -> Drawn:
@@ -250,17 +256,16 @@ def _promised(drawn: Drawn, risk: float, level: float) -> Threshold | None:
     accepted = promised_rows(rows.confidence, rarity, begun)
     if not accepted:
         return None
-    found = _accepting(rows, accepted, risk_upper=risk, level=level)
-    return replace(found, threshold=0.0) if accepted == len(rows.correct) else found
+    threshold = 0.0 if accepted == len(rows.correct) else float(rows.confidence[accepted - 1])
+    return _accepting(drawn, threshold, risk_upper=risk, level=level)
 
 
-def _accepting(rows: Drawn, accepted: int, *, risk_upper: float, level: float) -> Threshold:
-    """Return the promised threshold that accepts so many ranked rows, of which none ties with the next."""
-    weights, threshold = rows.weights, float(rows.confidence[accepted - 1])
-    number = weights[:accepted].sum()
-    wrong = weights[:accepted][~rows.correct[:accepted]].sum()
+def _accepting(drawn: Drawn, threshold: float, *, risk_upper: float, level: float) -> Threshold:
+    """Return a promised threshold, with what it does to the rows."""
+    accepted, weights = drawn.confidence >= threshold, drawn.weights
+    number, wrong = weights[accepted].sum(), weights[accepted & ~drawn.correct].sum()
     shares = float(number / weights.sum()), float(wrong / number)
-    return Threshold(threshold, *shares, risk_upper, _count(number), _count(wrong), level, promised=True)
+    return Threshold(float(threshold), *shares, risk_upper, _count(number), _count(wrong), level, promised=True)
 
 
 def _count(weight: float) -> float:
@@ -288,4 +293,5 @@ def check_shares(**shares: float) -> None:
     """Refuse what is not between 0 and 1."""
     for name, share in shares.items():
         if not isinstance(share, Real) or not 0 < share < 1:
-            raise InvalidInputError(f"{name} must be a share in (0, 1); got {share!r}. For 5 % give 0.05.")
+            advice = "Use 0.95." if name == "level" else "For 5 % give 0.05."
+            raise InvalidInputError(f"{name} must be a share in (0, 1); got {share!r}. {advice}")

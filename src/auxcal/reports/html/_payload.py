@@ -91,7 +91,12 @@ def _of_confidence(confidence: Floats, scores: Mapping[str, float], test: Predic
 
 
 def _promised(confidence: Floats, test: Predictions) -> dict[str, list[float] | None]:
-    """Return threshold and coverage of each risk that the picker offers; None where the rows promise none."""
+    """Return threshold and coverage of each risk that the picker offers; None where the rows promise none.
+
+    Rows of one group are no independent draws, so rows with groups promise nothing.
+    """
+    if test.groups is not None:
+        return dict.fromkeys(f"{risk:g}" for risk in RISKS)
     found = thresholds_at_risks(confidence, test.correct, RISKS, sample_weight=test.sample_weight)
     return {f"{risk:g}": None if each is None else [each.threshold, each.coverage] for risk, each in found.items()}
 
