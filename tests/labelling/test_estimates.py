@@ -43,3 +43,16 @@ def test_level_is_a_share():
 def test_sure_confidences_do_not_make_few_labels_sure():
     accuracy = estimate(np.ones(50), np.ones(50, dtype=bool), np.ones(500))["accuracy"]
     assert accuracy.low == pytest.approx(1 - 4 / 54, abs=0.003)  # Wilson's interval of 50 rows without an error
+
+
+def test_a_confidence_that_is_far_too_low_does_not_narrow_the_interval():
+    """It expects errors where there are few: labels are not worth more than they show."""
+    rng = np.random.default_rng(0)
+    confidence = rng.beta(0.3, 0.3, size=20_000)
+    correct = rng.random(20_000) < 0.98 - 0.06 * confidence
+    held = []
+    for _ in range(200):
+        rows = rng.choice(20_000, size=100, replace=False)
+        found = estimate(confidence[rows], correct[rows], confidence)["accuracy"]
+        held.append(found.low <= correct.mean() <= found.high)
+    assert np.mean(held) > 0.92

@@ -110,8 +110,10 @@ def _powered(y: Floats, expected: Floats, spread: Floats, w: Floats, expected_ot
 def _accuracy(c: Floats, right: Bools, w: Floats, others: Floats, z: float) -> Estimate:
     """Return Wilson's interval for as many even draws as the labels are worth."""
     value, variance = _powered(right.astype(np.float64), c, np.maximum(c * (1 - c), LEAST_SPREAD), w, others)
-    p = float(np.clip(value, 0, 1))
-    typical = max(p * (1 - p), float(others.mean() * (1 - others.mean())), LEAST_SPREAD)
+    p, q = float(np.clip(value, 0, 1)), float(others.mean())
+    # Labels without an error are worth what the calibrator expects, but it counts only as far as the labels let it.
+    most = (p * len(c) + z**2 / 2) / (len(c) + z**2)
+    typical = max(p * (1 - p), min(q * (1 - q), most * (1 - most)), LEAST_SPREAD)
     n = typical / variance
     middle, scale = (p + z**2 / (2 * n)) / (1 + z**2 / n), z / (1 + z**2 / n)
     half = scale * float(np.sqrt(p * (1 - p) / n + (z / (2 * n)) ** 2))
