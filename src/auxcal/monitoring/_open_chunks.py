@@ -50,12 +50,12 @@ class OpenChunks:
         """Take rows, and return the chunks that were watched for it."""
         rows_of = _by_chunk(batch.by)
         if self._left is not None:
-            self._strike_off(self._left, rows_of)
+            _strike_off(self._left, rows_of)
         kept = self._kept(batch)
         for name, rows in rows_of.items():
             if name not in self._rows:
-                self._rows[name] = ChunkRows(None if self._left is None else self._left[name] + len(rows))
-                self._samples[name] = RowSample(self._monitor.calibrator)
+                n_rows = None if self._left is None else self._left[name] + len(rows)  # which are struck off already
+                self._rows[name], self._samples[name] = ChunkRows(n_rows), RowSample(self._monitor.calibrator)
             self._rows[name].add(kept[rows])
         self._sample(batch, rows_of)
         return [] if self._left is None else self._watched([name for name in rows_of if not self._left[name]])
@@ -72,12 +72,6 @@ class OpenChunks:
     def _expect(self, counts: Mapping[str, int]) -> None:
         self._left, self._waiting = dict(counts), deque(in_order(counts))
         self._level = self._monitor.level / max(sum(count >= FEWEST_ROWS for count in counts.values()), 1)
-
-    def _strike_off(self, left: dict[str, int], rows_of: Mapping[str, Ints]) -> None:
-        for name, rows in rows_of.items():
-            if left.get(name, 0) < len(rows):
-                raise _changed(name, "more")
-            left[name] -= len(rows)
 
     def _kept(self, batch: Timed) -> Rows:
         calibrator, logits = self._monitor.calibrator, batch.logits
@@ -136,6 +130,14 @@ def _by_chunk(names: Names) -> dict[str, Ints]:
     of_row = np.fromiter(map(codes.__getitem__, names), np.intp, len(names))
     ends = np.cumsum(np.bincount(of_row))
     return dict(zip(codes, np.split(np.argsort(of_row, kind="stable"), ends[:-1]), strict=True))
+
+
+def _strike_off(left: dict[str, int], rows_of: Mapping[str, Ints]) -> None:
+    """Note that rows have come."""
+    for name, rows in rows_of.items():
+        if left.get(name, 0) < len(rows):
+            raise _changed(name, "more")
+        left[name] -= len(rows)
 
 
 def _measured(correct: Bools) -> Estimate:

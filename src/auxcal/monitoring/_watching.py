@@ -148,11 +148,14 @@ class _Arrays:
     def batches(self) -> Iterator[Timed]:
         for start in range(0, len(self.by), BATCH):
             rows = slice(start, start + BATCH)
-            features, y, labelled = (
-                None if each is None else each[rows] for each in (self.features, self.y, self.labelled)
+            yield Timed(
+                self.logits[rows],
+                None if self.features is None else self.features[rows],
+                None if self.y is None else self.y[rows],
+                None if self.labelled is None else self.labelled[rows],
+                self.by[rows],
+                min(1.0, (start + BATCH) / len(self.by)),
             )
-            done = min(1.0, (start + BATCH) / len(self.by))
-            yield Timed(self.logits[rows], features, y, labelled, self.by[rows], done)
 
 
 def _as_labelled(labelled: ArrayLike | None, n_rows: int) -> Bools:
