@@ -5,6 +5,7 @@ import pytest
 
 from auxcal import InputWarning, InvalidInputError, TemperatureScaling
 from auxcal.formats import (
+    TimedTable,
     _csv,
     _format,
     pick_file,
@@ -13,7 +14,6 @@ from auxcal.formats import (
     read_predictions,
     read_rows,
     read_scored,
-    read_timed,
 )
 
 from .conftest import pa, pq
@@ -65,7 +65,9 @@ READERS = {
     "fit": lambda path, **options: read_predictions(path, **options).logits,
     "sample": lambda path, **options: read_predictions(path, sample=N, **options).logits,
     "check": lambda path, **options: np.concatenate([logits for logits, _ in read_rows(FITTED, path, **options)]),
-    "monitor": lambda path, **options: read_timed(FITTED, path, by="day", **options).logits,
+    "monitor": lambda path, **options: np.concatenate(
+        [rows.logits for rows in TimedTable(FITTED, path, by="day", **options).batches()]
+    ),
 }
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import auxcal
 from auxcal import NO_CLASS, InvalidInputError, cli
 from auxcal.cli.monitor import _exit_code
-from auxcal.formats import read_timed
+from auxcal.formats import TimedTable
 from auxcal.monitoring import Alarm, Timeline, timeline
 from auxcal.reports.timeline import then, timeline_to_rich
 
@@ -122,13 +123,21 @@ def files(calibrator, changed, tmp_path):
 
 def test_a_table_is_read_with_the_labels_that_it_has(calibrator, files, changed):
     logits, by, y, labelled = changed
-    rows = read_timed(calibrator, files / "rows.csv", by="day")
-    assert rows.by.tolist() == by.tolist()
-    assert np.array_equal(rows.labelled, labelled)
-    assert np.array_equal(rows.y[labelled], y[labelled])
-    np.testing.assert_allclose(rows.logits, logits, rtol=1e-6)
-    with pytest.raises(InvalidInputError, match="'dya'"):
-        read_timed(calibrator, files / "rows.csv", by="dya")
+    table = TimedTable(calibrator, files / "rows.csv", by="day")
+    assert table.counts() == Counter(by.tolist())
+    batches = list(table.batches())
+    assert len(batches) > 1
+    read = {
+        name: np.concatenate([getattr(rows, name) for rows in batches]) for name in ("logits", "y", "labelled", "by")
+    }
+    assert read["by"].tolist() == by.tolist()
+    assert np.array_equal(read["labelled"], labelled)
+    assert np.array_equal(read["y"][labelled], y[labelled])
+    np.testing.assert_allclose(read["logits"], logits, rtol=1e-6)
+    for passing in (table.counts, lambda: next(table.batches())):
+        table._by = "dya"
+        with pytest.raises(InvalidInputError, match="'dya'"):
+            passing()
 
 
 def test_the_command_shows_what_the_library_found(monkeypatch, capsys, files, found):

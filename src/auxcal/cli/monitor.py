@@ -73,14 +73,17 @@ def monitor(
     auxcal monitor ccac-x.safetensors november.parquet --by day --label truth --out monitor.html
     auxcal monitor ccac-x.safetensors november.csv --by week --json
     """
-    from auxcal.formats import read_timed
-    from auxcal.monitoring import timeline
+    from auxcal.formats import TimedTable
+    from auxcal.monitoring import table_timeline
     from auxcal.persistence import load
 
     if out is not None:
         from auxcal.reports.html import save_timeline
+
+        if out.suffix != ".html":
+            raise typer.BadParameter(f"--out writes a page, an .html file; got {out.name!r}.")
     fitted = load(calibrator)
-    rows = read_timed(
+    table = TimedTable(
         fitted,
         *files,
         by=by,
@@ -93,17 +96,7 @@ def monitor(
         on_bad_rows=on_bad_rows,
     )
     with progress_bar("watching") as report:
-        found = timeline(
-            fitted,
-            rows.logits,
-            rows.by,
-            rows.y,
-            rows.features,
-            labelled=rows.labelled,
-            level=level,
-            tolerance=tolerance,
-            report=report,
-        )
+        found = table_timeline(fitted, table, level=level, tolerance=tolerance, report=report)
     if out is not None:
         save_timeline(found, out, name=" ".join(Path(path).name for path in files))
     if json:

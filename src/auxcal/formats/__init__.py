@@ -1,12 +1,13 @@
 """Files of logits and of scores: one module per format, and FORMATS, the registry by file extension."""
 
+from auxcal._timed import Timed
 from auxcal.formats._picking import pick_file
 from auxcal.formats._predictions import Labelled, read_labelled, read_predictions
 from auxcal.formats._scored import Scored, read_any_confidence, read_confidence, read_scored
 from auxcal.formats._scoring import Written, read_rows, score_file, score_table
 from auxcal.formats._sources import FORMATS
 from auxcal.formats._tallied import Tallied, read_scored_or_tally
-from auxcal.formats._timed import Timed, read_timed
+from auxcal.formats._timed import TimedTable
 
 __all__ = [
     "FORMATS",
@@ -14,6 +15,7 @@ __all__ = [
     "Scored",
     "Tallied",
     "Timed",
+    "TimedTable",
     "Written",
     "pick_file",
     "read_any_confidence",
@@ -23,7 +25,6 @@ __all__ = [
     "read_rows",
     "read_scored",
     "read_scored_or_tally",
-    "read_timed",
     "score_file",
     "score_table",
 ]

@@ -48,7 +48,7 @@ class Classes:
 
     def codes(self, predicted: Any, true: Any) -> tuple[Ints, Ints]:
         """Return the predicted and the true class of each row, equal where the prediction is right."""
-        columns = [_Column(predicted), _Column(true)]
+        columns = [CodedColumn(predicted), CodedColumn(true)]
         if self._given is None and self._indexed is None:
             self._indexed = self._are_indices(*(column.distinct for column in columns))
         if self._given is None and not self._indexed:
@@ -117,7 +117,7 @@ class Classes:
             )
 
 
-class _Column:
+class CodedColumn:
     """The values of a column; of text each is looked at once, however many rows have it."""
 
     def __init__(self, column: Any) -> None:

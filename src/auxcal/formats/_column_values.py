@@ -34,7 +34,7 @@ def groups_of_column(column: Any, kept: Bools) -> NDArray[Any]:
     """Return what each row belongs to, None where text is empty; a row that is left out never lacks a group."""
     values = values_of_column(column)
     if values.dtype == object:
-        values = np.where(values == "", None, values)
+        values = np.where(values == "", np.array(None), values)
     return np.where(kept, values, values[np.argmax(kept)]) if kept.any() else values[:0]
 
 

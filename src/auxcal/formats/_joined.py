@@ -70,6 +70,8 @@ def with_keys(source: Source, keys: Mapping[str, str]) -> Source:
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
         read = [[name for name in names if name not in added] for names in (numbers, others)]
+        if not any(read):  # some column must tell how many rows there are
+            read = [[], [source.names[0]]]
         for batch in source.batches(*read):
             n = len(next(iter(batch.columns.values())))
             wanted = {name: added[name] for name in (*numbers, *others) if name in added}

@@ -107,11 +107,11 @@ class TableScorer:
             yield ScoredBatch(columns, len(batch), BadRows.among(found.problems), batch.done)
             before += len(batch)
 
-    def _layout(self, source: Source) -> tuple[tuple[str, ...], tuple[str, ...], list[str]]:
-        """Return the columns of the logits, those of the features, and those that are passed through."""
+    def _layout(self, source: Source, others: Sequence[str] = ()) -> tuple[tuple[str, ...], tuple[str, ...], list[str]]:
+        """Return the columns of the logits, those of the features, which are no others, and those passed through."""
         known, options = self.calibrator.inputs_, self.options
         names = find_logits(source.names, options.columns, known, probabilities=self._probabilities)
-        taken = (*names, self._label)
+        taken = (*names, self._label, *others)
         further = features_for(self.calibrator, source.names, source.matrices, options.features, taken)
         return names, further, [name for name in source.passable if name not in (*names, *further)]
 
@@ -130,18 +130,20 @@ class TableScorer:
             watch(logits, None if features is None else features[good])
         return found
 
-    def rows(self, source: Source) -> Iterator[tuple[float | None, Floats, Floats | None]]:
-        """Yield the share that is read, the logits and the features of each batch, of good rows alone."""
-        names, further, _ = self._layout(source)
+    def rows(
+        self, source: Source, others: Sequence[str] = (), *, warn: bool = True
+    ) -> Iterator[tuple[Batch, Floats, Floats | None]]:
+        """Yield batches of good rows with other columns, the logits and the features; at the end, warn of the rest."""
+        names, further, _ = self._layout(source, others)
         skip_or_fail: Literal["skip", "fail"] = "skip" if self.options.on_bad_rows == "skip" else "fail"
-        usable = UsableRows(names, further, probabilities=self._probabilities, on_bad_rows=skip_or_fail)
-        for place, batch in enumerate(usable.batches(source, (*names, *further), ())):
+        usable = UsableRows(names, further, probabilities=self._probabilities, on_bad_rows=skip_or_fail, warn=warn)
+        for place, batch in enumerate(usable.batches(source, (*names, *further), tuple(dict.fromkeys(others)))):
             logits = logits_of(batch.columns, names, probabilities=self._probabilities)
             features = features_of(batch.columns, further, n_rows=len(logits))
             self._check_shape(logits, features)
             if place == 0:
                 self._check_kind(logits)
-            yield batch.done, logits, features
+            yield batch, logits, features
 
     @property
     def _widths(self) -> tuple[int, int]:

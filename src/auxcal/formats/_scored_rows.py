@@ -131,9 +131,9 @@ class ScoredReader:
         weight = weights_of_column(column, kept)
         if not np.any(weight):  # other rows may have some
             return np.zeros(len(weight))
-        checked = as_sample_weight(weight, n_rows=len(weight))
+        checked = np.asarray(as_sample_weight(weight, n_rows=len(weight)))
         self._weight += float(np.sum(checked))
-        return np.asarray(checked)
+        return checked
 
     def _error(self, score: Floats, predicted: Ints, bad: Bools) -> InvalidInputError:
         """Return what to raise for a damaged score."""

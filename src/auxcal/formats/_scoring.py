@@ -216,10 +216,10 @@ def read_rows(
     check_choice(on_bad_rows)
     scorer = TableScorer(calibrator, Options(label, columns, probabilities, features, on_bad_rows))
     with open_source(*paths) as source:
-        for done, logits, further in scorer.rows(source):
+        for batch, logits, further in scorer.rows(source):
             yield logits, further
-            if done is not None:
-                report(done)
+            if batch.done is not None:
+                report(batch.done)
 
 
 def is_folder(out: str | os.PathLike[str]) -> bool:

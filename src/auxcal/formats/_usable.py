@@ -79,14 +79,22 @@ class UsableRows:
         Whether the former hold probabilities.
     on_bad_rows : {"fail", "skip"}
         What becomes of the other rows.
+    warn : bool
+        Whether to warn of those that are left out; of several passes, one should.
     """
 
     def __init__(
-        self, names: Sequence[str], further: Sequence[str] = (), *, probabilities: bool, on_bad_rows: OnBadRows = "fail"
+        self,
+        names: Sequence[str],
+        further: Sequence[str] = (),
+        *,
+        probabilities: bool,
+        on_bad_rows: OnBadRows = "fail",
+        warn: bool = True,
     ) -> None:
         check_choice(on_bad_rows)
         self._names, self._further, self._probabilities = names, further, probabilities
-        self._skip = on_bad_rows == "skip"
+        self._skip, self._warn = on_bad_rows == "skip", warn
         self.n_rows, self.bad = 0, BadRows()
 
     def batches(self, source: Source, numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
@@ -103,7 +111,7 @@ class UsableRows:
             raise InvalidInputError("there are no rows. Check where the file comes from.")
         if self.bad.total == self.n_rows:
             raise InvalidInputError(f"no row can be used; of {self.n_rows:,} there are {self.bad}.")
-        if self.bad.total:
+        if self.bad.total and self._warn:
             warnings.warn(f"of {self.n_rows:,} rows, {self.bad} are left out.", InputWarning, stacklevel=3)
 
     def read(self, source: Source, numbers: Sequence[str], others: Sequence[str]) -> Columns:

@@ -7,7 +7,8 @@ from auxcal.monitoring._differences import Difference
 from auxcal.monitoring._estimates import Estimate
 from auxcal.monitoring._monitor import Monitor
 from auxcal.monitoring._sample import RowSample, sampled
-from auxcal.monitoring._timeline import Chunk, Timeline, timeline
+from auxcal.monitoring._timeline import Chunk, Timeline
+from auxcal.monitoring._watching import table_timeline, timeline
 
 __all__ = [
     "FEWEST_ROWS",
@@ -24,5 +25,6 @@ __all__ = [
     "adapt_seen",
     "check",
     "sampled",
+    "table_timeline",
     "timeline",
 ]

@@ -19,7 +19,7 @@ from auxcal.monitoring._fit_doubt import Said
 from auxcal.monitoring._kept_rows import KeptRows
 from auxcal.monitoring._label_bets import LabelBets
 from auxcal.monitoring._options import Options, check_calibrator
-from auxcal.monitoring._row_bets import RowBets
+from auxcal.monitoring._row_bets import Found, RowBets
 from auxcal.monitoring._saved_state import check_state
 
 FORMAT = 1
@@ -27,7 +27,8 @@ FORMAT = 1
 LABELS = 0.5
 """The share of the level that is for labels; the other one is for rows."""
 
-_BATCH = 4096  # rows that are looked at together, so that memory does not grow with an update
+BATCH = 4096
+"""Rows that are looked at together, so that memory does not grow with an update."""
 
 
 class Monitor:
@@ -236,25 +237,26 @@ class Monitor:
     def _look_at(self, logits: Floats, features: Floats | None) -> Floats:
         """Bet on rows, and return their confidence."""
         confidence = self.calibrator._confidence_in(logits, features).astype(np.float32)
-        for start in range(0, len(logits), _BATCH):
-            self._bet_on(logits[start : start + _BATCH])
+        for start in range(0, len(logits), BATCH):
+            self._bet_on(self._rows.find(logits[start : start + BATCH]))
         return confidence
 
-    def _bet_on(self, logits: Floats) -> None:
+    def _bet_on(self, found: Found) -> None:
+        """Bet on the cells of rows."""
         before = self.evidence.n_rows
-        evidence = self._rows.update(logits) * (1 - LABELS)
+        evidence = self._rows.update(found) * (1 - LABELS)
         most = evidence.max(axis=1)
         at = self._reached(most)
         if at is not None and "data" not in self._alarms:
             reading = self._rows.names[int(evidence[at].argmax())]
             reason = f"the rows differ from those of the fit, most of all in the {reading}"
             self._alarms["data"] = Alarm("data", before + at + 1, reason)
-        self.evidence = self.evidence._replace(n_rows=before + len(logits), data=float(most[-1]))
+        self.evidence = self.evidence._replace(n_rows=before + len(found), data=float(most[-1]))
 
     def _settle(self, confidence: Floats, correct: Bools) -> None:
         """Bet on labels."""
-        for start in range(0, len(correct), _BATCH):
-            part = slice(start, start + _BATCH)
+        for start in range(0, len(correct), BATCH):
+            part = slice(start, start + BATCH)
             before = self.evidence.n_labels
             evidence = self._labels.update(confidence[part], correct[part]) * LABELS
             at = self._reached(evidence)

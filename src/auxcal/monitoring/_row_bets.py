@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from auxcal.calibrators._adaptation import Adaptation
 from auxcal.calibrators._reference import READINGS, Reference, read_logits, stratum_of
 from auxcal.monitoring._cells import N_CELLS, Cells
 from auxcal.monitoring._wealth import Numbers, Wealth
+
+Found: TypeAlias = NDArray[np.uint8]
+"""The cell of each reading of some rows."""
 
 PREDICTION = "predicted class"
 
@@ -73,15 +76,19 @@ class RowBets:
         """The readings."""
         return list(self._cells)
 
-    def update(self, logits: Floats) -> Numbers:
-        """Bet on new rows, and return the evidence of each reading after every row, of shape (n, readings)."""
+    def find(self, logits: Floats) -> Found:
+        """Return the cell of each reading of new rows, of shape (n, readings): all that a bet needs to know of them."""
         readings = _named(read_logits(logits), logits.argmax(axis=1))
         chance = self._rng.random((len(logits), len(readings)))
-        totals = self._n_slots + self._wealth.n_rows + np.arange(len(logits))
-        factors = [
-            self._factors(name, self._cells[name].find(reading, chance[:, i]), totals)
-            for i, (name, reading) in enumerate(readings.items())
-        ]
+        found = np.empty(chance.shape, dtype=np.uint8)
+        for i, (name, reading) in enumerate(readings.items()):
+            found[:, i] = self._cells[name].find(reading, chance[:, i])
+        return found
+
+    def update(self, found: Found) -> Numbers:
+        """Bet on the cells of rows, and return the evidence of each reading after every row, of shape (n, readings)."""
+        totals = self._n_slots + self._wealth.n_rows + np.arange(len(found))
+        factors = [self._factors(name, found[:, i], totals) for i, name in enumerate(self._cells)]
         return self._wealth.grow(np.concatenate(factors, axis=1)) * self._shares
 
     def state(self) -> dict[str, Any]:
@@ -96,7 +103,7 @@ class RowBets:
         self._sums = {name: state["sums"][name] for name in self._cells}
         self._wealth.restore(state["wealth"])
 
-    def _factors(self, name: str, cells: Ints, totals: NDArray[np.int64]) -> Numbers:
+    def _factors(self, name: str, cells: Found, totals: NDArray[np.int64]) -> Numbers:
         """Return the bets on these cells over their mean in the urn at the time."""
         bets = _bets_on(name)[cells]
         sums = np.cumsum(np.concatenate([self._sums[name][None], bets]), axis=0)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from auxcal._arrays import Floats
+from auxcal._arrays import Floats, Ints
 from auxcal.calibrators._base import Calibrator
 from auxcal.monitoring import _known
 from auxcal.monitoring._check import Check, as_level, check_seen
@@ -40,14 +40,22 @@ class RowSample:
 
     def add(self, logits: Floats, features: Floats | None = None) -> None:
         """Take part of rows that are checked already."""
-        self.n_rows += len(logits)
-        draws = self._rng.random(len(logits))
-        if len(self._draws) == _known.MOST_ROWS:  # what can't stay is not looked at
-            near = draws < self._draws.max()
-            logits, features, draws = logits[near], None if features is None else features[near], draws[near]
-        if len(logits) == 0:
-            return
-        self._seen.append(seen_by(self.calibrator, logits, features))
+        rows, draws = self.draw(len(logits))
+        if len(rows):
+            self.hold(seen_by(self.calibrator, logits[rows], None if features is None else features[rows]), draws)
+
+    def draw(self, n_rows: int) -> tuple[Ints, Floats]:
+        """Let new rows draw, and return which of them may stay and what these drew; the others need not be seen."""
+        self.n_rows += n_rows
+        draws = self._rng.random(n_rows)
+        if len(self._draws) < _known.MOST_ROWS:
+            return np.arange(n_rows), draws
+        near = np.flatnonzero(draws < self._draws.max())
+        return near, draws[near]
+
+    def hold(self, seen: Seen, draws: Floats) -> None:
+        """Keep those of the rows that stay, given what they drew."""
+        self._seen.append(seen)
         self._draws = np.append(self._draws, draws)
         if len(self._draws) > _known.MOST_ROWS:
             kept = np.sort(np.argpartition(self._draws, _known.MOST_ROWS)[: _known.MOST_ROWS])
