@@ -179,3 +179,22 @@ def test_the_page_explains_only_what_it_shows(calibrator, found, tmp_path):
         pages.append((tmp_path / "monitor.html").read_text(encoding="utf-8"))
     for key in ('<span class="key dotted wrong">alarm</span>', '<span class="key dot">measured</span>'):
         assert [key in page for page in pages] == [True, False]
+
+
+def test_labels_may_be_the_names_of_the_fit():
+    logits, y = draw(900, np.random.default_rng(6), foreign=0.0)
+    names = np.array(["ant", "bee", "cat", "dog"])
+    calibrator = auxcal.PlattScaling().fit(logits[:500], names[y[:500]], class_names=names.tolist())
+    by_name, by_index = (timeline(calibrator, logits[500:], ["monday"] * 400, true[500:]) for true in (names[y], y))
+    assert by_name.chunks[0].measured == by_index.chunks[0].measured
+
+
+@pytest.mark.needs("report")
+def test_the_page_is_an_html_file(monkeypatch, capsys, files):
+    arguments = ["auxcal", "monitor", files / "c.safetensors", files / "rows.csv", "--by", "day", "-o", files / "m.txt"]
+    monkeypatch.setattr("sys.argv", list(map(str, arguments)))
+    with pytest.raises(SystemExit) as exit_:
+        cli.main()
+    assert exit_.value.code == 2
+    assert "an .html file" in capsys.readouterr().err
+    assert not (files / "m.txt").exists()
