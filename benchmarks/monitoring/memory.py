@@ -4,7 +4,7 @@
 
 Fits CCAC-X on 3,000 rows of the packaged CIFAR-10 bundle with foreign samples, and writes its other rows, again and
 again, to parquet files: sorted by day, from the last day to the first, and shuffled. A tenth of the rows have labels.
-Memory is the most that the process holds, less that for a table of 2,000 rows. A quarter of an hour on an idle core.
+Memory is the most that the process holds, less that for a table of 2,000 rows. Ten minutes on an idle core.
 Writes monitoring-memory.csv into the folder, docs/figures by default.
 """
 
@@ -24,7 +24,7 @@ from auxcal.experiments.bundles import bundle
 from auxcal.experiments.suites import suite
 
 FIT, DAYS, LABELLED, FEW = 3000, 20, 0.1, 2000
-ROWS = ("2000000", "20000000")
+ROWS = ("2000000", "10000000")
 
 
 def table_of(data: Predictions, n_rows: int, rng: np.random.Generator) -> pa.Table:
