@@ -7,6 +7,7 @@ look like probabilities.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -234,6 +235,14 @@ def check_total(sample_weight: Weight) -> None:
             f"sample_weight must count rows: their sum is how many rows the data are worth; got a sum of {total:.6g} "
             f"in {len(sample_weight)} rows. Multiply shares by the number of rows."
         )
+
+
+def check_shares(**shares: float) -> None:
+    """Refuse what is not between 0 and 1."""
+    for name, share in shares.items():
+        if not isinstance(share, Real) or not 0 < share < 1:
+            advice = "Use 0.95." if name == "level" else "For 5 % give 0.05."
+            raise InvalidInputError(f"{name} must be a share in (0, 1); got {share!r}. {advice}")
 
 
 def as_groups(groups: ArrayLike, *, n_rows: int, name: str = "groups") -> Groups:

@@ -46,7 +46,9 @@ def test_a_tally_gives_what_the_rows_give(weight, tmp_path):
         assert value == pytest.approx(exact[name], abs=1e-12 if "floor" not in name else 2e-3), name
     assert found.tally.accuracy == pytest.approx(np.average(CORRECT, weights=times), abs=1e-12)
     assert found.tally.confidence == pytest.approx(np.average(CONFIDENCE, weights=times), abs=1e-12)
-    assert {name: each.n_rows for name, each in found.by.items()} == {"sea": N // 10, "land": N - N // 10}
+    counted = np.ones(N, dtype=bool) if weight is None else WEIGHT > 0
+    rows = {"sea": counted[: N // 10].sum(), "land": counted[N // 10 :].sum()}
+    assert {name: each.n_rows for name, each in found.by.items()} == rows
     assert found.by["sea"].accuracy == pytest.approx(
         np.average(CORRECT[: N // 10], weights=None if weight is None else WEIGHT[: N // 10]), abs=1e-12
     )

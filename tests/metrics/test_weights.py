@@ -100,7 +100,7 @@ def test_the_curve_counts_weights():
         ([1, 1], "one number for each of the 3 rows"),
         ([1, -1, 1], "at least 0"),
         ([1, np.nan, 1], "finite"),
-        ([0, 0, 0], "not zero in every row"),
+        ([0, 0, 0], "must not be zero in every row"),
         (["a", "b", "c"], "one number"),
     ],
 )

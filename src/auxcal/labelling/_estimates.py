@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Bools, Floats, as_confidence, as_correct, as_sample_weight
-from auxcal.metrics._threshold import check_shares
+from auxcal._arrays import Bools, Floats, as_confidence, as_correct, as_sample_weight, check_shares
 
 BINS = 20
 LEAST_SPREAD = 1e-6

@@ -9,10 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Floats, as_confidence, as_correct
+from auxcal._arrays import Floats, as_confidence, as_correct, check_shares
 from auxcal._errors import InvalidInputError
 from auxcal.metrics import labels_to_promise
-from auxcal.metrics._threshold import check_shares
 
 Z = 1.96
 """The normal quantile of 95 % intervals."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Floats, as_confidence
+from auxcal._arrays import Floats, as_confidence, check_shares
 from auxcal._errors import InvalidInputError
 from auxcal.metrics._promise import Start, rows_to_promise, starts
-from auxcal.metrics._threshold import check_shares
 
 DRAWS, OFTEN = 200, 0.8
 """How many samples are simulated, and how many of them must give the promise."""

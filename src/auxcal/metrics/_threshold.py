@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Bools, Floats, Weight, as_sample_weight, check_total
+from auxcal._arrays import Bools, Floats, Weight, as_sample_weight, check_shares, check_total
 from auxcal._errors import InvalidInputError
 from auxcal.metrics._checked import check, checked
 from auxcal.metrics._drawn import Drawn, upper_bounds
@@ -287,11 +286,3 @@ def _looking_good(curve: RiskCoverage, risk: float, level: float) -> Threshold:
     return Threshold(
         float(curve.threshold[allowed[-1]]), coverage, wrong / accepted, upper, accepted, wrong, level, promised=False
     )
-
-
-def check_shares(**shares: float) -> None:
-    """Refuse what is not between 0 and 1."""
-    for name, share in shares.items():
-        if not isinstance(share, Real) or not 0 < share < 1:
-            advice = "Use 0.95." if name == "level" else "For 5 % give 0.05."
-            raise InvalidInputError(f"{name} must be a share in (0, 1); got {share!r}. {advice}")
