@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 from auxcal._arrays import Bools, Floats, as_confidence, as_correct, as_sample_weight, check_shares
 
 BINS = 20
+FEW = 5
+"""How many labels are right, or wrong, where what they show of a variance counts as much as the calibrator's word."""
 LEAST_SPREAD = 1e-6
 """The least variance of the correctness of a row: a few labels do not show that a confidence of 1 is right."""
 
@@ -90,11 +92,13 @@ class _Powered(NamedTuple):
     variance: float
 
 
-def _powered(y: Floats, expected: Floats, spread: Floats, w: Floats, expected_others: Floats) -> _Powered:
+def _powered(
+    y: Floats, expected: Floats, spread: Floats, w: Floats, expected_others: Floats, n_rarer: int
+) -> _Powered:
     """Return the power-tuned estimate of the mean of y: λ mean(expected) + mean of w (y − λ expected).
 
-    Its variance is at least what the calibrator expects, `spread` for each row: a few labels without an error do not
-    show that there is none.
+    Its variance is what the labels show. If next to none are right, or wrong, they show little, and it is at least what
+    the calibrator expects, `spread` for each row: a few labels without an error do not show that there is none.
     """
     n, ratio = len(y), len(y) / len(expected_others)
     a, b = w * (y - np.average(y, weights=w)), w * (expected - np.average(expected, weights=w))
@@ -103,12 +107,14 @@ def _powered(y: Floats, expected: Floats, spread: Floats, w: Floats, expected_ot
     value = power * expected_others.mean() + np.average(y - power * expected, weights=w)
     rest = a - power * b
     seen, least = float(rest @ rest) / max(n - 1, 1) / n, float(w**2 @ spread) / n**2
-    return _Powered(float(value), float(max(seen, least) + power**2 * expected_others.var() / len(expected_others)))
+    variance = seen + max(least - seen, 0.0) * FEW / (FEW + n_rarer)
+    return _Powered(float(value), float(variance + power**2 * expected_others.var() / len(expected_others)))
 
 
 def _accuracy(c: Floats, right: Bools, w: Floats, others: Floats, z: float) -> Estimate:
     """Return Wilson's interval for as many even draws as the labels are worth."""
-    value, variance = _powered(right.astype(np.float64), c, np.maximum(c * (1 - c), LEAST_SPREAD), w, others)
+    spread = np.maximum(c * (1 - c), LEAST_SPREAD)
+    value, variance = _powered(right.astype(np.float64), c, spread, w, others, _n_rarer(right))
     p, q = float(np.clip(value, 0, 1)), float(others.mean())
     # Labels without an error are worth what the calibrator expects, but it counts only as far as the labels let it.
     most = (p * len(c) + z**2 / 2) / (len(c) + z**2)
@@ -119,9 +125,14 @@ def _accuracy(c: Floats, right: Bools, w: Floats, others: Floats, z: float) -> E
     return Estimate(p, max(0.0, middle - half), min(1.0, middle + half))
 
 
+def _n_rarer(right: Bools) -> int:
+    """Return how many labels there are of the rarer kind."""
+    return int(min(right.sum(), (~right).sum()))
+
+
 def _brier(c: Floats, right: Bools, w: Floats, others: Floats, z: float) -> Estimate:
     spread = c * (1 - c) * (1 - 2 * c) ** 2
-    value, variance = _powered((c - right) ** 2, c * (1 - c), spread, w, others * (1 - others))
+    value, variance = _powered((c - right) ** 2, c * (1 - c), spread, w, others * (1 - others), _n_rarer(right))
     half = z * float(np.sqrt(variance))
     return Estimate(value, max(0.0, value - half), min(1.0, value + half))
 
