@@ -92,9 +92,7 @@ class _Powered(NamedTuple):
     variance: float
 
 
-def _powered(
-    y: Floats, expected: Floats, spread: Floats, w: Floats, expected_others: Floats, n_rarer: int
-) -> _Powered:
+def _powered(y: Floats, expected: Floats, spread: Floats, w: Floats, expected_others: Floats, n_rarer: int) -> _Powered:
     """Return the power-tuned estimate of the mean of y: λ mean(expected) + mean of w (y − λ expected).
 
     Its variance is what the labels show. If next to none are right, or wrong, they show little, and it is at least what
