@@ -53,7 +53,7 @@ def test_shares_are_not_taken_for_counts():
 
 @pytest.mark.parametrize("weight", [1e300, 1e16, 1e-300])
 def test_weights_that_no_sum_can_hold_are_refused(weight):
-    with pytest.raises(InvalidInputError, match="with a sum from 1e-15 to 1e"):
+    with pytest.raises(InvalidInputError, match="at least 1e-15 and at most 1e"):
         Predictions(DATA.logits, DATA.y, sample_weight=np.full(300, weight))
 
 
