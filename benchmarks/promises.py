@@ -25,7 +25,7 @@ from scipy.special import bdtr
 from auxcal import CrossFittedCCAC, Predictions
 from auxcal.experiments.bundles import bundle, bundle_path, is_packaged
 from auxcal.experiments.suites import SUITES
-from auxcal.metrics._promise import promised_rows, rarities, starts
+from auxcal.metrics._promise import promised_rows, rarities, starts, sure_rows
 
 RISKS, ROWS = (0.01, 0.05, 0.1, 0.2), (100, 300, 1000, 8000)
 DELTA, DRAWS, FIT = 0.05, 1000, 1000
@@ -81,8 +81,8 @@ def _limits(n: int, delta: float, p_value: Callable[[np.ndarray, np.ndarray], np
 
 def ours(confidence: np.ndarray, errors: np.ndarray, risk: float) -> int:
     """Return how many rows our promise accepts."""
-    sure = int(np.count_nonzero(confidence >= 1 - risk))
-    return promised_rows(confidence, rarities(errors, risk), _starts(len(errors), risk, DELTA, sure=sure))
+    begun = _starts(len(errors), risk, DELTA, sure=sure_rows(confidence, risk))
+    return promised_rows(confidence, rarities(errors, risk), begun)
 
 
 def sgr(_: np.ndarray, errors: np.ndarray, risk: float) -> int:

@@ -45,7 +45,7 @@ class Drawn(NamedTuple):
 
     def tests(self, risk: float, delta: float) -> tuple[list[Start], Floats]:
         """Return where the runs over ranked rows start, and how rare so few errors would be at each rank."""
-        sure = int(np.count_nonzero(self.confidence >= 1 - risk))
+        sure = _promise.sure_rows(self.confidence, risk)
         if self.sample_weight is None:
             begun = _promise.starts(len(self.correct), risk, delta, sure=sure)
             return begun, _promise.rarities(np.cumsum(~self.correct, dtype=np.intp), risk)

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from auxcal._arrays import Floats, as_confidence, check_shares
 from auxcal._errors import InvalidInputError
-from auxcal.metrics._promise import Start, rows_to_promise, starts
+from auxcal.metrics._promise import Start, rows_to_promise, starts, sure_rows
 
 DRAWS, OFTEN = 200, 0.8
 """How many samples are simulated, and how many of them must give the promise."""
@@ -67,7 +67,7 @@ def labels_to_promise(
 
 def _granted(confidence: Floats, wrong: Floats, n: int, risk: float, coverage: float, level: float) -> float:
     """Return how often n rows promise the risk at this coverage."""
-    begun = starts(n, risk, 1 - level, sure=round(n * float(np.mean(confidence >= 1 - risk))))
+    begun = starts(n, risk, 1 - level, sure=round(n * sure_rows(confidence, risk) / len(confidence)))
     rng = np.random.default_rng(0)
     drawn = np.sort(rng.integers(len(wrong), size=(DRAWS, n)), axis=1)
     errors = np.cumsum(rng.random((DRAWS, n)) < wrong[drawn], axis=1)

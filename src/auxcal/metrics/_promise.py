@@ -17,6 +17,10 @@ from auxcal._arrays import Floats, Ints
 
 FACTOR = 3
 """The main start is at a third of the rows or above, and each further one at a third of the last."""
+SURE = 0.6
+"""Rows are sure if they are wrong with a probability of so much of the limit, by the confidence's own word."""
+FURTHER = 0.1
+"""The share of 1 − level that each further start has, to that of the last."""
 POWER = 0.84
 """The normal quantile of 80 %: with the rows that are said to be needed, four of five such samples suffice."""
 
@@ -26,6 +30,11 @@ class Start(NamedTuple):
 
     rank: int
     share: float
+
+
+def sure_rows(confidence: Floats, risk: float) -> int:
+    """Return how many rows are sure to be right, by the confidence's own word."""
+    return int(np.count_nonzero(confidence >= 1 - SURE * risk))
 
 
 def starts(n: int, risk: float, delta: float, *, sure: int) -> list[Start]:
@@ -38,8 +47,8 @@ def starts(n: int, risk: float, delta: float, *, sure: int) -> list[Start]:
     risk, delta : float
         The limit, and 1 − level.
     sure : int
-        How many rows have a confidence of 1 − risk or more. If the confidence can be trusted, thresholds above that
-        are good with room to spare, so the main start need not be lower.
+        How many rows are sure. If the confidence can be trusted, thresholds above theirs are good with room to spare,
+        and those below soon are not, so the main start is not lower.
 
     Examples
     --------
@@ -47,15 +56,15 @@ def starts(n: int, risk: float, delta: float, *, sure: int) -> list[Start]:
     >>> starts(300, 0.05, 0.05, sure=250), starts(300, 0.05, 0.05, sure=20), starts(58, 0.05, 0.05, sure=58)
     ([Start(rank=93, share=0.05)], [Start(rank=59, share=0.05)], [])
     >>> [start.rank for start in starts(10_000, 0.05, 0.05, sure=9000)]
-    [112, 357, 1098, 3328]
+    [345, 1087, 3331]
     """
     least = least_rows(risk, delta)
     if least > n:
         return []
-    ranks, shares = [min(n // FACTOR, sure)], [1 / 2]
-    while (rank := n // FACTOR ** (len(ranks) + 1)) >= least_rows(risk, delta * shares[-1] / 2):
+    ranks, shares = [min(n // FACTOR, sure)], [1 - FURTHER]
+    while (rank := n // FACTOR ** (len(ranks) + 1)) >= least_rows(risk, delta * shares[-1] * FURTHER):
         ranks.append(rank)
-        shares.append(shares[-1] / 2)
+        shares.append(shares[-1] * FURTHER)
     scaled = [delta * share / sum(shares) for share in shares]
     ranks[0] = max(ranks[0], least_rows(risk, scaled[0]))
     return sorted(Start(_moved_up(rank, risk, share), share) for rank, share in zip(ranks, scaled, strict=True))
