@@ -2,17 +2,21 @@
 
     python -m benchmarks.labelling.plan [FOLDER]
 
-For every bundle that is packaged or in cache/bundles the default learns from four samples of 1,000. With each of these
+For every bundle that is packaged or in cache/bundles the default learns from samples of 1,000. With each of four such
 calibrators pilots of 100 labels forecast how many it takes to know the accuracy to ± 0.03, how many to promise an error
-of 10 % at a coverage where it is half of that, and which ECE the default has from 1,000 labels. Then so many are drawn.
-A promise takes the number at which four of five samples give it. The ECE is measured on all other rows, without what
-chance adds to it. Writes plan.csv, a table for docs/labelling.md, into the folder, docs/figures by default: the median
-forecast and the truth, then how many calibrators and how many single pilots are within 30 %, and how often the range of
-a pilot holds the truth. Takes about ten minutes.
+of 10 %, and which ECE and Brier score the default has from 1,000 labels. Then so many are drawn. A promise is wished at
+the coverage at which the confidence says that the error is 5 %, as a user would, and at the one at which it truly is,
+which nobody knows; it takes the number at which four of five samples give it. ECE, without what chance adds to it, and
+Brier score are means over twelve calibrators, each on all other rows. Writes plan.csv, a table for docs/labelling.md,
+and plan-cells.csv, what each pilot said and what is true, into the folder, docs/figures by default. Bundles whose cells
+are there are not measured again: for a new start remove the file. Takes about half an hour.
 """
 
+import csv
 import sys
 import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,13 +25,19 @@ from benchmarks.promises import bundles, ours
 from benchmarks.results import write_table
 
 from auxcal import AuxcalWarning, CrossFittedCCAC, Predictions
-from auxcal.labelling import Plan, plan
-from auxcal.metrics import ece, ece_noise_floor
+from auxcal.labelling import plan
+from auxcal.metrics import brier, ece, ece_noise_floor, rows_to_promise
 
 WITHIN, RISK, PILOT, PILOTS, FIT = 0.03, 0.1, 100, 12, 1000
-DRAWS, STATES, STEP, MOST = 100, 4, 1.1, 20_000
+STATES, MORE_STATES = 4, 12
+DRAWS, STEP, MOST, LEAST_COVERAGE = 400, 1.05, 20_000, 0.1
 NEAR = 0.3
-WISHES = "accuracy to ± 0.03", "promise of 10 %", "ECE from 1,000"
+TRUE = "true"
+LABELS, SCORES = ("accuracy", "promise", "promise_truly"), ("ece", "brier")
+ENDS = "", "_low", "_high"
+COLUMNS = ["bundle", "state", "pilot", *(f"{kind}{end}" for kind in (*LABELS, *SCORES) for end in ENDS)]
+
+Cell = list[float]
 
 
 def population(data: Predictions, state: int) -> tuple[np.ndarray, np.ndarray]:
@@ -38,9 +48,20 @@ def population(data: Predictions, state: int) -> tuple[np.ndarray, np.ndarray]:
     return confidence[order], ~rest.correct[order]
 
 
+def coverages(confidence: np.ndarray, wrong: np.ndarray) -> list[float | None]:
+    """Return the coverages at which the error is said to be, and is, half of the risk; None if next to nothing."""
+    found: list[float | None] = []
+    for error in (1 - confidence.astype(np.float64), wrong):
+        half = np.flatnonzero(np.cumsum(error) / np.arange(1, len(error) + 1) <= RISK / 2)
+        share = (half[-1] + 1) / len(error) if len(half) else 0.0
+        found.append(None if share < LEAST_COVERAGE else min(round(share, 2), 0.95))
+    return found
+
+
 def rows_taken(confidence: np.ndarray, wrong: np.ndarray, coverage: float) -> float:
     """Return from how many labels on four of five samples promise the risk at this coverage."""
-    n, rng = 40.0, np.random.default_rng(1)
+    rng, likely = np.random.default_rng(1), wrong[: round(coverage * len(wrong))].mean()
+    n = (rows_to_promise(likely, RISK, coverage=coverage) or MOST) / 2
     while n < MOST:
         drawn = np.sort(rng.integers(len(wrong), size=(DRAWS, int(n))), axis=1)
         accepted = [ours(confidence[rows], np.cumsum(wrong[rows]), RISK) for rows in drawn]
@@ -52,82 +73,139 @@ def rows_taken(confidence: np.ndarray, wrong: np.ndarray, coverage: float) -> fl
     return np.inf
 
 
-def ece_of(confidence: np.ndarray, wrong: np.ndarray) -> float:
-    """Return the ECE without what chance adds."""
-    return float(np.sqrt(max(ece(confidence, ~wrong) ** 2 - ece_noise_floor(confidence).mean ** 2, 0.0)))
+def truth(confidence: np.ndarray, wrong: np.ndarray, wished: list[float | None]) -> Cell:
+    """Return the labels that the accuracy and the promises take, the ECE without what chance adds, and the Brier score.
 
-
-def wished_coverage(wrong: np.ndarray) -> float | None:
-    """Return the largest coverage at which the error is half of the risk; None if that is next to nothing."""
-    half = np.flatnonzero(np.cumsum(wrong) / np.arange(1, len(wrong) + 1) <= RISK / 2)
-    share = (half[-1] + 1) / len(wrong) if len(half) else 0.0
-    return None if share < 0.1 else min(round(share, 2), 0.95)
-
-
-def truth(confidence: np.ndarray, wrong: np.ndarray, coverage: float | None) -> np.ndarray:
-    """Return the labels that the accuracy and the promise take, and the ECE."""
+    The columns of the ranges stay empty.
+    """
     accuracy = 1.96**2 * wrong.mean() * (1 - wrong.mean()) / WITHIN**2
-    promise = np.nan if coverage is None else rows_taken(confidence, wrong, coverage)
-    return np.array([accuracy, promise, ece_of(confidence, wrong)])
+    promises = [np.nan if coverage is None else rows_taken(confidence, wrong, coverage) for coverage in wished]
+    error = np.sqrt(max(ece(confidence, ~wrong) ** 2 - ece_noise_floor(confidence).mean ** 2, 0.0))
+    numbers = accuracy, *promises, error, brier(confidence, ~wrong)
+    return [cell for number in numbers for cell in (number, np.nan, np.nan)]
 
 
-def forecasts(confidence: np.ndarray, wrong: np.ndarray, coverage: float | None) -> np.ndarray:
-    """Return what each pilot forecasts of the same, with the lower and the upper end of its range."""
-    found = []
-    for state in range(PILOTS):
-        pilot = np.random.default_rng(state).choice(len(wrong), size=PILOT, replace=False)
-        said = plan(
-            confidence[pilot],
-            ~wrong[pilot],
-            confidence,
-            accuracy_within=WITHIN,
-            risk=RISK if coverage else None,
-            coverage=coverage or 0.5,
-            times=(FIT // PILOT,),
-        )
-        found.append(numbers(said))
-    return np.array(found)
-
-
-def numbers(said: Plan) -> list[list[float]]:
-    """Return the forecasts of a plan with their ranges, in a table; infinity where no number would do."""
-    wishes = [(said.needed.get(wish), *said.between.get(wish, (0, 0))) for wish in ("accuracy_within", "risk")]
+def forecast(confidence: np.ndarray, wrong: np.ndarray, wished: list[float | None], pilot: int) -> Cell:
+    """Return what a pilot forecasts of the same, with the lower and the upper end of its range."""
+    rows = np.random.default_rng(pilot).choice(len(wrong), size=PILOT, replace=False)
+    planned = partial(plan, confidence[rows], ~wrong[rows], confidence, times=(FIT // PILOT,))
+    said = planned(accuracy_within=WITHIN)
+    labels = [said.needed["accuracy_within"], *said.between["accuracy_within"]]
+    for coverage in wished:
+        promise = planned(risk=RISK, coverage=coverage or LEAST_COVERAGE)
+        labels += [promise.needed["risk"], *promise.between["risk"]]
     outlook = said.outlooks[0]
-    labels = [[np.inf if n is None else float(n) for n in wish] for wish in wishes]
-    return [*labels, [outlook.ece, outlook.ece_low, outlook.ece_high]]
+    scores = [outlook.ece, outlook.ece_low, outlook.ece_high, outlook.brier, np.nan, np.nan]
+    return [*(np.inf if n is None else n for n in labels), *scores]
 
 
-def written(middle: np.ndarray, true: np.ndarray) -> list[str]:
-    """Return forecasts beside the truth."""
-    labels = ["–" if np.isnan(true[i]) else f"{middle[i]:.0f} / {true[i]:.0f}" for i in (0, 1)]
-    return [*labels, f"{100 * middle[2]:.1f} % / {100 * true[2]:.1f} %"]
+def measure(data: Predictions) -> Iterator[tuple[int, str, Cell]]:
+    """Yield the state of each calibrator, with what is true and what each pilot says."""
+    for state in range(MORE_STATES):
+        confidence, wrong = population(data, state)
+        wished = coverages(confidence, wrong) if state < STATES else [None, None]
+        yield state, TRUE, truth(confidence, wrong, wished)
+        for pilot in range(PILOTS) if state < STATES else ():
+            yield state, str(pilot), forecast(confidence, wrong, wished, pilot)
 
 
 def main(folder: Path) -> None:
-    """Measure, and write the table with last rows of how often a forecast was good."""
-    rows, near, single, held = [], [], [], []
-    for name, data in bundles():
-        if len(data) - FIT <= LEAST_ROWS:
-            continue
-        of_bundle = []
-        for state in range(STATES):
-            confidence, wrong = population(data, state)
-            coverage = wished_coverage(wrong)
-            true, said = truth(confidence, wrong, coverage), forecasts(confidence, wrong, coverage)
-            unknown, middle = np.where(np.isnan(true), np.nan, 1.0), np.median(said[..., 0], axis=0)
-            near.append(unknown * (np.abs(middle / true - 1) <= NEAR))
-            single.append(unknown * np.mean(np.abs(said[..., 0] / true - 1) <= NEAR, axis=0))
-            held.append(unknown * np.mean((said[..., 1] <= true) & (true <= said[..., 2]), axis=0))
-            of_bundle.append((middle, true))
-            print(name, state, *written(middle, true), single[-1].round(2), held[-1].round(2), flush=True)
-        rows.append([name, *written(*np.median(of_bundle, axis=0))])
-    counts = [f"{int(np.nansum(each))} of {int((~np.isnan(each)).sum())}" for each in np.array(near).T]
-    rows.append(["calibrators within 30 %", *counts])
-    for what, shares in (("single pilots within 30 %", single), ("in the range of a single pilot", held)):
-        rows.append([what, *(f"{100 * share:.0f} %" for share in np.nanmean(shares, axis=0))])
-    write_table(folder / "plan.csv", ["bundle", *WISHES], rows)
+    """Measure every bundle that the cells do not have yet."""
+    path = folder / "plan-cells.csv"
+    known = {cell["bundle"] for cell in _cells(path)} if path.exists() else set()
+    with path.open("a", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        if not known:
+            writer.writerow(COLUMNS)
+        for name, data in bundles(known):
+            if len(data) - FIT > LEAST_ROWS:
+                cells = list(measure(data))
+                writer.writerows(
+                    [name, state, who, *(f"{number:.5g}" for number in cell)] for state, who, cell in cells
+                )
+                file.flush()
+                print(name, flush=True)
+
+
+def _cells(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+class Bundle:
+    """What is true of a bundle, and what its pilots say, in arrays of (calibrators, pilots, said and range)."""
+
+    def __init__(self, cells: list[dict[str, str]]) -> None:
+        pilots = [cell for cell in cells if cell["pilot"] != TRUE]
+        true = [cell for cell in cells if cell["pilot"] == TRUE]
+        self.said = {kind: _numbers(kind, pilots) for kind in (*LABELS, *SCORES)}
+        self.true = {kind: np.array([float(cell[kind]) for cell in true[:STATES]]) for kind in LABELS}
+        for kind in SCORES:  # of a fit that is still to be made only the mean can be forecast
+            self.true[kind] = np.full(STATES, np.mean([float(cell[kind]) for cell in true]))
+        # How many labels such an ECE is said to take, where it takes so many as were fitted on: it falls with sqrt(n).
+        self.said["ece_labels"] = FIT * (self.said["ece"] / self.true["ece"][0]) ** 2
+        self.true["ece_labels"] = np.full(STATES, float(FIT))
+
+    def said_and_true(self, kind: str) -> tuple[float, float]:
+        """Return the median forecast of the pilots and calibrators, and the median truth."""
+        return float(np.median(np.median(self.said[kind][..., 0], axis=1))), float(np.median(self.true[kind]))
+
+    def near(self, kind: str) -> np.ndarray:
+        """Return whether each forecast is near the truth."""
+        return np.abs(self.said[kind][..., 0] / self.true[kind][:, None] - 1) <= NEAR
+
+    def held(self, kind: str) -> np.ndarray:
+        """Return whether each range holds the truth."""
+        true = self.true[kind][:, None]
+        return (self.said[kind][..., 1] <= true) & (true <= self.said[kind][..., 2])
+
+
+def _numbers(kind: str, cells: list[dict[str, str]]) -> np.ndarray:
+    numbers = [[float(cell[f"{kind}{end}"]) for end in ENDS] for cell in cells]
+    return np.array(numbers).reshape(STATES, PILOTS, 3)
+
+
+def tabulate(folder: Path) -> None:
+    """Write plan.csv: forecast and truth of each bundle, and how often a forecast was good."""
+    cells = _cells(folder / "plan-cells.csv")
+    names = list(dict.fromkeys(cell["bundle"] for cell in cells))
+    found = {name: Bundle([cell for cell in cells if cell["bundle"] == name]) for name in names}
+    formats = {
+        "accuracy": "{:,.0f}".format,
+        "promise": "{:,.0f}".format,
+        "promise_truly": "{:,.0f}".format,
+        "ece": lambda number: f"{100 * number:.1f} %",
+        "ece_labels": "{:,.0f}".format,
+        "brier": "{:.3f}".format,
+    }
+    able = {kind: [each for each in found.values() if not np.isnan(each.said_and_true(kind)[1])] for kind in formats}
+    rows = [
+        [name, *(_pair(*each.said_and_true(kind), write) for kind, write in formats.items())]
+        for name, each in found.items()
+    ]
+    rows.append(["bundles within 30 %", *(_bundles_near(kind, of) for kind, of in able.items())])
+    near = [_percent([each.near(kind) for each in of]) for kind, of in able.items()]
+    held = [_percent([each.held(kind) for each in of]) if kind != "brier" else "–" for kind, of in able.items()]
+    rows += [["single pilots within 30 %", *near], ["in the range of a single pilot", *held]]
+    head = ["accuracy to ± 0.03", "promise of 10 %", "where truly 5 %", "ECE from 1,000", "labels for it", "Brier"]
+    write_table(folder / "plan.csv", ["bundle", *head], rows)
+
+
+def _pair(said: float, true: float, write: Callable[[float], str]) -> str:
+    return "–" if np.isnan(true) else f"{write(said)} / {write(true)}"
+
+
+def _bundles_near(kind: str, of: list[Bundle]) -> str:
+    ratios = np.array([np.divide(*each.said_and_true(kind)) for each in of])
+    return f"{int((np.abs(ratios - 1) <= NEAR).sum())} of {len(of)}"
+
+
+def _percent(shares: list[np.ndarray]) -> str:
+    return f"{100 * np.mean(shares):.0f} %"
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", AuxcalWarning)
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("docs/figures"))
+    to = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("docs/figures")
+    main(to)
+    tabulate(to)

@@ -15,14 +15,15 @@ from auxcal.metrics import labels_to_promise
 
 Z = 1.96
 """The normal quantile of 95 % intervals."""
-ECE_FACTOR, ECE_DECAY = 0.6, 0.4
-"""The ECE of the default from n labels is about factor * sqrt(mean c (1 − c)) / n ** decay."""
+ECE_FACTOR = 0.9
+"""The ECE of the default from n labels is about factor * the standard error of the accuracy, sqrt(p (1 − p) / n)."""
 ECE_WITHIN = 2.0
 """The ECE of one fit is between what is said, divided by this, and what is said times this: in two of three cases."""
 OFF, TAIL = 0.2, 4
 """How far off a calibrator's log-odds are, and the degrees of freedom: now and then they are off by far more."""
-OFF_AT_TOP = 0.2
-"""How far they are off among the accepted besides, which few labels of all rows can't show."""
+OFF_AT_TOP, CAREFUL_AT_TOP = 0.2, 0.1
+"""How far they are off among the accepted besides, which few labels of all rows can't show, and by how much they are
+too low there on average: a calibrator that has seen a few hundred labels is careful."""
 UNCALIBRATED_OFF = 1.5
 """The same for a classifier's own."""
 RANGE = 1.28
@@ -114,7 +115,7 @@ def plan(
     >>> from auxcal.labelling import plan
     >>> found = plan(np.linspace(0.5, 1, 1000), accuracy_within=0.02, risk=0.2, coverage=0.5)
     >>> found.needed["accuracy_within"], found.needed["risk"], found.between["risk"]
-    (1801, 378, (204, 1823))
+    (1801, 308, (174, 990))
     """
     wished = {"ece": ece, "accuracy_within": accuracy_within, "risk": risk}
     check_shares(**{name: wish for name, wish in wished.items() if wish is not None}, coverage=coverage, level=level)
@@ -127,7 +128,7 @@ def plan(
     if accuracy_within is not None:
         wishes["accuracy_within"] = lambda way: _for_accuracy(rows.right(RANGE * way), accuracy_within)
     if risk is not None:
-        c, top = rows.confidence, rows.with_doubt(OFF_AT_TOP)
+        c, top = rows.confidence, rows.at_top(CAREFUL_AT_TOP if calibrated else 0.0)
         wishes["risk"] = lambda way: labels_to_promise(c, top.right(-RANGE * way), risk, coverage=coverage, level=level)
     needed = {name: wish(0.0) for name, wish in wishes.items()}
     ends = {name: (wish(-1.0), needed[name], wish(1.0)) for name, wish in wishes.items()}
@@ -147,9 +148,9 @@ class _Rows(NamedTuple):
         """Return how likely each row is right, with log-odds that are so many standard deviations higher."""
         return _shifted(self.confidence, self.shift + deviations * self.deviation)
 
-    def with_doubt(self, off: float) -> _Rows:
-        """Return the rows with log-odds that may be off besides."""
-        return self._replace(deviation=float(np.hypot(self.deviation, off)))
+    def at_top(self, careful: float) -> _Rows:
+        """Return the rows as those with a high confidence are: it is too low by so much, and less is known."""
+        return self._replace(shift=self.shift + careful, deviation=float(np.hypot(self.deviation, OFF_AT_TOP)))
 
 
 def _rows(confidence: ArrayLike, correct: ArrayLike | None, unlabelled: ArrayLike | None, off: float) -> _Rows:
@@ -174,19 +175,22 @@ def _shifted(c: Floats, shift: float) -> Floats:
 
 
 def _outlook(n: int, right: Floats) -> Outlook:
-    open_, accuracy = float(np.mean(right * (1 - right))), float(right.mean())
-    error = ECE_FACTOR * float(np.sqrt(open_)) / n**ECE_DECAY
-    within = Z * float(np.sqrt(accuracy * (1 - accuracy) / n))
-    return Outlook(n, within, error, error / ECE_WITHIN, error * ECE_WITHIN, open_ + np.pi / 2 * error**2)
+    open_, standard_error = float(np.mean(right * (1 - right))), float(np.sqrt(_spread(right) / n))
+    ece = ECE_FACTOR * standard_error
+    return Outlook(n, Z * standard_error, ece, ece / ECE_WITHIN, ece * ECE_WITHIN, open_ + np.pi / 2 * ece**2)
 
 
 def _for_ece(right: Floats, ece: float) -> int:
-    return int(np.ceil((ECE_FACTOR * np.sqrt(np.mean(right * (1 - right))) / ece) ** (1 / ECE_DECAY)))
+    return int(np.ceil(_spread(right) * (ECE_FACTOR / ece) ** 2))
 
 
 def _for_accuracy(right: Floats, within: float) -> int:
-    accuracy = float(right.mean())
-    return int(np.ceil(Z**2 * accuracy * (1 - accuracy) / within**2))
+    return int(np.ceil(_spread(right) * (Z / within) ** 2))
+
+
+def _spread(right: Floats) -> float:
+    """Return the variance of the correctness of a row."""
+    return float(right.mean() * (1 - right.mean()))
 
 
 def _range(found: tuple[int | None, ...]) -> tuple[int | None, int | None]:
