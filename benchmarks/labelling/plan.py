@@ -92,8 +92,8 @@ def forecast(confidence: np.ndarray, wrong: np.ndarray, wished: list[float | Non
     said = planned(accuracy_within=WITHIN)
     labels = [said.needed["accuracy_within"], *said.between["accuracy_within"]]
     for coverage in wished:
-        promise = planned(risk=RISK, coverage=coverage or LEAST_COVERAGE)
-        labels += [promise.needed["risk"], *promise.between["risk"]]
+        promise = None if coverage is None else planned(risk=RISK, coverage=coverage)
+        labels += [np.nan] * 3 if promise is None else [promise.needed["risk"], *promise.between["risk"]]
     outlook = said.outlooks[0]
     scores = [outlook.ece, outlook.ece_low, outlook.ece_high, outlook.brier, np.nan, np.nan]
     return [*(np.inf if n is None else n for n in labels), *scores]
