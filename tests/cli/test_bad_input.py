@@ -200,8 +200,8 @@ BAD = {
     "text for numbers": (
         ("bad.csv", text(f"{HEADER}1,x,3,0\n")),
         fit("bad.csv"),
-        "bad.csv: expected the 4 columns of the first line in every row, and numbers for logits and features; got "
-        "column 'logit_1'",
+        "bad.csv: expected the 4 columns of the first line in every row, and numbers for logits, features, weights and "
+        "confidence; got column 'logit_1'",
     ),
     "other encoding": (
         ("bad.csv", lambda path: path.write_bytes(f"id,{HEADER}é,1,2,3,0\n".encode("latin-1"))),

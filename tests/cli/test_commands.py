@@ -162,6 +162,8 @@ def test_thresholds_for_several_risks_for_each_class_and_for_a_coverage(scored, 
     assert re.search(r"risk 0.001  none: it would take .*\nrisk 0.3    from", capsys.readouterr().out)
     assert call("threshold", scored, "--risk", 0.4, "--per-class", "--json") == 0
     assert "class 0" in answer(capsys)["thresholds"]
+    assert call("threshold", scored, "--risk", 0.001, "--per-class") == 0
+    assert "promised on its own" not in capsys.readouterr().out  # where nothing is
     assert call("threshold", scored, "--coverage", 0.5, "--json") == 0
     assert answer(capsys)["coverage"] >= 0.5
     assert call("threshold", scored) == 2

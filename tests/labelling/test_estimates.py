@@ -56,3 +56,25 @@ def test_a_confidence_that_is_far_too_low_does_not_narrow_the_interval():
         found = estimate(confidence[rows], correct[rows], confidence)["accuracy"]
         held.append(found.low <= correct.mean() <= found.high)
     assert np.mean(held) > 0.92
+
+
+@pytest.mark.parametrize("n", range(1, 60))
+def test_the_interval_holds_an_accuracy_of_1_or_0_that_all_labels_show(n):
+    confidence = np.random.default_rng(n).beta(200, 2, size=n)
+    assert estimate(confidence, np.ones(n, dtype=bool), confidence)["accuracy"].high == 1
+    assert estimate(1 - confidence, np.zeros(n, dtype=bool), 1 - confidence)["accuracy"].low == 0
+
+
+def test_sure_confidences_leave_room_for_an_error_in_brier_score_and_ece():
+    rng = np.random.default_rng(0)
+    drawn = [estimate(np.ones(50), rng.random(50) < 0.99, np.ones(500)) for _ in range(200)]
+    for name in ("brier", "ece"):  # both are the share of errors
+        assert np.mean([each[name].low <= 0.01 <= each[name].high for each in drawn]) > 0.94
+
+
+def test_rows_of_weight_0_are_left_out():
+    confidence, correct = sample(0, 100)
+    weight = np.where(np.arange(100) < 40, 2.0, 0.0)
+    unlabelled = sample(1, 500)[0]
+    found = estimate(confidence, correct, unlabelled, sample_weight=weight)
+    assert found == estimate(confidence[:40], correct[:40], unlabelled)

@@ -209,6 +209,16 @@ def test_slices_are_in_the_page_with_intervals_and_small_ones_are_marked(tmp_pat
         assert f"{each.scores['brier_low']:.3f}–{each.scores['brier_high']:.3f}" in section
 
 
+def test_an_undefined_metric_of_a_slice_has_no_interval(tmp_path):
+    rng = np.random.default_rng(0)
+    y, hard = rng.integers(3, size=400), np.arange(400) < 200
+    logits = rng.normal(size=(400, 3)) + np.where(hard, 0, 20)[:, None] * np.eye(3)[y]
+    comparison = compare(Predictions(logits, y), methods=["platt"], bootstrap=5, by={"hard": hard})
+    assert any(np.isnan(each.scores["auroc_low"]) for each in comparison.slices[0].after)
+    comparison.save_report(tmp_path / "report.html")
+    assert "<small>–" not in (tmp_path / "report.html").read_text()
+
+
 @pytest.mark.parametrize("grouped", [False, True])
 def test_rows_in_groups_promise_nothing(tmp_path, grouped):
     rng = np.random.default_rng(0)

@@ -160,7 +160,7 @@ def _why_not(scored: Scored, risk: float, level: float, label: int | None = None
     mine = slice(None) if label is None else scored.prediction == label
     weight = None if scored.sample_weight is None else scored.sample_weight[mine]
     why = why_no_promise(scored.confidence[mine], scored.correct[mine], risk, level=level, sample_weight=weight)
-    return why if label is None else f"there are {len(scored.correct[mine]):,} rows; {why}"
+    return why if label is None else f"labelled rows: {len(scored.correct[mine]):,}; {why}"
 
 
 def _certify(path: Path, fitted: Calibrator, found: Threshold, scored: Scored) -> None:
@@ -202,7 +202,8 @@ def _say(found: dict[str, Threshold | str], rows: int, level: float) -> None:
                 say(f"{name:<{width}}none: {each}")
             else:
                 say(f"{name:<{width}}from {each.threshold:.6g} up: {percent(each.coverage)} accepted")
-        say(f"Each is promised on its own, with a probability of {100 * level:g} %.")
+        if not all(isinstance(each, str) for each in found.values()):
+            say(f"Each is promised on its own, with a probability of {100 * level:g} %.")
         return
     say(f"Accept a prediction if its confidence is at least {alone.threshold!r}.")
     say(

@@ -83,8 +83,9 @@ class _Dialect:
 
     def damaged(self, reason: str) -> FileFormatError:
         return FileFormatError(
-            f"expected the {len(self.names)} columns of the first line in every row, and numbers for logits and "
-            f"features; got {shortened(reason)}. Repair that row; if it is not UTF-8, save the file as 'CSV UTF-8'."
+            f"expected the {len(self.names)} columns of the first line in every row, and numbers for logits, features, "
+            f"weights and confidence; got {shortened(reason)}. Repair that row, or name another column; if it is not "
+            f"UTF-8, save the file as 'CSV UTF-8'."
         )
 
 

@@ -76,13 +76,12 @@ def estimate(
     others = np.asarray(as_confidence(unlabelled), dtype=np.float64)
     check_shares(level=level)
     weight = as_sample_weight(sample_weight, n_rows=len(c))
+    if weight is not None:
+        counted = weight > 0
+        c, right, weight = c[counted], right[counted], weight[counted]
     w = np.ones(len(c)) if weight is None else weight / weight.mean()
-    z = float(stdtrit(max(len(c) - 1, 1), (1 + level) / 2))
-    return {
-        "accuracy": _accuracy(c.astype(np.float64), right, w, others, z),
-        "brier": _brier(c.astype(np.float64), right, w, others, z),
-        "ece": _ece(c.astype(np.float64), right, w, others, z),
-    }
+    rows = c.astype(np.float64), right, w, others, float(stdtrit(max(len(c) - 1, 1), (1 + level) / 2))
+    return {"accuracy": _accuracy(*rows), "brier": _brier(*rows), "ece": _ece(*rows)}
 
 
 class _Powered(NamedTuple):
@@ -120,7 +119,8 @@ def _accuracy(c: Floats, right: Bools, w: Floats, others: Floats, z: float) -> E
     n = typical / variance
     middle, scale = (p + z**2 / (2 * n)) / (1 + z**2 / n), z / (1 + z**2 / n)
     half = scale * float(np.sqrt(p * (1 - p) / n + (z / (2 * n)) ** 2))
-    return Estimate(p, max(0.0, middle - half), min(1.0, middle + half))
+    low, high = min(p, middle - half), max(p, middle + half)  # rounding must not leave out an accuracy of 0 or 1
+    return Estimate(p, max(0.0, low), min(1.0, high))
 
 
 def _n_rarer(right: Bools) -> int:
@@ -128,8 +128,13 @@ def _n_rarer(right: Bools) -> int:
     return int(min(right.sum(), (~right).sum()))
 
 
+def _with_one_off(spread: Floats) -> Floats:
+    """Return variances of correctness that add up to 1 at least: few labels do not show that none of them is off."""
+    return spread + max(1 - float(spread.sum()), 0.0) / len(spread)
+
+
 def _brier(c: Floats, right: Bools, w: Floats, others: Floats, z: float) -> Estimate:
-    spread = c * (1 - c) * (1 - 2 * c) ** 2
+    spread = _with_one_off(c * (1 - c)) * (1 - 2 * c) ** 2
     value, variance = _powered((c - right) ** 2, c * (1 - c), spread, w, others * (1 - others), _n_rarer(right))
     half = z * float(np.sqrt(variance))
     return Estimate(value, max(0.0, value - half), min(1.0, value + half))
@@ -148,7 +153,8 @@ def _ece(c: Floats, right: Bools, w: Floats, others: Floats, z: float) -> Estima
         return np.bincount(bins, values, minlength=BINS).astype(np.float64)
 
     gap = of_bins(w * (right - c)) / w.sum()
-    variance = np.maximum(of_bins((w * (right - c)) ** 2), of_bins(w**2 * c * (1 - c))) / w.sum() ** 2
+    spread = _with_one_off(c * (1 - c))
+    variance = np.maximum(of_bins((w * (right - c)) ** 2), of_bins(w**2 * spread)) / w.sum() ** 2
     plain, noise, half = float(np.abs(gap).sum()), float(np.sqrt(variance).sum()), z * float(np.sqrt(variance.sum()))
     value = np.sqrt(max(plain**2 - 2 / np.pi * noise**2, 0.0))
     low, high = plain - half - _mean_size(0.0) * noise, noise * _shift_of(plain + half, noise)

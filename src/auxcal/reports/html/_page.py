@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from inspect import getdoc
@@ -146,12 +147,19 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "score": lambda value, metric: write_score(metric, value),
+        "interval": _interval,
         "seconds": write_seconds,
         "percent": percent,
         "about": _about,
         "numbers": _numbers,
     }
     return environment
+
+
+def _interval(scores: Mapping[str, float], metric: str) -> str:
+    """Return the ends of a metric's interval; nothing where it has none, or is undefined."""
+    ends = [scores.get(f"{metric}_{end}", math.nan) for end in ("low", "high")]
+    return "" if math.isnan(sum(ends)) else "–".join(write_score(metric, end) for end in ends)
 
 
 def _about(entry: Entry) -> str:
