@@ -153,7 +153,7 @@ def measure(
 ) -> Iterator[tuple[str, float, float, float, float]]:
     """Yield method and risk, with the mean coverage, the share of broken promises and of promises made."""
     true_risk = np.cumsum(wrong) / np.arange(1, len(wrong) + 1)
-    ends = np.searchsorted(-confidence, -confidence, side="right")  # rows accepted with each as the last
+    above = np.searchsorted(-confidence, -confidence)  # rows accepted with each as the first that is not
     rng = np.random.default_rng(1)
     found = {(method, risk): np.zeros((draws, 2)) for method in methods for risk in RISKS}
     for draw in range(draws):
@@ -162,8 +162,8 @@ def measure(
         for (method, risk), cells in found.items():
             k = methods[method](drawn, errors, risk)
             if k:
-                accepted = len(wrong) if k == n else ends[rows[k - 1]]
-                cells[draw] = accepted / len(wrong), true_risk[accepted - 1] > risk
+                accepted = len(wrong) if k == n else above[rows[k]]
+                cells[draw] = accepted / len(wrong), accepted and true_risk[accepted - 1] > risk
     for (method, risk), cells in found.items():
         yield method, risk, cells[:, 0].mean(), cells[:, 1].mean(), (cells[:, 0] > 0).mean()
 

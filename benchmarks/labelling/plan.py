@@ -65,8 +65,8 @@ def rows_taken(confidence: np.ndarray, wrong: np.ndarray, coverage: float) -> fl
     while n < MOST:
         drawn = np.sort(rng.integers(len(wrong), size=(DRAWS, int(n))), axis=1)
         accepted = [ours(confidence[rows], np.cumsum(wrong[rows]), RISK) for rows in drawn]
-        last = [rows[k - 1] if k < len(rows) else len(wrong) for rows, k in zip(drawn, accepted, strict=True)]
-        granted = (np.array(accepted) > 0) & (np.array(last) >= coverage * len(wrong) - 1)
+        above = [rows[k] if k < len(rows) else len(wrong) for rows, k in zip(drawn, accepted, strict=True)]
+        granted = (np.array(accepted) > 0) & (np.array(above) >= coverage * len(wrong))
         if granted.mean() >= 0.8:
             return int(n)
         n *= STEP

@@ -71,7 +71,7 @@ def _granted(confidence: Floats, wrong: Floats, n: int, risk: float, coverage: f
     rng = np.random.default_rng(0)
     drawn = np.sort(rng.integers(len(wrong), size=(DRAWS, n)), axis=1)
     errors = np.cumsum(rng.random((DRAWS, n)) < wrong[drawn], axis=1)
-    wished = np.minimum((drawn < coverage * len(wrong)).sum(axis=1) + 1, n)  # the rank that a run must pass
+    wished = (drawn < coverage * len(wrong)).sum(axis=1)  # the rank that a run must pass
     granted = np.zeros(DRAWS, dtype=bool)
     for i, (start, _) in enumerate(begun):
         failed = errors[:, start - 1 :] > _limits(n, risk, begun[i:])

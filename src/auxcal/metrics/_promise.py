@@ -92,7 +92,9 @@ def rarities(errors: Ints, risk: float) -> Floats:
 
 
 def promised_rows(confidence: Floats, rarity: Floats, begun: list[Start]) -> int:
-    """Return how many of the rows, the most confident first, a threshold may accept; 0 if none can be promised.
+    """Return how many of the rows, the most confident first, may be accepted; 0 if none can be promised.
+
+    What is promised are all rows with a higher confidence than the first row that is not accepted.
 
     Parameters
     ----------
@@ -111,10 +113,11 @@ def promised_rows(confidence: Floats, rarity: Floats, begun: list[Start]) -> int
         failed = rarity[start - 1 :] > allowed
         if not failed.any():
             return n
-        last = start - 1 + int(np.argmax(failed))
-        if confidence[last] < confidence[start]:  # a run that ends among the ties it began in shows nothing
-            reached = max(reached, last)
-    return int(np.searchsorted(-confidence, -confidence[reached])) if reached else 0
+        # The last test that passed is about all that lies above the next row. Of rows with its confidence none is
+        # accepted, and a run that ends among the ties it began in shows nothing.
+        above = int(np.searchsorted(-confidence, -confidence[start - 1 + int(np.argmax(failed))]))
+        reached = max(reached, above) if above >= start else reached
+    return reached
 
 
 def rows_needed(accepted: Ints, errors: Ints, risk: float, level: float) -> int | None:

@@ -255,8 +255,13 @@ def _promised(drawn: Drawn, risk: float, level: float) -> Threshold | None:
     accepted = promised_rows(rows.confidence, rarity, begun)
     if not accepted:
         return None
-    threshold = 0.0 if accepted == len(rows.correct) else float(rows.confidence[accepted - 1])
+    threshold = 0.0 if accepted == len(rows.correct) else _just_above(rows.confidence[accepted])
     return _accepting(drawn, threshold, risk_upper=risk, level=level)
+
+
+def _just_above(confidence: np.floating) -> float:
+    """Return the next number of the same precision: a row of exactly this confidence is not accepted."""
+    return float(np.nextafter(confidence, type(confidence)(1)))
 
 
 def _accepting(drawn: Drawn, threshold: float, *, risk_upper: float, level: float) -> Threshold:
