@@ -57,6 +57,27 @@ def test_a_pilot_counts_both_ways_and_makes_the_range_narrower():
     assert high / low < np.divide(*needed[0].between["risk"][::-1])
 
 
+def test_a_classifiers_own_confidence_is_taken_for_too_high():
+    own = np.random.default_rng(0).beta(20, 1, size=5000)
+    taken = plan(own, accuracy_within=0.02, risk=0.3, coverage=0.5, calibrated=False)
+    at_its_word = plan(own, accuracy_within=0.02, risk=0.3, coverage=0.5)
+    for wish in ("accuracy_within", "risk"):
+        assert taken.needed[wish] > 1.5 * at_its_word.needed[wish]
+        low, high = taken.between[wish]
+        assert low < taken.needed[wish] <= (high or np.inf)
+
+
+def test_a_pilot_may_be_picked_by_its_confidence():
+    """What the forecast is about are the unlabelled rows, and how they were picked says nothing about a shift."""
+    rest, correct = sample(0, 20_000)
+    chance = np.where(rest < 0.8, 10.0, 1.0)
+    needed = []
+    for p in (None, chance / chance.sum()):
+        rows = np.random.default_rng(1).choice(len(rest), size=400, replace=False, p=p)
+        needed.append(plan(rest[rows], correct[rows], rest, accuracy_within=0.02).needed["accuracy_within"])
+    assert needed[1] == pytest.approx(needed[0], rel=0.1)
+
+
 def test_a_pilot_that_contradicts_the_confidence_is_believed():
     rest, _ = sample(0, 5000)
     pilot = sample(1, 300)[0]

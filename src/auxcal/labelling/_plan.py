@@ -24,8 +24,8 @@ OFF, TAIL = 0.2, 4
 OFF_AT_TOP, CAREFUL_AT_TOP = 0.2, 0.1
 """How far they are off among the accepted besides, which few labels of all rows can't show, and by how much they are
 too low there on average: a calibrator that has seen a few hundred labels is careful."""
-UNCALIBRATED_OFF = 1.5
-"""The same for a classifier's own."""
+OWN_SLOPE, OWN_SHIFT, OWN_OFF = 0.4, -0.7, 1.2
+"""How a classifier's own log-odds become honest ones, more or less, and how far those are still off."""
 RANGE = 1.28
 """How many standard deviations a range goes up and down: four of five are inside."""
 
@@ -91,9 +91,10 @@ def plan(
     Parameters
     ----------
     confidence, correct : arrays of shape (n,)
-        Of the labelled rows; without `correct` the confidence of unlabelled rows, which is then taken at its word.
+        Of the labelled rows; without `correct` the confidence of unlabelled rows, which is then taken at its word. If
+        the labelled rows were picked by their confidence, no weights are needed: give `unlabelled`.
     unlabelled : array of shape (N,), optional
-        The confidence in further rows, for a steadier forecast.
+        The confidence in the rows that the forecast is about, by default the labelled ones.
     ece, accuracy_within : float, optional
         Wishes: an ECE of the default, and an accuracy that is known to ± so much.
     risk, coverage : float
@@ -101,7 +102,8 @@ def plan(
     level : float
         The probability of that promise.
     calibrated : bool
-        Whether the confidence is a calibrator's. A classifier's own may be far off, so the ranges are wide.
+        Whether the confidence is a calibrator's. A classifier's own is taken for too high by as much as is usual, and
+        the ranges are wide.
     times : sequence of int
         The multiples of the labels there are, or of 100 if there are none.
 
@@ -121,7 +123,7 @@ def plan(
     check_shares(**{name: wish for name, wish in wished.items() if wish is not None}, coverage=coverage, level=level)
     if not all(isinstance(time, int | np.integer) and time >= 1 for time in times) or not len(times):
         raise InvalidInputError(f"times must be whole numbers of at least 1; got {times!r}. Use (1, 2, 5, 10).")
-    rows = _rows(confidence, correct, unlabelled, OFF if calibrated else UNCALIBRATED_OFF)
+    rows = _rows(confidence, correct, unlabelled, calibrated)
     wishes: dict[str, Callable[[float], int | None]] = {}
     if ece is not None:
         wishes["ece"] = lambda way: _for_ece(rows.right(0.0), ece / ECE_WITHIN**way)
@@ -137,41 +139,44 @@ def plan(
 
 
 class _Rows(NamedTuple):
-    """All rows, how far the pilot says that their log-odds are off, how well it knows that, and how many it has."""
+    """All rows, how likely each is right, how far these log-odds are off, how well that is known, and the labels."""
 
     confidence: Floats
+    likely: Floats
     shift: float
     deviation: float
     n_labels: int
 
     def right(self, deviations: float) -> Floats:
         """Return how likely each row is right, with log-odds that are so many standard deviations higher."""
-        return _shifted(self.confidence, self.shift + deviations * self.deviation)
+        return _moved(self.likely, shift=self.shift + deviations * self.deviation)
 
     def at_top(self, careful: float) -> _Rows:
         """Return the rows as those with a high confidence are: it is too low by so much, and less is known."""
         return self._replace(shift=self.shift + careful, deviation=float(np.hypot(self.deviation, OFF_AT_TOP)))
 
 
-def _rows(confidence: ArrayLike, correct: ArrayLike | None, unlabelled: ArrayLike | None, off: float) -> _Rows:
+def _rows(confidence: ArrayLike, correct: ArrayLike | None, unlabelled: ArrayLike | None, calibrated: bool) -> _Rows:
     c = np.asarray(as_confidence(confidence), dtype=np.float64)
+    rows = c if unlabelled is None else np.asarray(as_confidence(unlabelled), dtype=np.float64)
+    off, slope, usual = (OFF, 1.0, 0.0) if calibrated else (OWN_OFF, OWN_SLOPE, OWN_SHIFT)
+    likely = _moved(rows, slope=slope, shift=usual)
     if correct is None:
-        return _Rows(c, 0.0, off, 100)
-    right = as_correct(correct, n_rows=len(c))
-    rest = c if unlabelled is None else np.asarray(as_confidence(unlabelled), dtype=np.float64)
+        return _Rows(rows, likely, 0.0, off, 100)
+    said, right = _moved(c, slope=slope, shift=usual), as_correct(correct, n_rows=len(c))
     # The most likely shift. A pilot is small, so what it says counts as far as it says more than is known beforehand.
     shift, precision = 0.0, 1 / off**2
     for _ in range(50):
-        now, prior = _shifted(c, shift), (TAIL + 1) / (TAIL * off**2 + shift**2)
+        now, prior = _moved(said, shift=shift), (TAIL + 1) / (TAIL * off**2 + shift**2)
         precision = float(np.sum(now * (1 - now))) + prior
         shift += float(np.clip((np.sum(right - now) - prior * shift) / precision, -1, 1))
-    return _Rows(np.concatenate([c, rest]), shift, precision**-0.5, len(c))
+    return _Rows(rows, likely, shift, precision**-0.5, len(c))
 
 
-def _shifted(c: Floats, shift: float) -> Floats:
+def _moved(c: Floats, *, slope: float = 1.0, shift: float) -> Floats:
     """Return confidences with other log-odds; even a sure one may be wrong."""
     inside = np.clip(c, 1e-4, 1 - 1e-4)
-    return np.asarray(1 / (1 + (1 - inside) / inside * np.exp(-shift)))
+    return np.asarray(1 / (1 + ((1 - inside) / inside) ** slope * np.exp(-shift)))
 
 
 def _outlook(n: int, right: Floats) -> Outlook:

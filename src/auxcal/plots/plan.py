@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 _WISHES = {"ece": "ECE", "accuracy_within": "accuracy", "risk": "promise"}
+_FAR_RIGHT, _ROW = 0.7, 0.09  # shares of the axes: where words are to the left of their line, and how high they are
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,20 +81,7 @@ class PlanDisplay(Display):
             ax.fill_between(self.n, self.ece_low, self.ece_high, color=WRONG, alpha=0.15, linewidth=0)
             ax.set_xscale("log")
             ax.margins(x=0.08)
-            for wish, labels in self.needed.items():
-                if labels is not None:
-                    ax.axvline(labels, color=MUTED, **REFERENCE)
-                    ax.annotate(
-                        f"{_WISHES[wish]}: {labels:,}",
-                        (labels, 0.98),
-                        (3, 0),  # to the right, where the curves are lower
-                        xycoords=ax.get_xaxis_transform(),
-                        textcoords="offset points",
-                        rotation=90,
-                        va="top",
-                        ha="left",
-                        fontsize=SMALL,
-                    )
+            self._mark_wishes(ax)
             ax.set_xticks(self.n, labels=[f"{each:,}" for each in self.n])
             ax.set_xticks([], minor=True)
             horizontal_grid(ax)
@@ -102,3 +90,22 @@ class PlanDisplay(Display):
             ax.set(xlabel="labels")
             header(ax, title, legend=True)
         return self
+
+    def _mark_wishes(self, ax: Axes) -> None:
+        """Draw a line where a wish comes true, each with its own row for the words."""
+        granted = sorted((labels, wish) for wish, labels in self.needed.items() if labels is not None)
+        for labels, _ in granted:
+            ax.axvline(labels, color=MUTED, **REFERENCE)
+        for row, (labels, wish) in enumerate(granted):
+            leftward = ax.transAxes.inverted().transform(ax.transData.transform((labels, 0)))[0] > _FAR_RIGHT
+            ax.annotate(
+                f"{_WISHES[wish]}: {labels:,}",
+                (labels, 0.98 - _ROW * row),
+                (-4 if leftward else 4, 0),
+                xycoords=ax.get_xaxis_transform(),
+                textcoords="offset points",
+                va="top",
+                ha="right" if leftward else "left",
+                fontsize=SMALL,
+                bbox={"facecolor": ax.get_facecolor(), "linewidth": 0, "pad": 1},
+            )
