@@ -21,13 +21,14 @@ from benchmarks.results import write_table
 
 from auxcal import AuxcalWarning, CrossFittedCCAC, Predictions
 from auxcal.labelling import Estimate, estimate, pick
-from auxcal.metrics import ece, thresholds_at_risks
+from auxcal.metrics import brier, ece, thresholds_at_risks
 
 LABELS, SHOWN, DRAWS = (50, 100, 200, 500), 200, 200
 FITS, STATES, MORE_STATES, WORSE = (100, 300, 1000), 4, 16, 0.002
 RISKS, PROMISES, PROMISE_DRAWS = (0.05, 0.1, 0.2), (300, 1000), 1000
 LEAST_ROWS, MOST_ROWS = 3000, 12_000
 BINS, CELLS = 20, 200
+METRICS = "accuracy", "ece", "brier"
 
 Population = tuple[str, np.ndarray, np.ndarray]
 
@@ -96,14 +97,17 @@ def intervals(folder: Path) -> None:
         cells = []
         for _, confidence, correct in of_all:
             found = measured(confidence, correct, n)
-            truth = {"accuracy": correct.mean(), "ece": ece(confidence, correct)}
-            held = {m: np.mean([e.low <= t <= e.high for e in found[f"picked {m}"]]) for m, t in truth.items()}
-            bias = np.mean([e.value for e in found["picked accuracy"]]) - truth["accuracy"]
+            truth = correct.mean(), ece(confidence, correct), brier(confidence, correct)
+            held = [
+                np.mean([each.low <= true <= each.high for each in found[f"picked {metric}"]])
+                for metric, true in zip(METRICS, truth, strict=True)
+            ]
+            bias = np.mean([each.value for each in found["picked accuracy"]]) - correct.mean()
             ratios = (
                 width(found["picked accuracy"]) / width(found["plain accuracy"]),
                 width(found["picked ece"]) / width(found["twice ece"]),
             )
-            cells.append((*ratios, held["accuracy"], held["ece"], abs(bias)))
+            cells.append((*ratios, *held, abs(bias)))
         table = np.array(cells)
         if n == SHOWN:
             where = [
@@ -113,12 +117,13 @@ def intervals(folder: Path) -> None:
         rows.append(
             [f"{n}"]
             + [_median(column) for pair in zip(table.T[:2], floor.T, strict=True) for column in pair]
-            + [f"{100 * table[:, i].mean():.1f} % (from {100 * table[:, i].min():.1f} %)" for i in (2, 3)]
-            + [f"{100 * table[:, 4].max():.2f} %"]
+            + [f"{100 * each.mean():.1f} % (from {100 * each.min():.1f} %)" for each in table.T[2:5]]
+            + [f"{100 * table[:, 5].max():.2f} %"]
         )
         print(rows[-1], flush=True)
     widths = ["accuracy, to 2 n", "at best", "ECE, to 2 n", "at best"]
-    write_table(folder / "labelling.csv", ["labels", *widths, "accuracy held", "ECE held", "bias"], rows)
+    held_by = ["accuracy held", "ECE held", "Brier held"]
+    write_table(folder / "labelling.csv", ["labels", *widths, *held_by, "bias"], rows)
     write_table(folder / "labelling-bundles.csv", [f"{SHOWN} labels", *widths], where)
 
 

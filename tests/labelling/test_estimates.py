@@ -78,3 +78,15 @@ def test_rows_of_weight_0_are_left_out():
     unlabelled = sample(1, 500)[0]
     found = estimate(confidence, correct, unlabelled, sample_weight=weight)
     assert found == estimate(confidence[:40], correct[:40], unlabelled)
+
+
+def test_rows_that_are_sure_and_wrong_are_expected_where_a_sample_has_none():
+    rng = np.random.default_rng(0)
+    confidence = np.where(np.arange(4000) < 2000, 0.5, 0.999)
+    correct = rng.random(4000) < np.where(confidence == 0.5, 0.5, 0.97)
+    brier, held = np.mean((confidence - correct) ** 2), []
+    for state in range(200):
+        rows = np.random.default_rng(state).choice(4000, size=50, replace=False)
+        found = estimate(confidence[rows], correct[rows], confidence)["brier"]
+        held.append(found.low <= brier <= found.high)
+    assert np.mean(held) > 0.94

@@ -11,7 +11,10 @@ from auxcal._arrays import Bools, Floats, as_confidence, as_correct, as_sample_w
 
 BINS = 20
 FEW = 5
-"""How many labels are right, or wrong, where what they show of a variance counts as much as the calibrator's word."""
+"""How many labels tell where what they show of a variance counts as much as what is expected: the wrong ones, or the
+right ones where those are rarer, and for the Brier score the surprises."""
+SURPRISE = 0.5
+"""The squared error from which on a label is a surprise."""
 LEAST_SPREAD = 1e-6
 """The least variance of the correctness of a row: a few labels do not show that a confidence of 1 is right."""
 
@@ -91,11 +94,13 @@ class _Powered(NamedTuple):
     variance: float
 
 
-def _powered(y: Floats, expected: Floats, spread: Floats, w: Floats, expected_others: Floats, n_rarer: int) -> _Powered:
+def _powered(
+    y: Floats, expected: Floats, spread: Floats, w: Floats, expected_others: Floats, n_telling: int
+) -> _Powered:
     """Return the power-tuned estimate of the mean of y: λ mean(expected) + mean of w (y − λ expected).
 
-    Its variance is what the labels show. If next to none are right, or wrong, they show little, and it is at least what
-    the calibrator expects, `spread` for each row: a few labels without an error do not show that there is none.
+    Its variance is what the labels show. If next to none of them tell, they show little, and it is at least what is
+    expected, `spread` for each row: a few labels without an error do not show that there is none.
     """
     n, ratio = len(y), len(y) / len(expected_others)
     a, b = w * (y - np.average(y, weights=w)), w * (expected - np.average(expected, weights=w))
@@ -104,7 +109,7 @@ def _powered(y: Floats, expected: Floats, spread: Floats, w: Floats, expected_ot
     value = power * expected_others.mean() + np.average(y - power * expected, weights=w)
     rest = a - power * b
     seen, least = float(rest @ rest) / max(n - 1, 1) / n, float(w**2 @ spread) / n**2
-    variance = seen + max(least - seen, 0.0) * FEW / (FEW + n_rarer)
+    variance = seen + max(least - seen, 0.0) * FEW / (FEW + n_telling)
     return _Powered(float(value), float(variance + power**2 * expected_others.var() / len(expected_others)))
 
 
@@ -134,8 +139,11 @@ def _with_one_off(spread: Floats) -> Floats:
 
 
 def _brier(c: Floats, right: Bools, w: Floats, others: Floats, z: float) -> Estimate:
-    spread = _with_one_off(c * (1 - c)) * (1 - 2 * c) ** 2
-    value, variance = _powered((c - right) ** 2, c * (1 - c), spread, w, others * (1 - others), _n_rarer(right))
+    # Rows that are sure and wrong weigh most, and a small sample may hold none of them: one in n may be such a row.
+    spread = np.maximum(c * (1 - c), 1 / len(c)) * (1 - 2 * c) ** 2
+    squares = (c - right) ** 2
+    n_surprises = int((squares > SURPRISE).sum())
+    value, variance = _powered(squares, c * (1 - c), spread, w, others * (1 - others), n_surprises)
     half = z * float(np.sqrt(variance))
     return Estimate(value, max(0.0, value - half), min(1.0, value + half))
 
