@@ -34,6 +34,7 @@ DRAWS, STEP, MOST, LEAST_COVERAGE = 400, 1.05, 20_000, 0.1
 NEAR = 0.3
 TRUE = "true"
 LABELS, SCORES = ("accuracy", "promise", "promise_truly"), ("ece", "brier")
+RANGED = (*LABELS, "ece")
 ENDS = "", "_low", "_high"
 COLUMNS = ["bundle", "state", "pilot", *(f"{kind}{end}" for kind in (*LABELS, *SCORES) for end in ENDS)]
 
@@ -140,6 +141,7 @@ class Bundle:
         true = [cell for cell in cells if cell["pilot"] == TRUE]
         self.said = {kind: _numbers(kind, pilots) for kind in (*LABELS, *SCORES)}
         self.true = {kind: np.array([float(cell[kind]) for cell in true[:STATES]]) for kind in LABELS}
+        self.fits = np.array([float(cell["ece"]) for cell in true])
         for kind in SCORES:  # of a fit that is still to be made only the mean can be forecast
             self.true[kind] = np.full(STATES, np.mean([float(cell[kind]) for cell in true]))
         # How many labels such an ECE is said to take, where it takes so many as were fitted on: it falls with sqrt(n).
@@ -155,8 +157,8 @@ class Bundle:
         return np.abs(self.said[kind][..., 0] / self.true[kind][:, None] - 1) <= NEAR
 
     def held(self, kind: str) -> np.ndarray:
-        """Return whether each range holds the truth."""
-        true = self.true[kind][:, None]
+        """Return whether each range holds the truth; that of the ECE is about each fit."""
+        true = self.fits[:, None, None] if kind == "ece" else self.true[kind][:, None]
         return (self.said[kind][..., 1] <= true) & (true <= self.said[kind][..., 2])
 
 
@@ -185,7 +187,7 @@ def tabulate(folder: Path) -> None:
     ]
     rows.append(["bundles within 30 %", *(_bundles_near(kind, of) for kind, of in able.items())])
     near = [_percent([each.near(kind) for each in of]) for kind, of in able.items()]
-    held = [_percent([each.held(kind) for each in of]) if kind != "brier" else "–" for kind, of in able.items()]
+    held = [_percent([each.held(kind) for each in of]) if kind in RANGED else "–" for kind, of in able.items()]
     rows += [["single pilots within 30 %", *near], ["in the range of a single pilot", *held]]
     head = ["accuracy to ± 0.03", "promise of 10 %", "where truly 5 %", "ECE from 1,000", "labels for it", "Brier"]
     write_table(folder / "plan.csv", ["bundle", *head], rows)

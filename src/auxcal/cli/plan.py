@@ -58,8 +58,8 @@ def plan(
     """Forecast what more labels would gain, and how many labels a goal takes.
 
     The unlabelled rows show how uncertain the predictions are; a pilot of labelled rows shows whether the confidence
-    can be trusted. The accuracy is forecast well. The labels that a promise takes depend on a point or two of error,
-    which a pilot can't show, and the ECE of a fit varies from sample to sample: go by the range printed beside them.
+    can be trusted. Accuracy and Brier score are forecast well. The labels that a promise takes depend on a point or two
+    of error, which a pilot can't show, and those for an ECE on its square: go by the range printed beside them.
 
     Examples
     --------

@@ -18,7 +18,7 @@ Z = 1.96
 ECE_FACTOR = 0.9
 """The ECE of the default from n labels is about factor * the standard error of the accuracy, sqrt(p (1 − p) / n)."""
 ECE_WITHIN = 2.0
-"""The ECE of one fit is between what is said, divided by this, and what is said times this: in two of three cases."""
+"""The ECE of one fit is between what is said, divided by this, and what is said times this: in three of four cases."""
 OFF, TAIL = 0.2, 4
 """How far off a calibrator's log-odds are, and the degrees of freedom: now and then they are off by far more."""
 OFF_AT_TOP, CAREFUL_AT_TOP = 0.2, 0.1
@@ -41,7 +41,7 @@ class Outlook:
     accuracy_within : float
         Half the width of the 95 % interval of the accuracy, from even draws.
     ece, ece_low, ece_high : float
-        The ECE of the default, fitted on so many labels, and the range in which two of three fits are.
+        The ECE of the default, fitted on so many labels, and the range in which three of four fits are.
     brier : float
         Its Brier score.
     """
