@@ -153,8 +153,8 @@ def brier_scores(data: Predictions, n: int, state: int) -> dict[str, float]:
 def fits(folder: Path) -> None:
     """Write labelling-fits.csv: how much the Brier score of the default gains or loses by picking.
 
-    Where four random states show a loss, sixteen tell whether it is chance. The cells behind it are in
-    labelling-fits-cells.csv; a run that was stopped goes on where it was.
+    Where four random states show a loss, twelve others tell whether it is chance: they alone count then. The cells
+    behind it are in labelling-fits-cells.csv; a run that was stopped goes on where it was.
     """
     path = folder / "labelling-fits-cells.csv"
     path.touch()
@@ -178,9 +178,9 @@ def _tabulate_fits(cells: list[list[str]], folder: Path) -> None:
     rows = []
     for n, (place, kind) in product(FITS, enumerate(("none: its own confidence", "fitted on 200 labels"))):
         of: dict[str, list[float]] = {}
-        for cell in cells:
-            if cell[1] == str(n):
-                of.setdefault(cell[0], []).append(float(cell[3 + place]))
+        for name in dict.fromkeys(cell[0] for cell in cells if cell[1] == str(n)):
+            gains = {int(cell[2]): float(cell[3 + place]) for cell in cells if cell[:2] == [name, str(n)]}
+            of[name] = [gain for state, gain in gains.items() if state >= STATES] or list(gains.values())
         if not of:
             continue
         means = {name: float(np.mean(gains)) for name, gains in of.items()}
