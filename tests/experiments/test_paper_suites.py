@@ -69,8 +69,7 @@ def test_they_have_the_papers_sizes():
     assert {entry.sizes for entry in PAPER_IMAGENET} == {(10_000, 2_000, 18_000)}
 
 
-@pytest.mark.parametrize("n_classes", [10, 100])
-@pytest.mark.parametrize("network", ["VGG16", "ResNet-50"])
+@pytest.mark.parametrize(("n_classes", "network"), [(10, "VGG16"), (100, "ResNet-50")])
 def test_a_cifar_suite_runs_from_its_files_to_its_page(
     n_classes, network, cifar100_dir, tmp_path, monkeypatch, run_reproduce
 ):
