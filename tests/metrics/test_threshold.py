@@ -74,7 +74,10 @@ class TestPromise:
         confidence = np.linspace(1, 0.5, 100, dtype=np.float32)
         found = threshold_at_risk(confidence, np.arange(100) < 70, 0.05)
         assert (found.accepted, found.errors) == (70, 0)
-        assert found.threshold == np.nextafter(confidence[70], np.float32(1))
+        assert 0 < found.threshold - confidence[70] < 2e-7
+        assert len(str(found.threshold)) <= len("0.1234567")
+        close = 1 - (1 - confidence.astype(np.float64)) * 1e-9
+        assert threshold_at_risk(close, np.arange(100) < 70, 0.05).threshold == np.nextafter(close[70], 1)
 
     def test_a_run_may_start_at_the_last_row(self):
         confidence = np.linspace(1, 0.9, 59)

@@ -255,13 +255,17 @@ def _promised(drawn: Drawn, risk: float, level: float) -> Threshold | None:
     accepted = promised_rows(rows.confidence, rarity, begun)
     if not accepted:
         return None
-    threshold = 0.0 if accepted == len(rows.correct) else _just_above(rows.confidence[accepted])
+    threshold = 0.0 if accepted == len(rows.correct) else _just_above(*rows.confidence[[accepted, accepted - 1]])
     return _accepting(drawn, threshold, risk_upper=risk, level=level)
 
 
-def _just_above(confidence: np.floating) -> float:
-    """Return the next number of the same precision: a row of exactly this confidence is not accepted."""
-    return float(np.nextafter(confidence, type(confidence)(1)))
+def _just_above(low: np.floating, high: np.floating) -> float:
+    """Return a number just above the first one: the next with seven decimals, which people can read and copy.
+
+    Where the two are closer than that, it is the next number of their precision.
+    """
+    short = round(np.floor(float(low) * 1e7) / 1e7 + 1e-7, 7)
+    return short if low < short <= high else float(np.nextafter(low, high))
 
 
 def _accepting(drawn: Drawn, threshold: float, *, risk_upper: float, level: float) -> Threshold:
