@@ -6,7 +6,8 @@ For every bundle that is packaged or in cache/bundles the default learns from up
 population: n labels of it are picked or drawn evenly, and the estimates are compared with what is true of all of it.
 Beside the widths stand the least ones that any allocation of the labels could have. Then the default learns from picked
 and from even labels, and promises are made from picked ones. Writes labelling.csv, labelling-bundles.csv,
-labelling-fits.csv and labelling-promises.csv, tables for docs/labelling.md, into the folder, docs/figures by default.
+labelling-held.csv, labelling-fits.csv and labelling-promises.csv, tables for docs/labelling.md, into the folder,
+docs/figures by default.
 Takes about an hour. benchmarks.labelling.plan measures the forecasts.
 """
 
@@ -90,7 +91,7 @@ def people() -> list[Population]:
 
 
 def intervals(folder: Path) -> None:
-    """Write labelling.csv, and labelling-bundles.csv for one number of labels."""
+    """Write how wide the intervals are, for one number of labels by bundle too, and how often they hold the truth."""
     of_all = people()
     rows, floor = [], np.array([least(confidence, correct) for _, confidence, correct in of_all])
     for n in LABELS:
@@ -122,8 +123,10 @@ def intervals(folder: Path) -> None:
         )
         print(rows[-1], flush=True)
     widths = ["accuracy, to 2 n", "at best", "ECE, to 2 n", "at best"]
-    held_by = ["accuracy held", "ECE held", "Brier held"]
-    write_table(folder / "labelling.csv", ["labels", *widths, *held_by, "bias"], rows)
+    cut = 1 + len(widths)
+    write_table(folder / "labelling.csv", ["labels", *widths], [row[:cut] for row in rows])
+    held_by = ["labels", "accuracy", "ECE", "Brier score", "bias of the accuracy"]
+    write_table(folder / "labelling-held.csv", held_by, [row[:1] + row[cut:] for row in rows])
     write_table(folder / "labelling-bundles.csv", [f"{SHOWN} labels", *widths], where)
 
 

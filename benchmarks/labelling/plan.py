@@ -7,9 +7,9 @@ calibrators pilots of 100 labels forecast how many it takes to know the accuracy
 of 10 %, and which ECE and Brier score the default has from 1,000 labels. Then so many are drawn. A promise is wished at
 the coverage at which the confidence says that the error is 5 %, as a user would, and at the one at which it truly is,
 which nobody knows; it takes the number at which four of five samples give it. ECE, without what chance adds to it, and
-Brier score are means over twelve calibrators, each on all other rows. Writes plan.csv, a table for docs/labelling.md,
-and plan-cells.csv, what each pilot said and what is true, into the folder, docs/figures by default. Bundles whose cells
-are there are not measured again: for a new start remove the file. Takes about half an hour.
+Brier score are means over twelve calibrators, each on all other rows. Writes plan.csv and plan-scores.csv, tables for
+docs/labelling.md, and plan-cells.csv, what each pilot said and what is true, into the folder, docs/figures by default.
+Bundles whose cells are there are not measured again: for a new start remove the file. Takes about half an hour.
 """
 
 import csv
@@ -167,30 +167,36 @@ def _numbers(kind: str, cells: list[dict[str, str]]) -> np.ndarray:
     return np.array(numbers).reshape(STATES, PILOTS, 3)
 
 
+TABLES: dict[str, dict[str, tuple[str, Callable[[float], str]]]] = {
+    "plan.csv": {
+        "accuracy": ("accuracy to ± 0.03", "{:,.0f}".format),
+        "promise": ("promise of 10 %", "{:,.0f}".format),
+        "promise_truly": ("where truly 5 %", "{:,.0f}".format),
+    },
+    "plan-scores.csv": {
+        "ece": ("ECE", lambda number: f"{100 * number:.1f} %"),
+        "ece_labels": ("labels for this ECE", "{:,.0f}".format),
+        "brier": ("Brier score", "{:.3f}".format),
+    },
+}
+
+
 def tabulate(folder: Path) -> None:
-    """Write plan.csv: forecast and truth of each bundle, and how often a forecast was good."""
+    """Write plan.csv and plan-scores.csv: forecast and truth of each bundle, and how often a forecast was good."""
     cells = _cells(folder / "plan-cells.csv")
     names = list(dict.fromkeys(cell["bundle"] for cell in cells))
     found = {name: Bundle([cell for cell in cells if cell["bundle"] == name]) for name in names}
-    formats = {
-        "accuracy": "{:,.0f}".format,
-        "promise": "{:,.0f}".format,
-        "promise_truly": "{:,.0f}".format,
-        "ece": lambda number: f"{100 * number:.1f} %",
-        "ece_labels": "{:,.0f}".format,
-        "brier": "{:.3f}".format,
-    }
-    able = {kind: [each for each in found.values() if not np.isnan(each.said_and_true(kind)[1])] for kind in formats}
-    rows = [
-        [name, *(_pair(*each.said_and_true(kind), write) for kind, write in formats.items())]
-        for name, each in found.items()
-    ]
-    rows.append(["bundles within 30 %", *(_bundles_near(kind, of) for kind, of in able.items())])
-    near = [_percent([each.near(kind) for each in of]) for kind, of in able.items()]
-    held = [_percent([each.held(kind) for each in of]) if kind in RANGED else "–" for kind, of in able.items()]
-    rows += [["single pilots within 30 %", *near], ["in the range of a single pilot", *held]]
-    head = ["accuracy to ± 0.03", "promise of 10 %", "where truly 5 %", "ECE from 1,000", "labels for it", "Brier"]
-    write_table(folder / "plan.csv", ["bundle", *head], rows)
+    for file, columns in TABLES.items():
+        rows = [
+            [name, *(_pair(*each.said_and_true(kind), write) for kind, (_, write) in columns.items())]
+            for name, each in found.items()
+        ]
+        able = {k: [each for each in found.values() if not np.isnan(each.said_and_true(k)[1])] for k in columns}
+        rows.append(["bundles within 30 %", *(_bundles_near(kind, of) for kind, of in able.items())])
+        near = [_percent([each.near(kind) for each in of]) for kind, of in able.items()]
+        held = [_percent([each.held(kind) for each in of]) if kind in RANGED else "–" for kind, of in able.items()]
+        rows += [["single pilots within 30 %", *near], ["in the range of a single pilot", *held]]
+        write_table(folder / file, ["bundle", *(head for head, _ in columns.values())], rows)
 
 
 def _pair(said: float, true: float, write: Callable[[float], str]) -> str:
