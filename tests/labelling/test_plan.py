@@ -41,7 +41,7 @@ def test_a_wish_that_nothing_grants():
 
 def test_a_promise_that_takes_very_many_labels_is_told_by_one_test():
     rest = np.full(200, 0.0905 + 0.9)
-    assert plan(rest, risk=0.01, coverage=0.5).needed["risk"] > 50_000
+    assert labels_to_promise(rest, rest, 0.01, coverage=0.5) > 50_000
 
 
 def test_a_pilot_counts_both_ways_and_makes_the_range_narrower():
