@@ -42,12 +42,16 @@ NEEDS = {
 
 # What extras make no difference to. `make test` tries it in the environment without them, and not again with them.
 SAME_WITHOUT_EXTRAS = (
+    "src/auxcal/classifier",
     "src/auxcal/labelling",
     "src/auxcal/metrics",
     "src/auxcal/monitoring",
     "tests/calibrators/ccac_x",
+    "tests/calibrators/test_linear.py",
     "tests/calibrators/test_no_class.py",
+    "tests/calibrators/test_temperature.py",
     "tests/classifier/test_checks.py",
+    "tests/classifier/test_journey.py",
     "tests/labelling",
     "tests/metrics",
     "tests/monitoring",
