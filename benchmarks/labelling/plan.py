@@ -193,9 +193,10 @@ def tabulate(folder: Path) -> None:
         ]
         able = {k: [each for each in found.values() if not np.isnan(each.said_and_true(k)[1])] for k in columns}
         rows.append(["bundles within 30 %", *(_bundles_near(kind, of) for kind, of in able.items())])
+        rows.append(["single calibrators", *(_calibrators_near(kind, list(found.values())) for kind in columns)])
         near = [_percent([each.near(kind) for each in of]) for kind, of in able.items()]
         held = [_percent([each.held(kind) for each in of]) if kind in RANGED else "–" for kind, of in able.items()]
-        rows += [["single pilots within 30 %", *near], ["in the range of a single pilot", *held]]
+        rows += [["single pilots", *near], ["in the range of a single pilot", *held]]
         write_table(folder / file, ["bundle", *(head for head, _ in columns.values())], rows)
 
 
@@ -206,6 +207,14 @@ def _pair(said: float, true: float, write: Callable[[float], str]) -> str:
 def _bundles_near(kind: str, of: list[Bundle]) -> str:
     ratios = np.array([np.divide(*each.said_and_true(kind)) for each in of])
     return f"{int((np.abs(ratios - 1) <= NEAR).sum())} of {len(of)}"
+
+
+def _calibrators_near(kind: str, of: list[Bundle]) -> str:
+    """Return how many calibrators have a median pilot near the truth."""
+    said = np.concatenate([np.median(each.said[kind][..., 0], axis=1) for each in of])
+    true = np.concatenate([each.true[kind] for each in of])
+    able = ~np.isnan(true)
+    return f"{int((np.abs(said[able] / true[able] - 1) <= NEAR).sum())} of {int(able.sum())}"
 
 
 def _percent(shares: list[np.ndarray]) -> str:
