@@ -1,5 +1,6 @@
 """The same table for every engine: nulls, NaN, ragged and empty lists among its rows, and an empty file."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -11,6 +12,15 @@ import pytest
 import auxcal
 
 NAMES = ["cat", "dog", "bird"]
+
+# What engines leave to be collected, and what they say of their own dependencies, is not ours to judge.
+OF_ENGINES = ("ResourceWarning", "DeprecationWarning", "FutureWarning", "pytest.PytestUnraisableExceptionWarning")
+
+
+def pytest_itemcollected(item):
+    """Ignore warnings of engines in the tests of this folder. Those of their threads: see pyproject.toml."""
+    for category in OF_ENGINES:
+        item.add_marker(pytest.mark.filterwarnings(f"ignore::{category}"))
 
 
 class Table:
@@ -71,6 +81,13 @@ class Table:
             expected = self.scores(self.groups[self.good] == group)
             assert scores["brier"] == pytest.approx(expected["brier"], abs=1e-6)
             assert scores["auroc"] == pytest.approx(expected["auroc"], abs=1e-6)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nothing_left():
+    """Collect what an engine left behind while its warnings are ignored, not in the middle of a later test."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(scope="session")

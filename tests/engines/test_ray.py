@@ -1,35 +1,52 @@
 """A real local Ray, started once."""
 
 import logging
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 import ray
+from ray._private import services
 
 import auxcal
 from auxcal import InvalidInputError
 
 SOURCES = str(Path(auxcal.__file__).parent.parent)
 
-pytestmark = [
-    pytest.mark.xdist_group("ray"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = pytest.mark.xdist_group("ray")
 
 
 @pytest.fixture(scope="module")
-def session():
+def patient_start(wait_until):
+    """Let Ray wait for its own node: its limit of half a minute, which a busy machine may need, can't be set."""
+    find, found = services.get_node, []
+
+    def node(*where):
+        with suppress(RuntimeError):
+            found.append(find(*where))
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(services, "get_node", lambda *where: wait_until(lambda: node(*where)) or found.pop())
+        yield
+
+
+@pytest.fixture(scope="module")
+def session(patient_start, patience):
     ray.init(
         num_cpus=2,
         include_dashboard=False,
         logging_level="ERROR",
         log_to_driver=False,
         object_store_memory=100_000_000,
+        _system_config={
+            "agent_register_timeout_ms": 1000 * patience,
+            "health_check_timeout_ms": 1000 * patience,
+            "worker_register_timeout_seconds": patience,
+            "memory_monitor_refresh_ms": 0,  # or it ends tasks where other programs use the memory
+        },
         runtime_env={"env_vars": {"PYTHONPATH": SOURCES}},
     )
     context = ray.data.DataContext.get_current()

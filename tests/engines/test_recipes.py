@@ -24,7 +24,6 @@ def recipes():
     del sys.modules["large_tables"]
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("engine", ["polars", "duckdb", "daft", "dask"])
 def test_a_recipe_gives_the_scores_of_all_rows(engine, recipes, rows, tmp_path):
     out = tmp_path / "scored"

@@ -17,15 +17,11 @@ pytestmark = [
         shutil.which("java") is None and os.environ.get("AUXCAL_SPARK") != "required",
         reason="needs Java (apt-get install openjdk-17-jre-headless)",
     ),
-    # Of Spark, about the pandas that Ray needs; and of the sockets between the driver and its workers.
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
 
 @pytest.fixture(scope="module")
-def spark():
+def spark(patience):
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local[2,4]").appName("auxcal")
     settings = {
@@ -34,6 +30,8 @@ def spark():
         "spark.sql.shuffle.partitions": "2",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
+        "spark.network.timeout": f"{patience}s",
+        "spark.python.authenticate.socketTimeout": f"{patience}s",
     }
     for name, value in settings.items():
         builder = builder.config(name, value)
