@@ -1,10 +1,12 @@
 """What all tests share."""
 
 import signal
+import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -15,6 +17,46 @@ from auxcal.calibrators import _auxiliary
 from auxcal.calibrators._binary import top_scores
 from auxcal.experiments.suites import Suite
 from auxcal.programs import log_odds
+
+PATIENCE = 600
+"""Seconds to wait for what must come; a busy machine may take its time, and only what never comes is a fault."""
+
+settings.register_profile("auxcal", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("auxcal")
+
+
+@pytest.fixture(scope="session")
+def patience():
+    return PATIENCE
+
+
+@pytest.fixture(scope="session")
+def wait_until():
+    """Wait until a condition holds."""
+
+    def wait(condition):
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < end, "it never came to that"
+            time.sleep(0.005)
+
+    return wait
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """Show progress bars at once."""
+
+    class NoTimer:
+        def __init__(self, _, show):
+            self.start = show
+
+        def cancel(self):
+            pass
+
+        join = cancel
+
+    monkeypatch.setattr("threading.Timer", NoTimer)
 
 
 @pytest.fixture(scope="session", autouse=True)

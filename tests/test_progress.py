@@ -1,6 +1,5 @@
 """A progress bar is there for whoever waits, and for nobody else."""
 
-import time
 from io import StringIO
 
 import pytest
@@ -23,17 +22,17 @@ def console(monkeypatch):
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_it_is_shown_on_a_terminal_only(terminal, console, monkeypatch):
+@pytest.mark.usefixtures("impatient")
+def test_it_is_shown_on_a_terminal_only(terminal, console):
     text = console(terminal)
-    monkeypatch.setattr(_progress, "PATIENCE", 0.01)
     with progress_bar("scoring") as report:
-        time.sleep(0.1)
         report(0.5)
     assert ("scoring" in text.getvalue()) == terminal
 
 
-def test_what_is_quick_shows_nothing(console):
+def test_what_is_quick_shows_nothing(console, monkeypatch):
     text = console(True)
+    monkeypatch.setattr(_progress, "PATIENCE", 600)
     with progress_bar("scoring") as report:
         report(0.5)
     assert "scoring" not in text.getvalue()

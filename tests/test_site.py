@@ -135,7 +135,7 @@ def test_no_reader_sees_how_a_page_is_filled(pages):
 
 
 @pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver")
-def test_the_search_answers_from_a_file_and_asks_no_network(site, tmp_path):
+def test_the_search_answers_from_a_file_and_asks_no_network(site, tmp_path, patience):
     from selenium import webdriver
     from selenium.webdriver.common.by import By
     from selenium.webdriver.support.ui import WebDriverWait
@@ -149,7 +149,7 @@ def test_the_search_answers_from_a_file_and_asks_no_network(site, tmp_path):
     with webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER)) as browser:
         browser.get((site / "index.html").as_uri())
         browser.find_element(By.CSS_SELECTOR, "input.md-search__input").send_keys("temperature")
-        WebDriverWait(browser, 20).until(lambda b: b.find_elements(By.CSS_SELECTOR, ".md-search-result__link"))
+        WebDriverWait(browser, patience).until(lambda b: b.find_elements(By.CSS_SELECTOR, ".md-search-result__link"))
         events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
         loaded = [
             event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"

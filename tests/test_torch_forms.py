@@ -1,6 +1,5 @@
 """`collect` takes the batches, classifiers and outputs that are in use, and refuses others in one sentence."""
 
-import time
 from collections import OrderedDict, UserDict, namedtuple
 from io import StringIO
 from types import SimpleNamespace
@@ -12,7 +11,7 @@ from rich.console import Console
 from torch import nn
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 
-from auxcal import NO_CLASS, _progress
+from auxcal import NO_CLASS
 from auxcal._errors import InvalidInputError
 from auxcal.torch import collect
 
@@ -302,17 +301,12 @@ def test_features_that_depend_on_the_length_of_a_batch_are_refused():
 # Progress -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("progress", [True, False])
 def test_progress_is_shown_on_request_and_reported_all_the_same(progress, monkeypatch):
     text, seen = StringIO(), []
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setattr("rich.console.Console", lambda **_: Console(file=text, force_terminal=True))
-    monkeypatch.setattr(_progress, "PATIENCE", 0.01)
-
-    def classify(x):
-        time.sleep(0.1)
-        return LINEAR(x)
-
-    collect(classify, [(X, Y), (X, Y)], progress=progress, report=seen.append)
+    collect(LINEAR, [(X, Y), (X, Y)], progress=progress, report=seen.append)
     assert ("collecting" in text.getvalue()) == progress
     assert seen == [0.5, 1]

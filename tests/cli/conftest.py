@@ -23,14 +23,14 @@ def call(monkeypatch):
 
 
 @pytest.fixture
-def command():
+def command(patience):
     """Run the command line as a program of its own."""
 
     def run(*arguments, **options):
         return subprocess.run(
             [sys.executable, "-m", "auxcal.cli", *map(str, arguments)],
             capture_output=True,
-            timeout=300,
+            timeout=patience,
             **({"text": True} | options),
         )
 

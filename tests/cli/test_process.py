@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -85,7 +84,7 @@ def test_ctrl_c_outside_of_the_library_of_the_command_line_is_no_traceback(monke
     assert capsys.readouterr().err == ""
 
 
-def test_ctrl_c_while_the_command_line_is_imported_is_no_traceback(monkeypatch):
+def test_ctrl_c_while_the_command_line_is_imported_is_no_traceback(monkeypatch, patience):
     seen = []
     monkeypatch.setattr("auxcal.cli.main", lambda: seen.append(signal.getsignal(signal.SIGINT)))
     monkeypatch.delitem(sys.modules, "auxcal.__main__", raising=False)
@@ -96,7 +95,7 @@ def test_ctrl_c_while_the_command_line_is_imported_is_no_traceback(monkeypatch):
     assert seen == [before] == [signal.getsignal(signal.SIGINT)]
     code = "import sys, signal; from auxcal.__main__ import main; sys.modules['auxcal.cli'] = None\n"
     code += "try: main()\nexcept ImportError: print(signal.getsignal(signal.SIGINT) is signal.SIG_DFL)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60).stdout == b"True\n"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=patience).stdout == b"True\n"
 
 
 def test_few_rows_are_one_line(folder, call, capsys):
@@ -108,11 +107,11 @@ def test_few_rows_are_one_line(folder, call, capsys):
     assert said[0].startswith("auxcal: warning: 12 rows are few to learn from: label 100 or more")
 
 
-def test_standard_output_is_not_what_is_read(folder, command):
+def test_standard_output_is_not_what_is_read(folder, patience):
     before = (folder / "data.csv").read_bytes()
     with (folder / "data.csv").open("ab") as out:
         run = [sys.executable, "-m", "auxcal.cli", "score", "cal.safetensors", "data.csv"]
-        assert subprocess.run(run, stdout=out, stderr=subprocess.DEVNULL, timeout=60).returncode == 2
+        assert subprocess.run(run, stdout=out, stderr=subprocess.DEVNULL, timeout=patience).returncode == 2
     assert (folder / "data.csv").read_bytes() == before
 
 
@@ -199,10 +198,10 @@ def test_a_terminal_of_any_encoding_is_told(encoding, folder, command):
 
 @pytest.mark.parametrize("stream", [">&-", "2>&-", "<&-", ">/dev/full", "2>/dev/full", ">&- 2>&- <&-"])
 @pytest.mark.parametrize("arguments", ["methods", "score cal.safetensors data.csv", "score cal.safetensors -"])
-def test_a_stream_that_is_closed_or_full_gives_no_traceback(stream, arguments, folder):
+def test_a_stream_that_is_closed_or_full_gives_no_traceback(stream, arguments, folder, patience):
     line = f"{sys.executable} -m auxcal.cli {arguments} {stream}"
     given = None if "<" in stream else (folder / "data.csv").read_bytes()
-    done = subprocess.run(["/bin/sh", "-c", line], input=given, capture_output=True, timeout=60)
+    done = subprocess.run(["/bin/sh", "-c", line], input=given, capture_output=True, timeout=patience)
     reads, lost = arguments.endswith("-") and "<" in stream, stream.startswith(">")
     assert done.returncode == (2 if lost or reads else 0)
     assert b"Traceback" not in done.stderr + done.stdout
@@ -210,14 +209,13 @@ def test_a_stream_that_is_closed_or_full_gives_no_traceback(stream, arguments, f
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
-def test_a_command_that_is_ended_leaves_no_temporary_file(name, folder):
+def test_a_command_that_is_ended_leaves_no_temporary_file(name, folder, patience, wait_until):
     """It reads standard input, which never ends, into a file that is begun."""
     run = [sys.executable, "-m", "auxcal.cli", "score", "cal.safetensors", "-", "-o", "out.csv"]
     with subprocess.Popen(run, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        while process.poll() is None and not any(path.suffix == ".part" for path in folder.iterdir()):
-            time.sleep(0.02)
+        wait_until(lambda: process.poll() is not None or any(path.suffix == ".part" for path in folder.iterdir()))
         process.send_signal(getattr(signal, name))
-        assert process.wait(timeout=60) in (128 + getattr(signal, name), 130)
+        assert process.wait(timeout=patience) in (128 + getattr(signal, name), 130)
         assert b"Traceback" not in process.stderr.read()
     assert not [path for path in folder.iterdir() if path.suffix == ".part" or path.name == "out.csv"]
 

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -343,13 +342,6 @@ def start(table, out):
     return subprocess.Popen([sys.executable, str(script), *arguments], stderr=subprocess.PIPE, text=True)
 
 
-def wait_until(condition):
-    end = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < end, "it never came to that"
-        time.sleep(0.005)
-
-
 def has_ended(worker):
     with worker.open() as file:
         try:
@@ -360,7 +352,7 @@ def has_ended(worker):
 
 
 @pytest.mark.skipif(fcntl is None, reason="POSIX systems have the locks that tell which process lives")
-def test_killed_and_started_again(tmp_path):
+def test_killed_and_started_again(tmp_path, wait_until):
     table, out, n, parts = tmp_path / "logits", tmp_path / "scored", 2000, 12
     table.mkdir()
     rows = "\n".join(f"{i},{i % 7},{i % 5},{i % 3},{i % 3}" for i in range(n))

@@ -15,7 +15,7 @@ RANKING = ["auroc", "aupr", "p90", "fpr95", "aurc", "excess_aurc"]
 BOUNDED_BY_ONE = [name for name in METRICS if name != "nll"]
 
 of_every_metric = pytest.mark.parametrize("name", METRICS)
-often = settings(max_examples=40, deadline=None)
+often = settings(max_examples=40)
 
 # Ties, bin edges and the ends are as likely as any other number.
 PROBABILITIES = st.one_of(st.sampled_from([k / 20 for k in range(21)]), st.floats(0, 1), st.floats(0.99, 1))

@@ -65,14 +65,15 @@ def address(comparisons, tmp_path_factory):
 
 
 @pytest.fixture
-def page(browser, address):
+def page(browser, address, patience):
     """Load the page afresh on a wide, light screen; afterwards nothing may have gone wrong."""
     screen(browser, 1280)
     media(browser, "screen", "light")
     browser.get_log("browser")
     browser.get_log("performance")
     browser.get(address)
-    WebDriverWait(browser, 30).until(lambda page: one(page, "[data-chart=map] .before svg"))  # the last that is drawn
+    # The last that is drawn.
+    WebDriverWait(browser, patience).until(lambda page: one(page, "[data-chart=map] .before svg"))
     yield browser
     assert browser.get_log("browser") == []
 

@@ -82,7 +82,7 @@ def test_spares_short_words(operation: str) -> None:
 
 
 @given(st.text(max_size=200), st.integers(0, 1000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_keeps_what_is_between_the_words(document: str, seed: int) -> None:
     for operation in ("ocr", "swap", "delete"):
         after = noisy(operation, document, seed)
