@@ -1,7 +1,9 @@
 """What all tests share."""
 
+import shutil
 import signal
 import time
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +23,18 @@ from auxcal.programs import log_odds
 PATIENCE = 600
 """Seconds to wait for what must come; a busy machine may take its time, and only what never comes is a fault."""
 
+SWITCHES = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1280,900",
+)
+
 settings.register_profile("auxcal", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("auxcal")
 
@@ -32,15 +46,38 @@ def patience():
 
 @pytest.fixture(scope="session")
 def wait_until():
-    """Wait until a condition holds."""
+    """Wait for what a condition gives, in spite of errors of one kind that it raises until then."""
 
-    def wait(condition):
+    def wait(condition, *errors):
         end = time.monotonic() + PATIENCE
-        while not condition():
-            assert time.monotonic() < end, "it never came to that"
+        while time.monotonic() < end:
+            with suppress(*errors):
+                if value := condition():
+                    return value
             time.sleep(0.005)
+        value = condition()
+        assert value, "it never came to that"
+        return value
 
     return wait
+
+
+@pytest.fixture(scope="session")
+def open_browser(wait_until):
+    """Open Chromium with a profile; its driver gives it a minute to start, which a busy machine may exceed."""
+    from selenium.common import WebDriverException
+    from selenium.webdriver import Chrome, ChromeOptions, ChromeService
+
+    def opened(profile):
+        options = ChromeOptions()
+        options.binary_location = shutil.which("chromium")
+        for switch in (*SWITCHES, f"--user-data-dir={profile}"):
+            options.add_argument(switch)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        driver = shutil.which("chromedriver")
+        return wait_until(lambda: Chrome(options=options, service=ChromeService(driver)), WebDriverException)
+
+    return opened
 
 
 @pytest.fixture

@@ -35,7 +35,6 @@ PUBLIC_MODULES = [
     "auxcal.testing",
 ]
 NOT_LOADED = {("a", "href"), ("form", "action")}  # what a reader may follow, but a browser does not fetch by itself
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 
 
 @pytest.fixture(scope="module")
@@ -134,19 +133,14 @@ def test_no_reader_sees_how_a_page_is_filled(pages):
     assert not [path.name for path, text in shown.items() if re.search(sign, text)]
 
 
-@pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver")
-def test_the_search_answers_from_a_file_and_asks_no_network(site, tmp_path, patience):
-    from selenium import webdriver
+@pytest.mark.skipif(
+    not (shutil.which("chromium") and shutil.which("chromedriver")), reason="needs chromium and chromedriver"
+)
+def test_the_search_answers_from_a_file_and_asks_no_network(site, tmp_path, patience, open_browser):
     from selenium.webdriver.common.by import By
     from selenium.webdriver.support.ui import WebDriverWait
 
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    folder = f"--user-data-dir={tmp_path}"
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,900", folder):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    with webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER)) as browser:
+    with open_browser(tmp_path) as browser:
         browser.get((site / "index.html").as_uri())
         browser.find_element(By.CSS_SELECTOR, "input.md-search__input").send_keys("temperature")
         WebDriverWait(browser, patience).until(lambda b: b.find_elements(By.CSS_SELECTOR, ".md-search-result__link"))

@@ -1,7 +1,6 @@
 """A real local Ray, started once."""
 
 import logging
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -21,15 +20,9 @@ pytestmark = pytest.mark.xdist_group("ray")
 @pytest.fixture(scope="module")
 def patient_start(wait_until):
     """Let Ray wait for its own node: its limit of half a minute, which a busy machine may need, can't be set."""
-    find, found = services.get_node, []
-
-    def node(*where):
-        with suppress(RuntimeError):
-            found.append(find(*where))
-        return found
-
+    node = services.get_node
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(services, "get_node", lambda *where: wait_until(lambda: node(*where)) or found.pop())
+        patch.setattr(services, "get_node", lambda *where: wait_until(lambda: node(*where), RuntimeError))
         yield
 
 

@@ -10,24 +10,12 @@ import os
 import shutil
 
 import pytest
-from selenium.webdriver import ActionChains, Chrome, ChromeOptions, Keys
-from selenium.webdriver.chrome.service import Service
+from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.wait import WebDriverWait
 
 from auxcal.reports import save_report
-
-SWITCHES = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 
 
 def browser_or_none():
@@ -44,17 +32,12 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory):
+def browser(open_browser, tmp_path_factory):
     chromium, driver = browser_or_none()
     assert chromium, "AUXCAL_BROWSER is required, and there is no chromium"
     assert driver, "AUXCAL_BROWSER is required, and there is no chromedriver"
-    options = ChromeOptions()
-    options.binary_location = chromium
-    for switch in (*SWITCHES, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(switch)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    with Chrome(options=options, service=Service(driver)) as chrome:
-        yield chrome
+    with open_browser(tmp_path_factory.mktemp("profile")) as chromium:
+        yield chromium
 
 
 @pytest.fixture(scope="module")
