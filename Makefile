@@ -13,13 +13,16 @@ PYTHON312 ?= python3.12
 demo: $(READY)  ## a classifier meets data it was not trained on: every method in a table, and report.html
 	$(BIN)/auxcal demo
 
+# Threads wait for one another longer than the small arrays of the tests take, the more so on a busy machine.
+test base: export OMP_NUM_THREADS := 1
+
 test:  ## lint, types, imports and all tests; one environment is set up while the base is tried in the other
 	$(MAKE) --jobs 2 lint base
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --after-base
+	$(BIN)/python -m pytest --quiet -n 2 --dist loadgroup --after $(BASE)/passed
 
 base: $(BASE)/.ready  ## the wheel without extras, in an environment of its own, and the tests of what it promises
 	$(call install-wheel,--force-reinstall --no-deps)
-	PYTHONPATH=$(CURDIR)/src $(BASE)/bin/python -m pytest --quiet -n 2 --dist loadgroup
+	PYTHONPATH=$(CURDIR)/src $(BASE)/bin/python -m pytest --quiet -n 2 --dist loadgroup --write-passed $(BASE)/passed
 
 lint: $(READY)
 	$(BIN)/ruff check --quiet .
@@ -60,11 +63,12 @@ vendor:
 clean:
 	rm -rf $(VENV) $(BASE) $(BENCH) $(DIRICHLETCAL) site .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
 
-# torch first, by its exact version, so that nothing pulls a build with gigabytes of other packages.
+# torch first, by its exact version, so that nothing pulls a build with gigabytes of other packages. Modules are compiled
+# when they are imported, which most of them never are.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt pip torch
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --build-constraint constraints.txt \
+	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt pip torch
+	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --build-constraint constraints.txt \
 		--editable ".[all,dev,docs]"
 	touch $(READY)
 

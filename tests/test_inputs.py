@@ -273,6 +273,7 @@ def test_a_fit_takes_names_in_both_parts():
 
 
 @pytest.mark.needs("torch")
+@pytest.mark.usefixtures("quick_training")
 @pytest.mark.parametrize("no_class", ["fox", ["fox", "bus"]])
 def test_a_fit_knows_which_labels_mean_none_of_the_classes(no_class, tmp_path):
     logits, names = np.random.default_rng(0).normal(size=(120, 2)), ["cat", "dog", "fox"] * 40

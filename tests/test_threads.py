@@ -6,9 +6,16 @@ from threading import Barrier
 
 import numpy as np
 import pytest
-from threadpoolctl import ThreadpoolController, threadpool_info
+from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
 from auxcal import PlattScaling, _threads
+
+
+@pytest.fixture(autouse=True)
+def two_threads():
+    """Let there be something to limit, also where the tests are run with one thread."""
+    with threadpool_limits(2):
+        yield
 
 
 def test_libraries_are_looked_for_again_after_an_import_alone(monkeypatch):

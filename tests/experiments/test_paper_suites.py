@@ -18,7 +18,7 @@ from auxcal.experiments.suites.paper_imagenet import PAPER_IMAGENET, paper_image
 
 from .test_image_classifiers import keras_file, randomised
 
-SMALL = Sizes(augmented=(60, 20), out_of_distribution=(50, 30), adversarial=8, parts=(50, 10, 20))
+SMALL = Sizes(augmented=(20, 10), out_of_distribution=(20, 10), adversarial=6, parts=(20, 5, 5))
 
 
 @pytest.fixture
@@ -104,12 +104,12 @@ def test_an_imagenet_suite_builds_its_bundles(network, imagenet_dir, monkeypatch
     else:
         weights = randomised(ResNet50(1000, for_cifar=False)).state_dict()
         torch.save(weights, folder / "resnet50-0676ba61.pth")
-    sizes = {"D0": (6, 0), "D1": (6, 0), "OOD": (3, 4)}
-    suite = paper_imagenet_suite(network, sizes, parts=(3, 1, 2))
+    sizes = {"D0": (3, 0), "D1": (3, 0), "OOD": (1, 2)}
+    suite = paper_imagenet_suite(network, sizes, parts=(1, 1, 1))
     shares = []
     bundles = {shift: suite.build(shift, imagenet_dir, shares.append) for shift in suite.shifts}
-    assert {shift: len(bundle) for shift, bundle in bundles.items()} == {"D0": 6, "D1": 6, "OOD": 7}
-    assert (bundles["OOD"].y[3:] == NO_CLASS).all()
+    assert {shift: len(bundle) for shift, bundle in bundles.items()} == {"D0": 3, "D1": 3, "OOD": 3}
+    assert (bundles["OOD"].y[1:] == NO_CLASS).all()
     assert (bundles["D1"].y >= 0).all()
     assert all(bundle.n_classes == 1000 for bundle in bundles.values())
     assert shares[-1] == 1
