@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache, partial
-from threading import Lock
-from typing import Any, NamedTuple
+from threading import RLock, get_ident
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from threadpoolctl import ThreadpoolController
+
+if TYPE_CHECKING or sys.version_info >= (3, 12):
+    from functools import cached_property as cached_property
+else:
+
+    class cached_property:  # noqa: N801
+        """As in Python 3.12. Before, all instances share a lock, and a fork copies it while another thread has it."""
+
+        def __init__(self, compute: Callable[[Any], Any]) -> None:
+            self._compute, self.__doc__ = compute, compute.__doc__
+
+        def __get__(self, instance: Any, owner: type | None = None) -> Any:
+            if instance is None:
+                return self
+            return instance.__dict__.setdefault(self._compute.__name__, self._compute(instance))
 
 
 class _Pool(NamedTuple):
@@ -20,8 +37,16 @@ class _Pool(NamedTuple):
     limit: Callable[[int], object]
 
 
-_lock = Lock()
-_inside = 0
+def fork_safe_lock() -> RLock:
+    """Return a lock for a module; a fork waits for it, since in the child nobody would release it."""
+    lock = RLock()
+    if hasattr(os, "register_at_fork"):  # Windows has no fork
+        os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+    return lock
+
+
+_lock = fork_safe_lock()
+_inside: Counter[int] = Counter()  # contexts of each thread
 _before: dict[str, tuple[_Pool, int]] = {}  # of the pools that all threads share
 
 
@@ -48,7 +73,6 @@ def one_thread() -> Iterator[None]:
 
 def _enter() -> list[tuple[_Pool, int]]:
     """Limit all pools, and return the former limits of the thread-local ones."""
-    global _inside
     with _lock:
         for pool in [*_torch(), *_libraries(shared=True)]:  # torch first: it sets up OpenMP when it is asked
             if pool.name not in _before:
@@ -56,20 +80,30 @@ def _enter() -> list[tuple[_Pool, int]]:
         own = [(pool, pool.read()) for pool in _libraries(shared=False)]
         for pool, _ in [*_before.values(), *own]:
             pool.limit(1)
-        _inside += 1
+        _inside[get_ident()] += 1
         return own
 
 
 def _leave(own: list[tuple[_Pool, int]]) -> None:
-    global _inside
     with _lock:
-        _inside -= 1
-        if not _inside:
+        _inside[get_ident()] -= 1
+        if not _inside.total():
+            _inside.clear()
             for pool, threads in _before.values():
                 pool.limit(threads)
             _before.clear()
         for pool, threads in own:
             pool.limit(threads)
+
+
+def _only_this_thread() -> None:
+    """Forget the other threads, which a forked child does not have and which would never leave."""
+    for thread in _inside.keys() - {get_ident()}:
+        del _inside[thread]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_only_this_thread)
 
 
 def _torch() -> list[_Pool]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from auxcal._arrays import Floats, Groups, Ints, Weight
 from auxcal._errors import InvalidInputError
+from auxcal._threads import cached_property
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from auxcal._bundle import reading_bundle, write_bundle
 from auxcal._errors import InvalidInputError
 from auxcal._inputs import Inputs
 from auxcal._labels import NoClassLabels, as_no_class, from_names
+from auxcal._threads import cached_property
 from auxcal._units import Units, ordered_rows
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
-from functools import cached_property
 from inspect import getdoc
 from typing import TYPE_CHECKING, Any
 
 from auxcal._arrays import Floats, Ints
+from auxcal._threads import cached_property
 from auxcal.calibrators import CALIBRATORS, Calibrator
 from auxcal.comparison._answer import Answer, answer
 from auxcal.comparison._comparison_card import to_html

@@ -5,17 +5,17 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from auxcal._errors import InvalidInputError
+from auxcal._threads import fork_safe_lock
 
 _LONGEST_FIELD = 2**24  # characters: enough for any cell, and few enough to find out soon that a quote is never closed
 
-_lock = Lock()
+_lock = fork_safe_lock()
 _limits: list[int] = []  # what was before, of everybody who is inside
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from auxcal._arrays import Floats, Ints
+from auxcal._threads import cached_property
 from auxcal.calibrators._base import Calibrator
 from auxcal.calibrators._reference import Reference, read_logits, strata_of, stratum_of
 

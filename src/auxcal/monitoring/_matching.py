@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from auxcal._arrays import Floats
+from auxcal._threads import cached_property
 from auxcal.monitoring._known import Known
 
 _STEPS, _ENOUGH = 500, 1e-6

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from auxcal._arrays import Floats, Ints, Weight
+from auxcal._threads import cached_property
 from auxcal.calibrators._binary import RelativeLogits
 from auxcal.calibrators.solvers.blocks import Blocks
 from auxcal.calibrators.solvers.linear import MOST_BLOCKS, weighted_gram

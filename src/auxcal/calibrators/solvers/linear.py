@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from auxcal._arrays import Floats, Ints, Weight
+from auxcal._threads import cached_property
 from auxcal.calibrators.solvers.blocks import Blocks
 from auxcal.calibrators.solvers.newton import minimise
 
