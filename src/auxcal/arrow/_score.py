@@ -103,7 +103,7 @@ def score(
     >>> print(scores.bad)
     2 bad rows (1 null, 1 of another width)
     """
-    calibrator._check_fitted()
+    calibrator = calibrator._now()
     if isinstance(rows, pa.Array | pa.ChunkedArray):
         rows, columns, features = _as_table(rows, features)
     if not isinstance(rows, pa.RecordBatch | pa.Table):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -38,6 +39,9 @@ SELECT_SHARE = 0.2
 
 class Calibrator(ABC, Estimator):
     """Turns a target classifier's logits into a confidence in its prediction.
+
+    Threads may share a calibrator: a fit replaces the fitted state at once when it is done, and every other call works
+    with the state that it found when it began.
 
     A method supplies `_fit`, which sets the fitted attributes (NumPy arrays, numbers, strings, and tuples or dicts of
     them) and returns what is wrong with the fit, if anything; and `_confidence`, which reads nothing else. One that has
@@ -137,10 +141,16 @@ class Calibrator(ABC, Estimator):
         -------
         self
         """
-        self._forget()
         of_rows: dict[str, Any] = {"features": features, "sample_weight": sample_weight, "groups": groups}
         known: dict[str, Any] = {"probabilities": probabilities, "class_names": class_names, "no_class": no_class}
-        return self._fit_on(Predictions(logits, y, **of_rows, **known), select)
+        fresh = copy.copy(self)
+        try:
+            fresh._fit_on(Predictions(logits, y, **of_rows, **known), select)
+        except BaseException:
+            self._forget()
+            raise
+        self.__dict__ = fresh.__dict__  # at once: other threads may be scoring with the fit before
+        return self
 
     def predict_confidence(self, logits: ArrayLike, features: ArrayLike | None = None) -> Floats:
         """Return the probability that the prediction of each row, argmax of its logits, is correct.
@@ -156,7 +166,8 @@ class Calibrator(ABC, Estimator):
         -------
         array of shape (n,)
         """
-        return self._confidence_in(*self._rows(logits, features))
+        now = self._now()
+        return now._confidence_in(*now._rows(logits, features))
 
     def score(
         self, logits: ArrayLike, y: ArrayLike, features: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -174,9 +185,10 @@ class Calibrator(ABC, Estimator):
         sample_weight : array of shape (n,), optional
             How often each row counts.
         """
-        checked, further = self._rows(logits, features)
-        data = self._labelled(checked, y, sample_weight=sample_weight)
-        return -brier(self._confidence_in(checked, further), data.correct, sample_weight=data.sample_weight)
+        now = self._now()
+        checked, further = now._rows(logits, features)
+        data = now._labelled(checked, y, sample_weight=sample_weight)
+        return -brier(now._confidence_in(checked, further), data.correct, sample_weight=data.sample_weight)
 
     def adapt(
         self,
@@ -202,7 +214,7 @@ class Calibrator(ABC, Estimator):
         """
         from auxcal.monitoring import adapt
 
-        return adapt(self, logits, features, labelled=labelled, if_new=if_new, level=level)
+        return adapt(self._now(), logits, features, labelled=labelled, if_new=if_new, level=level)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted calibrator to a file that `auxcal.load` reads; see `auxcal.persistence`."""
@@ -226,10 +238,15 @@ class Calibrator(ABC, Estimator):
         """Do what `_fit` does, and choose the hyper-parameters on the select part."""
         raise NotImplementedError(f"{type(self).__name__} says that it searches, and has no _search(data, select).")
 
+    def _now(self) -> Self:
+        """Return a fitted calibrator as it is now: a copy, which no fit in another thread changes halfway."""
+        now = copy.copy(self)
+        now._check_fitted()
+        return now
+
     def _forget(self) -> None:
-        """Delete the fitted attributes, so that a failed fit leaves nothing behind."""
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
+        """Drop the fitted attributes at once, so that a failed fit leaves nothing behind."""
+        self.__dict__ = {name: value for name, value in vars(self).items() if not name.endswith("_")}
 
     def _fit_on(self, data: Predictions, select: SelectPart | None = None) -> Self:
         """Learn from rows that are already checked."""

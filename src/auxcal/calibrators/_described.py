@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ _KNOWN = (
 
 def described(calibrator: Calibrator) -> tuple[Header, Tensors]:
     """Return the header and the tensors of the file of a fitted calibrator."""
+    calibrator = copy.copy(calibrator)  # which another thread may be fitting
     _check(calibrator)
     tensors: Tensors = {}
     written = FORMAT if calibrator.adaptation_ is not None else 1

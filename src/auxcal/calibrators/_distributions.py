@@ -29,7 +29,8 @@ class ProbaCalibrator(Calibrator):
         -------
         array of shape (n, K), or (n, K + 1) where the method has an auxiliary class, which is last
         """
-        return self._proba_in(*self._rows(logits, features))
+        now = self._now()
+        return now._proba_in(*now._rows(logits, features))
 
     def _proba_in(self, logits: Floats, features: Floats | None) -> Floats:
         """Return the distribution for logits that are already checked, whatever the calibrator was fitted on."""

@@ -52,9 +52,10 @@ class Transferable(Calibrator):
         Self
             A new calibrator; this one is unchanged.
         """
-        checked, further = self._rows(logits, features)
-        data = self._labelled(checked, y, further, sample_weight=sample_weight, groups=groups)
-        return self._transfer_on(data, select)
+        now = self._now()
+        checked, further = now._rows(logits, features)
+        data = now._labelled(checked, y, further, sample_weight=sample_weight, groups=groups)
+        return now._transfer_on(data, select)
 
     def _transfer_on(self, data: Predictions, select: SelectPart | None) -> Self:
         """Return a new calibrator, transferred to rows that are already checked."""

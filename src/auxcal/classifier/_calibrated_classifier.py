@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -135,11 +136,14 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         estimator, logits, rows = self._scored(X, y, routed)
         indices = indices_of(y[rows], estimator.classes_, self._has_class(y[rows]))
         calibrators = self._calibrators(logits, indices, of_rows(routed.calibrator.fit, rows, len(y)))
-        self.estimator_, self.classes_ = estimator, estimator.classes_
-        self.calibrator_, self.class_calibrator_ = calibrators
+        fresh = copy.copy(self)
+        fresh.estimator_, fresh.classes_ = estimator, estimator.classes_
+        fresh.calibrator_, fresh.class_calibrator_ = calibrators
         for name in ("n_features_in_", "feature_names_in_"):
+            fresh.__dict__.pop(name, None)
             if hasattr(estimator, name):
-                setattr(self, name, getattr(estimator, name))
+                setattr(fresh, name, getattr(estimator, name))
+        self.__dict__ = fresh.__dict__  # at once: other threads may be predicting with the fit before
         return self
 
     def predict(self, X: Any) -> Labels:
@@ -154,8 +158,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         array of shape (n,)
         """
-        top = self._logits(X).argmax(axis=1)
-        return self.classes_[top]
+        now = copy.copy(self)
+        top = now._logits(X).argmax(axis=1)
+        return now.classes_[top]
 
     def predict_confidence(self, X: Any) -> Floats:
         """Return the probability that `predict` is right, for each row.
@@ -169,8 +174,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         array of shape (n,)
         """
-        logits = self._logits(X)
-        return self.calibrator_.predict_confidence(logits)
+        now = copy.copy(self)
+        logits = now._logits(X)
+        return now.calibrator_.predict_confidence(logits)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class, given that the row has one of them.
@@ -192,8 +198,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         array of shape (n, K)
             The columns are those of `classes_`, and rows sum to 1.
         """
-        logits = self._logits(X)
-        return class_proba(self.class_calibrator_, logits)
+        now = copy.copy(self)
+        logits = now._logits(X)
+        return class_proba(now.class_calibrator_, logits)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return how metadata are routed: to `fit` of the estimator and the calibrator, and `split` of the splitter."""

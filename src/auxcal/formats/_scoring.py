@@ -132,7 +132,7 @@ def score_table(
     ...     print(written.rows, written.bad, sorted(path.name for path in (folder / "scored").iterdir()))
     4 2 bad rows (2 NaN) ['_SUCCESS', '_auxcal.json', 'a.csv', 'b.csv']
     """
-    calibrator._check_fitted()
+    calibrator = calibrator._now()
     check_choice(on_bad_rows, get_args(OnBadRows))
     if not isinstance(jobs, int) or jobs < 1:
         raise InvalidInputError(f"jobs must be a whole number of at least 1; got {jobs!r}.")

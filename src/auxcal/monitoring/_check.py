@@ -129,7 +129,7 @@ def check(
         raise InvalidInputError(
             f"calibrator must be a fitted auxcal.Calibrator; got {type(calibrator).__name__}. Fit one, or load it."
         )
-    level = as_level(level)
+    calibrator, level = calibrator._now(), as_level(level)
     array, further = calibrator._rows(logits, features)
     return check_seen(calibrator, sampled_rows(calibrator, array, further), level)
 

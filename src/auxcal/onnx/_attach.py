@@ -61,7 +61,7 @@ def attach(
     >>> [output.name for output in attach(classifier, calibrator).graph.output]
     ['logits', 'prediction', 'confidence']
     """
-    calibrator._check_fitted()
+    calibrator = calibrator._now()
     model = _usable(_loaded(classifier))
     known = _tensors(model)
     outputs = [each.name for each in model.graph.output]

@@ -45,7 +45,7 @@ def to_onnx(calibrator: Calibrator) -> ModelProto:
     >>> [output.name for output in to_onnx(calibrator).graph.output]
     ['prediction', 'confidence']
     """
-    calibrator._check_fitted()
+    calibrator = calibrator._now()
     k, d = calibrator.n_features_in_, calibrator.n_further_features_
     inputs = [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["n", k])]
     if d:

@@ -8,14 +8,16 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from threadpoolctl import threadpool_info
 
-from auxcal._arrays import NO_CLASS
+from auxcal._arrays import NO_CLASS, Floats
 from auxcal._errors import AuxcalWarning, InvalidInputError, NotFittedError
 from auxcal._extras import is_installed
 from auxcal.calibrators import Calibrator, ProbaCalibrator, Uncalibrated
@@ -164,6 +166,23 @@ def a_refit_forgets(calibrator: Calibrator) -> None:
     )
 
 
+def a_refit_is_seen_at_once(calibrator: Calibrator) -> None:
+    """While it is fitted again, another thread scores with the fit before or with the new one, never with a mixture."""
+    shared, logits, begun, done = fit(calibrator, sample()), sample().logits[:5], Event(), Event()
+    before, interval = shared.predict_confidence(logits), sys.getswitchinterval()
+    with ThreadPoolExecutor(1) as pool:
+        seen = pool.submit(_scored_until, begun, done, shared, logits)
+        try:
+            begun.wait()
+            sys.setswitchinterval(1e-5)  # so that threads take turns within the fastest fit too
+            refit(shared, sample(seed=1))
+        finally:
+            sys.setswitchinterval(interval)
+            done.set()
+    known = {before.tobytes(), shared.predict_confidence(logits).tobytes()}
+    demand(seen.result() <= known, "a fit must replace the fitted state at once: a thread has seen a part of two fits")
+
+
 def nothing_else_changes(calibrator: Calibrator) -> None:
     """Global random states, thread counts, warning filters and the inputs are as before."""
     data = sample()
@@ -228,6 +247,7 @@ CALIBRATOR_CHECKS: tuple[Callable[[Calibrator], None], ...] = (
     rows_are_independent,
     a_fit_does_no_harm,
     a_refit_forgets,
+    a_refit_is_seen_at_once,
     nothing_else_changes,
     arrays_of_every_kind_agree,
     a_saved_one_is_the_same,
@@ -236,6 +256,15 @@ CALIBRATOR_CHECKS: tuple[Callable[[Calibrator], None], ...] = (
     *SERVING_CHECKS,
 )
 """What every calibrator promises. Each check is for a bug that some library of the field has."""
+
+
+def _scored_until(begun: Event, done: Event, calibrator: Calibrator, logits: Floats) -> set[bytes]:
+    """Score again and again, and return every confidence that was seen."""
+    seen = set()
+    begun.set()
+    while not done.is_set():
+        seen.add(calibrator.predict_confidence(logits).tobytes())
+    return seen
 
 
 def _global_state(data: Predictions) -> dict[str, Any]:

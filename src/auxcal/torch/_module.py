@@ -98,7 +98,7 @@ def with_confidence(classifier: nn.Module, calibrator: Calibrator, *, features: 
 class _CalibratorModule(nn.Module):
     def __init__(self, calibrator: Calibrator) -> None:
         super().__init__()
-        calibrator._check_fitted()
+        calibrator = calibrator._now()
         self.n_classes, self.n_features = calibrator.n_features_in_, calibrator.n_further_features_
         self.program = program_module(calibrator)
 
