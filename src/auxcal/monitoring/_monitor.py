@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from typing import Any, Self
 
@@ -12,13 +13,14 @@ from auxcal._arrays import Bools, Floats, Ints
 from auxcal._errors import FileFormatError, InvalidInputError
 from auxcal._files import as_path
 from auxcal._state_files import Tensors, digest, from_json, read_state, to_json, write_state
+from auxcal._threads import fork_safe_lock
 from auxcal.calibrators import Calibrator
 from auxcal.calibrators._reference import Reference
 from auxcal.monitoring._alarm import Alarm, Evidence, History
 from auxcal.monitoring._fit_doubt import Said
 from auxcal.monitoring._kept_rows import KeptRows
 from auxcal.monitoring._label_bets import LabelBets
-from auxcal.monitoring._options import Options, check_calibrator
+from auxcal.monitoring._options import Options, as_calibrator
 from auxcal.monitoring._row_bets import Found, RowBets
 from auxcal.monitoring._saved_state import check_state
 
@@ -30,6 +32,8 @@ LABELS = 0.5
 BATCH = 4096
 """Rows that are looked at together, so that memory does not grow with an update."""
 
+_lock = fork_safe_lock()  # of all monitors: bets hold the interpreter's own lock nearly all the time
+
 
 class Monitor:
     """Watches a stream of rows, and raises an alarm when the calibrator no longer holds.
@@ -38,6 +42,9 @@ class Monitor:
     with the confidence: is it right as often as it says? Both are bets whose gains are evidence, so you may look after
     every row: over a stream of any length, a false alarm has at most the probability `level`. How it works is in
     :doc:`the documentation <monitoring>`.
+
+    Threads may share a monitor: each call is finished before the next begins. A copy, like what `load` returns, goes on
+    by itself. The calibrator is kept as it is now, so fitting it again does not change what is watched.
 
     Parameters
     ----------
@@ -86,7 +93,7 @@ class Monitor:
         keep: int = 100_000,
         random_state: int = 0,
     ) -> None:
-        check_calibrator(calibrator)
+        calibrator = as_calibrator(calibrator)
         options = Options.of(level, tolerance, keep, random_state)
         self.calibrator, self.level, self.tolerance = calibrator, options.level, options.tolerance
         self.keep, self.random_state = options.keep, options.random_state
@@ -112,7 +119,7 @@ class Monitor:
     @property
     def alarm(self) -> Alarm | None:
         """The first alarm, or None."""
-        return next(iter(self._alarms.values()), None)
+        return next(iter(self.alarms), None)
 
     @property
     def alarms(self) -> tuple[Alarm, ...]:
@@ -144,12 +151,16 @@ class Monitor:
         """
         array, further = self.calibrator._rows(logits, features)
         labels = None if y is None else self._true(y, len(array))
-        confidence, prediction = self._look_at(array, further), array.argmax(axis=1)
-        numbers = self._kept.add(confidence, prediction)
-        if labels is not None:
-            self._settle(confidence, prediction == labels)
-            self._kept.drop(numbers)
-        self._history.add(self.evidence)
+        confidence = self.calibrator._confidence_in(array, further).astype(np.float32)
+        prediction = array.argmax(axis=1)
+        with _lock:
+            for start in range(0, len(array), BATCH):
+                self._bet_on(self._rows.find(array[start : start + BATCH]))
+            numbers = self._kept.add(confidence, prediction)
+            if labels is not None:
+                self._settle(confidence, prediction == labels)
+                self._kept.drop(numbers)
+            self._history.add(self.evidence)
         return numbers
 
     def label(self, rows: ArrayLike, y: ArrayLike) -> None:
@@ -174,13 +185,14 @@ class Monitor:
         >>> monitor.evidence.n_labels
         2
         """
-        found = self._kept.find(rows)
-        if not len(found) and not np.size(y):
-            return
-        labels = self._true(y, len(found))
-        confidence, prediction = self._kept.take(found)
-        self._settle(confidence, prediction == labels)
-        self._history.add(self.evidence)
+        with _lock:
+            found = self._kept.find(rows)
+            if not len(found) and not np.size(y):
+                return
+            labels = self._true(y, len(found))
+            confidence, prediction = self._kept.take(found)
+            self._settle(confidence, prediction == labels)
+            self._history.add(self.evidence)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file, from which `Monitor.load` goes on to the same bits; no part of it can run code."""
@@ -189,7 +201,7 @@ class Monitor:
             "format": FORMAT,
             "monitor": to_json(self._params(), "params", tensors),
             "calibrator": self._fingerprint(),
-            "state": to_json(self._state(), "state", tensors),
+            "state": to_json(self._copied_state(), "state", tensors),
         }
         write_state(as_path(path), header, tensors)
 
@@ -205,7 +217,7 @@ class Monitor:
             The same calibrator.
         """
         path = as_path(path)
-        check_calibrator(calibrator)
+        calibrator = as_calibrator(calibrator)
         header, tensors = read_state(path, "monitor", {"monitor": dict, "calibrator": str, "state": dict}, FORMAT)
         try:
             params = from_json(header["monitor"], tensors)
@@ -224,6 +236,10 @@ class Monitor:
             ) from error
         return found
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle a monitor as `save` and `load` would."""
+        return _resumed, (type(self), self.calibrator, self._params(), self._copied_state())
+
     def __repr__(self) -> str:
         now = self.evidence
         found = " ".join(map(str, self.alarms)) or "no alarm"
@@ -233,13 +249,6 @@ class Monitor:
 
     def _true(self, y: ArrayLike, n_rows: int) -> Ints:
         return self.calibrator.inputs_.as_y(y, n_rows=n_rows, n_classes=self.calibrator.n_features_in_)
-
-    def _look_at(self, logits: Floats, features: Floats | None) -> Floats:
-        """Bet on rows, and return their confidence."""
-        confidence = self.calibrator._confidence_in(logits, features).astype(np.float32)
-        for start in range(0, len(logits), BATCH):
-            self._bet_on(self._rows.find(logits[start : start + BATCH]))
-        return confidence
 
     def _bet_on(self, found: Found) -> None:
         """Bet on the cells of rows."""
@@ -289,6 +298,11 @@ class Monitor:
             "evidence": list(self.evidence),
         }
 
+    def _copied_state(self) -> dict[str, Any]:
+        """Return the state between two calls; what comes later does not change it."""
+        with _lock:
+            return copy.deepcopy(self._state())
+
     def _restore(self, state: dict[str, Any]) -> None:
         check_state(state, self._state())
         self._rows.restore(state["rows"])
@@ -297,3 +311,10 @@ class Monitor:
         self._history = History.of(state["history"])
         self._alarms = {kind: Alarm(kind, *facts) for kind, facts in state["alarms"].items()}
         self.evidence = Evidence(*state["evidence"])
+
+
+def _resumed(kind: type[Monitor], calibrator: Calibrator, params: dict[str, Any], state: dict[str, Any]) -> Monitor:
+    """Return a monitor that goes on where another one was."""
+    found = kind(calibrator, **params)
+    found._restore(state)
+    return found

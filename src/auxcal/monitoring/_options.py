@@ -10,14 +10,14 @@ from auxcal.calibrators import Calibrator
 from auxcal.monitoring._check import as_level
 
 
-def check_calibrator(calibrator: object) -> None:
-    """Refuse what is no fitted calibrator."""
+def as_calibrator(calibrator: object) -> Calibrator:
+    """Return a fitted calibrator as it is now, whatever another thread fits it on meanwhile; refuse anything else."""
     if not isinstance(calibrator, Calibrator):
         raise InvalidInputError(
             f"calibrator must be a fitted one; got {type(calibrator).__name__}. Read a saved one with "
             f"auxcal.load(path)."
         )
-    calibrator._check_fitted()
+    return calibrator._now()
 
 
 class Options(NamedTuple):

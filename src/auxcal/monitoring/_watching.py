@@ -18,7 +18,7 @@ from auxcal._timed import Names, Timed, TimedRows, check_names, chunk_names
 from auxcal.calibrators import Calibrator
 from auxcal.monitoring._monitor import BATCH, Monitor
 from auxcal.monitoring._open_chunks import OpenChunks
-from auxcal.monitoring._options import check_calibrator
+from auxcal.monitoring._options import as_calibrator
 from auxcal.monitoring._timeline import Chunk, Timeline
 
 
@@ -76,7 +76,7 @@ def timeline(
     >>> [(chunk.name, chunk.verdict) for chunk in found.chunks]
     [('monday', 'same'), ('tuesday', 'same')]
     """
-    check_calibrator(calibrator)
+    calibrator = as_calibrator(calibrator)
     array, further = calibrator._rows(logits, features)
     names = _names_of(by, len(array))
     if y is None:
