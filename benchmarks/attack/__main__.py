@@ -25,6 +25,7 @@ GROUPS = {
     "files": "damaged files",
     "forgeries": "forged files",
     "commands": "interruptions and surroundings",
+    "faults": "I/O errors and memory limits",
     "threads": "eight threads",
     "fuzz": "a fuzzer on the readers",
 }

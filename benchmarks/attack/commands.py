@@ -114,7 +114,7 @@ def _onto(words: list[str], out: str, read: str, onto: str) -> list[str]:
 
 
 @cache
-def _contents() -> dict[str, bytes]:
+def contents() -> dict[str, bytes]:
     """Return what every folder begins with."""
     import auxcal
 
@@ -144,11 +144,11 @@ def _contents() -> dict[str, bytes]:
 
 def _prepare(folder: Path) -> dict[str, bytes]:
     (folder / "inner").mkdir(parents=True)
-    for name, contents in _contents().items():
-        (folder / name).write_bytes(contents)
+    for name, data in contents().items():
+        (folder / name).write_bytes(data)
         (folder / f"link-{name}").symlink_to(name)
         os.link(folder / name, folder / f"hard-{name}")
-    return dict(_contents())
+    return dict(contents())
 
 
 def _run(command: str, words: list[str], around: str, found: Surroundings) -> str:
@@ -231,13 +231,13 @@ def _judged(command: str, folder: Path, before: dict[str, bytes], ended: Ended, 
     if changed - _CHANGED.get(command, set()) or any(path.name.endswith(".part") for path in folder.rglob("*")):
         return "lost"
     written = [path for path in folder.rglob("*") if path.is_file() and path.name not in before]
-    if not all(_whole(path) for path in [*written, *(folder / name for name in changed)]):
+    if not all(is_whole(path) for path in [*written, *(folder / name for name in changed)]):
         return "lost"
     wrong = (120,) if nobody_reads else (1, 120)  # 1 is also for a reader who leaves
     return "foreign" if b"Traceback" in ended.said or ended.code in wrong else "fine"
 
 
-def _whole(path: Path) -> bool:
+def is_whole(path: Path) -> bool:
     """Whether a file that a command wrote is all there."""
     import auxcal
 

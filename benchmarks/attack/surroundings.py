@@ -27,12 +27,16 @@ _IMPORTED = ("torch", "onnx", "pyarrow.csv", "pyarrow.parquet", "rich.console", 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a process finds: streams by descriptor, closed where None, its environment, its limits, its folder."""
+    """What a process finds: streams by descriptor, closed where None, its environment, its limits, its folder.
+
+    `prepare` is called in the process, before the command.
+    """
 
     streams: dict[int, str | None] = field(default_factory=dict)
     environment: dict[str, str | None] = field(default_factory=dict)
     limits: dict[int, int] = field(default_factory=dict)
     folder_is_gone: bool = False
+    prepare: Callable[[], Any] | None = None
 
 
 class Ended(NamedTuple):
@@ -118,6 +122,8 @@ def _be(words: list[str], folder: Path, found: Surroundings, said: Path, ready: 
         from auxcal.cli import main
 
         os.close(ready)
+        if found.prepare is not None:
+            found.prepare()
         code = _code_of(main)
     except BaseException:
         traceback.print_exc()

@@ -18,13 +18,14 @@ from numpy.random import default_rng
 
 from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
+from auxcal._files import is_temporary
 from auxcal._progress import RowReport
 from auxcal._scores import BadRows
 from auxcal.calibrators import Calibrator
 from auxcal.formats._format import Columns, Format
 from auxcal.formats._joined import check_names, is_blank
-from auxcal.formats._manifest import SUCCESS, Done, Manifest, open_manifest
-from auxcal.formats._parts import Part, find_parts, is_below
+from auxcal.formats._manifest import SUCCESS, Done, Manifest, digest_of, open_manifest
+from auxcal.formats._parts import Part, find_parts, is_below, part_at
 from auxcal.formats._pool import Tell, run
 from auxcal.formats._sample import EvenSample
 from auxcal.formats._scored_batches import Habits, Options, ScoredBatch, TableScorer, Watch
@@ -35,7 +36,7 @@ from auxcal.persistence import fingerprint
 
 _WATCHED = 20_000  # rows, as many as auxcal check looks at
 _AT_LEAST = 1000  # of them from each part
-_LEFT_BEHIND = ".*.part"  # what a killed process was writing
+_HIDDEN = ".*"
 
 
 class Totals(NamedTuple):
@@ -71,6 +72,7 @@ def score_folder(
     resumed = len(parts) - len(to_do)
     if to_do:
         _prepare(folder)
+        manifest.forget(to_do)
         with TemporaryDirectory() as samples:
             watched = None if watch is None else Watched(Path(samples), _bytes_of(to_do))
             work = _work(calibrator, options, paths, parts, folder, kind, watched)
@@ -95,9 +97,11 @@ def _settle(manifest: Manifest, parts: Sequence[Part], kind: Format, jobs: int, 
     withdrawn = holds is not None and bool(new) and not holds()
     if withdrawn:
         filled = [part for part in new if not is_blank(part)]
-        for place, size in run(Withdrawal(manifest.folder, kind), filled, jobs, lambda done, rows: None):
+        before = dict(manifest.parts)
+        manifest.forget(filled)
+        for place, output in run(Withdrawal(manifest.folder, kind), filled, jobs, lambda done, rows: None):
             name = filled[place].relative
-            manifest.parts[name] = replace(manifest.parts[name], bytes=size)
+            manifest.add(name, replace(before[name], **output))
     for part in new:
         manifest.parts[part.relative] = replace(manifest.parts[part.relative], checked=True)
     return withdrawn
@@ -155,10 +159,11 @@ class Work:
             else:
                 with closing(self._batches(part, sample)) as batches:
                     self.kind.write(temporary, columns(batches))  # type: ignore[misc]
-            size = temporary.stat().st_size
+            digest = digest_of(temporary)
         if self.watched is not None and sample is not None:
             self.watched.keep(sample, part)
-        return Done(part.size, part.modified, size, rows, bad)
+        output = part_at(target)
+        return Done(part.size, part.modified, output.size, rows, bad, written=output.modified, digest=digest)
 
     def _batches(self, part: Part, sample: EvenSample | None) -> Generator[ScoredBatch, None, None]:
         in_path = part.relative.split("/")[:-1]
@@ -209,7 +214,7 @@ def _prepare(folder: File) -> None:
         if not folder.parent.is_dir():
             raise InvalidInputError(f"the folder {str(folder.parent)!r} does not exist. Create it first.")
         folder.mkdir(exist_ok=True)
-        for left in folder.rglob(_LEFT_BEHIND):
+        for left in filter(is_temporary, folder.rglob(_HIDDEN)):
             left.unlink(missing_ok=True)
     remove(folder / SUCCESS)
 

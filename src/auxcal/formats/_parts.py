@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from fnmatch import fnmatchcase
-from itertools import takewhile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
 from auxcal._errors import InvalidInputError
+from auxcal._files import files_at, is_hidden, is_pattern, matches, split_pattern
 from auxcal.formats._stores import File, RemoteFile, as_file, reaching
 
 _KEY = re.compile(r"([^=]+)=(.*)")  # a folder as hive names it: day=2024-05-01
 _NULL = "__HIVE_DEFAULT_PARTITION__"
-_WILD = re.compile(r"[*?[]")
 
 
 class Part(NamedTuple):
@@ -75,12 +72,16 @@ def find_parts(*paths: str | os.PathLike[str]) -> list[Part]:
     return [part._replace(relative=os.path.relpath(place, root)) for place, part in parts]
 
 
-def parts_in(folder: File) -> dict[str, int]:
-    """Return the names of the parts in a folder, and their bytes; none if it is not there."""
+def parts_in(folder: File) -> dict[str, Part]:
+    """Return the parts in a folder by their names; none if it is not there."""
     if not folder.is_dir():
         return {}
-    found = _found_here(folder) if isinstance(folder, Path) else _found_there(folder)
-    return {os.path.relpath(_place(part.file), _place(folder)): part.size for part in found}
+    return {os.path.relpath(_place(part.file), _place(folder)): part for part in _listed(folder)}
+
+
+def part_at(file: File) -> Part:
+    """Return what a file is now."""
+    return next(_listed(file))
 
 
 def is_below(file: File, folder: File) -> bool:
@@ -95,7 +96,7 @@ def is_one_file(path: str | os.PathLike[str]) -> bool:
 
 
 def _found(file: File) -> list[Part]:
-    parts = _found_here(file) if isinstance(file, Path) else _found_there(file)
+    parts = _listed(file)
     found = {str(part.file): part for part in parts}  # a pattern can match a file and the folder that it is in
     if not found:
         what = "nothing matches this pattern" if _is_pattern(file) else "there are no files in this folder"
@@ -103,18 +104,8 @@ def _found(file: File) -> list[Part]:
     return [found[name] for name in sorted(found, key=lambda name: name.split("/"))]
 
 
-def _found_here(path: Path) -> Iterator[Part]:
-    if path.is_dir():
-        for folder, folders, names in os.walk(path):
-            folders[:] = [name for name in folders if not _is_hidden(name)]
-            yield from (_part_here(Path(folder, name)) for name in names if not _is_hidden(name))
-    elif _is_pattern(path):
-        fixed = sum(1 for _ in takewhile(lambda name: not _WILD.search(name), path.parts))
-        matches = (Path(match) for match in glob.iglob(str(path), recursive=True))  # noqa: PTH207
-        shown = (match for match in matches if not any(map(_is_hidden, match.parts[fixed:])))
-        yield from (part for match in shown for part in _found_here(match))
-    else:
-        yield _part_here(path)
+def _listed(file: File) -> Iterator[Part]:
+    return map(_part_here, files_at(file)) if isinstance(file, Path) else _found_there(file)
 
 
 def _part_here(path: Path) -> Part:
@@ -140,26 +131,12 @@ def _found_there(file: RemoteFile) -> Iterator[Part]:
     for info in listed:
         below = info.path[len(fixed) :].strip("/")
         names = below.split("/")
-        if info.type == FileType.File and not any(map(_is_hidden, names)) and _matches(names, pattern):
+        if info.type == FileType.File and not any(map(is_hidden, names)) and matches(names, pattern):
             yield Part(folder / below, info.size, info.mtime_ns or 0)
 
 
-def _matches(names: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether a file, or a folder that it is in, matches a pattern, of which ** is any number of folders."""
-    if not pattern:
-        return True
-    if pattern[0] == "**":
-        return _matches(names, pattern[1:]) or (bool(names) and _matches(names[1:], pattern))
-    return bool(names) and fnmatchcase(names[0], pattern[0]) and _matches(names[1:], pattern[1:])
-
-
-def _is_hidden(name: str) -> bool:
-    return name.startswith((".", "_"))
-
-
 def _is_pattern(file: File) -> bool:
-    there = file.exists() if isinstance(file, Path) else False
-    return bool(_WILD.search(_place(file))) and not there
+    return is_pattern(file) if isinstance(file, Path) else bool(_split(file)[1])
 
 
 def _is_folder(file: File) -> bool:
@@ -168,9 +145,8 @@ def _is_folder(file: File) -> bool:
 
 def _split(file: File) -> tuple[str, list[str]]:
     """Return the folders without a wildcard at the beginning of a path, and the names after them."""
-    names = _place(file).split("/")
-    fixed = next((place for place, name in enumerate(names) if _WILD.search(name)), len(names))
-    return "/".join(names[:fixed]) or "/", names[fixed:]
+    fixed, pattern = split_pattern(_place(file).split("/"))
+    return "/".join(fixed) or "/", pattern
 
 
 def _root(file: File) -> str:

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from auxcal._errors import AuxcalError, InvalidInputError
 from auxcal._extras import needs
-from auxcal._files import as_path, is_url, path_here
+from auxcal._files import as_path, is_url, path_here, temporary_name
 from auxcal._files import written_whole as written_here
 from auxcal.formats._format import shortened
 
@@ -154,9 +154,13 @@ def _send(copy: Path, file: RemoteFile) -> None:
             return
         parent, _, name = file.path.rpartition("/")
         file.filesystem.create_dir(parent or "/", recursive=True)
-        hidden = f"{parent}/.{name}.part"
-        _copy(str(copy), None, hidden, file.filesystem)
-        file.filesystem.move(hidden, file.path)
+        hidden = replace(file, path=f"{parent}/{temporary_name(name)}")
+        try:
+            _copy(str(copy), None, hidden.path, file.filesystem)
+            file.filesystem.move(hidden.path, file.path)
+        except BaseException:
+            remove(hidden)
+            raise
 
 
 def remove(file: File) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from auxcal._scores import ACCEPTED, CONFIDENCE
 from auxcal.formats._format import Batch, Columns, Format
-from auxcal.formats._parts import Part
+from auxcal.formats._manifest import digest_of
+from auxcal.formats._parts import Part, part_at
 from auxcal.formats._pool import Tell
 from auxcal.formats._stores import File, on_this_machine, written_whole
 
@@ -42,11 +43,12 @@ class Withdrawal:
     folder: File
     kind: Format
 
-    def __call__(self, part: Part, tell: Tell) -> int:
-        """Write a part again, and return its new size."""
+    def __call__(self, part: Part, tell: Tell) -> dict[str, Any]:
+        """Write a part again, and return what is to be recorded of it."""
         file = self.folder / part.relative
         with on_this_machine(file) as before, written_whole(file) as temporary:
             accept_nothing(self.kind, before, temporary)
-            size = temporary.stat().st_size
+            digest = digest_of(temporary)
         tell(0, 1.0)
-        return size
+        output = part_at(file)
+        return {"bytes": output.size, "written": output.modified, "digest": digest}
