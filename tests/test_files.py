@@ -11,13 +11,19 @@ from auxcal import FileFormatError, InvalidInputError
 from auxcal._files import as_path, check_apart, check_regular, path_here, read_text, written_together, written_whole
 
 
-def temporaries(folder):
-    return [path.name for path in folder.iterdir() if path.name.endswith(".part")]
+def temporaries_of(folder):
+    return [path for path in folder.iterdir() if path.name.endswith(".part")]
 
 
 def write(path, text="new"):
     with written_whole(path) as temporary:
         temporary.write_text(text)
+
+
+def write_together(paths):
+    with written_together(paths) as temporaries:
+        for temporary in temporaries:
+            temporary.write_text("new")
 
 
 def test_a_link_is_followed(tmp_path):
@@ -62,7 +68,7 @@ def test_what_is_no_file_is_not_replaced(make, tmp_path):
     with pytest.raises(InvalidInputError):
         write(tmp_path / "file")
     assert os.lstat(tmp_path / "file").st_ino == before.st_ino
-    assert not temporaries(tmp_path)
+    assert not temporaries_of(tmp_path)
 
 
 @pytest.mark.parametrize("make", [fifo, loop, into_nowhere, os.mkdir])
@@ -85,11 +91,72 @@ def test_of_several_files_all_are_replaced_or_none(error, tmp_path):
     with pytest.raises(error), written_together(paths) as (first, _):
         _fail(first, error)
     assert [path.read_text() for path in paths] == ["old", "old"]
-    assert not temporaries(tmp_path)
+    assert not temporaries_of(tmp_path)
     with written_together(paths) as both:
         for path in both:
             path.write_text("new")
     assert [path.read_text() for path in paths] == ["new", "new"]
+
+
+CALLS = {"open": os.open, "close": os.close, "chmod": os.chmod, "fsync": os.fsync, "replace": os.replace}
+
+
+@pytest.mark.parametrize("place", range(3))
+@pytest.mark.parametrize("call", CALLS)
+def test_whichever_call_fails_nothing_is_changed_and_nothing_stays(call, place, tmp_path, monkeypatch):
+    paths = [tmp_path / name for name in ("a", "b", "c")]
+    for path in paths[:2]:
+        path.write_text("old")
+    calls = []
+
+    def fails(*arguments, **options):
+        CALLS[call](*arguments, **options) if call == "close" else None
+        calls.append(arguments)
+        if len(calls) == place + 1:
+            raise OSError(5, "Input/output error")
+        return None if call == "close" else CALLS[call](*arguments, **options)
+
+    monkeypatch.setattr(os, call, fails)
+    with pytest.raises(InvalidInputError, match=r"can't be written \(Input/output error\), so what was there is unch"):
+        write_together(paths)
+    monkeypatch.undo()
+    assert {path.name for path in tmp_path.iterdir()} == {"a", "b"}
+    assert [path.read_text() for path in paths[:2]] == ["old", "old"]
+    write_together(paths)
+    assert [path.read_text() for path in paths] == ["new", "new", "new"]
+
+
+def test_what_can_not_be_put_back_is_kept(tmp_path, monkeypatch):
+    paths, replace = [tmp_path / name for name in ("a", "b")], os.replace
+    for path in paths:
+        path.write_text("old")
+
+    def fails(source, target):
+        if calls:
+            raise OSError(5, "Input/output error")
+        calls.append(source)
+        replace(source, target)
+
+    calls = []
+    monkeypatch.setattr(os, "replace", fails)
+    with pytest.raises(InvalidInputError, match="can't be written"):
+        write_together(paths)
+    (kept,) = temporaries_of(tmp_path)
+    assert kept.read_text() == "old"
+
+
+def test_an_error_of_something_else_stays_what_it_is(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere"), written_whole(tmp_path / "file"):
+        (tmp_path / "nowhere").read_text()
+    with pytest.raises(BrokenPipeError), written_whole(tmp_path / "file"):
+        raise BrokenPipeError(32, "Broken pipe")
+    with (
+        pytest.raises(InvalidInputError, match=rf"^{tmp_path / 'file'}: can't be written \(No space left"),
+        written_whole(tmp_path / "file") as outer,
+        written_whole(outer),
+    ):
+        raise OSError(28, "No space left on device")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_signal_waits_until_all_are_replaced(tmp_path, monkeypatch):

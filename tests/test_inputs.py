@@ -184,6 +184,12 @@ class TestFittedOn:
         assert auxcal.load(tmp_path / "one").fitted_on_.date == "1970-01-01T00:00:00Z"
         assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
 
+    @pytest.mark.parametrize("value", ["abc", "1.5", "2026-11-17", "9" * 30])
+    def test_a_date_that_is_none_is_one_sentence(self, value, monkeypatch):
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", value)
+        with pytest.raises(InvalidInputError, match=f"SOURCE_DATE_EPOCH must be .* seconds since 1970; got '{value}'"):
+            PlattScaling().fit(LOGITS, Y)
+
     def test_the_same_rows_at_another_time_are_the_same(self):
         assert FittedOn(3, 1, "1970-01-01T00:00:00Z") == FittedOn(3, 1, "2026-01-01T00:00:00Z")
 

@@ -184,7 +184,13 @@ def _are_names(names: Any, n: int) -> bool:
 def time_now() -> str:
     """Return the time in UTC, or that of SOURCE_DATE_EPOCH, to the second."""
     fixed = os.environ.get("SOURCE_DATE_EPOCH")
-    time = datetime.fromtimestamp(int(fixed), UTC) if fixed else datetime.now(UTC)
+    try:
+        time = datetime.fromtimestamp(int(fixed), UTC) if fixed else datetime.now(UTC)
+    except (ValueError, OverflowError, OSError) as error:
+        raise InvalidInputError(
+            f"the environment variable SOURCE_DATE_EPOCH must be a time in whole seconds since 1970; got {fixed!r}. "
+            f"Set it as in SOURCE_DATE_EPOCH=$(date +%s), or unset it."
+        ) from error
     return time.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -48,7 +48,6 @@ def test_other_values(array):
         np.array([1, "a"], dtype=object),
         np.array(["a", "bc"]),
         np.array(["2026-11-17"], dtype="datetime64[s]"),
-        np.arange(3, dtype=">i4"),
         np.empty(0, dtype=object),
     ],
     ids=lambda values: f"{type(values).__name__}-{values.dtype}-{len(values)}",
@@ -64,6 +63,25 @@ def test_back_to_arrow(values):
     assert found.to_pylist() == expected.to_pylist()
     assert found.type == (pa.string() if not len(values) else expected.type)
     found.validate(full=True)
+
+
+def test_numbers_of_another_byte_order():
+    assert from_numpy(np.array([1, 2**60], dtype=">i8")).to_pylist() == [1, 2**60]
+
+
+def test_a_date_that_is_too_far_away_is_no_other_date():
+    with pytest.raises(pa.ArrowInvalid, match="too far away"):
+        from_numpy(np.array([2**40, 0]).astype("M8[D]"))
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_times_keep_their_unit(unit):
+    far = [2**62, None, -(2**62), 0]
+    for kind in (pa.timestamp(unit), pa.duration(unit)):
+        found = to_numpy(pa.array(far, kind).slice(1))
+        assert found.dtype == f"{'m' if pa.types.is_duration(kind) else 'M'}8[{unit}]"
+        assert np.isnat(found).tolist() == [True, False, False]
+        assert found[1:].astype(np.int64).tolist() == far[2:]
 
 
 def test_scoring_a_table_does_not_import_pandas(tmp_path):

@@ -28,6 +28,8 @@ def to_numpy(values: pa.Array) -> NDArray[Any]:
     array([ 1., nan,  3.])
     """
     kind = values.type
+    if is_time(kind) and len(values):
+        return _times(values)
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)) or not len(values):
         return np.asarray(values.to_numpy(zero_copy_only=False))
     dtype = np.dtype(f"{'f' if pa.types.is_floating(kind) else str(kind)[0]}{kind.bit_width // 8}")
@@ -36,6 +38,22 @@ def to_numpy(values: pa.Array) -> NDArray[Any]:
     if not values.null_count:
         return numbers
     return np.where(nulls_in(values), np.nan, numbers.astype(dtype if dtype.kind == "f" else np.float64))
+
+
+def is_time(kind: pa.DataType) -> bool:
+    """Whether NumPy has a type for these dates, times or durations; it knows no zones, and no times of the day."""
+    plain = pa.types.is_timestamp(kind) and kind.tz is None
+    return bool(plain or pa.types.is_date(kind) or pa.types.is_duration(kind))
+
+
+def _times(values: pa.Array) -> NDArray[Any]:
+    """Return dates, times or durations in their own unit, whatever their size; a missing one is NaT."""
+    kind = values.type
+    unit = "D" if pa.types.is_date32(kind) else "ms" if pa.types.is_date64(kind) else kind.unit
+    numbers = to_numpy(values.view(pa.int32() if pa.types.is_date32(kind) else pa.int64()).fill_null(0))
+    times = numbers.astype(f"{'m' if pa.types.is_duration(kind) else 'M'}8[{unit}]")
+    times[nulls_in(values)] = "NaT"
+    return times
 
 
 def nulls_in(values: pa.Array) -> NDArray[np.bool_]:
@@ -66,12 +84,23 @@ def from_numpy(values: Any, missing: NDArray[np.bool_] | None = None) -> pa.Arra
     if values.ndim == 1 and values.dtype == object and missing is None:
         text = values.tolist()
         return from_text(text) if all(value is None or type(value) is str for value in text) else pa.array(values)
-    if values.ndim != 1 or values.dtype.kind not in "iufb" or not values.dtype.isnative:
-        return pa.array(values, mask=missing)
+    if not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
+    if values.ndim != 1 or values.dtype.kind not in "iufb":
+        return _checked(pa.array(values, mask=missing), values)
     bits = values.dtype.kind == "b"
     data = np.packbits(values, bitorder="little") if bits else np.ascontiguousarray(values)
     kind = pa.from_numpy_dtype(values.dtype)
     return pa.Array.from_buffers(kind, len(values), [_validity(missing), pa.py_buffer(data)])
+
+
+def _checked(found: pa.Array, values: NDArray[Any]) -> pa.Array:
+    """Return what pyarrow made of an array, unless it counts days with fewer digits than NumPy and lost some."""
+    if pa.types.is_date32(found.type) and not np.array_equal(
+        np.asarray(values, "M8[D]"), _times(found), equal_nan=True
+    ):
+        raise pa.ArrowInvalid("a date is too far away for a table")
+    return found
 
 
 def from_text(text: list[str | None]) -> pa.Array:

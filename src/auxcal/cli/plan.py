@@ -104,10 +104,12 @@ def plan(
 
 def _draw(found: Plan, path: Path, name: str) -> None:
     from auxcal._files import written_whole
+    from auxcal._inputs import time_now
     from auxcal.plots import PlanDisplay
 
     if path.suffix not in _PICTURES:
         raise typer.BadParameter(f"--plot writes {', '.join(_PICTURES)}; got {path.name!r}.")
+    time_now()  # Matplotlib reads SOURCE_DATE_EPOCH too: if it is no time, this says so
     figure = PlanDisplay.from_plan(found).plot(title=name).figure_
     with written_whole(path) as temporary:
         figure.savefig(temporary, format=path.suffix[1:])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auxcal._errors import InvalidInputError
-from auxcal.formats._format import Batch, Columns, Source, rows_per_batch
+from auxcal.formats._format import Batch, Columns, Source, concatenated, rows_per_batch
 
 _MOST_WHOLE = 2**53  # up to which floats have all whole numbers
 
@@ -35,7 +35,7 @@ def joined(batches: Iterator[Columns]) -> dict[str, NDArray[Any]]:
     for columns in batches:
         for name, column in columns.items():
             parts.setdefault(name, []).append(_as_numpy(column, name))
-    return {name: np.concatenate(arrays) for name, arrays in parts.items()}
+    return {name: concatenated(arrays, name) for name, arrays in parts.items()}
 
 
 def _common_length(arrays: Mapping[str, NDArray[Any]]) -> int:

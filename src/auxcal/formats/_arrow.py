@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,21 +12,44 @@ from numpy.typing import NDArray
 from auxcal._errors import InvalidInputError
 from auxcal._extras import needs
 from auxcal.formats._arrays import check_fits_float
+from auxcal.formats._column_values import times_as_text
 from auxcal.formats._format import Columns
 
 with needs("tables"):
     import pyarrow as pa
 
     from auxcal.arrow._matrix import holds_numbers
-    from auxcal.arrow.buffers import from_numpy, to_numpy
+    from auxcal.arrow.buffers import from_numpy, is_time, to_numpy
+
+_OUT_OF_RANGE = "<value out of range"  # what Arrow writes for a time that its calendar does not have
 
 
 def record_batch(columns: Columns, schema: pa.Schema | None = None) -> pa.RecordBatch:
-    """Return columns as a record batch."""
+    """Return columns as a record batch, with the types of a schema where no value is lost by it."""
+    with writing():
+        arrays = {name: from_numpy(column) for name, column in columns.items()}
+        if schema is not None:
+            types = {field.name: field.type for field in schema}
+            arrays = {name: cast(array, types[name], name) for name, array in arrays.items()}
+        return pa.RecordBatch.from_pydict(arrays, schema=schema)
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """Say which columns can't be written, where Arrow can't write them."""
     try:
-        return pa.RecordBatch.from_pydict({name: from_numpy(column) for name, column in columns.items()}, schema=schema)
+        yield
     except pa.ArrowException as error:
+        if isinstance(error, OSError):
+            raise
         raise _unwritable(error) from error
+
+
+def readable(column: Any) -> Any:
+    """Return a column as one that all functions of Arrow know: of views of text and bytes many don't."""
+    if pa.types.is_string_view(column.type):
+        return column.cast(pa.string())
+    return column.cast(pa.binary()) if pa.types.is_binary_view(column.type) else column
 
 
 def joined(parts: list[Any]) -> Any:
@@ -64,22 +89,26 @@ def needs_quotes(column: Any) -> bool:
 
 def as_text(column: Any, name: str) -> list[str | None]:
     """Return each value as text, or None if it is missing."""
-    if pa.types.is_nested(column.type):
-        raise InvalidInputError(f"only .parquet holds lists, such as those of {name!r}. Write .parquet.")
-    try:
-        return list(column.cast(pa.string()).to_pylist())
-    except pa.ArrowException as error:
-        raise _unwritable(error) from error
+    if pa.types.is_nested(column.type) or isinstance(column.type, pa.BaseExtensionType):
+        what = "lists" if pa.types.is_nested(column.type) else column.type
+        raise InvalidInputError(f"only .parquet holds {what}, such as those of {name!r}. Write .parquet.")
+    if pa.types.is_duration(column.type):  # which Arrow writes without their unit
+        return times_as_text(to_numpy(column))
+    with writing():
+        text: list[str | None] = column.cast(pa.string()).to_pylist()
+    if pa.types.is_temporal(column.type) and any(value and value.startswith(_OUT_OF_RANGE) for value in text):
+        raise InvalidInputError(f"{name!r} has times that are too far away to be written as text. Write .parquet.")
+    return text
 
 
 def as_array(column: Any, name: str) -> NDArray[Any]:
-    """Return a column as numbers, or as text where NumPy has no type for it."""
+    """Return a column as numbers or times, or as text where NumPy has no type for it."""
     plain = decoded(column)
     if pa.types.is_integer(plain.type) and plain.null_count:
         check_fits_float(to_numpy(plain.drop_null()), name)
-    array: NDArray[Any] = plain.to_numpy(zero_copy_only=False)
-    if array.dtype != object:
-        return array
+    whole = pa.types.is_boolean(plain.type) and not plain.null_count
+    if whole or pa.types.is_integer(plain.type) or pa.types.is_floating(plain.type) or is_time(plain.type):
+        return to_numpy(plain)
     return np.array(["" if value is None else value for value in as_text(plain, name)], dtype=str)
 
 
@@ -90,13 +119,28 @@ def decoded(column: Any) -> Any:
 
 def cast(column: Any, kind: Any, name: str) -> Any:
     """Return a column with another type, where no value is lost by it."""
+    if column.type == kind:
+        return column
+    plain = decoded(column)
+    zones = [pa.types.is_timestamp(each) and each.tz is not None for each in (plain.type, kind)]
     try:
-        return decoded(column).cast(kind)
+        if pa.types.is_timestamp(plain.type) and pa.types.is_timestamp(kind) and zones[0] != zones[1]:
+            raise pa.ArrowInvalid("of times without a zone nobody knows when they were")
+        changed = plain.cast(kind)
+        if plain.null_count < len(plain) and not _are_equal(decoded(changed).cast(plain.type), plain):
+            raise pa.ArrowInvalid("some values would be other ones")
     except pa.ArrowException as error:
         raise InvalidInputError(
             f"the column {name!r} holds {column.type}, and {kind} in the first part ({error}). Give it the same type "
             f"in all parts."
         ) from error
+    return changed
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    if pa.types.is_floating(one.type):  # where NaN is NaN
+        return np.array_equal(to_numpy(one), to_numpy(other), equal_nan=True)
+    return bool(one.equals(other))
 
 
 def _unwritable(error: Exception) -> InvalidInputError:

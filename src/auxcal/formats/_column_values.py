@@ -45,3 +45,21 @@ def slices_of_column(column: Any) -> NDArray[Any]:
         return values
     missing = [each is None or each == "" or each != each for each in values.tolist()]
     return np.where(missing, EMPTY, values.astype(str).astype(object)) if any(missing) else values
+
+
+def times_as_text(times: NDArray[Any]) -> list[str | None]:
+    """Return dates and times as ISO 8601 has them, and durations with their unit; None where one is missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal.formats._column_values import times_as_text
+    >>> times_as_text(np.array(["2024-05-01", "NaT"], "M8[D]")), times_as_text(np.array([90], "m8[s]"))
+    (['2024-05-01', None], ['90 s'])
+    """
+    if times.dtype.kind == "M":
+        text = np.datetime_as_string(times).tolist()
+    else:
+        unit, step = np.datetime_data(times.dtype)
+        text = [f"{number * step} {unit}" for number in times.astype(np.int64).tolist()]
+    return [None if missing else value for value, missing in zip(text, np.isnat(times).tolist(), strict=True)]

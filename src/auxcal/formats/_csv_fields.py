@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from auxcal._errors import InvalidInputError
 from auxcal._threads import fork_safe_lock
+from auxcal.formats._column_values import times_as_text
 
 _LONGEST_FIELD = 2**24  # characters: enough for any cell, and few enough to find out soon that a quote is never closed
 
@@ -76,8 +77,15 @@ def fields_of(column: Any, name: str) -> list[str]:
     if isinstance(column, np.ma.MaskedArray):
         return ["" if value is None else str(value) for value in column.tolist()]
     if column.dtype.kind in "OUS":
-        return _quoted(column.astype(str).tolist() if column.dtype.kind == "S" else column.tolist())
+        return _quoted(_decoded(column, name) if column.dtype.kind == "S" else column.tolist())
     return _numbers(column)
+
+
+def _decoded(column: NDArray[Any], name: str) -> list[str]:
+    try:
+        return [value.decode() for value in column.tolist()]
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"{name!r} holds bytes that are no text in UTF-8. Write .parquet or .npz.") from error
 
 
 def _quoted(values: Iterable[str | None]) -> list[str]:
@@ -89,5 +97,7 @@ def _numbers(column: NDArray[Any]) -> list[str]:
         raise InvalidInputError(
             f"these columns can't be written (dtype {column.dtype}). Leave out what is neither number nor text."
         )
+    if column.dtype.kind in "mM":
+        return [text or "" for text in times_as_text(column)]
     text: list[str] = column.astype(str).tolist()
     return [value.lower() for value in text] if column.dtype.kind == "b" else text

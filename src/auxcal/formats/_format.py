@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from auxcal._errors import InvalidInputError
 
@@ -116,17 +117,47 @@ class Format:
 
 def joined_columns(parts: Sequence[Columns]) -> Columns:
     """Return the rows of all parts."""
-    return {name: _joined([columns[name] for columns in parts]) for name in parts[0]}
+    return {name: _joined([columns[name] for columns in parts], name) for name in parts[0]}
 
 
-def _joined(parts: list[Any]) -> Any:
+def _joined(parts: list[Any], name: str) -> Any:
     if len(parts) == 1:
         return parts[0]
     if isinstance(parts[0], np.ndarray):
-        return np.concatenate(parts)
+        return concatenated(parts, name)
     from auxcal.formats._arrow import joined
 
     return joined(parts)
+
+
+def concatenated(parts: Sequence[NDArray[Any]], name: str) -> NDArray[Any]:
+    """Return arrays as one, of a type that holds all their values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal.formats._format import concatenated
+    >>> concatenated([np.array([2**53 + 1]), np.array([0.5])], "id")
+    Traceback (most recent call last):
+    ...
+    auxcal._errors.InvalidInputError: the column 'id' holds int64 and float64, and no type of both. Give it the same ...
+    """
+    found = np.concatenate(parts)
+    kinds = {part.dtype: part for part in parts if part.dtype != found.dtype and part.dtype.kind not in "OUS"}
+    text = found.dtype.kind in "OUS"
+    for part in parts:
+        if part.dtype in kinds and (text or not np.array_equal(_changed(part, found), part, equal_nan=True)):
+            both = " and ".join(dict.fromkeys(str(part.dtype) for part in parts))
+            raise InvalidInputError(
+                f"the column {name!r} holds {both}, and no type of both. Give it the same type in all parts."
+            )
+    return found
+
+
+def _changed(part: NDArray[Any], found: NDArray[Any]) -> NDArray[Any]:
+    """Return what is left of an array after it was one of another type."""
+    with np.errstate(invalid="ignore"):
+        return part.astype(found.dtype).astype(part.dtype)
 
 
 def shortened(reason: str) -> str:

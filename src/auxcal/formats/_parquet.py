@@ -21,6 +21,8 @@ def open_parquet(path: File) -> Iterator[Source]:
     """Read a parquet file in batches that do not grow with its row groups."""
     with needs("tables"):
         from pyarrow import array
+
+        from auxcal.formats._arrow import readable
     with _opened(path) as file:
         names = tuple(file.schema_arrow.names)
 
@@ -30,9 +32,10 @@ def open_parquet(path: File) -> Iterator[Source]:
             read = 0
             for batch in file.iter_batches(rows, columns=columns, use_threads=False):
                 read += batch.num_rows
-                yield Batch({name: batch.column(name) for name in columns}, read / file.metadata.num_rows)
+                yield Batch({name: readable(batch.column(name)) for name in columns}, read / file.metadata.num_rows)
             if not read:
-                yield Batch({name: array([], file.schema_arrow.field(name).type) for name in columns}, 1.0)
+                empty = {name: array([], file.schema_arrow.field(name).type) for name in columns}
+                yield Batch({name: readable(column) for name, column in empty.items()}, 1.0)
 
         yield Source(names, batches, names)
 
@@ -43,9 +46,9 @@ def write_parquet(path: Path, batches: Iterator[Columns]) -> None:
         from pyarrow import Table
         from pyarrow.parquet import ParquetWriter
 
-        from auxcal.formats._arrow import record_batch
+        from auxcal.formats._arrow import record_batch, writing
     first = record_batch(next(batches))
-    with ParquetWriter(path, first.schema) as file:
+    with writing(), ParquetWriter(path, first.schema) as file:
         group = [first]
         for columns in batches:
             group.append(record_batch(columns, first.schema))

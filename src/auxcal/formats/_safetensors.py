@@ -49,7 +49,7 @@ def _read_bfloat16(path: Path, names: list[str]) -> dict[str, NDArray[np.float32
 def write_safetensors(path: Path, batches: Iterator[Columns]) -> None:
     """Write columns of numbers as tensors; all rows are held in memory until the last one arrives."""
     arrays = joined(batches)
-    text = [name for name, array in arrays.items() if array.dtype.kind not in "biuf"]
+    text = [name for name, array in arrays.items() if array.dtype.kind not in "biuf" or array.itemsize > 8]
     if text:
         raise InvalidInputError(
             f"a .safetensors file holds numbers only; {', '.join(map(repr, text))} is none. Write .parquet or .csv."
