@@ -54,6 +54,14 @@ def test_folds_of_whole_groups_are_balanced_in_every_label():
     assert np.bincount(folds, WEIGHT) == pytest.approx(WEIGHT.sum() / 4, rel=0.1)
 
 
+def test_the_order_of_the_rows_does_not_matter():
+    shuffled = np.random.default_rng(2).permutation(N)
+    rest, aside = WHOLE.stratified_rows(0.3, 0)
+    assert set(shuffled[WHOLE.take(shuffled).stratified_rows(0.3, 0)[1]]) == set(aside)
+    assert np.array_equal(WHOLE.take(shuffled).folds(5, 0), WHOLE.folds(5, 0)[shuffled])
+    assert len(rest) + len(aside) == N
+
+
 def test_a_row_of_weight_two_is_dealt_out_like_two_rows_of_a_group():
     weighted = Predictions(LOGITS, Y, sample_weight=WEIGHT)
     rows = np.repeat(ROW, WEIGHT)

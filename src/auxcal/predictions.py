@@ -268,6 +268,8 @@ class Predictions:
     def stratified_rows(self, share: float, random_state: int | None = None) -> tuple[Ints, Ints]:
         """Return the row numbers of both parts of `split_stratified`, in order.
 
+        The choice does not depend on the order of the rows.
+
         Examples
         --------
         >>> import numpy as np
@@ -276,7 +278,7 @@ class Predictions:
         >>> len(rest), (aside < 4).sum(), (aside >= 4).sum()
         (6, np.int64(1), np.int64(1))
         """
-        return self._units(np.arange(len(self))).set_aside(share, as_rng(random_state))
+        return self._units(self._ordered_rows()).set_aside(share, as_rng(random_state))
 
     def save(self, path: str | os.PathLike[str], *, half: bool = False) -> None:
         """Write a bundle, an `.npz` file with `logits`, `y` and what else there is; `half` stores floats as float16."""

@@ -46,6 +46,16 @@ def test_the_sum_of_weights_is_how_many_rows_the_data_are_worth(kind):
     assert loss[1] < loss[0] - 1e-3
 
 
+def test_rows_that_count_often_take_no_others_out_of_the_curvature():
+    """Which rows matter to the evidence is a matter of their curvature, not of how often they count."""
+    data = sample(n_classes=8)
+    weight = np.random.default_rng(0).integers(4, size=len(data))
+    rows = np.repeat(np.arange(len(data)), weight)
+    weighted = CrossFittedCCAC(random_state=0).fit(data.logits, data.y, sample_weight=weight)
+    repeated = CrossFittedCCAC(random_state=0).fit(data.logits[rows], data.y[rows], groups=rows)
+    assert weighted.widths_ == pytest.approx(repeated.widths_, rel=1e-4)
+
+
 def test_shares_are_not_taken_for_counts():
     with pytest.raises(InvalidInputError, match="Multiply shares by the number of rows"):
         TemperatureScaling().fit(DATA.logits, DATA.y, sample_weight=np.full(300, 1 / 300))

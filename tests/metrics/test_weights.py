@@ -5,6 +5,7 @@ import pytest
 
 from auxcal import InvalidInputError, evaluate
 from auxcal.metrics import METRICS, ece_noise_floor, risk_coverage
+from auxcal.metrics.binning import equal_mass_edges
 
 RNG = np.random.default_rng(0)
 CONFIDENCE = RNG.beta(4, 2, size=300)
@@ -22,6 +23,13 @@ def test_a_weight_is_a_number_of_rows(name, times, dtype):
     metric = METRICS[name].function
     repeated = metric(np.repeat(confidence, WEIGHT), np.repeat(CORRECT, WEIGHT))
     assert metric(confidence, CORRECT, sample_weight=times * WEIGHT) == pytest.approx(repeated, rel=1e-12, abs=1e-12)
+
+
+def test_an_edge_at_a_row_is_its_value():
+    """Otherwise the row falls into the bin below, with weights and not without."""
+    for n in range(90, 130):
+        values = RNG.normal(size=n)
+        assert np.array_equal(equal_mass_edges(values, 20), equal_mass_edges(values, 20, np.ones(n)))
 
 
 def test_all_that_evaluate_gives_is_that_of_repeated_rows():

@@ -56,7 +56,7 @@ class Dirichlet(DistributionCalibrator):
     >>> rng = np.random.default_rng(0)
     >>> logits = rng.normal(size=(3000, 3))
     >>> y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
-    >>> calibrator = Dirichlet(random_state=0).fit(2 * logits, y)
+    >>> calibrator = Dirichlet(random_state=1).fit(2 * logits, y)
     >>> np.diagonal(calibrator.weight_).round(1)
     array([0.5, 0.5, 0.5])
     """

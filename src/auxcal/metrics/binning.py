@@ -107,13 +107,13 @@ def check_bins(n_bins: int, strategy: Strategy) -> None:
 
 def equal_mass_edges(values: Floats, n_bins: int, sample_weight: NDArray[Any] | None = None) -> Floats:
     """Return the n_bins − 1 inner edges that cut the values into bins of equal mass."""
-    shares = np.arange(1, n_bins) / n_bins
+    last = (len(values) if sample_weight is None else sample_weight.sum()) - 1
+    at = last * np.arange(1, n_bins) / n_bins  # in this order: an edge at a row is its value to the last digit
     if sample_weight is not None:
         order = np.argsort(values, kind="stable")
-        return np.interp((sample_weight.sum() - 1) * shares, *steps(values[order], sample_weight[order]))
-    last = len(values) - 1
+        return np.interp(at, *steps(values[order], sample_weight[order]))
     # The same as np.quantile, but many times faster for few values.
-    return np.interp(last * np.arange(1, n_bins) / n_bins, np.arange(last + 1), np.sort(values))
+    return np.interp(at, np.arange(last + 1), np.sort(values))
 
 
 def steps(ordered: Floats, sample_weight: NDArray[Any]) -> tuple[Floats, Floats]:

@@ -28,7 +28,7 @@ from auxcal.testing._assertions import demand, demand_error
 from auxcal.testing._feature_checks import features_are_used_or_refused
 from auxcal.testing._serving_checks import SERVING_CHECKS
 from auxcal.testing._trials import demand_confidence, fit, refit, sample
-from auxcal.testing._weight_checks import weights_are_counted_or_refused
+from auxcal.testing._weight_checks import the_order_of_the_rows_does_not_matter, weights_are_counted_or_refused
 
 
 def parameters_survive_a_clone(calibrator: Calibrator) -> None:
@@ -253,6 +253,7 @@ CALIBRATOR_CHECKS: tuple[Callable[[Calibrator], None], ...] = (
     a_saved_one_is_the_same,
     features_are_used_or_refused,
     weights_are_counted_or_refused,
+    the_order_of_the_rows_does_not_matter,
     *SERVING_CHECKS,
 )
 """What every calibrator promises. Each check is for a bug that some library of the field has."""

@@ -140,7 +140,7 @@ class _Problem(NamedTuple):
         loss = size(len(p), self.weight) * found.loss
         varied = times(p * (1 - p), self.weight)
         few = p.shape[1] <= MOST_BLOCKS
-        bends = self.design.curvature(varied).matrices if few else self.design.diagonal(varied)
+        bends = self.design.curvature(varied, self.weight).matrices if few else self.design.diagonal(varied)
         return log_marginal_likelihood(loss, bends, widths.of(self.design, self.weight), 1 - unseen)
 
 

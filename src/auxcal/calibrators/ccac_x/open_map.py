@@ -132,7 +132,7 @@ class OpenDesign:
         own = np.einsum("nk,nk->k", residual, self.own)
         return np.column_stack([own, image - image.mean(axis=0)])
 
-    def curvature(self, weight: Floats) -> Blocks:
+    def curvature(self, weight: Floats, sample_weight: Weight | None = None) -> Blocks:
         """Return Σ_n weight_nk φ_nk φ_nkᵀ; where classes are many, with the mean weight for what they share.
 
         Then, and for a weight that is the same for all classes, what they share is apart from what is their own.
@@ -140,9 +140,9 @@ class OpenDesign:
         k = self.own.shape[1]
         if weight.shape[1] == k <= MOST_BLOCKS:
             parts = (np.column_stack([own, self.shared]) for own in self.own.T)
-            grams = [weighted_gram(part, weight[:, j], self.sizes) for j, part in enumerate(parts)]
+            grams = [weighted_gram(part, weight[:, j], self.sizes, sample_weight) for j, part in enumerate(parts)]
             return Blocks(np.stack(grams)).definite()
-        shared = weighted_gram(self.shared, weight.mean(axis=1), self.sizes)
+        shared = weighted_gram(self.shared, weight.mean(axis=1), self.sizes, sample_weight)
         squares = np.einsum("nk,nk->k", np.broadcast_to(weight, self.own.shape), self.own**2)
         if k > MOST_BLOCKS:
             own = squares.mean(keepdims=True) if weight.shape[1] == 1 else squares

@@ -110,9 +110,9 @@ def centred(theta: Floats) -> Floats:
     return np.asarray(theta - means)
 
 
-def weighted_gram(features: Floats, weight: Floats, sizes: Floats) -> Floats:
-    """Return Σ_n weight_n φ_n φ_nᵀ; rows with a negligible weight are left out."""
-    curved = weight * sizes
+def weighted_gram(features: Floats, weight: Floats, sizes: Floats, sample_weight: Weight | None) -> Floats:
+    """Return Σ_n weight_n φ_n φ_nᵀ; rows that add next to nothing are left out, however often they count."""
+    curved = weight * sizes if sample_weight is None else weight * sizes / sample_weight
     rows = np.flatnonzero(curved > _FAINT * curved.max(initial=0.0))
     part = features[rows]
     return ((part * weight[rows, None]).T @ part).astype(np.float64)
@@ -142,11 +142,11 @@ class Full:
         image = (residual.T @ self.features).astype(np.float64)
         return image - image.mean(axis=0)  # zero, except for rounding in a direction without a penalty
 
-    def curvature(self, weight: Floats) -> Blocks:
+    def curvature(self, weight: Floats, sample_weight: Weight | None = None) -> Blocks:
         """Return Σ_n weight_nk φ_n φ_nᵀ; a class' faint rows are left out."""
         if weight.shape[1] > MOST_BLOCKS:
             weight = weight.mean(axis=1, keepdims=True)
-        grams = np.stack([weighted_gram(self.features, column, self.sizes) for column in weight.T])
+        grams = np.stack([weighted_gram(self.features, column, self.sizes, sample_weight) for column in weight.T])
         return Blocks(grams).definite()
 
 
@@ -176,7 +176,7 @@ class Diagonal:
         """Return Σ_n residual_nk φ_nk."""
         return np.stack([np.einsum("nk,nk->k", residual, self.x), residual.sum(axis=0)], axis=1, dtype=np.float64)
 
-    def curvature(self, weight: Floats) -> Blocks:
+    def curvature(self, weight: Floats, sample_weight: Weight | None = None) -> Blocks:
         """Return Σ_n weight_nk φ_nk φ_nkᵀ."""
         by_x = weight * self.x
         entries = np.einsum("nk,nk->k", by_x, self.x), by_x.sum(axis=0), weight.sum(axis=0)

@@ -41,8 +41,11 @@ class Design(Protocol):
     def adjoint(self, residual: Floats) -> Floats:
         """Return Σ_n residual_nk φ_nk, of the shape of θ."""
 
-    def curvature(self, weight: Floats) -> Blocks:
-        """Return Σ_n weight_nk φ_nk φ_nkᵀ, one matrix for each class, or the mean of all where these are too many."""
+    def curvature(self, weight: Floats, sample_weight: Weight | None = None) -> Blocks:
+        """Return Σ_n weight_nk φ_nk φ_nkᵀ, one matrix for each class, or the mean of all where these are too many.
+
+        `weight` includes `sample_weight`, which is given too, to tell a row that counts often from one that matters.
+        """
 
 
 class Quadratic(Protocol):
@@ -109,7 +112,8 @@ def minimise(
     """
     rows = _Rows(design, y, sample_weight, size(len(y), sample_weight))
     point = _evaluate(rows, theta, penalty)
-    gram = design.curvature(times(np.full((len(y), 1), 1 / rows.total, dtype=np.float32), sample_weight))
+    alike = np.full((len(y), 1), 1 / rows.total, dtype=np.float32)
+    gram = design.curvature(times(alike, sample_weight), sample_weight)
     freedom = theta.size / rows.total
     damping = _DAMPING * max(freedom, 1)
     worthwhile = min(worthwhile * freedom, _MOST_WORTHWHILE)
@@ -178,8 +182,8 @@ def _newton_step(sample: _Rows, point: Point, penalty: Quadratic, damping: Block
         return image
 
     def curvature(chunk: slice) -> Blocks:
-        varied = times(p[chunk] * (1 - p[chunk]), None if weight is None else weight[chunk])
-        return part.take(chunk).curvature(varied)
+        here = None if weight is None else weight[chunk]
+        return part.take(chunk).curvature(times(p[chunk] * (1 - p[chunk]), here), here)
 
     blocks = reduce(add, map(curvature, _chunks(*p.shape)), damping * 0) / n + damping
     inverses = blocks.plus_diagonal(penalty.strength(point.theta)).inverse()
