@@ -130,7 +130,8 @@ class Operations(Protocol):
 def run(ops: Operations, calibrator: Programmed, given: Value, features: Value | None) -> tuple[Value, Value]:
     """Run the program of a calibrator, and return prediction and confidence, of shape (n, 1).
 
-    The input is logits, or probabilities if it was fitted on those.
+    The input is logits, or probabilities if it was fitted on those. The confidence of a row with NaN or infinity, which
+    Python rejects, is NaN.
     """
     is_probabilities = calibrator.inputs_.kind == "probabilities"
     logits = ops.log(ops.maximum(given, LEAST_PROBABILITY)) if is_probabilities else given
@@ -138,7 +139,11 @@ def run(ops: Operations, calibrator: Programmed, given: Value, features: Value |
     confidence = calibrator._program(ops, Rows(logits, prediction, features))
     if calibrator.adaptation_ is not None:
         confidence = calibrator.adaptation_.program(ops, confidence)
-    return prediction, ops.minimum(ops.maximum(confidence, 0.0), 1.0)
+    confidence = ops.minimum(ops.maximum(confidence, 0.0), 1.0)
+    # A search among edges gives NaN a place like any other, and runtimes may lose it in a maximum: so add it last.
+    for values in (given,) if features is None else (given, features):
+        confidence = confidence + ops.sum(values) * 0.0
+    return prediction, confidence
 
 
 def no_program(calibrator: object, method: str) -> InvalidInputError:

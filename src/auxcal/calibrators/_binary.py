@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Literal, NamedTuple, get_args
+from collections.abc import Mapping
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -11,6 +12,7 @@ from numpy.typing import DTypeLike
 from auxcal._arrays import Bools, Floats, Ints, Weight
 from auxcal._errors import InvalidInputError
 from auxcal.calibrators._base import Calibrator
+from auxcal.calibrators._learned import Check
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value, log_odds, no_program, without
 
@@ -49,10 +51,12 @@ class BinaryCalibrator(Calibrator):
     of its score against y being that class, and reads the one of the predicted class. Either way a row with `NO_CLASS`
     is a miss.
 
-    A method supplies `_fit_maps` and `_apply_maps`, and the latter as a program in `_maps_program`.
+    A method supplies `_fit_maps` and `_apply_maps`, and the latter as a program in `_maps_program`. The first of its
+    `learned` attributes has an entry for each map.
     """
 
     scheme: Scheme
+    learned: ClassVar[Mapping[str, Check]]
 
     def _fit(self, data: Predictions) -> str | None:
         if self.scheme not in get_args(Scheme):
@@ -67,12 +71,16 @@ class BinaryCalibrator(Calibrator):
         )
 
     def _confidence(self, logits: Floats) -> Floats:
-        maps = logits.argmax(axis=1) if self.scheme == "per-class" else np.zeros(len(logits), dtype=np.intp)
+        maps = logits.argmax(axis=1) if self._is_per_class() else np.zeros(len(logits), dtype=np.intp)
         return self._apply_maps(top_scores(logits), maps).astype(logits.dtype)
 
     def _program(self, ops: Operations, rows: Rows) -> Value:
-        maps = rows.prediction if self.scheme == "per-class" else None
+        maps = rows.prediction if self._is_per_class() else None
         return self._maps_program(ops, log_odds(ops, rows, self.n_features_in_), maps)
+
+    def _is_per_class(self) -> bool:
+        """Whether there is a map for each class; `scheme` is that of the next fit."""
+        return len(getattr(self, next(iter(self.learned)))) > 1
 
     @abstractmethod
     def _fit_maps(self, samples: list[Sample]) -> str | None:

@@ -73,6 +73,8 @@ def _fits(lengths: Lengths) -> Callable[[int, int | str], bool]:
         if isinstance(wanted, int):
             return length == wanted
         letter, plus, _ = wanted.partition("+")
+        if letter == "m" and length not in (1, lengths["K"]):  # a map for all predictions, or one for each class
+            return False
         return length == lengths.setdefault(letter, length - bool(plus)) + bool(plus)
 
     return fits
@@ -167,9 +169,9 @@ def table(**columns: Check) -> Check:
 
 
 def lengths_of(calibrator: Any) -> Lengths:
-    """Return what is known by letter: K classes, d features, x columns of both, m maps."""
+    """Return what is known by letter: K classes, d features, x columns of both."""
     k, d = calibrator.n_features_in_, calibrator.n_further_features_
-    return {"K": k, "d": d, "x": k + d, "m": k if getattr(calibrator, "scheme", None) == "per-class" else 1}
+    return {"K": k, "d": d, "x": k + d}
 
 
 def check_learned(learned: Mapping[str, Check], state: Mapping[str, Any], lengths: Lengths) -> None:

@@ -21,6 +21,7 @@ from auxcal.testing._trials import fit, sample
 _WITHIN, _MOST = 1e-5, 1e-3
 _SHARE = 0.995  # of the rows: a steep map amplifies the last bit of its score
 _N_FEATURES = 5
+_BAD = (np.nan, np.inf, -np.inf)
 
 Scored = tuple[Any, Any]
 Serve = Callable[[Floats, Floats | None], Scored]
@@ -37,7 +38,7 @@ def a_program_says_the_same(calibrator: Calibrator) -> None:
     """Its program, from which torch and ONNX are built, gives the same prediction and confidence as Python."""
     for trial in _trials(calibrator):
         try:
-            _demand_same(trial, "its program", partial(_run_in_numpy, trial.fitted))
+            _demand_same(trial, "its program", partial(run_in_numpy, trial.fitted))
         except InvalidInputError as error:
             demand("_program" not in str(error), str(error))
             raise
@@ -102,6 +103,7 @@ def _batches(logits: Floats) -> list[Floats]:
 
 
 def _demand_same(trial: _Trial, what: str, serve: Serve) -> None:
+    _demand_no_confidence(trial, what, serve)
     for logits, features in trial.batches:
         expected = trial.fitted.predict_confidence(logits, features)
         prediction, confidence = map(np.asarray, serve(logits, features))
@@ -118,7 +120,24 @@ def _demand_same(trial: _Trial, what: str, serve: Serve) -> None:
         )
 
 
-def _run_in_numpy(fitted: Calibrator, logits: Floats, features: Floats | None) -> Scored:
+def _demand_no_confidence(trial: _Trial, what: str, serve: Serve) -> None:
+    """Demand NaN for rows with NaN or infinity, which Python rejects, and for no others."""
+    logits, features = trial.batches[0]
+    x = logits if features is None else np.concatenate([logits, features], axis=1)
+    x = x[: 6 * x.shape[1]].copy()
+    bad = np.arange(len(x)) % 2 == 0
+    x[bad, np.arange(len(x))[bad] // 6] = np.resize(_BAD, bad.sum())  # each of them in each column
+    k = logits.shape[1]
+    with np.errstate(invalid="ignore"):
+        _, confidence = map(np.asarray, serve(x[:, :k], None if features is None else x[:, k:]))
+    demand(
+        np.array_equal(np.isnan(confidence), bad),
+        f"{what} must give NaN for a row with NaN or infinity, and for no other; it gave {confidence[:6]}",
+    )
+
+
+def run_in_numpy(fitted: Calibrator, logits: Floats, features: Floats | None) -> Scored:
+    """Run the program of a calibrator at once, and return prediction and confidence."""
     prediction, confidence = run(NumpyOperations(), fitted, logits, features)
     return prediction[:, 0], confidence[:, 0]
 
