@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Bools, Floats, Weight, as_sample_weight, check_shares, check_total
+from auxcal._arrays import Floats, check_shares, check_total
 from auxcal._errors import InvalidInputError
-from auxcal.metrics._checked import check, checked
-from auxcal.metrics._drawn import Drawn, upper_bounds
+from auxcal.metrics._cut import cut_above, cut_at, singles
+from auxcal.metrics._drawn import Drawn, as_drawn, check_draws, upper_bounds
 from auxcal.metrics._promise import least_rows, promised_rows, rows_needed
-from auxcal.metrics._risk_coverage import RiskCoverage, curve_of
+from auxcal.metrics._risk_coverage import curve_of
 
 
 @dataclass(frozen=True)
@@ -50,21 +50,23 @@ class Threshold:
     promised: bool
 
 
-@checked
 def threshold_at_risk(
-    confidence: Floats,
-    correct: Bools,
+    confidence: ArrayLike,
+    correct: ArrayLike,
     risk: float,
     *,
     level: float = 0.95,
     promise: bool = True,
-    sample_weight: Weight | None = None,
+    sample_weight: ArrayLike | None = None,
+    max_weight: float | None = None,
+    groups: ArrayLike | None = None,
 ) -> Threshold:
     """Return the lowest threshold that is promised to keep the error of accepted predictions within `risk`.
 
     The promise holds for new rows of the same kind, with probability `level` over the draw of the labelled rows. They
-    must be an even draw, and the calibrator must not have been fitted on them. Predictions of equal confidence are
-    accepted together, so the threshold can be used as it is: ``confidence >= threshold``.
+    must be an even draw, and the calibrator must not have been fitted on them (`Calibrator.share_in_fit` tells).
+    Predictions of equal confidence, in float32, are accepted together. So the threshold can be used as it is:
+    ``confidence >= threshold`` accepts the same rows in float32 and in float64.
 
     Parameters
     ----------
@@ -83,6 +85,13 @@ def threshold_at_risk(
         The weights of rows that were drawn with known probabilities, such as those of `auxcal.labelling.pick`. For the
         promise a row of weight 2 is still one draw, and fewer rows are accepted than from as many even draws. Without
         a promise it is the same as two rows.
+    max_weight : float, optional
+        The largest weight that any row could have had, drawn or not: `Picks.max_weight`. A promise from weighted rows
+        needs it, since the heaviest rows are drawn most rarely, and an error among them counts most.
+    groups : array of shape (n,), optional
+        What each row belongs to, such as a patient or a day: rows of one group are one draw. For the promise one row
+        of each group is drawn, and stays with a probability in proportion to the size of the group. Without groups,
+        rows that look like copies of each other are an error.
 
     Returns
     -------
@@ -101,17 +110,17 @@ def threshold_at_risk(
     0.8
     """
     check_shares(risk=risk, level=level)
-    curve = curve_of(confidence, correct, sample_weight)
+    drawn = as_drawn(confidence, correct, sample_weight, max_weight, groups)
     if not promise:
-        if sample_weight is not None:
-            check_total(sample_weight)
-        return _looking_good(curve, risk, level)
-    found = _promised(Drawn(confidence, correct, sample_weight), risk, level)
+        if drawn.sample_weight is not None:
+            check_total(drawn.sample_weight)
+        return _looking_good(drawn, risk, level)
+    check_draws(drawn)
+    found = _promised(drawn, risk, level)
     if found is None:
-        why = why_no_promise(confidence, correct, risk, level=level, sample_weight=sample_weight)
         raise InvalidInputError(
-            f"no threshold can be promised to keep the error at {risk:.3g} with these {len(correct):,} labelled rows: "
-            f"{why}. Label more, allow more risk, or use promise=False (--empirical)."
+            f"no threshold can be promised to keep the error at {risk:.3g} with these {len(drawn.correct):,} labelled "
+            f"rows: {_why_not(drawn, risk, level)}. Label more, allow more risk, or use promise=False (--empirical)."
         )
     return found
 
@@ -123,6 +132,8 @@ def why_no_promise(
     *,
     level: float = 0.95,
     sample_weight: ArrayLike | None = None,
+    max_weight: float | None = None,
+    groups: ArrayLike | None = None,
 ) -> str:
     """Return in a few words why these rows do not promise the risk, with how many labels it would take.
 
@@ -132,17 +143,7 @@ def why_no_promise(
     >>> why_no_promise([0.9] * 40, [True] * 40, risk=0.05)
     'it would take about 143'
     """
-    rows = _checked(confidence, correct, sample_weight)
-    curve = curve_of(*rows)
-    needed = rows_needed(curve.accepted, curve.errors, risk, level)
-    if needed is None and curve.errors[0]:
-        return "even the most confident predictions are wrong too often"
-    if needed is None:
-        return f"it would take far more, at least {least_rows(risk, 1 - level):,} without an error"
-    if sample_weight is not None:
-        return f"they are picked, and promise less than even draws, of which it would take about {needed:,}"
-    enough = needed <= len(rows.correct)
-    return "so many suffice in most draws, not in this one" if enough else f"it would take about {needed:,}"
+    return _why_not(as_drawn(confidence, correct, sample_weight, max_weight, groups), risk, level)
 
 
 def thresholds_at_risks(
@@ -152,6 +153,8 @@ def thresholds_at_risks(
     *,
     level: float = 0.95,
     sample_weight: ArrayLike | None = None,
+    max_weight: float | None = None,
+    groups: ArrayLike | None = None,
 ) -> dict[float, Threshold | None]:
     """Return the threshold of `threshold_at_risk` for each of several risks; None where none can be promised.
 
@@ -167,12 +170,13 @@ def thresholds_at_risks(
     >>> found[0.01], round(found[0.2].coverage, 2), round(found[0.3].coverage, 2)
     (None, 0.23, 0.48)
     """
-    rows = _checked(confidence, correct, sample_weight)
+    drawn = as_drawn(confidence, correct, sample_weight, max_weight, groups)
     if not np.iterable(risks):
         raise InvalidInputError(f"risks must be several shares; got {risks!r}. Give [0.05], or use threshold_at_risk.")
     for risk in risks:
         check_shares(risk=risk, level=level)
-    return {risk: _promised(rows, risk, level) for risk in risks}
+    check_draws(drawn)
+    return {risk: _promised(drawn, risk, level) for risk in risks}
 
 
 def thresholds_by_class(
@@ -183,6 +187,8 @@ def thresholds_by_class(
     *,
     level: float = 0.95,
     sample_weight: ArrayLike | None = None,
+    max_weight: float | None = None,
+    groups: ArrayLike | None = None,
 ) -> dict[int, Threshold | None]:
     """Return the threshold of `threshold_at_risk` for each predicted class; None where its rows do not allow one.
 
@@ -195,32 +201,35 @@ def thresholds_by_class(
     >>> found[0].threshold, found[1]
     (0.0, None)
     """
-    rows = _checked(confidence, correct, sample_weight)
+    drawn = as_drawn(confidence, correct, sample_weight, max_weight, groups)
     check_shares(risk=risk, level=level)
     of_class = np.asarray(prediction)
-    if of_class.shape != rows.confidence.shape or of_class.dtype.kind not in "iu":
+    if of_class.shape != drawn.confidence.shape or of_class.dtype.kind not in "iu":
         raise InvalidInputError(
-            f"prediction must be a class index for each of the {len(rows.correct)} rows; got an array of shape "
+            f"prediction must be a class index for each of the {len(drawn.correct)} rows; got an array of shape "
             f"{of_class.shape} and type {of_class.dtype}. Give logits.argmax(axis=1)."
         )
-    labels = np.unique(of_class[rows.weights > 0])
-    return {int(label): _promised(rows.take(of_class == label), risk, level) for label in labels}
+    check_draws(drawn)
+    labels = np.unique(of_class[drawn.weights > 0])
+    return {int(label): _promised(drawn.take(of_class == label), risk, level) for label in labels}
 
 
-@checked
 def risk_at_coverage(
-    confidence: Floats,
-    correct: Bools,
+    confidence: ArrayLike,
+    correct: ArrayLike,
     coverage: float,
     *,
     level: float = 0.95,
-    sample_weight: Weight | None = None,
+    sample_weight: ArrayLike | None = None,
+    max_weight: float | None = None,
+    groups: ArrayLike | None = None,
 ) -> Threshold:
     """Return the least risk that can be promised when at least a share `coverage` of the predictions is accepted.
 
     The threshold is the confidence of the row at that rank, which does not depend on which rows are correct, and the
     promised risk is the upper bound of Clopper and Pearson for the rows above it. Where confidences tie at the
-    threshold, it is the largest of the bounds at which the tie could be cut.
+    threshold, it is the largest of the bounds at which the tie could be cut. Weights and groups are as in
+    `threshold_at_risk`; with groups, the rank is that among the rows that stay.
 
     Examples
     --------
@@ -233,39 +242,52 @@ def risk_at_coverage(
     (0.5, 0.502, 0.31)
     """
     check_shares(coverage=coverage, level=level)
-    drawn = Drawn(confidence, correct, sample_weight)
-    rows = drawn.ranked()
+    drawn = as_drawn(confidence, correct, sample_weight, max_weight, groups)
+    check_draws(drawn)
+    rows = drawn.independent().ranked()
     share = np.cumsum(rows.weights) / rows.weights.sum()
     # The rank at which so many are accepted; rounding must not move it.
     rank = min(int(np.searchsorted(share, coverage * (1 - 1e-12))) + 1, len(share) - 1)
     accepted = int(np.searchsorted(-rows.confidence, -rows.confidence[rank], side="right"))
     first = max(rank, 1)  # the row at the threshold itself is not counted
     tied = np.arange(first, max(first + 1, accepted))
-    return _accepting(drawn, rows.confidence[rank], risk_upper=rows.risk_upper(tied, level), level=level)
-
-
-def _checked(confidence: ArrayLike, correct: ArrayLike, sample_weight: ArrayLike | None) -> Drawn:
-    checked, hits = check(confidence, correct)
-    return Drawn(checked, hits, as_sample_weight(sample_weight, n_rows=len(hits)))
+    threshold = cut_at(_lowest(drawn.confidence, rows.confidence[rank]))
+    return _accepting(drawn, threshold, risk_upper=rows.risk_upper(tied, level), level=level)
 
 
 def _promised(drawn: Drawn, risk: float, level: float) -> Threshold | None:
-    rows = drawn.ranked(ties=np.random.default_rng(0).random(len(drawn.correct)))
+    rows = drawn.independent()
+    rows = rows.ranked(ties=np.random.default_rng(0).random(len(rows.correct)))
     begun, rarity = rows.tests(risk, 1 - level)
     accepted = promised_rows(rows.confidence, rarity, begun)
     if not accepted:
         return None
-    threshold = 0.0 if accepted == len(rows.correct) else _just_above(*rows.confidence[[accepted, accepted - 1]])
+    threshold = 0.0
+    if accepted < len(rows.correct):
+        low, high = rows.confidence[[accepted, accepted - 1]]
+        threshold = cut_above(low, _lowest(drawn.confidence, high))
     return _accepting(drawn, threshold, risk_upper=risk, level=level)
 
 
-def _just_above(low: np.floating, high: np.floating) -> float:
-    """Return a number just above the first one: the next with seven decimals, which people can read and copy.
+def _lowest(confidence: Floats, single: np.floating) -> float:
+    """Return the lowest confidence, as it was given, of those that are equal to one in float32."""
+    return float(confidence[singles(confidence) == single].min())
 
-    Where the two are closer than that, it is the next number of their precision.
-    """
-    short = round(np.floor(float(low) * 1e7) / 1e7 + 1e-7, 7)
-    return short if low < short <= high else float(np.nextafter(low, high))
+
+def _why_not(drawn: Drawn, risk: float, level: float) -> str:
+    """Return why rows promise nothing; see `why_no_promise`."""
+    rows = drawn.independent()
+    curve = curve_of(singles(rows.confidence), rows.correct, rows.sample_weight)
+    needed = rows_needed(curve.accepted, curve.errors, risk, level)
+    if needed is None and curve.errors[0]:
+        return "even the most confident predictions are wrong too often"
+    if needed is None:
+        return f"it would take far more, at least {least_rows(risk, 1 - level):,} without an error"
+    if drawn.sample_weight is not None:
+        return f"they are picked, and promise less than even draws, of which it would take about {needed:,}"
+    of_groups = "" if drawn.groups is None else f", and with their groups they count as {len(rows.correct):,}"
+    enough = needed <= len(rows.correct)
+    return ("so many suffice in most draws, not in this one" if enough else f"it would take about {needed:,}") + of_groups
 
 
 def _accepting(drawn: Drawn, threshold: float, *, risk_upper: float, level: float) -> Threshold:
@@ -281,17 +303,20 @@ def _count(weight: float) -> float:
     return int(weight) if weight == int(weight) else float(weight)
 
 
-def _looking_good(curve: RiskCoverage, risk: float, level: float) -> Threshold:
+def _looking_good(drawn: Drawn, risk: float, level: float) -> Threshold:
+    curve = curve_of(singles(drawn.confidence), drawn.correct, drawn.sample_weight)
     allowed = np.flatnonzero(curve.risk <= risk)
     if not len(allowed):
         least = int(np.argmin(curve.risk))
         raise InvalidInputError(
             f"no threshold keeps the error at {risk:.3g}; the least is {curve.risk[least]:.3g}, with a confidence of "
-            f"at least {curve.threshold[least]:.6g}. Allow more risk, or calibrate first."
+            f"at least {cut_at(_lowest(drawn.confidence, curve.threshold[least]))!r}. Allow more risk, or calibrate "
+            f"first."
         )
-    accepted, wrong = _count(curve.accepted[allowed[-1]]), _count(curve.errors[allowed[-1]])
+    last = allowed[-1]
+    accepted, wrong = _count(curve.accepted[last]), _count(curve.errors[last])
     upper = float(upper_bounds(np.array(wrong), np.array(accepted), level))
-    coverage = float(curve.coverage[allowed[-1]])
+    threshold = cut_at(_lowest(drawn.confidence, curve.threshold[last]))
     return Threshold(
-        float(curve.threshold[allowed[-1]]), coverage, wrong / accepted, upper, accepted, wrong, level, promised=False
+        threshold, float(curve.coverage[last]), wrong / accepted, upper, accepted, wrong, level, promised=False
     )

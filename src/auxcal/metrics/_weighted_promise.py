@@ -3,7 +3,8 @@
 A row of weight w stands for w rows, but it is one draw, and the errors of the k most confident rows are not binomial.
 With Y = w (wrong − risk), the risk above a threshold is the limit exactly where the mean of Y is 0. A bettor who stakes
 a share on "fewer are wrong" at every row multiplies the capital by 1 − λ Y. If the risk is the limit or more, the
-expected capital is 1 at most, whatever the weights are, so it reaches 1 / δ with a probability of δ at most. How much
+expected capital is 1 at most, so it reaches 1 / δ with a probability of δ at most. That needs a capital which no row
+can make negative, also one that was not drawn, so weights are shares of the largest that the design can give. How much
 is staked is fixed beforehand for each number of rows: picked rows are few where a promise begins, and there an error of
 the largest weight costs nearly all; of many rows each counts less.
 """
@@ -26,6 +27,15 @@ ROOM = 1.7
 def rarities(wrong: Bools, weight: Weight, risk: float) -> Floats:
     """Return for the first 1, 2, ... n rows how rare so few errors would be if the risk were above the limit.
 
+    Parameters
+    ----------
+    wrong : array of shape (n,)
+        Whether each prediction is wrong.
+    weight : array of shape (n,)
+        The weights, as shares of the largest that a row could have had.
+    risk : float
+        The limit.
+
     Examples
     --------
     >>> import numpy as np
@@ -43,7 +53,7 @@ def rarities(wrong: Bools, weight: Weight, risk: float) -> Floats:
 
 def weighted_starts(weight: Weight, risk: float, delta: float, *, sure: int) -> list[Start]:
     """Return where the run of tests starts; nowhere if there are too few rows. See `starts`."""
-    gain = np.log1p(_stakes(weight, risk)[0] * weight.max() * risk)  # from a row that is right
+    gain = np.log1p(_stakes(weight, risk)[0] * risk)  # from a row that is right and has the largest weight
     least = int(np.ceil(-ROOM * np.log(delta) / gain))
     return [Start(max(min(len(weight) // FACTOR, sure), least), delta)] if least <= len(weight) else []
 
@@ -53,13 +63,18 @@ def upper_risk(wrong: Bools, weight: Weight, delta: float) -> float:
     low, high = 0.0, 1.0
     while high - low > 1e-6:
         middle = (low + high) / 2
-        shown = rarities(wrong, weight, middle)[-1] <= delta
-        low, high = (low, middle) if shown else (middle, high)
+        gain = np.log1p(-_stakes(weight, middle)[-1] * weight * (wrong - middle)).sum()
+        low, high = (low, middle) if gain >= -np.log(delta) else (middle, high)
     return high
 
 
 def _stakes(weight: Weight, risk: float) -> Floats:
-    """Return the λ for the first 1, 2, ... n rows: what gains most if so many are just enough, in steps of sqrt(2)."""
-    most = STAKE / ((1 - risk) * weight.max())
-    wished = np.sqrt(2 * np.log(RARE) / (np.arange(1, len(weight) + 1) * risk * (1 - risk) * np.mean(weight**2)))
+    """Return the λ for the first 1, 2, ... n rows: what gains most if so many are just enough, in steps of sqrt(2).
+
+    That takes the mean of the squared weights. It is not known beforehand, and the sample's would be too small where
+    heavy rows are rare. It lies between the square of the mean and the mean, and is taken to be half way.
+    """
+    most = STAKE / (1 - risk)
+    squares = np.mean(weight) ** 1.5
+    wished = np.sqrt(2 * np.log(RARE) / (np.arange(1, len(weight) + 1) * risk * (1 - risk) * squares))
     return np.asarray(most * np.sqrt(2) ** -np.ceil(np.maximum(2 * np.log2(most / wished), 0)))
