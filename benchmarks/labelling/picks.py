@@ -206,8 +206,9 @@ def promises(folder: Path) -> None:
             for state in range(PROMISE_DRAWS):
                 picks = pick(confidence, n, random_state=state)
                 even = np.random.default_rng(state).choice(len(correct), size=n, replace=False)
-                for kind, drawn, weight in (("picked", picks.rows, picks.sample_weight), ("even", even, None)):
-                    promised = thresholds_at_risks(confidence[drawn], correct[drawn], RISKS, sample_weight=weight)
+                told = {"sample_weight": picks.sample_weight, "max_weight": picks.max_weight}
+                for kind, drawn, weights in (("picked", picks.rows, told), ("even", even, {})):
+                    promised = thresholds_at_risks(confidence[drawn], correct[drawn], RISKS, **weights)
                     for risk, each in promised.items():
                         accepted = np.zeros(len(correct), bool) if each is None else confidence >= each.threshold
                         broken = bool(accepted.any() and (~correct[accepted]).mean() > risk)

@@ -23,7 +23,7 @@ from auxcal.formats._sources import format_of, open_source
 from auxcal.formats._usable import OnBadRows, UsableRows
 from auxcal.labelling import Picks, pick
 
-WEIGHT = "weight"
+WEIGHT, MAX_WEIGHT = "weight", "max_weight"
 
 
 def pick_file(
@@ -39,7 +39,8 @@ def pick_file(
 ) -> Picks:
     r"""Pick rows of a file to label, and write them with all their columns, prediction, confidence and `weight`.
 
-    The prediction is the name of the class, if the calibrator knows it, as in what `score_table` writes.
+    The prediction is the name of the class, if the calibrator knows it, as in what `score_table` writes. Beside the
+    weights, `max_weight` is the largest that a row could have had, the same in every row: a promise needs it.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ def pick_file(
     ...     _ = file.write_text("id,logit_0,logit_1\na,2.5,0.1\nb,0.3,0.9\nc,4.1,0.2\n")
     ...     _ = pick_file(None, file, out=out, n=2)
     ...     out.read_text().splitlines()[0]
-    'id,logit_0,logit_1,prediction,confidence,weight'
+    'id,logit_0,logit_1,prediction,confidence,weight,max_weight'
     """
     known = Inputs() if calibrator is None else calibrator.inputs_
     as_proba = known.as_proba(probabilities)
@@ -75,10 +76,11 @@ def pick_file(
         names = find_logits(source.names, columns, known, probabilities=as_proba)
         further = features_for(calibrator, source.names, source.matrices, features, taken=names) if calibrator else ()
         others = [name for name in source.passable if name not in (*names, *further)]
-        if WEIGHT in (*names, *further, *others):
-            raise InvalidInputError(
-                f"there is a column {WEIGHT!r} already, which the weights of the picks would replace. Rename it."
-            )
+        for name in (WEIGHT, MAX_WEIGHT):
+            if name in (*names, *further, *others):
+                raise InvalidInputError(
+                    f"there is a column {name!r} already, which the weights of the picks would replace. Rename it."
+                )
         usable = UsableRows(names, further, probabilities=as_proba, on_bad_rows=on_bad_rows)
         table = usable.read(source, (*names, *further), others)
     logits = logits_of(table, names, probabilities=as_proba)
@@ -93,6 +95,7 @@ def pick_file(
         PREDICTION: as_classes(logits.argmax(axis=1)[picks.rows], class_names),
         CONFIDENCE: confidence[picks.rows],
         WEIGHT: picks.sample_weight,
+        MAX_WEIGHT: np.full(n, picks.max_weight),
     }
     _write(out, chosen)
     return picks

@@ -37,6 +37,12 @@ class Picks(NamedTuple):
     sample_weight: Floats
     probability: Floats
 
+    @property
+    def max_weight(self) -> float:
+        """The largest weight that a row could have had, picked or not: a promise needs to know it."""
+        row = self.rows[0]
+        return float(self.sample_weight[0] * self.probability[row] / self.probability.min())
+
 
 def pick(
     confidence: ArrayLike,
@@ -78,6 +84,8 @@ def pick(
     >>> picks = pick(confidence, 100)
     >>> len(picks.rows), (confidence[picks.rows] == 0.6).sum(), picks.probability.sum().round()
     (100, np.int64(72), np.float64(100.0))
+    >>> picks.sample_weight.max() <= picks.max_weight
+    np.True_
     """
     checked = np.asarray(as_confidence(confidence), dtype=np.float64)
     if not isinstance(n, int | np.integer) or not 1 <= n < len(checked):

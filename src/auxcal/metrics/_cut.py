@@ -36,7 +36,7 @@ def cut_above(low: np.floating, high: float) -> float:
     >>> import numpy as np
     >>> from auxcal.metrics._cut import cut_above
     >>> cut_above(np.float32(0.7), 0.8), cut_above(np.float32(0.7), 0.70000005)
-    (0.7000001, 0.7000000178813935)
+    (0.7000001, 0.7000000178813934)
     """
     first = np.floor(float(low) * 10**_DECIMALS)
     for step in range(1, _TRIED + 1):

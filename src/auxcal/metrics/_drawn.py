@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numbers import Real
 from typing import NamedTuple
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,11 +50,15 @@ class Drawn(NamedTuple):
         """
         if self.groups is None:
             return self
-        order = np.lexsort((self.correct, self.confidence, self.groups))
+        single = singles(self.confidence)
+        order = np.lexsort((self.correct, single, self.groups))
         _, first, size = np.unique(self.groups[order], return_index=True, return_counts=True)
-        draw, stay = np.random.default_rng(0).random((2, len(size)))
-        rows = order[first + (draw * size).astype(np.intp)]
-        return self.take(rows[stay * size.max() < size])._replace(groups=None)
+        # Numbers that are the same for other data too would favour the same places in all of them.
+        rng = np.random.default_rng(crc32(np.sort(single).tobytes()))
+        one_of_each = order[first + (rng.random(len(size)) * size).astype(np.intp)]
+        by_size = np.lexsort((rng.random(len(size)), size))
+        steps = np.floor(np.cumsum(size[by_size]) / size.max() + rng.random())
+        return self.take(one_of_each[by_size[np.diff(steps, prepend=0) > 0]])._replace(groups=None)
 
     def ranked(self, ties: Floats | None = None) -> Drawn:
         """Return the rows with a weight in float32, the most confident first; the largest weight for all is none.
@@ -124,13 +129,12 @@ def check_draws(drawn: Drawn) -> None:
             "are drawn rarely weigh much, and may be missing here. Give it as max_weight (--max-weight); picks have it "
             "as picks.max_weight, and what auxcal pick writes has a column max_weight."
         )
-    if drawn.groups is None and look_like_copies(drawn.confidence, drawn.correct):
+    if drawn.groups is None and look_like_copies(drawn.confidence):
         n = len(drawn.correct)
         raise InvalidInputError(
-            f"these {n:,} rows have {len(np.unique(singles(drawn.confidence))):,} different confidences, and equal ones "
-            f"come in such numbers, or are right and wrong together, as copies of a row do. Copies are one draw. Say "
-            f"which rows belong together with groups (--group), where rows that were drawn apart have a group each; or "
-            f"leave copies out."
+            f"these {n:,} rows have {len(np.unique(singles(drawn.confidence))):,} different confidences, and as many rows "
+            f"share one as copies of a row do. Copies are one draw. Say which rows belong together with groups "
+            f"(--group), where rows that were drawn apart have a group each; or leave the copies out."
         )
 
 
