@@ -21,6 +21,12 @@ PREDICTION, CONFIDENCE = "prediction", "confidence"
 ACCEPTED = "accepted"
 """The column that a calibrator with a certificate adds: whether the confidence reaches its threshold."""
 
+IN_FIT = "in_fit"
+"""The column of a table with labels: whether the row was in the fit, and so promises nothing."""
+
+MAX_WEIGHT = "max_weight"
+"""The column beside the weights of picks: the largest weight that a row could have had."""
+
 Problems: TypeAlias = NDArray[np.uint8]
 """A `Problem` for each row."""
 

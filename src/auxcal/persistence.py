@@ -8,6 +8,7 @@ The tensors of the file are the arrays of the fitted state. Its metadata has one
 - ``state``: the fitted attributes, with ``{"tensor": name}`` in place of an array;
 - ``inputs`` and ``fitted_on``: what it takes, with names, and what it was fitted on; files before 0.2 have neither;
 - ``reference``: a summary of the rows of the fit; files before 0.2 have none;
+- ``fit_rows``: hashes of these rows; not where many are equal, and not in older files;
 - ``certificate``: a threshold with its promise, if one was found;
 - ``adaptation``: the mix that it was adapted to, if it was;
 - ``digest``: SHA-256 of all of the above and the tensors, which detects a damaged file.
@@ -30,7 +31,9 @@ from auxcal._inputs import FittedOn, Inputs
 from auxcal._state_files import Tensors, digest, from_json, read_state, state_bytes
 from auxcal.calibrators import CALIBRATORS, Calibrator, Certificate
 from auxcal.calibrators._adaptation import Adaptation
+from auxcal.calibrators._certificate import FoundOn
 from auxcal.calibrators._described import FORMAT, described, learned
+from auxcal.calibrators._fit_rows import FitRows
 from auxcal.calibrators._learned import check_learned, check_parameters, lengths_of, numbers
 from auxcal.calibrators._reference import Reference, n_strata
 from auxcal.calibrators._selection import as_whole
@@ -138,9 +141,14 @@ def _loaded(source: Path | bytes) -> Calibrator:
         if "reference" in header:
             calibrator.reference_ = Reference(**from_json(header["reference"], tensors))
             calibrator.reference_.check(calibrator.n_features_in_)
+        if "fit_rows" in header:
+            calibrator.fit_rows_ = FitRows(**from_json(header["fit_rows"], tensors))
+            calibrator.fit_rows_.check()
         if "certificate" in header:
-            calibrator.certificate_ = Certificate(**header["certificate"])
-            calibrator.certificate_.check()
+            kept = from_json(header["certificate"], tensors)
+            found_on = FoundOn(**kept.pop("found_on")) if "found_on" in kept else None
+            calibrator.certificate_ = Certificate(**kept, found_on=found_on)
+            calibrator.certificate_.check(calibrator.n_features_in_)
         if "adaptation" in header:
             calibrator.adaptation_ = Adaptation(**from_json(header["adaptation"], tensors))
             calibrator.adaptation_.check(n_strata(calibrator, calibrator.n_features_in_))

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self, cast
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from auxcal._arrays import Floats
@@ -26,6 +27,7 @@ from auxcal.calibrators._chunks import OfFeatures, OfLogits, in_chunks
 from auxcal.calibrators._described import described
 from auxcal.calibrators._estimator import Estimator
 from auxcal.calibrators._features import checked_features
+from auxcal.calibrators._fit_rows import FitRows, fit_rows_of
 from auxcal.calibrators._learned import Check
 from auxcal.calibrators._reference import Reference, reference_of
 from auxcal.calibrators._selection import SelectPart, as_select
@@ -64,6 +66,8 @@ class Calibrator(ABC, Estimator):
         How many rows it was fitted on, how many of them had no class, and when.
     reference_ : Reference or None
         A summary of these rows, to compare later ones with; None in files from before 0.2.
+    fit_rows_ : FitRows or None
+        Hashes of these rows, by which `share_in_fit` knows them again; None where rows repeat, and in older files.
     certificate_ : Certificate or None
         A threshold with its promise, if one was found for this calibrator; a new fit drops it.
     adaptation_ : Adaptation or None
@@ -94,6 +98,7 @@ class Calibrator(ABC, Estimator):
     inputs_: Inputs = Inputs()
     fitted_on_: FittedOn = FittedOn()
     reference_: Reference | None = None
+    fit_rows_: FitRows | None = None
     certificate_: Certificate | None = None
     adaptation_: Adaptation | None = None
     _held_out: Floats | None = None
@@ -189,6 +194,15 @@ class Calibrator(ABC, Estimator):
         checked, further = now._rows(logits, features)
         data = now._labelled(checked, y, sample_weight=sample_weight)
         return -brier(now._confidence_in(checked, further), data.correct, sample_weight=data.sample_weight)
+
+    def share_in_fit(self, logits: ArrayLike, features: ArrayLike | None = None) -> float | None:
+        """Return the share of rows that were in the fit, where every metric looks too good and nothing can be promised.
+
+        None where that can't be told: many rows of the fit are equal to each other, or the calibrator is from a file of
+        an earlier version. Of a fit on more than 16,384 rows, so many are known again.
+        """
+        checked, further = self._rows(logits, features)
+        return None if self.fit_rows_ is None else float(np.mean(self.fit_rows_.contain(checked, further)))
 
     def adapt(
         self,
@@ -286,7 +300,9 @@ class Calibrator(ABC, Estimator):
         self.inputs_ = data.inputs
         self.fitted_on_ = FittedOn.now(data.y) if select is None else FittedOn.now(data.y, select.y)
         self.n_features_in_, self.n_further_features_ = data.n_classes, data.n_features
-        self.reference_ = reference_of(self, data if select is None else data.joined(select), self._held_out)
+        whole = data if select is None else data.joined(select)
+        self.reference_ = reference_of(self, whole, self._held_out)
+        self.fit_rows_ = fit_rows_of(whole)
         vars(self).pop("_held_out", None)
         return self
 

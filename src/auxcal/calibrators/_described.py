@@ -21,6 +21,7 @@ _KNOWN = (
     "inputs_",
     "fitted_on_",
     "reference_",
+    "fit_rows_",
     "adaptation_",
     "certificate_",
 )
@@ -35,6 +36,8 @@ def described(calibrator: Calibrator) -> tuple[Header, Tensors]:
     header = learned(calibrator, tensors) | {"format": written, "fitted_on": _known(calibrator.fitted_on_)}
     if calibrator.reference_ is not None:
         header["reference"] = to_json(calibrator.reference_._asdict(), "reference", tensors)
+    if calibrator.fit_rows_ is not None:
+        header["fit_rows"] = to_json(calibrator.fit_rows_._asdict(), "fit_rows", tensors)
     return header, tensors
 
 
@@ -49,7 +52,9 @@ def learned(calibrator: Calibrator, tensors: Tensors) -> Header:
     if calibrator.adaptation_ is not None:
         header["adaptation"] = to_json(calibrator.adaptation_._asdict(), "adaptation", tensors)
     if calibrator.certificate_ is not None:
-        header["certificate"] = asdict(calibrator.certificate_)
+        found_on = calibrator.certificate_.found_on
+        kept = {} if found_on is None else {"found_on": found_on._asdict()}
+        header["certificate"] = to_json(calibrator.certificate_.as_json() | kept, "certificate", tensors)
     return header
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from inspect import getdoc
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +62,7 @@ def as_json(calibrator: Calibrator) -> dict[str, Any]:
         "rows": rows.n_rows,
         "no_class": rows.n_no_class,
         "date": rows.date,
-        "certificate": calibrator.certificate_ and asdict(calibrator.certificate_),
+        "certificate": calibrator.certificate_ and calibrator.certificate_.as_json(),
         "adapted_to": None if (found := calibrator.adaptation_) is None else found.as_json(),
         "converged": calibrator.converged_,
         "parameters": calibrator.get_params(),

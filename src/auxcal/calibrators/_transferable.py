@@ -67,7 +67,10 @@ class Transferable(Calibrator):
         fit, part = new._parts(data, given, share=SELECT_SHARE)
         with one_thread():
             problem = new._transfer(self, fit, part)
-        return new._fitted(data, given, problem, stacklevel=4)
+        new._fitted(data, given, problem, stacklevel=4)
+        if new.fit_rows_ is not None:
+            new.fit_rows_ = new.fit_rows_.joined(self.fit_rows_)
+        return new
 
     @abstractmethod
     def _transfer(self, source: Self, data: Predictions, select: Predictions | None) -> str | None:

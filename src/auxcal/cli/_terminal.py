@@ -134,7 +134,10 @@ CODES = {"same": 0, "mix": 3, "new": 4}
 """The exit code of each verdict."""
 
 WITHDRAWN = "The promise that is kept with the calibrator does not hold for these rows."
-"""What a certificate is worth where rows are not like those of the fit."""
+"""What a certificate is worth where rows are not like those that it was found on."""
+
+STANDS = "The promise that is kept with the calibrator was found on rows like these, and stands."
+"""What it is worth where only the fit was on others."""
 
 
 def method_names() -> list[str]:

@@ -9,6 +9,7 @@ import typer
 from auxcal._progress import progress_bar
 from auxcal.cli._terminal import (
     CODES,
+    STANDS,
     WITHDRAWN,
     CalibratorFile,
     ColumnNames,
@@ -48,10 +49,11 @@ def check(
     auxcal check ccac-x.safetensors new.csv --level 0.01 --json
     """
     from auxcal.formats import read_rows
-    from auxcal.monitoring import sampled
+    from auxcal.monitoring import PromiseSample, RowSample
     from auxcal.persistence import load
 
     fitted = load(calibrator)
+    sample, promise = RowSample(fitted), PromiseSample(fitted)
     with progress_bar("reading") as report:
         rows = read_rows(
             fitted,
@@ -63,11 +65,16 @@ def check(
             on_bad_rows=on_bad_rows,
             report=report,
         )
-        found = sampled(fitted, rows).check(level=level)
-    withdrawn = fitted.certificate_ is not None and found.verdict != "same"
+        for logits, further in rows:
+            sample.add(logits, further)
+            promise.add(logits, further)
+        found = sample.check(level=level)
+    holds = promise.holds()
+    if holds is None and fitted.certificate_ is not None:  # which does not know the rows that it was found on
+        holds = found.verdict == "same"
     if json:
-        promise = None if fitted.certificate_ is None else not withdrawn
-        say_json(found.as_json() | {"promise_holds": promise})
+        say_json(found.as_json() | {"promise_holds": holds})
     else:
-        say(f"{found} {WITHDRAWN}" if withdrawn else str(found))
+        of_promise = WITHDRAWN if holds is False else STANDS if holds and found.verdict != "same" else ""
+        say(f"{found} {of_promise}".rstrip())
     raise typer.Exit(CODES[found.verdict])

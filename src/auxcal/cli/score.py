@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,6 +12,7 @@ import typer
 from auxcal._progress import rows_bar
 from auxcal.cli._terminal import (
     CODES,
+    STANDS,
     WITHDRAWN,
     CalibratorFile,
     ColumnNames,
@@ -27,7 +29,9 @@ from auxcal.cli._terminal import (
 )
 
 if TYPE_CHECKING:
+    from auxcal._arrays import Floats
     from auxcal.calibrators import Calibrator
+    from auxcal.formats import Written
     from auxcal.monitoring import RowSample
 
 _RARELY = 0.01  # how often a false alarm is given
@@ -80,9 +84,11 @@ def score(
     written in batches, so memory does not grow with the file. With hundreds of classes, a parquet file with one list
     column, logits, needs far less memory than one column per class.
 
-    A calibrator with a saved promise adds a column accepted. If the rows are unlike those of the fit, the promise does
-    not hold: nothing is accepted, and the exit code is that of auxcal check, 3 for another mix and 4 for something new.
-    What went to standard output can't be taken back; there only the exit code tells.
+    A calibrator with a saved promise adds a column accepted. If the rows are unlike those that the promise was found
+    on, it does not hold: nothing is accepted, and the exit code is 3 if they are another mix than the fit and 4
+    otherwise. What went to standard output can't be taken back; there only the exit code tells.
+
+    Where there are labels, a column in_fit says which rows were in the fit: on those everything looks too good.
 
     An output folder gets one part for each part of the input, under the same name, and the file _SUCCESS at the end. To
     resume a run that was stopped, start it again.
@@ -96,14 +102,20 @@ def score(
     cat new.csv | auxcal score ccac-x.safetensors - > scored.csv
     """
     from auxcal.formats import score_table
-    from auxcal.monitoring import RowSample
+    from auxcal.monitoring import PromiseSample, RowSample
     from auxcal.persistence import load
 
     to_standard_output = str(out) == "-"
     if json and to_standard_output:
         raise typer.BadParameter("--json needs a file to write the scores to: give --out.")
     fitted = load(calibrator)
-    sample = RowSample(fitted)
+    sample, promise = RowSample(fitted), PromiseSample(fitted)
+
+    def watch(logits: Floats, features: Floats | None) -> None:
+        if fitted.reference_ is not None:
+            sample.add(logits, features)
+        promise.add(logits, features)
+
     with rows_bar("scoring") as report:
         written = score_table(
             fitted,
@@ -117,13 +129,11 @@ def score(
             jobs=jobs or os.cpu_count() or 1,
             overwrite=overwrite,
             report=report,
-            watch=None if fitted.reference_ is None else sample.add,
-            holds=lambda: _verdict(sample) == "same",
+            watch=None if fitted.reference_ is None and fitted.certificate_ is None else watch,
+            holds=lambda: promise.holds() if promise.holds() is not None else _verdict(sample) == "same",
         )
     verdict = _verdict(sample)
-    warning = _line(verdict, fitted)
-    if warning is not None and written.withdrawn:
-        warning += f" {WITHDRAWN} {'Do not use accepted.' if to_standard_output else 'Nothing is accepted.'}"
+    warning = " ".join(_lines(verdict, fitted, written, to_standard_output=to_standard_output)) or None
     if warning is not None:
         typer.echo(f"auxcal: warning: {warning}", err=True)
     if json:
@@ -135,13 +145,18 @@ def score(
         if not to_standard_output:
             say(f"{written.rows - written.bad.total:,} rows scored with {fitted.abbreviation}. Saved: {out}")
     if written.withdrawn:
-        raise typer.Exit(CODES[verdict])
+        raise typer.Exit(CODES[verdict] or CODES["new"])
 
 
-def _line(verdict: str, calibrator: Calibrator) -> str | None:
-    """Return what to say of a verdict, if anything."""
+def _lines(verdict: str, calibrator: Calibrator, written: Written, *, to_standard_output: bool) -> Iterator[str]:
+    """Yield what to say of a verdict and of the promise, if anything."""
     home = "that of the fit" if calibrator.adaptation_ is None else "the one that the calibrator was adapted to"
-    return None if verdict == "same" else _LINES[verdict].format(home)
+    if verdict != "same":
+        yield _LINES[verdict].format(home)
+    if written.withdrawn:
+        yield f"{WITHDRAWN} {'Do not use accepted.' if to_standard_output else 'Nothing is accepted.'}"
+    elif verdict != "same" and calibrator.certificate_ is not None:
+        yield STANDS
 
 
 def _verdict(sample: RowSample) -> str:

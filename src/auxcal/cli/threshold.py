@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +10,7 @@ import typer
 
 from auxcal.cli._terminal import (
     ClassNames,
+    GroupColumn,
     Json,
     NoClass,
     RandomState,
@@ -24,6 +24,7 @@ from auxcal.cli._terminal import (
 from auxcal.cli.evaluate import ConfidenceColumn, OnBadScores, PredictionColumn, ScoredFile, ScoredLabel
 
 if TYPE_CHECKING:
+    from auxcal._arrays import Ints
     from auxcal.calibrators import Calibrator
     from auxcal.formats import Scored
     from auxcal.metrics import Threshold
@@ -65,6 +66,15 @@ def threshold(
     no_class: NoClass = None,
     unknown_is_no_class: UnknownIsNoClass = False,
     weight: WeightColumn = None,
+    max_weight: Annotated[
+        float | None,
+        typer.Option(
+            show_default=False,
+            help="With --weight: the largest weight that any row could have had, drawn or not. [default: the column "
+            "max_weight, which auxcal pick writes]",
+        ),
+    ] = None,
+    group: GroupColumn = None,
     on_bad_rows: OnBadScores = "fail",
     sample: Annotated[
         int,
@@ -81,8 +91,10 @@ def threshold(
     Accept a prediction if its confidence is at least the threshold, and hand the others to a person. On new rows of the
     same kind the error among the accepted is then at most the risk, with a probability of 95 % over the draw of the
     labelled rows. These must be an even draw, or rows of auxcal pick with their --weight, and the calibrator must not
-    have been fitted on them. A sample of none of the classes counts as an error. Of more rows than --sample a random
-    sample is drawn, in one pass. If no threshold can be promised, the command says how many rows it would take.
+    have been fitted on them: rows that auxcal score marked as in_fit are refused. Rows that belong together, such as
+    those of a patient, are one draw: name what they belong to with --group. A sample of none of the classes counts as
+    an error. Of more rows than --sample a random sample is drawn, in one pass. If no threshold can be promised, the
+    command says how many rows it would take.
 
     Examples
     --------
@@ -112,11 +124,16 @@ def threshold(
         no_class=no_class or (),
         unknown_is_no_class=unknown_is_no_class,
         weight=weight,
+        group=group,
         on_bad_rows=on_bad_rows,
         sample=sample or None,
         random_state=random_state,
     )
+    if max_weight is not None:
+        scored = scored._replace(max_weight=max_weight)
     with errors_named_after(file):
+        if not empirical:
+            scored.check_apart_from_fit()
         if scored.sample_weight is not None:
             check_total(scored.sample_weight)
         found = _found(scored, risk or [], coverage, level, per_class=per_class, empirical=empirical)
@@ -137,7 +154,7 @@ def _found(
     from auxcal import metrics
 
     rows = scored.confidence, scored.correct
-    how: Any = {"level": level, "sample_weight": scored.sample_weight}
+    how: Any = {"level": level} | {name: getattr(scored, name) for name in ("sample_weight", "max_weight", "groups")}
     if coverage is not None:
         return {"": metrics.risk_at_coverage(*rows, coverage, **how)}
     if per_class:
@@ -158,27 +175,33 @@ def _why_not(scored: Scored, risk: float, level: float, label: int | None = None
     from auxcal.metrics import why_no_promise
 
     mine = slice(None) if label is None else scored.prediction == label
-    weight = None if scored.sample_weight is None else scored.sample_weight[mine]
-    why = why_no_promise(scored.confidence[mine], scored.correct[mine], risk, level=level, sample_weight=weight)
+    weight, groups = (None if each is None else each[mine] for each in (scored.sample_weight, scored.groups))
+    how: Any = {"level": level, "sample_weight": weight, "groups": groups}
+    why = why_no_promise(scored.confidence[mine], scored.correct[mine], risk, **how)
     return why if label is None else f"labelled rows: {len(scored.correct[mine]):,}; {why}"
 
 
 def _certify(path: Path, fitted: Calibrator, found: Threshold, scored: Scored) -> None:
-    """Keep the promise with its calibrator, and warn where the rows may be those of the fit."""
-    from auxcal._arrays import NO_CLASS
-    from auxcal._errors import InputWarning
+    """Keep the promise with its calibrator."""
     from auxcal.calibrators import Certificate
+    from auxcal.calibrators._certificate import FoundOn
 
-    if (len(scored.y), int((scored.y == NO_CLASS).sum())) == (fitted.fitted_on_.n_rows, fitted.fitted_on_.n_no_class):
-        warnings.warn(
-            f"{path} was fitted on {len(scored.y):,} rows, as many as there are here. If they are the same, nothing is "
-            f"promised: find the threshold on other rows.",
-            InputWarning,
-            stacklevel=2,
-        )
-    fitted.certificate_ = Certificate.of(found, n_rows=len(scored.y))
+    of_rows = scored.sample_weight, scored.groups
+    found_on = FoundOn.of(scored.confidence, _classes(scored, fitted), fitted.n_features_in_, *of_rows)
+    fitted.certificate_ = Certificate.of(found, n_rows=len(scored.y), found_on=found_on)
     fitted.save(path)
     typer.echo(f"Saved with {path}.", err=True)
+
+
+def _classes(scored: Scored, fitted: Calibrator) -> Ints | None:
+    """Return the predictions as indices of the calibrator's classes; None where they are others."""
+    import numpy as np
+
+    found = scored.prediction
+    if scored.class_names is not None:
+        place = {name: index for index, name in enumerate(fitted.inputs_.class_names or ())}
+        found = np.array([place.get(name, -1) for name in scored.class_names])[found]
+    return found if found.min() >= 0 and found.max() < fitted.n_features_in_ else None
 
 
 def _say_json(found: dict[str, Threshold | str], rows: int, level: float) -> None:
@@ -201,7 +224,7 @@ def _say(found: dict[str, Threshold | str], rows: int, level: float) -> None:
             if isinstance(each, str):
                 say(f"{name:<{width}}none: {each}")
             else:
-                say(f"{name:<{width}}from {each.threshold:.6g} up: {percent(each.coverage)} accepted")
+                say(f"{name:<{width}}from {each.threshold!r} up: {percent(each.coverage)} accepted")
         if not all(isinstance(each, str) for each in found.values()):
             say(f"Each is promised on its own, with a probability of {100 * level:g} %.")
         return

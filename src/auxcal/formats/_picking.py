@@ -14,7 +14,7 @@ from auxcal._columns import find_logits
 from auxcal._errors import InvalidInputError
 from auxcal._files import STANDARD, as_path, check_apart, written_whole
 from auxcal._inputs import Inputs
-from auxcal._scores import CONFIDENCE, PREDICTION, features_for
+from auxcal._scores import CONFIDENCE, MAX_WEIGHT, PREDICTION, features_for
 from auxcal.calibrators import Calibrator
 from auxcal.formats._layout import features_of, logits_of, own_confidence
 from auxcal.formats._predictions import DEFAULT_LABEL
@@ -23,7 +23,7 @@ from auxcal.formats._sources import format_of, open_source
 from auxcal.formats._usable import OnBadRows, UsableRows
 from auxcal.labelling import Picks, pick
 
-WEIGHT, MAX_WEIGHT = "weight", "max_weight"
+WEIGHT = "weight"
 
 
 def pick_file(

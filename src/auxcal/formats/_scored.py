@@ -13,6 +13,7 @@ from auxcal._arrays import Bools, Floats, Groups, Ints, Weight, as_confidence
 from auxcal._columns import check_column, find_logits
 from auxcal._conversion import as_floats
 from auxcal._errors import InputWarning, InvalidInputError
+from auxcal._formatting import percent
 from auxcal._inputs import Inputs
 from auxcal._scores import CONFIDENCE, PREDICTION
 from auxcal.formats._classes import Classes
@@ -21,7 +22,7 @@ from auxcal.formats._format import Source
 from auxcal.formats._layout import logits_of, own_confidence
 from auxcal.formats._predictions import DEFAULT_LABEL
 from auxcal.formats._sample import as_sample_size, even_sample
-from auxcal.formats._scored_rows import ScoredRows, scored_reader
+from auxcal.formats._scored_rows import MOST_IN_FIT, ScoredRows, scored_reader
 from auxcal.formats._sources import open_source
 from auxcal.formats._usable import OnBadRows, UsableRows
 
@@ -29,7 +30,8 @@ from auxcal.formats._usable import OnBadRows, UsableRows
 class Scored(NamedTuple):
     """The rows of a scored file: what the metrics take, and the prediction and true class behind it.
 
-    Where the file has names, `prediction` and `y` are places among the `class_names`.
+    Where the file has names, `prediction` and `y` are places among the `class_names`. `share_in_fit` is the share of the
+    rows that `score_file` marked as rows of the fit, and `max_weight` what `pick_file` wrote beside the weights.
     """
 
     confidence: Floats
@@ -40,6 +42,16 @@ class Scored(NamedTuple):
     sample_weight: Weight | None = None
     groups: Groups | None = None
     by: Groups | None = None
+    share_in_fit: float = 0.0
+    max_weight: float | None = None
+
+    def check_apart_from_fit(self) -> None:
+        """Refuse rows of the fit, which promise nothing."""
+        if self.share_in_fit > MOST_IN_FIT:
+            raise InvalidInputError(
+                f"{percent(self.share_in_fit, decimals=0)} of these rows were in the fit of the calibrator: no promise. "
+                f"On its own rows a calibrator looks better than on new ones. Find the threshold on other labelled rows."
+            )
 
 
 def read_scored(
@@ -111,7 +123,7 @@ def read_scored(
     with open_source(path) as source:
         batches = reader.batches(source)
         rows = joined_rows(batches) if sample is None else _sample_of(batches, sample, random_state)
-        return as_scored(rows, classes)
+        return as_scored(rows, classes)._replace(share_in_fit=reader.share_in_fit, max_weight=reader.max_weight)
 
 
 def as_scored(rows: ScoredRows, classes: Classes) -> Scored:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -12,7 +13,17 @@ from auxcal._arrays import Bools, Floats, Ints, as_logits, log_of, look_like_pro
 from auxcal._columns import find_logits
 from auxcal._errors import InvalidInputError
 from auxcal._labels import MISSING, are_indices, as_text
-from auxcal._scores import ACCEPTED, CONFIDENCE, PREDICTION, BadRows, Problem, RowScores, features_for, score_rows
+from auxcal._scores import (
+    ACCEPTED,
+    CONFIDENCE,
+    IN_FIT,
+    PREDICTION,
+    BadRows,
+    Problem,
+    RowScores,
+    features_for,
+    score_rows,
+)
 from auxcal.calibrators import Calibrator
 from auxcal.calibrators._features import checked_features
 from auxcal.formats._column_values import values_of_column
@@ -96,16 +107,25 @@ class TableScorer:
         names, further, others = self._layout(source)
         before = 0
         for batch in source.batches((*names, *further), others):
-            found = self._score(batch, names, further, before, watch)
+            marked: list[Bools] = []
+            look = partial(self._look, watch, marked if self._label in others else None)
+            found = self._score(batch, names, further, before, look)
             if habits is None:
                 self._check_first(batch, names, further, found)
             habits = habits or self._habits(batch.columns.get(self._label))
             passed = {name: batch.columns[name] for name in others}
             if habits.whole_labels and self._label in passed:
                 passed[self._label] = _whole_numbers(passed[self._label])
-            columns = self._beside(passed, found, habits)
+            columns = self._beside(passed, found, habits, marked[0] if marked else None)
             yield ScoredBatch(columns, len(batch), BadRows.among(found.problems), batch.done)
             before += len(batch)
+
+    def _look(self, watch: Watch | None, marked: list[Bools] | None, logits: Floats, features: Floats | None) -> None:
+        """Show good rows to `watch`, and mark those of the fit, if that is asked for and can be told."""
+        if watch is not None:
+            watch(logits, features)
+        if marked is not None and self.calibrator.fit_rows_ is not None:
+            marked.append(self.calibrator.fit_rows_.contain(logits, features))
 
     def _layout(self, source: Source, others: Sequence[str] = ()) -> tuple[tuple[str, ...], tuple[str, ...], list[str]]:
         """Return the columns of the logits, those of the features, which are no others, and those passed through."""
@@ -182,19 +202,27 @@ class TableScorer:
         whole = label is not None and _are_whole_numbers(label)
         return Habits(names_beside(label, self._class_names), whole)
 
-    def _beside(self, passed: dict[str, Any], found: RowScores, habits: Habits) -> Columns:
-        """Return what is passed through, and the scores; of a bad row there are none, or it is skipped."""
+    def _beside(self, passed: dict[str, Any], found: RowScores, habits: Habits, marked: Bools | None) -> Columns:
+        """Return what is passed through, and the scores; of a bad row there are none, or it is skipped.
+
+        `marked` says which of the good rows were in the fit.
+        """
         bad = None if found.problems is None else found.problems != Problem.NONE
+        in_fit = np.zeros(len(found.confidence), dtype=bool)
+        if marked is not None:
+            in_fit[slice(None) if bad is None else ~bad] = marked
         if bad is not None and self.options.on_bad_rows == "skip":
             keep = ~bad
             passed = {name: taken(column, keep) for name, column in passed.items()}
-            found, bad = RowScores(found.prediction[keep], found.confidence[keep], None), None
+            found, in_fit, bad = RowScores(found.prediction[keep], found.confidence[keep], None), in_fit[keep], None
         prediction = as_classes(found.prediction, habits.class_names, bad)
         confidence = found.confidence if bad is None else np.ma.MaskedArray(found.confidence, bad)
         scores = {PREDICTION: prediction, CONFIDENCE: confidence}
         if self.calibrator.certificate_ is not None:
             accepted = self.calibrator.certificate_.accepts(found.confidence)
             scores[ACCEPTED] = accepted if bad is None else np.ma.MaskedArray(accepted, bad)
+        if self.calibrator.fit_rows_ is not None and self._label in passed:
+            scores[IN_FIT] = in_fit
         return passed | scores
 
 

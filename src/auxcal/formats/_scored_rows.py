@@ -13,12 +13,16 @@ from auxcal._arrays import Bools, Floats, Groups, Ints, Weight, as_confidence, a
 from auxcal._columns import check_column
 from auxcal._conversion import as_floats
 from auxcal._errors import InputWarning, InvalidInputError
+from auxcal._formatting import percent
 from auxcal._labels import LEFT_OUT, warn_of_unlabelled
-from auxcal._scores import CONFIDENCE, PREDICTION
+from auxcal._scores import CONFIDENCE, IN_FIT, MAX_WEIGHT, PREDICTION
 from auxcal.formats._classes import Classes
 from auxcal.formats._column_values import groups_of_column, slices_of_column, values_of_column, weights_of_column
 from auxcal.formats._format import Batch, Source
 from auxcal.formats._usable import LEAVE_OUT, OnBadRows, check_choice
+
+MOST_IN_FIT = 0.05
+"""The share of rows that may be equal to some of the fit: more were in it."""
 
 
 class ScoredColumns(NamedTuple):
@@ -74,15 +78,18 @@ class ScoredReader:
     def __init__(self, columns: ScoredColumns, classes: Classes, on_bad_rows: OnBadRows = "fail") -> None:
         check_choice(on_bad_rows)
         self._columns, self._classes, self._skip = columns, classes, on_bad_rows == "skip"
-        self._rows = self._unscored = self._bad = self._unlabelled = 0
+        self._rows = self._unscored = self._bad = self._unlabelled = self._in_fit = 0
         self._weight = 0.0
+        self.max_weight: float | None = None
 
     def batches(self, source: Source) -> Iterator[ScoredRows]:
         """Yield the rows of each batch; warn at the end of those that are left out."""
         self._columns.check(source)
         label, prediction, confidence, weight, group, by = self._columns
-        numbers = tuple(dict.fromkeys(name for name in (confidence, weight) if name is not None))
-        others = tuple(dict.fromkeys(name for name in (prediction, label, group, by) if name is not None))
+        largest = MAX_WEIGHT if weight is not None and MAX_WEIGHT in source.names else None
+        numbers = tuple(dict.fromkeys(name for name in (confidence, weight, largest) if name is not None))
+        mark = IN_FIT if IN_FIT in source.names else None
+        others = tuple(dict.fromkeys(name for name in (prediction, label, group, by, mark) if name is not None))
         for batch in source.batches(numbers, others):
             if len(batch):
                 rows = self._read(Batch(batch.with_numbers(numbers), batch.done))
@@ -105,6 +112,10 @@ class ScoredReader:
         for name, rows in (("_unscored", unscored), ("_bad", bad), ("_unlabelled", unlabelled)):
             setattr(self, name, getattr(self, name) + int(rows.sum()))
         kept = ~(unscored | bad | unlabelled)
+        self._in_fit += int((_marks(columns.get(IN_FIT), len(score)) & kept).sum())
+        if weight is not None and MAX_WEIGHT in columns and kept.any():
+            largest = float(np.max(weights_of_column(columns[MAX_WEIGHT], kept)))
+            self.max_weight = max(largest, self.max_weight or 0.0)
         with self._places():
             everything = ScoredRows(
                 score,
@@ -135,6 +146,11 @@ class ScoredReader:
         self._weight += float(np.sum(checked))
         return checked
 
+    @property
+    def share_in_fit(self) -> float:
+        """The share of the rows read so far that are marked as rows of the fit."""
+        return self._in_fit / max(self._rows - self._unscored - self._bad - self._unlabelled, 1)
+
     def _error(self, score: Floats, predicted: Ints, bad: Bools) -> InvalidInputError:
         """Return what to raise for a damaged score."""
         row = int(np.argmax(bad))
@@ -159,8 +175,25 @@ class ScoredReader:
             if n:
                 warnings.warn(f"{n:,} of {self._rows:,} rows {what} are left out.", InputWarning, stacklevel=3)
         warn_of_unlabelled(self._unlabelled, self._rows - self._unscored - self._bad, self._columns.label)
+        if self.share_in_fit > MOST_IN_FIT:
+            warnings.warn(
+                f"{percent(self.share_in_fit)} of these rows were in the fit of the calibrator, so it looks better than it "
+                f"is. Use other rows.",
+                InputWarning,
+                stacklevel=3,
+            )
         if self._columns.weight is not None and not self._weight:
             as_sample_weight(np.zeros(1), n_rows=1)  # which says what weights must be
+
+
+def _marks(column: Any, n_rows: int) -> Bools:
+    """Return which rows a column marks, as whatever its format keeps true and false."""
+    if column is None:
+        return np.zeros(n_rows, dtype=bool)
+    values = values_of_column(column)
+    if values.dtype.kind in "biuf":
+        return np.asarray(values == 1)
+    return np.array([str(each).lower() == "true" for each in values.tolist()], dtype=bool)
 
 
 def _groups(values: Groups, name: str) -> Groups:

@@ -6,6 +6,7 @@ from auxcal.monitoring._check import FEWEST_ROWS, Check, check
 from auxcal.monitoring._differences import Difference
 from auxcal.monitoring._estimates import Estimate
 from auxcal.monitoring._monitor import Monitor
+from auxcal.monitoring._promise_sample import PromiseSample
 from auxcal.monitoring._sample import RowSample, sampled
 from auxcal.monitoring._timeline import Chunk, Timeline
 from auxcal.monitoring._watching import table_timeline, timeline
@@ -19,6 +20,7 @@ __all__ = [
     "Estimate",
     "Evidence",
     "Monitor",
+    "PromiseSample",
     "RowSample",
     "Timeline",
     "adapt",

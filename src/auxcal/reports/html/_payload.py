@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from auxcal._arrays import Floats, as_class_names
+from auxcal._errors import InvalidInputError
 from auxcal.calibrators import ProbaCalibrator
 from auxcal.calibrators._features import features_for
 from auxcal.comparison import Comparison, Entry
@@ -93,11 +94,14 @@ def _of_confidence(confidence: Floats, scores: Mapping[str, float], test: Predic
 def _promised(confidence: Floats, test: Predictions) -> dict[str, list[float] | None]:
     """Return threshold and coverage of each risk that the picker offers; None where the rows promise none.
 
-    Rows of one group are no independent draws, so rows with groups promise nothing.
+    Weighted rows promise nothing, since it is not known how much a row could have weighed; nor do copies.
     """
-    if test.groups is not None:
+    try:
+        found = thresholds_at_risks(
+            confidence, test.correct, RISKS, sample_weight=test.sample_weight, groups=test.groups
+        )
+    except InvalidInputError:
         return dict.fromkeys(f"{risk:g}" for risk in RISKS)
-    found = thresholds_at_risks(confidence, test.correct, RISKS, sample_weight=test.sample_weight)
     return {f"{risk:g}": None if each is None else [each.threshold, each.coverage] for risk, each in found.items()}
 
 
