@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auxcal._arrays import Bools, Floats, as_confidence, as_correct, as_sample_weight, check_shares
+from auxcal.metrics._ece_interval import PURE_NOISE, ece_bounds, with_one_off
 
 BINS = 20
 FEW = 5
@@ -133,11 +134,6 @@ def _n_rarer(right: Bools) -> int:
     return int(min(right.sum(), (~right).sum()))
 
 
-def _with_one_off(spread: Floats) -> Floats:
-    """Return variances of correctness that add up to 1 at least: few labels do not show that none of them is off."""
-    return spread + max(1 - float(spread.sum()), 0.0) / len(spread)
-
-
 def _brier(c: Floats, right: Bools, w: Floats, others: Floats, z: float) -> Estimate:
     # Rows that are sure and wrong weigh most, and a small sample may hold none of them: one in n may be such a row.
     spread = np.maximum(c * (1 - c), 1 / len(c)) * (1 - 2 * c) ** 2
@@ -149,39 +145,17 @@ def _brier(c: Floats, right: Bools, w: Floats, others: Floats, z: float) -> Esti
 
 
 def _ece(c: Floats, right: Bools, w: Floats, others: Floats, z: float) -> Estimate:
-    """Return the ECE without the bias of its bins, and a bound that holds for any miscalibration.
-
-    With gaps g and their deviations σ, the sum of the absolute gaps is Σ σ h(g / σ) on average, with h(x) the mean of
-    |x + a normal number|, and no more uncertain than the gaps are together. h is convex, so of all gaps that give this
-    sum those with equal g / σ have the largest ECE; and h(x) ≤ h(0) + x, so the noise adds h(0) Σ σ at most.
-    """
+    """Return the ECE without the bias of its bins, and a bound that holds for any miscalibration."""
     bins = np.minimum((c * BINS).astype(int), BINS - 1)
 
     def of_bins(values: Floats) -> Floats:
         return np.bincount(bins, values, minlength=BINS).astype(np.float64)
 
     gap = of_bins(w * (right - c)) / w.sum()
-    spread = _with_one_off(c * (1 - c))
+    spread = with_one_off(c * (1 - c), np.ones(len(c)))
     variance = np.maximum(of_bins((w * (right - c)) ** 2), of_bins(w**2 * spread)) / w.sum() ** 2
-    plain, noise, half = float(np.abs(gap).sum()), float(np.sqrt(variance).sum()), z * float(np.sqrt(variance.sum()))
-    value = np.sqrt(max(plain**2 - 2 / np.pi * noise**2, 0.0))
-    low, high = plain - half - _mean_size(0.0) * noise, noise * _shift_of(plain + half, noise)
-    return Estimate(float(value), max(0.0, low), float(np.clip(high, value, 1)))
-
-
-def _mean_size(shift: float) -> float:
-    """Return the mean of |shift + a normal number|."""
-    from scipy.special import ndtr
-
-    return float(np.sqrt(2 / np.pi) * np.exp(-(shift**2) / 2) + shift * (1 - 2 * ndtr(-shift)))
-
-
-def _shift_of(size: float, noise: float) -> float:
-    """Return the shift at which noise of this deviation has so large a mean size; 0 if it needs none."""
-    if noise * _mean_size(0.0) >= size:
-        return 0.0
-    low, high = 0.0, size / noise  # the mean size is never below the shift
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if noise * _mean_size(middle) < size else (low, middle)
-    return high
+    plain, noise = float(np.abs(gap).sum()), float(np.sqrt(variance).sum())
+    value = float(np.sqrt(max(plain**2 - (PURE_NOISE * noise) ** 2, 0.0)))
+    half = z * float(np.sqrt(variance.sum()))
+    low, high = ece_bounds(gap, variance, half, half)
+    return Estimate(value, low, max(value, high))

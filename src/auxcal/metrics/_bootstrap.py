@@ -1,20 +1,30 @@
-"""Intervals by the bootstrap: rows, or whole groups of them, are drawn again and again."""
+"""Intervals of metrics that hold for few rows too: the Bayesian bootstrap, with one row that the sample lacks.
+
+Every draw weighs the rows, or whole groups of them, at random. A few rows may hold none of those that matter most, such
+as sure ones that are wrong, so each draw has one row more: wrong or right, at the highest or the lowest confidence. Of
+the four intervals that this gives the farthest ends count. For a share they are those of Clopper and Pearson, for a
+quantile those of its binomial test, and for a mean of bounded numbers those of Gaffke.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from auxcal._arrays import Bools, Floats, Groups, Ints, Weight, as_rng, check_total
 from auxcal._progress import Report
-from auxcal._telling import kept_warnings
+from auxcal.metrics._ties import Ties
 
-_CELLS = 10_000
-_ROWS_OF_A_CELL = 10  # with more, resampling cells is faster than resampling rows
-_BINS = 20  # of ECE, as in the paper
+_LEVELS = 4_000  # distinct confidences that are kept apart, so that the cost does not grow with the rows
+_BLOCK = 1 << 18  # weights that are drawn at once, which fit into the CPU cache
+_TINY = 1e-300  # a weight that rounds to 0 would leave a share of nothing
+_MISSING = (False, -1), (False, 0), (True, -1), (True, 0)  # what the sample may lack: whether right, and where
+
+OfTies: TypeAlias = Callable[[Ties], Floats]
+"""A metric of many draws at once: `Ties` whose counts have the shape (draws, m) in, an array of shape (draws,) out."""
 
 
 class Scored(NamedTuple):
@@ -25,98 +35,87 @@ class Scored(NamedTuple):
     sample_weight: Weight | None = None
     groups: Groups | None = None
 
-
-class _Cells(NamedTuple):
-    """Neighbouring rows that are equally correct, as one: resampling their counts is cheap."""
-
-    confidence: Floats
-    correct: Bools
-    weight: NDArray[Any]
-    of_row: Ints
+    @property
+    def weight(self) -> Weight:
+        """The weights, 1 by default."""
+        return np.ones(len(self.confidence)) if self.sample_weight is None else self.sample_weight
 
 
 def intervals(
-    kernels: Mapping[str, Callable[..., float]],
+    metrics: Mapping[str, OfTies],
     rows: Scored,
     bootstrap: int,
     level: float,
     random_state: int | None,
     report: Report,
-) -> dict[str, float]:
-    """Return the ends of the percentile interval of each metric, as `<metric>_low` and `<metric>_high`."""
-    rng = as_rng(random_state)
-    draws = np.empty((bootstrap, len(kernels)))
-    cells = _cells(rows)
-    if rows.groups is None:
-        resamples = _resamples(cells.weight, bootstrap, rng)
-    else:
-        resamples = _of_groups(rows.groups, rows.sample_weight, cells, bootstrap, rng)
-    with kept_warnings():  # a resample without a wrong row has no AUROC; it is left out of the interval
-        for number, (draw, count) in enumerate(zip(draws, resamples, strict=True), 1):
-            drawn = np.flatnonzero(count)
-            some = cells.confidence[drawn], cells.correct[drawn]
-            draw[:] = [kernel(*some, sample_weight=count[drawn]) for kernel in kernels.values()]
-            report(number / bootstrap)
-    low, high = np.full((2, len(kernels)), np.nan)
-    for column, values in enumerate(draws.T):
-        defined = values[~np.isnan(values)]
-        if len(defined):
-            low[column], high[column] = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
-    return {
-        f"{name}_{end}": float(value)
-        for end, values in (("low", low), ("high", high))
-        for name, value in zip(kernels, values, strict=True)
-    }
+) -> dict[str, tuple[float, float]]:
+    """Return the ends of the interval of each metric, all of which are defined for these rows."""
+    if rows.sample_weight is not None and rows.groups is None:
+        check_total(rows.sample_weight)
+    rng, done = as_rng(random_state), 0
+    values = np.empty((len(metrics), len(_MISSING), bootstrap))
+    for drawn, missing in _draws(rows, bootstrap, rng):
+        now = slice(done, done + len(missing))
+        for way, (is_right, place) in enumerate(_MISSING):
+            right, wrong = drawn.right.copy(), drawn.wrong.copy()
+            (right if is_right else wrong)[:, place] += missing
+            sample = Ties(drawn.confidence, right, wrong)
+            for number, metric in enumerate(metrics.values()):
+                values[number, way, now] = metric(sample)
+        done = now.stop
+        report(done / bootstrap)
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=2, method="weibull")
+    ends = zip(low.min(axis=1), high.max(axis=1), strict=True)
+    return {name: (float(first), float(last)) for name, (first, last) in zip(metrics, ends, strict=True)}
 
 
-def _resamples(count: NDArray[Any], number: int, rng: np.random.Generator) -> Iterator[NDArray[Any]]:
-    """Yield how often each cell occurs in each resample of as many rows as all weights add up to."""
-    n = round(count.sum())
-    many = n > max(_CELLS, _ROWS_OF_A_CELL * len(count))
-    if many or (count % 1).any():  # there is no half a row to draw
-        for _ in range(number):
-            yield rng.multinomial(n, count / count.sum())
-    else:
-        rows = np.repeat(np.arange(len(count)), count.astype(np.intp))
-        for _ in range(number):
-            yield np.bincount(rows[rng.integers(n, size=n)], minlength=len(count))
+def one_by_one(kernel: Callable[..., float]) -> OfTies:
+    """Return a metric of many draws for one that takes a single sample."""
+
+    def of_ties(drawn: Ties) -> Floats:
+        correct = np.arange(2 * len(drawn.confidence)) % 2 == 1
+        weights = np.stack([drawn.wrong, drawn.right], axis=2).reshape(len(drawn.wrong), -1)
+        counted = (weights > 0).all(axis=0)  # the same rows in every draw
+        sample = drawn.confidence.repeat(2)[counted], correct[counted]
+        return np.array([kernel(*sample, sample_weight=weight[counted]) for weight in weights])
+
+    return of_ties
 
 
-def _of_groups(
-    groups: Groups, sample_weight: Weight | None, cells: _Cells, number: int, rng: np.random.Generator
-) -> Iterator[NDArray[Any]]:
-    """Yield the weight of each cell in each resample of whole groups."""
-    labels, group = np.unique(groups, return_inverse=True)
-    weight = 1 if sample_weight is None else sample_weight
-    for _ in range(number):
-        drawn = np.bincount(rng.integers(len(labels), size=len(labels)), minlength=len(labels))
-        yield np.bincount(cells.of_row, weight * drawn[group], minlength=len(cells.weight))
+def _draws(rows: Scored, number: int, rng: np.random.Generator) -> Iterator[tuple[Ties, Floats]]:
+    """Yield blocks of draws: the weights of the right and the wrong rows of each level, and of the row that is missing.
 
-
-def _cells(rows: Scored) -> _Cells:
-    """Merge rows into cells.
-
-    Above `_CELLS` rows, neighbours in the same ECE bin are merged, with their mean confidence, so that the cost does
-    not grow with the rows.
+    A row of weight w is drawn as w rows are, each with an exponential weight; a group with all its rows at once.
     """
-    confidence, correct, weight, groups = rows
-    if weight is not None and groups is None:
-        check_total(weight)
-    cell = _places(len(confidence), weight)
-    edges = np.searchsorted(confidence, (np.arange(1, _BINS) / _BINS).astype(confidence.dtype))
-    cell += np.cumsum(np.bincount(edges, minlength=len(confidence) + 1)[:-1])
-    _, first, cell = np.unique(cell, return_index=True, return_inverse=True)
-    size = np.bincount(cell, weight)
-    mean = np.bincount(cell, confidence if weight is None else confidence * weight) / size
-    # Rounding must not tell equal confidences apart: ties would be ranked.
-    mean = np.clip(mean, confidence[first], confidence[np.append(first[1:], len(cell)) - 1])
-    used, of_row = np.unique(2 * cell + correct, return_inverse=True)
-    return _Cells(mean[used // 2], used % 2 == 1, np.bincount(of_row, weight), of_row)
+    confidence, of_row = _levels(rows)
+    cell = 2 * of_row + rows.correct
+    count = np.bincount(cell, rows.weight, minlength=2 * len(confidence))
+    used = np.flatnonzero(count)
+    labels, group = (None, None) if rows.groups is None else np.unique(rows.groups, return_inverse=True)
+    one = 1.0 if labels is None else float(rows.weight.sum()) / len(labels)
+    step = max(1, _BLOCK // len(count))
+    for start in range(0, number, step):
+        shape = min(step, number - start)
+        weight = np.zeros((shape, len(count)))
+        if labels is None:
+            weight[:, used] = np.maximum(rng.standard_gamma(count[used], (shape, len(used))), _TINY)
+        else:
+            for draw, of_group in zip(weight, rng.standard_exponential((shape, len(labels))), strict=True):
+                draw[:] = np.bincount(cell, rows.weight * of_group[group], minlength=len(count))
+        yield Ties(confidence, right=weight[:, 1::2], wrong=weight[:, ::2]), one * rng.standard_exponential(shape)
 
 
-def _places(n_rows: int, weight: Weight | None) -> Ints:
-    """Return numbers that rise along the rows, and are the same for neighbours where there are too many rows."""
-    if weight is None or n_rows <= _CELLS:
-        return np.arange(n_rows) * min(n_rows, _CELLS) // n_rows
-    middle = np.cumsum(weight) - weight / 2
-    return (middle * (_CELLS / weight.sum())).astype(np.intp)
+def _levels(rows: Scored) -> tuple[Floats, Ints]:
+    """Return the distinct confidences in ascending order, and which of them each row has.
+
+    Where there are too many, neighbours are merged, with their mean.
+    """
+    _, of_row = np.unique(rows.confidence, return_inverse=True)
+    count: NDArray[Any] = np.bincount(of_row, rows.weight)
+    if len(count) > _LEVELS:
+        middle = np.cumsum(count) - count / 2
+        _, merged = np.unique((middle * (_LEVELS / count.sum())).astype(np.intp), return_inverse=True)
+        of_row = merged[of_row]
+        count = np.bincount(of_row, rows.weight)
+    mean = np.bincount(of_row, rows.weight * rows.confidence) / count
+    return mean.astype(rows.confidence.dtype), of_row

@@ -4,6 +4,7 @@ import numpy as np
 
 from auxcal._arrays import Bools, Floats, Weight
 from auxcal.metrics._checked import checked
+from auxcal.metrics._ties import Ties
 
 
 @checked
@@ -38,6 +39,22 @@ def nll(confidence: Floats, correct: Bools, *, sample_weight: Weight | None = No
     if sample_weight is None:
         return -_mean_log(likelihood)
     return -_mean(np.log(likelihood, dtype=np.float64), sample_weight)
+
+
+def brier_of(drawn: Ties) -> Floats:
+    """Return the Brier score of many draws."""
+    return _mean_loss(drawn, np.square(1 - drawn.confidence), np.square(drawn.confidence))
+
+
+def nll_of(drawn: Ties) -> Floats:
+    """Return the negative log-likelihood of many draws."""
+    c, step = drawn.confidence, np.finfo(drawn.confidence.dtype).eps / 2
+    return _mean_loss(drawn, -np.log(np.maximum(c, step)), -np.log(np.maximum(1 - c, step)))
+
+
+def _mean_loss(drawn: Ties, if_right: Floats, if_wrong: Floats) -> Floats:
+    wrong, right = drawn.up_to
+    return np.asarray((drawn.right @ if_right + drawn.wrong @ if_wrong) / (wrong[..., -1] + right[..., -1]))
 
 
 def _mean_log(values: Floats) -> float:

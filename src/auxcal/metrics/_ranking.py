@@ -16,7 +16,7 @@ from auxcal._arrays import Bools, Floats, Weight
 from auxcal._errors import InvalidInputError
 from auxcal._telling import tell
 from auxcal.metrics._checked import checked
-from auxcal.metrics._ties import ranked
+from auxcal.metrics._ties import Ties, ranked
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Thresholds:
 
     Parameters
     ----------
-    wrong, right : arrays of shape (m,)
+    wrong, right : arrays of shape (m,), or (draws, m) for many draws of the same rows
         The misclassified and the correct predictions that each of the m thresholds rejects.
     """
 
@@ -40,12 +40,22 @@ class Thresholds:
     @property
     def recall(self) -> Floats:
         """The share of the wrong predictions that are rejected."""
-        return self.wrong / self.wrong[-1]
+        return self.wrong / self.wrong[..., -1:]
 
     @property
     def false_alarms(self) -> Floats:
         """The share of the correct predictions that are rejected."""
-        return self.right / self.right[-1]
+        return self.right / self.right[..., -1:]
+
+    @classmethod
+    def of(cls, drawn: Ties) -> Thresholds:
+        """Return the thresholds of ties."""
+        return cls(*drawn.up_to)
+
+    def first(self, values: Floats, recall: float) -> Floats:
+        """Return the value at the first threshold that reaches a recall."""
+        place = np.argmax(self.recall >= recall, axis=-1, keepdims=True)
+        return np.asarray(np.take_along_axis(values, place, axis=-1)[..., 0])
 
 
 @checked
@@ -80,7 +90,7 @@ def aupr(confidence: Floats, correct: Bools, *, sample_weight: Weight | None = N
     at = _thresholds(confidence, correct, sample_weight)
     if _undefined(at.wrong[-1], at.right[-1], "aupr"):
         return float("nan")
-    return float(np.sum(np.diff(at.recall, prepend=0) * at.precision))
+    return float(_average_precision(at))
 
 
 @checked
@@ -101,7 +111,7 @@ def precision_at_recall(
     at = _thresholds(confidence, correct, sample_weight)
     if _undefined(at.wrong[-1], at.right[-1], "p90"):
         return float("nan")
-    return float(at.precision[np.searchsorted(at.recall, recall)])
+    return float(at.first(at.precision, recall))
 
 
 @checked
@@ -118,7 +128,35 @@ def fpr_at_tpr(confidence: Floats, correct: Bools, *, tpr: float = 0.95, sample_
     at = _thresholds(confidence, correct, sample_weight)
     if _undefined(at.wrong[-1], at.right[-1], "fpr95", needs_right=True):
         return float("nan")
-    return float(at.false_alarms[np.searchsorted(at.recall, tpr)])
+    return float(at.first(at.false_alarms, tpr))
+
+
+def auroc_of(drawn: Ties) -> Floats:
+    """Return the AUROC of many draws."""
+    wrong, right = drawn.up_to
+    pairs = np.einsum("...m,...m", drawn.right, wrong - drawn.wrong / 2)
+    return np.asarray(pairs / wrong[..., -1] / right[..., -1])
+
+
+def aupr_of(drawn: Ties) -> Floats:
+    """Return the AUPR of many draws."""
+    return _average_precision(Thresholds.of(drawn))
+
+
+def p90_of(drawn: Ties) -> Floats:
+    """Return the precision at a recall of 0.9 of many draws."""
+    at = Thresholds.of(drawn)
+    return at.first(at.precision, 0.9)
+
+
+def fpr95_of(drawn: Ties) -> Floats:
+    """Return the false positive rate at a recall of 0.95 of many draws."""
+    at = Thresholds.of(drawn)
+    return at.first(at.false_alarms, 0.95)
+
+
+def _average_precision(at: Thresholds) -> Floats:
+    return np.asarray(np.sum(np.diff(at.recall, prepend=0) * at.precision, axis=-1))
 
 
 def _thresholds(confidence: Floats, correct: Bools, sample_weight: Weight | None) -> Thresholds:

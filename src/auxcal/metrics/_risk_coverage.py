@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from auxcal._arrays import Bools, Floats, Weight
 from auxcal.metrics._checked import checked
-from auxcal.metrics._ties import ties
+from auxcal.metrics._ties import Ties, ties
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +22,7 @@ class RiskCoverage:
     threshold : array of shape (m,)
         The distinct confidences, the highest first; every prediction at or above one is accepted, so that equal
         confidences are accepted together.
-    accepted, errors : arrays of shape (m,)
+    accepted, errors : arrays of shape (m,), or (draws, m) for many draws of the same rows
         The predictions that each threshold accepts, and the wrong ones among them.
     """
 
@@ -34,7 +33,7 @@ class RiskCoverage:
     @property
     def coverage(self) -> Floats:
         """The share of all predictions that are accepted."""
-        return self.accepted / self.accepted[-1]
+        return self.accepted / self.accepted[..., -1:]
 
     @property
     def risk(self) -> Floats:
@@ -70,7 +69,7 @@ def aurc(confidence: Floats, correct: Bools, *, sample_weight: Weight | None = N
     >>> round(aurc([0.9, 0.8, 0.3, 0.2], [True, True, True, False]), 4)
     0.0342
     """
-    return _area(curve_of(confidence, correct, sample_weight))
+    return float(_area(curve_of(confidence, correct, sample_weight)))
 
 
 @checked
@@ -83,28 +82,45 @@ def excess_aurc(confidence: Floats, correct: Bools, *, sample_weight: Weight | N
     >>> abs(round(excess_aurc([0.9, 0.8, 0.3, 0.2], [True, True, True, False]), 4))
     0.0
     """
-    curve = curve_of(confidence, correct, sample_weight)
-    error = float(curve.risk[-1])
-    # A perfect ranking errs from a coverage of 1 − error on: the integral of (c − 1 + error) / c from there to 1.
-    perfect = error + (1 - error) * math.log1p(-error) if error < 1 else 1.0
-    return _area(curve) - perfect
+    return float(_excess(curve_of(confidence, correct, sample_weight)))
+
+
+def aurc_of(drawn: Ties) -> Floats:
+    """Return the AURC of many draws."""
+    return _area(_curve(drawn))
+
+
+def excess_aurc_of(drawn: Ties) -> Floats:
+    """Return the excess AURC of many draws."""
+    return _excess(_curve(drawn))
 
 
 def curve_of(confidence: Floats, correct: Bools, sample_weight: Weight | None = None) -> RiskCoverage:
     """Return the curve of rows that are already checked; see `risk_coverage`."""
-    found = ties(confidence, correct, sample_weight)
-    wrong, right = np.cumsum(found.wrong[::-1]), np.cumsum(found.right[::-1])
+    return _curve(ties(confidence, correct, sample_weight))
+
+
+def _curve(found: Ties) -> RiskCoverage:
+    wrong, right = (np.cumsum(each[..., ::-1], axis=-1) for each in (found.wrong, found.right))
     return RiskCoverage(found.confidence[::-1], wrong + right, wrong)
 
 
-def _area(curve: RiskCoverage) -> float:
+def _excess(curve: RiskCoverage) -> Floats:
+    error = curve.risk[..., -1]
+    # A perfect ranking errs from a coverage of 1 − error on: the integral of (c − 1 + error) / c from there to 1.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        perfect = np.where(error < 1, error + (1 - error) * np.log1p(-error), 1.0)
+    return np.asarray(_area(curve) - perfect)
+
+
+def _area(curve: RiskCoverage) -> Floats:
     # Coverage and errors before and after each tie.
     errors = np.diff(curve.errors, prepend=0)
     end = curve.coverage
-    start = np.append(0, end[:-1])
-    before = (curve.errors - errors) / curve.accepted[-1]
+    start = np.concatenate([np.zeros_like(end[..., :1]), end[..., :-1]], axis=-1)
+    before = (curve.errors - errors) / curve.accepted[..., -1:]
     slope = errors / np.diff(curve.accepted, prepend=0)
     rest = before - slope * start
     with np.errstate(divide="ignore"):
         logs = np.where(start > 0, np.log(end) - np.log(start), 0)
-    return float(np.sum(rest * logs + slope * (end - start)))
+    return np.asarray(np.sum(rest * logs + slope * (end - start), axis=-1))

@@ -16,12 +16,12 @@ from auxcal._errors import FileFormatError, InvalidInputError
 from auxcal._files import as_path
 from auxcal._progress import Report, silent
 from auxcal._state_files import from_json, read_state, state_bytes, to_json, write_state
-from auxcal.metrics._bootstrap import Scored, intervals
+from auxcal.metrics._bootstrap import Scored
 from auxcal.metrics._calibration_error import CELLS_PER_BIN, floor_of, largest_gap, mean_gap
 from auxcal.metrics._cell_errors import error_of
 from auxcal.metrics._cells import Cells
 from auxcal.metrics._checked import check
-from auxcal.metrics._evaluate import METRICS, check_resamples, chosen_metrics
+from auxcal.metrics._evaluate import METRICS, check_resamples, chosen_metrics, interval_ends
 from auxcal.metrics._tally_state import MEANS, N_BINS, N_FINE, check_state
 from auxcal.metrics.binning import Bins, bin_confidence
 
@@ -159,7 +159,7 @@ class Tally:
         metrics : sequence of str, optional
             The names of the metrics; all by default.
         bootstrap, level, random_state, report
-            As in `auxcal.evaluate`; resamples are drawn from the counts, so they cost the same for any number of rows.
+            As in `auxcal.evaluate`; draws are made from the counts, so they cost the same for any number of rows.
 
         Returns
         -------
@@ -174,9 +174,7 @@ class Tally:
         scores = {name: self._value(name) for name in chosen}
         floor = floor_of(self.bins, N_BINS, random_state=random_state)
         scores |= {"ece_floor": floor.mean, "ece_floor_p95": floor.p95}
-        if bootstrap:
-            kernels = {name: metric.kernel for name, metric in chosen.items()}
-            scores |= intervals(kernels, self._rows(), bootstrap, level, random_state, report)
+        scores |= interval_ends(scores, chosen, self._rows(), bootstrap, level, random_state, report)
         if self.cells.exact:
             return scores
         inexact = [name for name in chosen if name not in (*MEANS, *_OF_BINS)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,13 +23,18 @@ class Ties:
     ----------
     confidence : array of shape (m,)
         The distinct confidences.
-    right, wrong : arrays of shape (m,)
+    right, wrong : arrays of shape (m,), or (draws, m) for many draws of the same rows
         The weighted numbers of correct and of wrong predictions with that confidence.
     """
 
     confidence: Floats
     right: NDArray[Any]
     wrong: NDArray[Any]
+
+    @cached_property
+    def up_to(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The wrong and the correct predictions with at most that confidence."""
+        return np.cumsum(self.wrong, axis=-1), np.cumsum(self.right, axis=-1)
 
 
 class Counts(NamedTuple):
