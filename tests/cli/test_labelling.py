@@ -95,8 +95,16 @@ def test_a_promise_does_not_hold_for_rows_of_a_new_kind(folder, call, capsys):
     assert json.loads(capsys.readouterr().out)["promise_holds"] is True
 
 
-def test_a_plan_with_and_without_a_pilot(folder, call, capsys):
+@pytest.fixture
+def rest(folder, call):
+    """Rows without labels."""
+    with np.load("rest.npz") as rows:
+        np.savez("rest.npz", logits=rows["logits"])
     call("score", "t.safetensors", "rest.npz", "-o", "rest.csv")
+
+
+@pytest.mark.usefixtures("rest")
+def test_a_plan_with_and_without_a_pilot(call, capsys):
     capsys.readouterr()
     assert call("plan", "rest.csv", "--accuracy-within", 0.02, "--json") == 0
     found = json.loads(capsys.readouterr().out)
@@ -111,7 +119,49 @@ def test_a_plan_with_and_without_a_pilot(folder, call, capsys):
     assert "give --risk too" in capsys.readouterr().err
 
 
-def test_a_plan_from_logits_alone_takes_the_classifiers_own_confidence(folder, call, capsys):
+@pytest.mark.parametrize("label", ["y", "truth"])
+def test_the_labels_that_are_there_are_the_pilot(folder, call, capsys, label):
+    scored = read_scored("test.csv")
+    everything = read_confidence("test.csv")
+    lines = (folder / "test.csv").read_text().splitlines()
+    place = lines[0].split(",").index("y")
+
+    def without(row):
+        cells = row.split(",")
+        return ",".join([*cells[:place], "", *cells[place + 1 :]])
+
+    head = lines[0].replace("y", label) if label != "y" else lines[0]
+    (folder / "some.csv").write_text("\n".join([head, *lines[1:101], *map(without, lines[101:])]) + "\n")
+    named = [] if label == "y" else ["--label", label]
+    assert call("plan", "some.csv", "--accuracy-within", 0.02, "--json", *named) == 0
+    found = json.loads(capsys.readouterr().out)
+    expected = plan(scored.confidence[:100], scored.correct[:100], everything, accuracy_within=0.02)
+    assert found["needed"] == expected.needed
+    assert found["outlooks"][0]["n"] == 100
+    assert call("plan", "some.csv", "--accuracy-within", 0.02, *named) == 0
+    assert "100 of 500 rows have labels: they are the pilot." in capsys.readouterr().out
+
+
+def test_labels_of_none_of_the_classes_count_as_wrong(folder, call, capsys):
+    with np.load("rest.npz") as rows:
+        y = rows["y"].astype(str).astype(object)
+        y[:300] = "other"
+        np.savez("odd.npz", logits=rows["logits"], y=y.astype(str))
+    assert call("plan", "odd.npz", "--accuracy-within", 0.02, "--no-class", "other", "--json") == 0
+    needed = json.loads(capsys.readouterr().out)["needed"]["accuracy_within"]
+    right = 0.6  # of 900 rows 300 are none of the classes, and one in ten of the others is wrong
+    assert needed == pytest.approx(1.96**2 * right * (1 - right) / 0.02**2, rel=0.05)
+
+
+@pytest.mark.usefixtures("rest")
+@pytest.mark.parametrize("option", [["--label", "truth"], ["--no-class", "other"], ["--unknown-is-no-class"]])
+def test_options_about_labels_need_labels(call, capsys, option):
+    assert call("plan", "rest.csv", "--accuracy-within", 0.02, *option) == 2
+    assert "--label" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("rest")
+def test_a_plan_from_logits_alone_takes_the_classifiers_own_confidence(call, capsys):
     assert call("plan", "rest.npz", "--accuracy-within", 0.02, "--json") == 0
     said = capsys.readouterr()
     assert "the classifier's own confidence is taken, which is often too high" in said.err

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from auxcal._formatting import percent
 from auxcal.cli._terminal import ColumnNames, Json, NoClass, Probabilities, UnknownIsNoClass, as_columns, say, say_json
-from auxcal.cli.evaluate import ConfidenceColumn, PredictionColumn, ScoredLabel
+from auxcal.cli.evaluate import ConfidenceColumn, PredictionColumn
 
 if TYPE_CHECKING:
+    from auxcal._arrays import Bools, Floats
     from auxcal.labelling import Plan
 
 _BAR = 24  # characters of the largest ECE
@@ -23,7 +23,9 @@ _PICTURES = (".png", ".svg", ".pdf")
 def plan(
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE", show_default=False, help="Rows without labels: scored, or logits alone."),
+        typer.Argument(
+            metavar="FILE", show_default=False, help="The rows: scored, or logits alone; all or some without labels."
+        ),
     ],
     pilot: Annotated[
         Path | None, typer.Option(show_default=False, help="A scored file of about a hundred labelled rows.")
@@ -46,7 +48,14 @@ def plan(
     plot: Annotated[
         Path | None, typer.Option(show_default=False, help="Where to draw the curves: a .png, .svg or .pdf file.")
     ] = None,
-    label: ScoredLabel = "y",
+    label: Annotated[
+        str | None,
+        typer.Option(
+            show_default=False,
+            help="The column of the true classes, in the pilot or, without one, in FILE, whose labelled rows are then "
+            "the pilot: names or indices, as the predictions are; -1 for none of the classes. [default: y]",
+        ),
+    ] = None,
     prediction: PredictionColumn = "prediction",
     confidence: ConfidenceColumn = "confidence",
     columns: ColumnNames = None,
@@ -57,7 +66,7 @@ def plan(
 ) -> None:
     """Forecast what more labels would gain, and how many labels a goal takes.
 
-    The unlabelled rows show how uncertain the predictions are; a pilot of labelled rows shows whether the confidence
+    All rows show how uncertain the predictions are; a pilot, the rows that have labels, shows whether the confidence
     can be trusted. Accuracy and Brier score are forecast well. The labels that a promise takes depend on a point or two
     of error, which a pilot can't show, and those for an ECE on its square: go by the range printed beside them.
 
@@ -66,33 +75,25 @@ def plan(
     auxcal plan rest.parquet --accuracy-within 0.01
     auxcal plan rest.parquet --pilot labelled.parquet --risk 0.05 --coverage 0.6 --plot plan.png
     """
-    from auxcal.formats import read_any_confidence, read_confidence, read_scored
     from auxcal.labelling import plan as make_plan
 
     if coverage is not None and risk is None:
         raise typer.BadParameter("--coverage is that of a promise: give --risk too.")
     coverage = 0.5 if coverage is None else coverage
-    planned = partial(make_plan, ece=ece, accuracy_within=accuracy_within, risk=risk, coverage=coverage)
-    if pilot is None:
-        unlabelled, calibrated = read_any_confidence(
-            file, confidence, columns=as_columns(columns), probabilities=bool(probabilities)
-        )
-        found = planned(unlabelled, calibrated=calibrated)
-    else:
-        labelled = read_scored(
-            pilot,
-            label,
-            prediction=prediction,
-            confidence=confidence,
-            no_class=no_class or (),
-            unknown_is_no_class=unknown_is_no_class,
-        )
-        found = planned(labelled.confidence, labelled.correct, read_confidence(file, confidence))
+    named: dict[str, Any] = {"prediction": prediction, "confidence": confidence, "no_class": no_class or ()}
+    named["unknown_is_no_class"] = unknown_is_no_class
+    layout: dict[str, Any] = {"columns": as_columns(columns), "probabilities": bool(probabilities)}
+    labelled, rows, calibrated = _read(file, pilot, label, named, layout)
+    found = make_plan(
+        *labelled, rows, ece=ece, accuracy_within=accuracy_within, risk=risk, coverage=coverage, calibrated=calibrated
+    )
     if plot is not None:
         _draw(found, plot, file.stem)
     if json:
         say_json(asdict(found))
     else:
+        if pilot is None and labelled[1] is not None:
+            say(f"{len(labelled[0]):,} of {len(rows):,} rows have labels: they are the pilot.")
         error, within, promised, share = (f"{100 * (each or 0):g} %" for each in (ece, accuracy_within, risk, coverage))
         wishes = {
             "ece": f"an ECE of {error}",
@@ -100,6 +101,28 @@ def plan(
             "risk": f"a risk of {promised}, promised for {share}",
         }
         _say(found, wishes)
+
+
+def _read(
+    file: Path, pilot: Path | None, label: str | None, named: dict[str, Any], layout: dict[str, Any]
+) -> tuple[tuple[Floats, Bools | None], Floats, bool]:
+    """Return the pilot, the confidence in all rows, and whether it is a calibrator's.
+
+    Without a pilot in another file it is the rows of this one that have labels.
+    """
+    from auxcal.formats import read_any_confidence, read_confidence, read_own_pilot, read_scored
+
+    if pilot is not None:
+        labelled = read_scored(pilot, label or "y", **named)
+        return (labelled.confidence, labelled.correct), read_confidence(file, named["confidence"]), True
+    rows, calibrated = read_any_confidence(file, named["confidence"], **layout)
+    own = read_own_pilot(file, label, **named, **layout)
+    if own is None and (label is not None or named["no_class"] or named["unknown_is_no_class"]):
+        raise typer.BadParameter(
+            f"--label, --no-class and --unknown-is-no-class are about labels, and no row of {file.name} has one. Name "
+            f"the column with --label, give labelled rows with --pilot, or leave these options out."
+        )
+    return own or (rows, None), rows, calibrated
 
 
 def _draw(found: Plan, path: Path, name: str) -> None:

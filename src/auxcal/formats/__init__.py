@@ -3,7 +3,7 @@
 from auxcal._timed import Timed
 from auxcal.formats._picking import pick_file
 from auxcal.formats._predictions import Labelled, read_labelled, read_predictions
-from auxcal.formats._scored import Scored, read_any_confidence, read_confidence, read_scored
+from auxcal.formats._scored import Scored, read_any_confidence, read_confidence, read_own_pilot, read_scored
 from auxcal.formats._scoring import Written, read_rows, score_file, score_table
 from auxcal.formats._sources import FORMATS
 from auxcal.formats._tallied import Tallied, read_scored_or_tally
@@ -20,6 +20,7 @@ __all__ = [
     "pick_file",
     "read_any_confidence",
     "read_confidence",
+    "read_own_pilot",
     "read_labelled",
     "read_predictions",
     "read_rows",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,12 +15,13 @@ from auxcal._conversion import as_floats
 from auxcal._errors import InputWarning, InvalidInputError
 from auxcal._formatting import percent
 from auxcal._inputs import Inputs
+from auxcal._labels import names_in
 from auxcal._scores import CONFIDENCE, PREDICTION
 from auxcal.formats._classes import Classes
 from auxcal.formats._column_values import values_of_column
 from auxcal.formats._format import Source
 from auxcal.formats._layout import logits_of, own_confidence
-from auxcal.formats._predictions import DEFAULT_LABEL
+from auxcal.formats._predictions import DEFAULT_LABEL, read_predictions
 from auxcal.formats._sample import as_sample_size, even_sample
 from auxcal.formats._scored_rows import MOST_IN_FIT, ScoredRows, scored_reader
 from auxcal.formats._sources import open_source
@@ -190,6 +191,40 @@ def read_any_confidence(
         )
         usable = UsableRows(names, (), probabilities=probabilities, on_bad_rows="skip")
         return own_confidence(logits_of(usable.read(source, names, ()), names, probabilities=probabilities)), False
+
+
+def read_own_pilot(
+    path: str | os.PathLike[str],
+    label: str | None = None,
+    *,
+    prediction: str = PREDICTION,
+    confidence: str = CONFIDENCE,
+    columns: str | Sequence[str] | None = None,
+    probabilities: bool = False,
+    no_class: Sequence[str] = (),
+    unknown_is_no_class: bool = False,
+) -> tuple[Floats, Bools] | None:
+    """Read the confidence in the rows of a file that have labels, and whether each is right; None if none has.
+
+    The arguments are those of `read_scored` and, for a file of logits alone, of `read_predictions`. A label that is
+    named must be there; by default it is `y`, if there is such a column.
+    """
+    name = label or DEFAULT_LABEL
+    with open_source(path) as source:
+        if label is None and name not in source.names:
+            return None
+        check_column(source.names, name, "Name the column of the true classes (--label).")
+        if not names_in(values_of_column(source.read((), (name,))[name])):
+            return None
+        is_scored = confidence in source.names
+    unlike: dict[str, Any] = {"no_class": no_class, "unknown_is_no_class": unknown_is_no_class}
+    if is_scored:
+        rows = read_scored(path, name, prediction=prediction, confidence=confidence, **unlike)
+        return rows.confidence, rows.correct
+    found = read_predictions(
+        path, label=name, columns=columns, probabilities=probabilities or None, features=(), on_bad_rows="skip", **unlike
+    )
+    return own_confidence(found.logits), found.correct
 
 
 def _logits_among(source: Source, columns: str | Sequence[str] | None, *, probabilities: bool) -> tuple[str, ...]:

@@ -21,9 +21,12 @@ ECE_WITHIN = 2.0
 """The ECE of one fit is between what is said, divided by this, and what is said times this: in three of four cases."""
 OFF, TAIL = 0.2, 4
 """How far off a calibrator's log-odds are, and the degrees of freedom: now and then they are off by far more."""
-OFF_AT_TOP, CAREFUL_AT_TOP = 0.2, 0.1
+OFF_AT_TOP, CAREFUL_AT_TOP = 0.3, 0.1
 """How far they are off among the accepted besides, which few labels of all rows can't show, and by how much they are
 too low there on average: a calibrator that has seen a few hundred labels is careful."""
+SEEN = 300
+"""The labels that a calibrator has learned from, at least: a few hundred. Where few errors of so many would be among the
+accepted, it can't know how rare they are."""
 OWN_SLOPE, OWN_SHIFT, OWN_OFF = 0.4, -0.7, 1.2
 """How a classifier's own log-odds become honest ones, more or less, and how far those are still off."""
 RANGE = 1.28
@@ -130,7 +133,7 @@ def plan(
     if accuracy_within is not None:
         wishes["accuracy_within"] = lambda way: _for_accuracy(rows.right(RANGE * way), accuracy_within)
     if risk is not None:
-        c, top = rows.confidence, rows.at_top(CAREFUL_AT_TOP if calibrated else 0.0)
+        c, top = rows.confidence, rows.at_top(coverage, CAREFUL_AT_TOP if calibrated else 0.0)
         wishes["risk"] = lambda way: labels_to_promise(c, top.right(-RANGE * way), risk, coverage=coverage, level=level)
     needed = {name: wish(0.0) for name, wish in wishes.items()}
     ends = {name: (wish(-1.0), needed[name], wish(1.0)) for name, wish in wishes.items()}
@@ -151,9 +154,15 @@ class _Rows(NamedTuple):
         """Return how likely each row is right, with log-odds that are so many standard deviations higher."""
         return _moved(self.likely, shift=self.shift + deviations * self.deviation)
 
-    def at_top(self, careful: float) -> _Rows:
-        """Return the rows as those with a high confidence are: it is too low by so much, and less is known."""
-        return self._replace(shift=self.shift + careful, deviation=float(np.hypot(self.deviation, OFF_AT_TOP)))
+    def at_top(self, coverage: float, careful: float) -> _Rows:
+        """Return the rows as the accepted ones are: their confidence is too low by so much, and less is known.
+
+        The log-odds of an event that was seen m times are known to 1 / sqrt(m).
+        """
+        top = np.argsort(-self.confidence)[: max(1, round(coverage * len(self.confidence)))]
+        wrong = 1 - float(_moved(self.likely[top], shift=self.shift + careful).mean())
+        spread = self.deviation**2 + OFF_AT_TOP**2 + 1 / (SEEN * coverage * wrong)
+        return self._replace(shift=self.shift + careful, deviation=float(np.sqrt(spread)))
 
 
 def _rows(confidence: ArrayLike, correct: ArrayLike | None, unlabelled: ArrayLike | None, calibrated: bool) -> _Rows:
