@@ -12,6 +12,9 @@ from auxcal._arrays import Floats, Groups, Ints, Weight
 from auxcal._errors import InvalidInputError
 from auxcal._threads import cached_property
 
+_MARK_BITS = 20  # the logarithm of a probability, as float32 and as float64, still agrees in so many
+_FARTHEST = float(np.finfo(np.float32).max)
+
 
 @dataclass(frozen=True, eq=False)
 class Units:
@@ -124,6 +127,12 @@ def ordered_rows(logits: Floats, y: Ints, w: Ints, features: Floats | None) -> I
     """
     rest = _mark(logits) if features is None else _mark(logits) + _mark(features)
     return np.lexsort((rest, logits.min(axis=1), logits.max(axis=1), y, w))
+
+
+def row_marks(logits: Floats, features: Floats | None) -> Floats:
+    """Return a number for each row that equal rows share, as float32 too, and different rows hardly ever do."""
+    whole, power = np.frexp(_mark(logits) if features is None else _mark(logits) + _mark(features))
+    return np.ldexp(np.round(whole * 2.0**_MARK_BITS), power - _MARK_BITS).clip(-_FARTHEST, _FARTHEST).astype(np.float32)
 
 
 def _mark(x: Floats) -> Floats:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from auxcal._arrays import NO_CLASS, Bools, Floats, Ints, Weight
+from auxcal._units import row_marks
 from auxcal.calibrators._chunks import in_chunks
 from auxcal.calibrators._learned import check_learned, numbers
 
@@ -24,6 +25,7 @@ MOST_CLASSES = 128
 
 _FARTHEST = 6e4  # float16 ends soon after
 _AGAIN = 0.02  # the share of the rows that may be there already: weights can't be followed without any
+_EXCESS = 0.1  # of a variance, which rows of one group may cause
 
 
 class Reference(NamedTuple):
@@ -43,6 +45,8 @@ class Reference(NamedTuple):
         The weighted number of rows of the fit in each class, and last of no class.
     hits : array of shape (K + 1,)
         The number of these with a correct prediction.
+    marks : array of shape (n,) or None
+        A number for each row that equal rows share; None in files from before there were such.
 
     Examples
     --------
@@ -58,6 +62,12 @@ class Reference(NamedTuple):
     prediction: Ints
     counts: Floats
     hits: Floats
+    marks: Floats | None = None
+
+    def take(self, rows: Ints) -> Reference:
+        """Return some of the rows, with the counts of all."""
+        per_row = {name: getattr(self, name) for name in ("readings", "strata", "y", "prediction", "marks")}
+        return self._replace(**{name: values[rows] for name, values in per_row.items() if values is not None})
 
     @property
     def correct(self) -> Bools:
@@ -80,6 +90,8 @@ class Reference(NamedTuple):
             "counts": numbers("K+1", least=0, most=most),
             "hits": numbers("K+1", least=0, most=most),
         }
+        if self.marks is not None:
+            checks["marks"] = numbers("n")
         check_learned(checks, self._asdict(), {"K": k})
         whole = all(each.dtype.kind in "iu" for each in (self.y, self.prediction))
         too_many = self.hits > self.counts * (1 + 1e-9)  # which are sums of weights
@@ -91,26 +103,81 @@ def reference_of(calibrator: Calibrator, data: Predictions, held_out: Floats | N
     """Return the reference of a calibrator that has just been fitted on the data.
 
     Too many rows are subsampled with a fixed random state: a file must not depend on chance. On rows that it was
-    fitted on a calibrator is a little overconfident, so out-of-fold probabilities are preferred.
+    fitted on a calibrator is a little overconfident, so out-of-fold probabilities are preferred. But if a row stands
+    there several times, the final fit, which new rows meet, and those of the folds each give it one value: rows with
+    this value would differ from new ones, all by the same amount, and that would pass for a change.
     """
     k, weight = data.n_classes, data.sample_weight
     labels = np.where(data.y == NO_CLASS, k, data.y)
     counted = np.ones(len(data)) if weight is None else weight
     whole = np.min_scalar_type(-k - 1)
-    per_row = 2 * (len(READINGS) + n_strata(calibrator, k) + whole.itemsize)
-    kept = _drawn(len(data), weight, min(MOST_ROWS, MOST_BYTES // per_row))
+    per_row = 2 * (len(READINGS) + n_strata(calibrator, k) + whole.itemsize + 2)
+    rows, worth = _few_of_each_group(data)
+    kept = rows[drawn_by_weight(len(rows), worth, min(MOST_ROWS, MOST_BYTES // per_row))]
     part = data.take(kept)
+    marks = row_marks(part.logits, part.features)
+    new = np.ones(len(part), dtype=bool) if held_out is None else repeated(marks)
+    strata = np.empty((len(part), n_strata(calibrator, k)), dtype=np.float16)
+    if held_out is not None:
+        strata[~new] = held_out[kept[~new]]
+    if new.any():
+        strata[new] = strata_of(calibrator, part.logits[new], None if part.features is None else part.features[new])
     return Reference(
         read_logits(part.logits),
-        (strata_of(calibrator, part.logits, part.features) if held_out is None else held_out[kept]).astype(np.float16),
+        strata,
         part.y.astype(whole),
         part.prediction.astype(whole),
         np.bincount(labels, counted, minlength=k + 1).astype(np.float64),
         np.bincount(labels, counted * data.correct, minlength=k + 1).astype(np.float64),
+        marks,
     )
 
 
-def _drawn(n: int, weight: Weight | None, most: int) -> Ints:
+def repeated(marks: Floats) -> Bools:
+    """Return which rows stand there several times."""
+    _, at, counts = np.unique(marks, return_inverse=True, return_counts=True)
+    return np.asarray(counts[at] > 1)
+
+
+def _few_of_each_group(data: Predictions) -> tuple[Ints, Weight | None]:
+    """Return rows that are nearly independent, and how many rows each stands for.
+
+    Rows of a group that are alike tell less than their number suggests: c of them, with the correlation r, have a mean
+    with 1 + (c - 1) r times the variance. So of each group only so many are kept that this is at most 1 + `_EXCESS`.
+    """
+    rows, weight, groups = np.arange(len(data)), data.sample_weight, data.groups
+    if groups is None:
+        return rows, weight
+    _, of_row, counts = np.unique(groups, return_inverse=True, return_counts=True)
+    readings = np.column_stack([read_logits(data.logits), data.correct])
+    most = 1 + _EXCESS / max(_correlation(readings, of_row, counts), _EXCESS / len(data))
+    order = np.random.default_rng(0).permutation(len(data))
+    order = order[np.argsort(of_row[order], kind="stable")]
+    place = np.arange(len(data)) - np.repeat(np.cumsum(counts) - counts, counts)
+    rows = np.sort(order[place < np.floor(most)])
+    stands_for = (counts / np.minimum(counts, np.floor(most)))[of_row[rows]]
+    return rows, stands_for if weight is None else stands_for * weight[rows]
+
+
+def _correlation(values: Floats, of_row: Ints, counts: Ints) -> float:
+    """Return the largest correlation of numbers within groups, less two standard errors (one-way analysis of variance)."""
+    n, g = len(of_row), len(counts)
+    if g in (1, n):
+        return 0.0
+    values = values.astype(np.float64)
+    sums = np.zeros((g, values.shape[1]))
+    np.add.at(sums, of_row, values)
+    means = sums / counts[:, None]
+    within = ((values - means[of_row]) ** 2).sum(axis=0) / (n - g)
+    between = counts @ (means - values.mean(axis=0)) ** 2 / (g - 1)
+    size = (n - counts @ counts / n) / (g - 1)
+    total = between + (size - 1) * within
+    found = (between - within)[total > 0] / total[total > 0]
+    error = np.sqrt(2 / (size * max(size - 1, 1) * (g - 1)))
+    return max(float(found.max(initial=0.0)) - 2 * error, 0.0)
+
+
+def drawn_by_weight(n: int, weight: Weight | None, most: int) -> Ints:
     """Return the rows to keep: all, or a random sample; a row of weight 2 is twice as likely to be kept."""
     if weight is None:
         if n <= most:

@@ -50,7 +50,7 @@ def adapt_seen(
     """Return a calibrator for the mix of rows that it has seen already."""
     if some is not None:
         as_logits(some.logits, n_classes=calibrator.n_features_in_)
-    known, matching = compare(calibrator, seen)
+    known, matching, seen = compare(calibrator, seen)
     if verdict_of(calibrator, matching, seen, level)[0] == "new":
         _refuse_or_warn(if_new)
     ratio = (believed(known, *_with_labels(matching, some)) / known.shares)[known.group]

@@ -16,7 +16,7 @@ from auxcal.monitoring._differences import Difference, differences
 from auxcal.monitoring._estimates import Estimate, accuracy, foreign_share, smallest_change
 from auxcal.monitoring._evidence import another_mix, something_new
 from auxcal.monitoring._home import home_of
-from auxcal.monitoring._known import Known, Seen, seen_by
+from auxcal.monitoring._known import Known, Seen, seen_by, without_copies
 from auxcal.monitoring._matching import Matching, matched
 
 Verdict = Literal["same", "mix", "new"]
@@ -143,8 +143,8 @@ def sampled_rows(calibrator: Calibrator, logits: Floats, features: Floats | None
     return seen_by(calibrator, logits, features)
 
 
-def compare(calibrator: Calibrator, seen: Seen) -> tuple[Known, Matching]:
-    """Return the rows of a calibrator's reference, and the mix of new rows by them."""
+def compare(calibrator: Calibrator, seen: Seen) -> tuple[Known, Matching, Seen]:
+    """Return the rows of a calibrator's reference, the mix of new rows by them, and these; copies of a row count once."""
     if calibrator.reference_ is None:
         raise InvalidInputError(
             f"this {type(calibrator).__name__} knows nothing of the rows that it was fitted on: it was saved before "
@@ -155,13 +155,14 @@ def compare(calibrator: Calibrator, seen: Seen) -> tuple[Known, Matching]:
             f"at least {FEWEST_ROWS} rows are needed to tell whether they are like others; got {len(seen.prediction)}. "
             f"Collect more rows."
         )
-    known = Known(calibrator.reference_)
-    return known, matched(known, known.grouped(seen.strata))
+    reference, seen = without_copies(calibrator.reference_, seen)
+    known = Known(reference)
+    return known, matched(known, known.grouped(seen.strata)), seen
 
 
 def check_seen(calibrator: Calibrator, seen: Seen, level: float) -> Check:
     """Return the check of rows that the calibrator has seen already."""
-    known, matching = compare(calibrator, seen)
+    known, matching, seen = compare(calibrator, seen)
     verdict, p_mix, p_new = verdict_of(calibrator, matching, seen, level)
     estimate = accuracy(matching, seen)
     none = foreign_share(matching)

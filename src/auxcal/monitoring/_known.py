@@ -10,32 +10,72 @@ import numpy as np
 
 from auxcal._arrays import Floats, Ints
 from auxcal._threads import cached_property
+from auxcal._units import row_marks
 from auxcal.calibrators._base import Calibrator
-from auxcal.calibrators._reference import Reference, read_logits, strata_of, stratum_of
+from auxcal.calibrators._reference import Reference, drawn_by_weight, read_logits, strata_of, stratum_of
 
 MOST_ROWS = 20_000
 """Of new rows so many are looked at, drawn at random: more would hardly say more than the reference can answer."""
 
 _LEAST = 10  # rows of a stratum; fewer say too little of what it looks like
 _TINY = 1e-6
+_OFTEN = 10  # times: what repeats more often is what the classifier says, not a row that was copied
+_ALIKE = 0.25  # of the variance that chance gives to counts: these are no draws
+_SETS = 10  # of copies: fewer don't tell how alike their sizes are
 
 
 class Seen(NamedTuple):
-    """New rows: how likely each is of each stratum, what is read from its logits, and its prediction."""
+    """New rows: how likely each is of each stratum, what is read from its logits, its prediction and its mark."""
 
     strata: Floats
     readings: Floats
     prediction: Ints
+    marks: Floats
 
     def take(self, rows: Ints) -> Seen:
         """Return some of the rows."""
-        return Seen(self.strata[rows], self.readings[rows], self.prediction[rows])
+        return Seen(*(values[rows] for values in self))
 
 
 def seen_by(calibrator: Calibrator, logits: Floats, features: Floats | None) -> Seen:
     """Return rows that are checked already as the calibrator sees them, rounded as those of the reference are."""
     strata = strata_of(calibrator, logits, features).astype(np.float16)
-    return Seen(strata, read_logits(logits), logits.argmax(axis=1))
+    return Seen(strata, read_logits(logits), logits.argmax(axis=1), row_marks(logits, features))
+
+
+def without_copies(reference: Reference, seen: Seen) -> tuple[Reference, Seen]:
+    """Return the rows of a reference and new rows, where copies of a row count once."""
+    if reference.marks is None:
+        return reference, seen
+    return (
+        reference.take(_counted_once(reference.marks, seen.marks)),
+        seen.take(_counted_once(seen.marks, reference.marks)),
+    )
+
+
+def _counted_once(marks: Floats, elsewhere: Floats) -> Ints:
+    """Return rows that are no copies of each other, and represent all.
+
+    Where a classifier has few values to say, rows are equal by themselves, and each is a draw. Then the same values are
+    found elsewhere too, or repeat very often. Else equal rows are copies. Where they are not equally many of each row,
+    rows are drawn by how many, so that the others don't count more than they did.
+    """
+    values, at, counts = np.unique(marks, return_inverse=True, return_counts=True)
+    copied = (counts > 1) & ~np.isin(values, elsewhere)
+    if not _are_copies(counts[copied]):
+        return np.arange(len(marks))
+    first = np.zeros(len(marks), dtype=bool)
+    first[np.unique(marks, return_index=True)[1]] = True
+    rows = np.flatnonzero(first | ~copied[at])
+    weight = np.where(copied[at], counts[at], 1)[rows]
+    return rows[drawn_by_weight(len(rows), weight.astype(np.float64), len(rows))]
+
+
+def _are_copies(counts: Ints) -> bool:
+    """Return whether values that stand there so often each are rows that were copied."""
+    if not len(counts) or counts.mean() <= _OFTEN:
+        return bool(len(counts))
+    return len(counts) >= _SETS and bool(counts.var() < _ALIKE * counts.mean())
 
 
 @dataclass(frozen=True)
