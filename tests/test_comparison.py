@@ -17,8 +17,7 @@ from auxcal import (
     evaluate,
     evaluate_by,
 )
-from auxcal.comparison import Comparison, Entry
-from auxcal.comparison._answer import answer
+from auxcal.comparison import Agreement, Comparison, Entry
 
 QUICK = ["temperature", "platt", "histogram"]
 
@@ -142,75 +141,133 @@ class TestScores:
         assert "–" in str(comparison)
 
 
-def entry(ece, floor=0.02, brier=0.2, method="uncalibrated", says=0.9):
-    scores = {"ece": ece, "ece_floor_p95": floor, "brier": brier}
-    return Entry(method, CALIBRATORS[method].abbreviation, 0.0, CALIBRATORS[method](), np.full(4, says), scores)
+N_ROWS = 4000
+RIGHT = np.arange(N_ROWS) % 10 < 7
+HONEST, NEARLY, SURE = (np.full(N_ROWS, says) for says in (0.7, 0.74, 0.9))
+KNOWING = np.where(RIGHT, 0.95, 0.05)  # tells right from wrong, but is not sure enough
+BARELY = HONEST + 1e-3 * np.random.default_rng(0).normal(3 * RIGHT, 20)  # a little better by chance
 
 
-def rows_of_accuracy(accuracy):
-    return Predictions([[1.0, 0.0]] * 10, (np.arange(10) >= round(10 * accuracy)).astype(int))
+def entry(method, confidence):
+    scores = evaluate(confidence, RIGHT, metrics=["ece", "brier"])
+    return Entry(method, CALIBRATORS[method].abbreviation, 0.0, CALIBRATORS[method](), confidence, scores)
+
+
+def outcome(before, limit, p_value, **methods):
+    """Give the answer for confidences of the classifier and of methods, and for what all rows said of the first."""
+    test = Predictions([[1.0, 0.0]] * N_ROWS, (~RIGHT).astype(int))
+    entries = [entry("uncalibrated", before), *(entry(name, each) for name, each in methods.items())]
+    agreement = Agreement(before.mean(), RIGHT.mean(), 500, limit, p_value)
+    return Comparison("x", tuple(entries), test, np.arange(N_ROWS), 9, agreement).answer
 
 
 class TestAnswer:
     @pytest.mark.parametrize(
-        ("before", "best", "verdict", "words"),
+        ("given", "verdict", "words"),
         [
-            (entry(0.2), entry(0.01, brier=0.1, method="ccac"), "solved", "With CCAC the two agree within the noise."),
+            (outcome(SURE, 0.21, 0, ccac=HONEST), "solved", "With CCAC the two agree to within 2 points."),
             (
-                entry(0.2),
-                entry(0.05, brier=0.1, method="ccac-s"),
+                outcome(SURE, 0.21, 0, ccac=NEARLY),
                 "better",
-                "With CCAC-S the ECE falls from 20.0 % to 5.0 %, still more than the 2.0 % that is noise.",
+                "With CCAC the ECE falls from 20.0 % to 4.0 %, still more than the 1.4 % that is noise.",
             ),
             (
-                entry(0.04),
-                entry(0.05, brier=0.1, method="matrix"),
+                outcome(NEARLY, 0.06, 0, matrix=KNOWING),
                 "better",
-                "With matrix scaling (MS) the Brier score falls from 0.200 to 0.100, but its ECE of 5.0 % is more than "
-                "the 2.0 % of noise.",
+                "With matrix scaling (MS) the Brier score falls from 0.212 to 0.003, but its ECE of 5.0 % is more than "
+                "the 0.8 % of noise.",
             ),
+            (outcome(HONEST, 0.02, 0.5), "calibrated", "The two agree to within 2 points: nothing needs doing."),
             (
-                entry(0.01),
-                entry(0.01, brier=0.19, method="temperature"),
+                outcome(HONEST, 0.02, 0.5, temperature=BARELY),
                 "calibrated",
-                "That is calibrated already, within the noise: nothing needs doing. Temperature scaling (TS) only "
-                "lowers the Brier score, from 0.200 to 0.190.",
+                "The two agree to within 2 points. Temperature scaling (TS) lowers the Brier score from 0.210 to "
+                "0.210, which may be chance.",
             ),
+            (
+                outcome(HONEST, 0.08, 0.5, temperature=BARELY),
+                "unclear",
+                "These 500 rows are too few to tell whether that is calibrated: the two may differ by up to 8 points. "
+                "Label more rows. On the 4,000 test rows, temperature scaling (TS) lowers the Brier score from 0.210 "
+                "to 0.210, which may be chance.",
+            ),
+            (
+                outcome(HONEST, 0.08, 0.001, temperature=SURE, platt=SURE),
+                "unhelped",
+                "None of the 2 methods lowers its Brier score on the 4,000 test rows.",
+            ),
+            (
+                outcome(HONEST, 0.08, 0.001, platt=SURE),
+                "unhelped",
+                "Platt scaling does not lower its Brier score on the 4,000 test rows.",
+            ),
+            (outcome(HONEST, 0.08, 0.001), "unhelped", "No method was compared with it."),
         ],
     )
-    def test_the_words_are_true_of_the_numbers(self, before, best, verdict, words):
-        given = answer(before, best, test=rows_of_accuracy(0.7), methods=13)
-        assert given.found == "Your classifier says 90 % and is right 70 % of the time."
+    def test_the_words_are_true_of_the_numbers(self, given, verdict, words):
         assert (given.verdict, given.then) == (verdict, words)
 
-    @pytest.mark.parametrize(
-        ("ece", "methods", "verdict", "words"),
-        [
-            (0.01, 13, "calibrated", "nothing needs doing."),
-            (0.2, 13, "unhelped", "None of the 12 methods lowers its Brier score on these data."),
-            (0.2, 1, "unhelped", "No method was compared with it."),
-        ],
-    )
-    def test_where_the_classifier_itself_is_best(self, ece, methods, verdict, words):
-        before = entry(ece)
-        given = answer(before, before, test=rows_of_accuracy(0.7), methods=methods)
-        assert given.verdict == verdict
-        assert given.then.endswith(words)
+    def test_a_gain_beyond_chance_counts_even_where_the_classifier_is_calibrated(self):
+        assert outcome(HONEST, 0.02, 0.5, ccac=KNOWING).verdict == "better"
 
     def test_an_average_that_hides_the_gap_is_told(self):
-        given = answer(entry(0.2), entry(0.01, method="ccac"), test=rows_of_accuracy(0.9), methods=2)
-        assert given.found.endswith("on average, but sample by sample the two differ: its ECE is 20.0 %.")
+        given = outcome(np.where(RIGHT, 0.6, 0.93), 0.2, 0, ccac=HONEST)
+        assert given.found.endswith("on average, but sample by sample the two differ: its ECE is 55.9 %.")
 
     def test_on_real_comparisons(self):
-        assert compare(TOO_SURE, methods=QUICK, bootstrap=0).answer.verdict == "solved"
-        assert compare(drawn(1), methods=QUICK, bootstrap=0).answer.verdict == "calibrated"
+        assert compare(drawn(3, n=8000, seed=1), methods=QUICK, bootstrap=0).answer.verdict == "solved"
+        assert compare(drawn(1, n=8000), methods=QUICK, bootstrap=0).answer.verdict == "calibrated"
+
+    def test_few_rows_of_an_overconfident_classifier_never_need_nothing(self):
+        for seed in range(6):
+            told = compare(drawn(1.3, n=200, seed=seed), methods=["temperature", "isotonic"], bootstrap=0).answer
+            assert told.verdict != "calibrated", told
+            assert "nothing needs doing" not in told.then
+
+    def test_what_few_test_rows_can_tell_of_the_best_method_is_said(self):
+        told = compare(drawn(3, n=900), methods=["temperature"], bootstrap=0).answer
+        assert told.verdict == "better"
+        assert "The 225 test rows tell only to within" in told.then
+
+
+class TestAgreement:
+    def test_the_test_errs_at_its_level_and_the_limit_holds(self):
+        rng, found = np.random.default_rng(0), []
+        for concentration in (20, 1, 0.05):  # the last: nearly always close to 0 or 1
+            for _ in range(300):
+                truth = rng.beta(0.8 * concentration, 0.2 * concentration, size=300)
+                found.append(Agreement.of(truth, rng.random(300) < truth))
+        assert np.mean([each.disproved for each in found]) < 0.03
+        for gap in (0.05, -0.05):
+            limits = [Agreement.of(np.full(300, 0.8 + gap), rng.random(300) < 0.8).limit for _ in range(300)]
+            assert np.mean(np.array(limits) >= 0.05) > 0.95
+
+    def test_a_mean_that_agrees_can_hide_a_slope(self):
+        rng = np.random.default_rng(0)
+        confidence = rng.uniform(0.5, 1, size=1000)
+        found = Agreement.of(confidence, rng.random(1000) < 0.75)
+        assert found.says == pytest.approx(found.right, abs=0.03)
+        assert found.disproved
+
+    def test_copies_in_one_group_tell_no_more_than_one_row(self):
+        once = np.random.default_rng(0).random(100) < 0.8
+        alone = Agreement.of(np.full(100, 0.9), once)
+        copied = Agreement.of(np.full(1000, 0.9), once.repeat(10), groups=np.arange(100).repeat(10))
+        assert copied.limit == pytest.approx(alone.limit)
+        assert copied.p_value == pytest.approx(alone.p_value)
+
+    def test_weights_count_as_repetition_does_in_the_means(self):
+        confidence, correct = np.array([0.5, 0.9, 0.8]), np.array([True, False, True])
+        weighted = Agreement.of(confidence, correct, np.array([1.0, 2.0, 1.0]))
+        repeated = Agreement.of(confidence.repeat([1, 2, 1]), correct.repeat([1, 2, 1]))
+        assert (weighted.says, weighted.right) == pytest.approx((repeated.says, repeated.right))
 
 
 class TestShown:
     def test_the_text_fits_into_80_columns_and_starts_with_the_answer(self):
         lines = str(compare(TOO_SURE, methods=QUICK, bootstrap=0, name="toy")).splitlines()
         assert lines[0] == "toy: 900 rows to fit, 300 to test"
-        assert lines[1].startswith("Your classifier says 82 %")
+        assert lines[1].startswith("Your classifier says 83 %")
         assert max(map(len, lines[2:])) <= 80
         assert lines[4].startswith("* ")
 

@@ -111,7 +111,7 @@ def test_evaluate_shows_every_metric_and_reads_the_ece(scored, call, capsys):
         assert metric.label in text
     assert "400 rows: the classifier has" in text
     assert "within the noise of" in text
-    assert "can't be told from perfect calibration" in text
+    assert "perfect calibration is possible, not proven" in text
     assert max(map(len, text.splitlines())) <= 100
 
 

@@ -4,13 +4,14 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 from importlib.resources import files
 
 import numpy as np
 import pytest
 
 from auxcal import CALIBRATORS, InvalidInputError, Predictions, Uncalibrated, compare
-from auxcal.comparison import Comparison, Entry
+from auxcal.comparison import Agreement, Comparison, Entry
 from auxcal.metrics import evaluate
 from auxcal.reports import save_report
 from auxcal.reports.html import _page
@@ -120,16 +121,14 @@ class TestWords:
     def test_a_method_that_failed_says_why(self, comparisons, tmp_path):
         whole = comparisons[1]
         failed = Entry("ccac", "CCAC", 0.1, problem="ValueError: <no>")
-        save_report(
-            [Comparison("x", (*whole.entries, failed), whole.test, whole.rows, 9, None)], tmp_path / "page.html"
-        )
+        save_report([replace(whole, name="x", entries=(*whole.entries, failed))], tmp_path / "page.html")
         page = (tmp_path / "page.html").read_text()
         assert "ValueError: &lt;no&gt;" in page
         assert "ccac" not in data_of(page)["sets"][0]["methods"]
 
     @pytest.mark.parametrize(("correct_share", "words"), [(0.8, "Look again when the data"), (0.3, "Label more rows")])
     def test_where_there_is_nothing_to_do_the_page_says_so(self, correct_share, words, tmp_path):
-        made = of_size(400, 3, ["uncalibrated"], correct_share=correct_share)
+        made = of_size(4000, 3, ["uncalibrated"], correct_share=correct_share)
         save_report([made], tmp_path / "page.html")
         assert words in (tmp_path / "page.html").read_text()
 
@@ -148,7 +147,8 @@ def of_size(n, k, methods, correct_share=0.5):
         confidence = fitted.predict_confidence(logits) if own else rng.uniform(size=n).astype(np.float32)
         scores = evaluate(confidence, test.correct)
         entries.append(Entry(method, CALIBRATORS[method].abbreviation, 0.0, fitted, confidence, scores))
-    return Comparison("large", tuple(entries), test, np.arange(n) + 10**6, n, None)
+    agreement = Agreement.of(entries[0].confidence, test.correct)
+    return Comparison("large", tuple(entries), test, np.arange(n) + 10**6, n, agreement)
 
 
 def test_a_page_of_40000_samples_and_all_methods_is_under_5_megabytes(tmp_path, monkeypatch):

@@ -60,7 +60,8 @@ def explain(console: Console) -> None:
 
     text = (
         "AUROC, AUPR and p.9 measure how well the confidence tells right from wrong: higher is better. Brier and ECE "
-        "measure how honest it is: lower is better. An ECE up to the noise next to it can't be told from perfect."
+        "measure how honest it is: lower is better. With an ECE up to the noise next to it, perfect calibration is "
+        "possible, not proven."
     )
     console.print(Text(text, style="dim"))
 

@@ -199,6 +199,6 @@ def _reading(scores: dict[str, float], averages: dict[str, float]) -> str:
 
     error, noise = percent(scores["ece"]), percent(scores["ece_floor_p95"])
     if scores["ece"] <= scores["ece_floor_p95"]:
-        return f"ECE {error} is within the noise of {noise}: it can't be told from perfect calibration."
+        return f"ECE {error} is within the noise of {noise}: perfect calibration is possible, not proven."
     way = "high" if averages["confidence"] > averages["accuracy"] else "low"
     return f"ECE {error} is above the noise of {noise}: the confidence is off, and on average too {way}."

@@ -23,6 +23,7 @@ from auxcal._telling import kept_warnings
 from auxcal.calibrators import CALIBRATORS, Calibrator, method_named
 from auxcal.calibrators._features import features_for
 from auxcal.calibrators._seeded import seeded
+from auxcal.comparison._agreement import Agreement
 from auxcal.comparison._comparison import UNCALIBRATED, Comparison, Entry
 from auxcal.comparison._sliced import slice_columns, sliced
 from auxcal.comparison.text import SHOWN
@@ -93,7 +94,7 @@ def compare(
     >>> print(comparison.answer.found)
     Your classifier says 82 % and is right 59 % of the time.
     >>> print(comparison.answer.then)
-    With temperature scaling (TS) the two agree within the noise.
+    With temperature scaling (TS) the two agree to within 5 points.
     >>> [entry.label for entry in comparison.ranked]
     ['TS', 'Platt', 'MP']
     """
@@ -114,7 +115,10 @@ def compare(
         label = calibrator.abbreviation if method in CALIBRATORS else method
         entries.append(_entry(method, label, calibrator, fit, held_out, bootstrap, random_state))
         report(done / len(calibrators))
-    found = Comparison(visible(str(name)), tuple(entries), held_out, rows, len(fit), data.inputs.class_names, called)
+    agreement = _agreement(entries[0], source)
+    found = Comparison(
+        visible(str(name)), tuple(entries), held_out, rows, len(fit), agreement, data.inputs.class_names, called
+    )
     of_columns = (
         sliced(each, values, held_out, found.before, found.best, bootstrap=bootstrap, random_state=random_state)
         for each, values in columns.items()
@@ -178,6 +182,12 @@ def _parts(data: Predictions, test: Predictions | float, random_state: int) -> t
             f"{test.n_features}. Give both the same features, or none."
         )
     return data, test, np.arange(len(test))
+
+
+def _agreement(before: Entry, rows: Predictions) -> Agreement:
+    """Return whether the classifier's own confidence agrees with its accuracy on all these rows."""
+    confidence = before.measured()[0]._confidence_in(rows.logits, None)
+    return Agreement.of(confidence, rows.correct, rows.sample_weight, rows.groups)
 
 
 def _entry(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from auxcal._arrays import Floats, Ints
 from auxcal._threads import cached_property
 from auxcal.calibrators import CALIBRATORS, Calibrator
+from auxcal.comparison._agreement import Agreement
 from auxcal.comparison._answer import Answer, answer
 from auxcal.comparison._comparison_card import to_html
 from auxcal.comparison.text import to_text
@@ -99,6 +100,9 @@ class Comparison:
         The row number of each row of the test part in the given data, from 0.
     n_fit : int
         The number of rows that the methods were fitted on, including their validation sets.
+    agreement : Agreement
+        Whether the classifier's own confidence agrees with its accuracy: on all rows, since it needs no fit; on the
+        test part alone if that was given apart.
     class_names : tuple of str or None
         The names of the K classes.
     ids : tuple of str or None
@@ -116,6 +120,7 @@ class Comparison:
     test: Predictions
     rows: Ints
     n_fit: int
+    agreement: Agreement
     class_names: tuple[str, ...] | None = None
     ids: tuple[str, ...] | None = None
     slices: tuple[Sliced, ...] = ()
@@ -143,7 +148,7 @@ class Comparison:
     @cached_property
     def answer(self) -> Answer:
         """The outcome in two sentences."""
-        return answer(self.before, self.best, test=self.test, methods=len(self.entries))
+        return answer(self)
 
     @property
     def table(self) -> list[dict[str, Any]]:

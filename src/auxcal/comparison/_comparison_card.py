@@ -19,6 +19,6 @@ def to_html(comparison: Comparison) -> str:
         str(comparison.answer),
         f"{comparison.name}: {comparison.n_fit:,} rows to fit, {len(comparison.test):,} to test",
         grid(rows, head=["", *HEADS.values(), "fit"], bold=0),
-        note("Best: the lowest Brier score. An ECE up to the noise can't be told from perfect calibration."),
+        note("Best: the lowest Brier score. With an ECE up to the noise, perfect calibration is possible, not proven."),
         *problems,
     )

@@ -8,7 +8,8 @@ MEANINGS = {
     "p90": "When 90 % of the mistakes are caught, the share of the flagged predictions that are mistakes. "
     "Higher is better.",
     "ece": "Honesty: the gap between confidence and accuracy, averaged over bins. Lower is better. Next to it is the "
-    "noise, which perfect calibration exceeds in one case in twenty: an ECE up to it can't be told from perfect.",
+    "noise, which perfect calibration exceeds in one case in twenty. With an ECE up to it, perfect calibration is "
+    "possible, not proven.",
     "brier": "Both in one: the mean squared difference between confidence and being right. Lower is better. The best "
     "method has the lowest.",
 }
