@@ -259,7 +259,9 @@ def test_names_of_no_class(no_class):
     ("y", "names", "expected"),
     [
         (["dog", "bus"], ANIMALS, "one of the classes cat, dog; got 'bus' in row 1"),
-        (["dog", "cat"], None, "name the classes with class_names"),
+        (["dog", "cat"], None, "Name the classes in order with class_names"),
+        ([True, False], None, "not whether the prediction is right"),
+        ([1.0, 0.0], None, "give y.astype"),
         (["dog", None], ANIMALS, "a class in every row; got nothing in row 1"),
         (["dog"], ANIMALS, "one label for each of the 2 rows"),
     ],

@@ -38,6 +38,7 @@ CANT_APPLY = {
     "check_sample_weights_not_overwritten": TWO_COLUMNS,
     "check_sample_weights_shape": TWO_COLUMNS,
     "check_sample_weights_pandas_series": f"{TWO_COLUMNS}; the check hides the reason",
+    "check_fit2d_1feature": "one column is of two classes; the check has more labels than these",
     "check_estimators_nan_inf": FLOAT_LABELS,
     "check_dtype_object": FLOAT_LABELS,
     "check_array_api_input": "asks for SCIPY_ARRAY_API in the environment of the whole process",

@@ -15,6 +15,7 @@ from auxcal._version import VERSION
 
 if TYPE_CHECKING:
     from auxcal._arrays import NO_CLASS as NO_CLASS
+    from auxcal._arrays import floor_logits as floor_logits
     from auxcal._errors import AuxcalError as AuxcalError
     from auxcal._errors import AuxcalWarning as AuxcalWarning
     from auxcal._errors import ConformanceError as ConformanceError
@@ -110,6 +111,7 @@ _HOMES = {
     "compare": "auxcal.comparison",
     "evaluate": "auxcal.metrics",
     "evaluate_by": "auxcal.metrics",
+    "floor_logits": "auxcal._arrays",
     "load": "auxcal.persistence",
     "save": "auxcal.persistence",
 }

@@ -30,6 +30,9 @@ Groups: TypeAlias = NDArray[Any]
 LEAST_PROBABILITY = 1e-12
 """Probabilities are clipped here from below, since the logarithm of 0 is not a logit."""
 
+_BELOW, _BELOW_ONE = 2.0, 10.0
+"""How far -inf is put below the smallest finite logit; benchmarks/evidence/missing_logits.py compares."""
+
 _SUM_TOLERANCE = 1e-3
 
 
@@ -44,13 +47,24 @@ def as_rng(random_state: int | None) -> np.random.Generator:
 
 
 def as_logits(logits: ArrayLike, *, n_classes: int | None = None) -> Floats:
-    """Check `logits` and return them as float32 or float64 of shape (n, K), K at least 2."""
+    """Check `logits` and return them as float32 or float64 of shape (n, K), K at least 2; one column is of class 1."""
+    return both_classes(_as_matrix(logits, n_classes))
+
+
+def both_classes(array: Floats, *, probabilities: bool = False) -> Floats:
+    """Return the columns of both classes of a binary classifier that has one, for the second; others unchanged."""
+    if array.shape[1] != 1:
+        return array
+    return np.column_stack([1 - array if probabilities else np.zeros_like(array), array])
+
+
+def _as_matrix(logits: ArrayLike, n_classes: int | None) -> Floats:
     array = as_floats(logits, "logits")
     if array.ndim != 2:
         raise InvalidInputError(
             f"logits must have shape (n, K), a row for each sample and a column for each class; got shape "
-            f"{array.shape}. Reshape your data: one score z of each sample, of a binary classifier, becomes "
-            f"numpy.column_stack([numpy.zeros_like(z), z]); logits[None, :] makes a row of a single sample."
+            f"{array.shape}. Reshape your data: logits.reshape(-1, 1) if there is one number for each sample, which "
+            f"belongs to the second of two classes; logits.reshape(1, -1) if these are the numbers of a single sample."
         )
     n, k = array.shape
     if n == 0:
@@ -58,21 +72,21 @@ def as_logits(logits: ArrayLike, *, n_classes: int | None = None) -> Floats:
             f"logits must have at least one row; got 0 sample(s) (shape={array.shape}) while a minimum of 1 is "
             f"required. Check the filter or the file that the rows came from."
         )
-    if n_classes is not None and k != n_classes:
+    if n_classes is not None and k != n_classes and (k, n_classes) != (1, 2):
         raise InvalidInputError(
             f"logits must have the {n_classes} columns that the calibrator was fitted with; got {k}: X has {k} "
             f"features, but it is expecting {n_classes} features as input. Use the logits of the same target "
             f"classifier, or fit a calibrator for this one."
         )
-    if k < 2:
+    if k == 0:
         raise InvalidInputError(
-            f"logits must have at least 2 columns, one for each class; got {k} feature(s) (shape={array.shape}) "
-            f"while a minimum of 2 is required. A binary classifier with one output z gives [0, z]."
+            f"logits must have a column for each class, or one for the second of two; got 0 feature(s) "
+            f"(shape={array.shape}) while a minimum of 1 is required. Check where the columns were lost."
         )
     check_size(
         array,
         "logits",
-        repair="Drop or repair those rows; a log-probability of -inf can be clipped to -1e4.",
+        repair="Drop or repair those rows; auxcal.floor_logits(logits) makes log-probabilities of -inf finite.",
         shrink="These are no scores of a classifier: check where they come from, or scale them.",
     )
     return row_by_row(array)
@@ -80,7 +94,7 @@ def as_logits(logits: ArrayLike, *, n_classes: int | None = None) -> Floats:
 
 def as_log_probabilities(proba: ArrayLike, *, n_classes: int | None = None) -> Floats:
     """Check probabilities of shape (n, K), whose rows add up to 1, and return their logarithms, which are logits."""
-    array = as_logits(proba, n_classes=n_classes)  # for their shape, their type and NaN
+    array = both_classes(_as_matrix(proba, n_classes), probabilities=True)
     wrong = ~are_probabilities(array)
     if wrong.any():
         row = int(np.argmax(wrong))
@@ -93,10 +107,52 @@ def as_log_probabilities(proba: ArrayLike, *, n_classes: int | None = None) -> F
     return log_of(array)
 
 
+def floor_logits(logits: ArrayLike) -> Floats:
+    """Replace -inf, such as the log-probability of a class that was not returned, by a finite number.
+
+    In each row it becomes 2 less than the smallest finite number of the row; 10 less where there is but one, since
+    nothing then tells how far the others are. A single large number for all rows, such as -1e4, rules the fit: with
+    it, the temperature is chosen for the missing entries. Whatever is scored later must be floored too.
+
+    Parameters
+    ----------
+    logits : array of shape (n, K)
+        Logits or log-probabilities, with at least one finite number in each row.
+
+    Returns
+    -------
+    array of shape (n, K)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import auxcal
+    >>> auxcal.floor_logits([[-0.1, -3.0, -np.inf], [-np.inf, -0.5, -np.inf]])
+    array([[ -0.1,  -3. ,  -5. ],
+           [-10.5,  -0.5, -10.5]])
+    """
+    array = as_floats(logits, "logits")
+    if array.ndim != 2:
+        raise InvalidInputError(f"logits must have shape (n, K); got shape {array.shape}.")
+    missing = np.isneginf(array)
+    empty = missing.all(axis=1)
+    if empty.any():
+        raise InvalidInputError(
+            f"logits must have a finite number in every row; got none in row {int(np.argmax(empty))} "
+            f"({int(empty.sum())} such rows). Nothing is known of these predictions: leave those rows out."
+        )
+    smallest = np.where(missing, np.inf, array).min(axis=1, keepdims=True)
+    only_one = missing.sum(axis=1, keepdims=True) == array.shape[1] - 1
+    return np.where(missing, smallest - np.where(only_one, _BELOW_ONE, _BELOW), array).astype(array.dtype)
+
+
 def look_like_probabilities(logits: Floats) -> bool:
-    """Whether every row is non-negative and sums to 1, which logits hardly ever do."""
+    """Whether every row is non-negative and sums to 1, or is 0 and a number up to 1, which logits hardly ever are."""
     first = logits[0]  # where it is none, which is nearly always, the others need no look
-    return bool(first.min() >= 0) and abs(first.sum() - 1) < 1 and bool(are_probabilities(logits).all())
+    if not (first.min() >= 0 and first.sum() <= 2):
+        return False
+    one_column = logits.shape[1] == 2 and not logits[:, 0].any() and bool(logits.max() <= 1 and logits.min() >= 0)
+    return one_column or bool(are_probabilities(logits).all())
 
 
 def log_of(proba: Floats) -> Floats:
@@ -150,8 +206,7 @@ def as_y(y: ArrayLike, *, n_rows: int, n_classes: int) -> Ints:
     if not np.issubdtype(array.dtype, np.integer):
         raise InvalidInputError(
             f"y must hold integers, a class index 0..{n_classes - 1} or NO_CLASS = {NO_CLASS}; got dtype "
-            f"{array.dtype}. Convert exact labels with y.astype(int), and name the classes with class_names if y "
-            f"holds names."
+            f"{array.dtype}. {_advice_on_labels(array)}"
         )
     outside = (array < NO_CLASS) | (array >= n_classes)
     if outside.any():
@@ -162,6 +217,17 @@ def as_y(y: ArrayLike, *, n_rows: int, n_classes: int) -> Ints:
             f"classes from 0."
         )
     return array.astype(np.intp, copy=False)
+
+
+def _advice_on_labels(y: NDArray[Any]) -> str:
+    if y.dtype == np.bool_:
+        return (
+            "y is the true class, not whether the prediction is right. If True means the second of two classes, give "
+            "y.astype(int)."
+        )
+    if y.dtype.kind == "f":
+        return "If they are whole numbers, class indices, give y.astype(int)."
+    return "Name the classes in order with class_names if y holds names."
 
 
 def as_confidence(confidence: ArrayLike) -> Floats:

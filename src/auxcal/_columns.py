@@ -42,6 +42,11 @@ def find_logits(
     found = _matrix_or_numbered(
         names, matrix, prefix, "name the columns of the classes in order with columns (--columns)"
     )
+    if len(found) == 1 and found[0] != matrix:
+        raise InvalidInputError(
+            f"the columns {prefix}0, {prefix}1, … must be one for each class; got {found[0]} alone. If it belongs to "
+            f"the second of two classes, name it with columns (--columns {found[0]})."
+        )
     if not found:
         raise InvalidInputError(_not_found(names, matrix, prefix, columns, known, probabilities=probabilities))
     return found

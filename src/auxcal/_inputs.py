@@ -46,7 +46,7 @@ class Inputs:
     class_names : tuple of str or None
         The names of the K classes, in the order of the columns.
     column_names : tuple of str or None
-        The names of the K columns in their table or DataFrame.
+        The names of the K columns in their table or DataFrame, or of the one of a binary classifier.
     feature_names : tuple of str or None
         The names of the columns of the features.
     label_name : str or None
@@ -102,12 +102,15 @@ class Inputs:
 
     @property
     def names(self) -> Names | None:
-        """What `y` may call the classes: their names, or those of their columns."""
-        return self.class_names or self.column_names
+        """What `y` may call the classes: their names, or those of their columns, where each has one."""
+        one_each = self.column_names is not None and len(self.column_names) > 1
+        return self.class_names or (self.column_names if one_each else None)
 
     def check(self, n_classes: int, n_features: int) -> None:
         """Reject a wrong number of names, and an unknown kind."""
         counts = {"class_names": n_classes, "column_names": n_classes, "feature_names": n_features}
+        if n_classes == 2 and isinstance(self.column_names, tuple):
+            counts["column_names"] = max(1, min(2, len(self.column_names)))  # one column of the second class is enough
         counts["no_class"] = len(self.no_class) if isinstance(self.no_class, tuple) else 0
         wrong = [name for name, n in counts.items() if not _are_names(getattr(self, name), n)]
         if not isinstance(self.label_name, str | None):
@@ -228,8 +231,8 @@ def warn_of_wrong_kind(kind: Kind | None, logits: Floats, *, stacklevel: int) ->
     """Warn if rows to score look like probabilities but the calibrator was fitted on logits."""
     if kind == "logits" and len(logits) and look_like_probabilities(logits):
         warnings.warn(
-            "the calibrator was fitted on logits, and every row given looks like probabilities: none is negative, "
-            "and they add up to 1. Give the logits, or fit a calibrator with probabilities=True (--probabilities).",
+            "the calibrator was fitted on logits, and every row given looks like probabilities: all numbers are from 0 "
+            "to 1. Give the logits, or fit a calibrator with probabilities=True (--probabilities).",
             InputWarning,
             stacklevel=stacklevel + 1,
         )
@@ -250,8 +253,8 @@ def warn_of_probabilities(kind: Kind | None, logits: Floats, *, stacklevel: int)
     """Warn if the given logits look like probabilities."""
     if kind == "logits" and look_like_probabilities(logits):
         tell(
-            "the logits look like probabilities: in every row none is negative, and they add up to 1. If they are, "
-            "give probabilities=True (--probabilities).",
+            "the logits look like probabilities: all numbers are from 0 to 1. If they are, give "
+            "probabilities=True (--probabilities).",
             InputWarning,
             stacklevel=stacklevel + 1,
         )

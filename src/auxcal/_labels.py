@@ -82,7 +82,13 @@ class Labels:
         """Return an index, `NO_CLASS`, or the code of a missing label for each row."""
         if values.dtype.kind in "iuf" and not self.no_class and not _are_numbers(self.class_names or ()):
             return self._checked(_whole(values, self.name), n_classes)
-        if values.dtype.kind not in "iufO":
+        if values.dtype.kind == "b" and self.class_names is None:
+            raise InvalidInputError(
+                f"{self.name} must hold class indices or names, the true class and not whether the prediction is right"
+                f"; got dtype bool. If they are the two classes, false the first, say so with "
+                f"class_names=['false', 'true'] (--class-names false,true)."
+            )
+        if values.dtype.kind not in "biufO":
             raise InvalidInputError(f"{self.name} must hold class indices or names; got dtype {values.dtype}.")
         text = as_text(values)
         meant = self._meanings(text)
@@ -218,12 +224,18 @@ def _holds_text(values: NDArray[Any]) -> bool:
 
 
 def as_text(values: NDArray[Any]) -> list[str]:
-    """Return labels without the blanks around them; 3 and 3.0 are "3", and a missing number is empty."""
+    """Return labels without the blanks around them; 3 and 3.0 are "3", True is "true", a missing number is empty."""
     if values.dtype.kind in "iu":
         return [str(value) for value in values.tolist()]
     if values.dtype.kind == "f":
         return ["" if value != value else f"{value:.15g}" for value in values.tolist()]
-    return ["" if is_missing(value) else str(value).strip() for value in values.tolist()]
+    return [_written(value) for value in values.tolist()]
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()  # as CSV files of tables have it
+    return "" if is_missing(value) else str(value).strip()
 
 
 def _are_numbers(names: Any) -> bool:

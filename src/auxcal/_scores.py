@@ -14,7 +14,7 @@ from auxcal._arrays import Floats, Ints, are_probabilities, log_of
 from auxcal._columns import find_features
 from auxcal._conversion import LARGEST, largest_of
 from auxcal._errors import InvalidInputError
-from auxcal.calibrators import Calibrator
+from auxcal.calibrators import Calibrator, ProbaCalibrator
 
 PREDICTION, CONFIDENCE = "prediction", "confidence"
 
@@ -26,6 +26,9 @@ IN_FIT = "in_fit"
 
 MAX_WEIGHT = "max_weight"
 """The column beside the weights of picks: the largest weight that a row could have had."""
+
+PROBA = "proba_"
+"""How the columns of calibrated class probabilities begin."""
 
 Problems: TypeAlias = NDArray[np.uint8]
 """A `Problem` for each row."""
@@ -96,6 +99,7 @@ class RowScores(NamedTuple):
     prediction: Ints
     confidence: Floats
     problems: Problems | None
+    proba: Floats | None = None
 
 
 def score_rows(
@@ -105,6 +109,7 @@ def score_rows(
     problems: Problems | None = None,
     *,
     probabilities: bool = False,
+    proba: bool = False,
 ) -> RowScores:
     """Score the rows that are good.
 
@@ -120,17 +125,26 @@ def score_rows(
         What is already known to be wrong with each row.
     probabilities : bool
         Whether `numbers` are such.
+    proba : bool
+        Give the calibrated distribution too; the calibrator is a `ProbaCalibrator`.
     """
     problems = problems_of(numbers, features, problems, probabilities=probabilities)
     if problems is None:
         logits = log_of(numbers) if probabilities else numbers
         confidence = calibrator._confidence_in(logits, features) if len(logits) else logits[:, 0]
-        return RowScores(logits.argmax(axis=1), confidence.astype(numbers.dtype, copy=False), None)
+        given = None
+        if proba and isinstance(calibrator, ProbaCalibrator):
+            given = calibrator._proba_in(logits, features).astype(numbers.dtype, copy=False)
+        return RowScores(logits.argmax(axis=1), confidence.astype(numbers.dtype, copy=False), None, given)
     good = np.flatnonzero(problems == Problem.NONE)
-    found = score_rows(calibrator, numbers[good], _rows(features, good), probabilities=probabilities)
+    found = score_rows(calibrator, numbers[good], _rows(features, good), probabilities=probabilities, proba=proba)
     prediction, confidence = np.zeros(len(numbers), np.intp), np.full(len(numbers), np.nan, found.confidence.dtype)
     prediction[good], confidence[good] = found.prediction, found.confidence
-    return RowScores(prediction, confidence, problems)
+    if found.proba is None:
+        return RowScores(prediction, confidence, problems)
+    given = np.full((len(numbers), found.proba.shape[1]), np.nan, found.proba.dtype)
+    given[good] = found.proba
+    return RowScores(prediction, confidence, problems, given)
 
 
 def features_for(

@@ -188,7 +188,7 @@ BAD = {
     "one class": (
         ("bad.csv", text("logit_0,y\n1,0\n")),
         fit("bad.csv"),
-        "bad.csv: logits must have at least 2 columns",
+        "bad.csv: the columns logit_0, logit_1, … must be one for each class; got logit_0 alone",
     ),
     "ragged csv": (("bad.csv", text(f"{HEADER}1,2,3,0\n1,2\n")), fit("bad.csv"), "Row #3: Expected 4 columns, got 2"),
     "no rows": (("bad.csv", text(HEADER)), fit("bad.csv"), "bad.csv: there are no rows"),
@@ -208,8 +208,8 @@ BAD = {
         score("bad.csv"),
         "if it is not UTF-8, save the file as 'CSV UTF-8'",
     ),
-    "logits in a vector": (
-        ("bad.npz", arrays(logits=[1.0, 2.0], y=[0, 1])),
+    "logits in a cube": (
+        ("bad.npz", arrays(logits=[[[1.0], [2.0]]], y=[0])),
         fit("bad.npz"),
         "bad.npz: logits must have",
     ),

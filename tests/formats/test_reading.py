@@ -354,7 +354,7 @@ class TestFeatures:
         ("logit_0,logit_1,y\n1,#N/A,0\n", "logits must be finite"),
         ("logit_0,logit_1,y\n1,abc,0\n", "invalid value 'abc'"),
         ("logit_0,logit_1,y\n1,2,0\n1,2\n", "Expected 3 columns, got 2"),
-        ("logit_0,y\n1,0\n", "at least 2 columns"),
+        ("logit_0,y\n1,0\n", "got logit_0 alone"),
         ('logit_0;logit_1;y\n"1.234,5";2;0\n', "invalid value '1.234,5'"),
     ],
 )

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from auxcal._arrays import both_classes
 from auxcal._columns import find_logits
 from auxcal._errors import InvalidInputError
 from auxcal._extras import needs
 from auxcal._inputs import warn_of_wrong_kind
 from auxcal._scores import CONFIDENCE, PREDICTION, BadRows, Problem, features_for, score_rows
-from auxcal.arrow._matrix import Matrix, is_list, matrix_of
+from auxcal.arrow._matrix import Matrix, holds_numbers, is_list, matrix_of
 from auxcal.arrow.buffers import from_numpy, from_text
 from auxcal.calibrators import Calibrator
 
@@ -149,7 +150,10 @@ def _as_table(rows: Any, features: Any) -> tuple[Any, str, str | None]:
 def _scores_of(batch: pa.RecordBatch, calibrator: Calibrator, options: _Options) -> Scores:
     known = calibrator.inputs_
     found, further = find_inputs(batch.schema, calibrator, *options[:3])
-    numbers, problems = _matrix(batch, found, calibrator.n_features_in_, "logits")
+    n_classes = calibrator.n_features_in_
+    one = n_classes == 2 and len(found) == 1 and holds_numbers(batch.column(found[0]).type)
+    numbers, problems = _matrix(batch, found, 1 if one else n_classes, "logits")
+    numbers = both_classes(numbers, probabilities=options.probabilities)
     features = None
     if further:
         features, wrong = _matrix(batch, further, calibrator.n_further_features_, "features")

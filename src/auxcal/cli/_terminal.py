@@ -170,8 +170,8 @@ def check_kind(data: Predictions, *paths: Path | str) -> None:
 
     if data.inputs.kind == "logits" and look_like_probabilities(data.logits):
         raise InvalidInputError(
-            f"{' and '.join(map(str, paths))}: expected logits; in every row none is negative, and they add up to 1, "
-            f"as probabilities do. Give --probabilities."
+            f"{' and '.join(map(str, paths))}: expected logits; all numbers are from 0 to 1, as probabilities are. "
+            f"Give --probabilities."
         )
 
 

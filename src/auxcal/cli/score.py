@@ -66,6 +66,14 @@ def score(
             "distribution: leave the score empty, leave them out, or stop with an error."
         ),
     ] = "null",
+    proba: Annotated[
+        bool,
+        typer.Option(
+            "--proba",
+            help="Also write the calibrated probability of each class: proba_cat, proba_dog, …, and proba_no_class "
+            "where the method tells that none is right.",
+        ),
+    ] = False,
     jobs: Annotated[
         int | None,
         typer.Option(min=1, help="The number of processes, if the output is a folder; one per core by default."),
@@ -97,6 +105,7 @@ def score(
     --------
     auxcal score ccac-x.safetensors new.parquet -o scored.parquet
     auxcal score ccac-x.safetensors new.csv --columns p_cat,p_dog -o scored.csv
+    auxcal score ccac-x.safetensors new.csv --proba -o scored.csv
     auxcal score ccac-x.safetensors logits/ -o scored/ --jobs 8
     auxcal score ccac-x.safetensors 's3://bucket/logits/day=*' -o s3://bucket/scored
     cat new.csv | auxcal score ccac-x.safetensors - > scored.csv
@@ -126,6 +135,7 @@ def score(
             probabilities=probabilities,
             features=as_columns(features),
             on_bad_rows=on_bad_rows,
+            proba=proba,
             jobs=jobs or os.cpu_count() or 1,
             overwrite=overwrite,
             report=report,

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from auxcal._arrays import Bools, Floats, Ints, as_logits, log_of, look_like_probabilities
+from auxcal._arrays import Bools, Floats, Ints, as_class_names, as_logits, log_of, look_like_probabilities
 from auxcal._columns import find_logits
 from auxcal._errors import InvalidInputError
 from auxcal._labels import MISSING, are_indices, as_text
@@ -18,19 +18,20 @@ from auxcal._scores import (
     CONFIDENCE,
     IN_FIT,
     PREDICTION,
+    PROBA,
     BadRows,
     Problem,
     RowScores,
     features_for,
     score_rows,
 )
-from auxcal.calibrators import Calibrator
+from auxcal.calibrators import CALIBRATORS, Calibrator, ProbaCalibrator
 from auxcal.calibrators._features import checked_features
 from auxcal.formats._column_values import values_of_column
 from auxcal.formats._format import Batch, Columns, Source
 from auxcal.formats._layout import features_of, logits_of, text_of
 from auxcal.formats._predictions import DEFAULT_LABEL
-from auxcal.formats._usable import UsableRows, bad_rows_error, numbers_of, taken, width_of
+from auxcal.formats._usable import Numbers, UsableRows, bad_rows_error, numbers_of, taken, width_of
 
 Watch: TypeAlias = Callable[[Floats, Floats | None], None]
 """Looks at the logits and the features of a batch."""
@@ -41,13 +42,14 @@ OnBadRows: TypeAlias = Literal["null", "skip", "fail"]
 
 @dataclass(frozen=True)
 class Options:
-    """Where the logits are, and what becomes of bad rows; `read_predictions` explains the first four."""
+    """Where the logits are, what becomes of bad rows, and what is written; `score_table` explains them."""
 
     label: str | None = None
     columns: str | Sequence[str] | None = None
     probabilities: bool | None = None
     features: str | Sequence[str] | None = None
     on_bad_rows: OnBadRows = "null"
+    proba: bool = False
 
 
 class Habits(NamedTuple):
@@ -92,6 +94,12 @@ class TableScorer:
         self._class_names = calibrator.inputs_.class_names if text else None
         self._label = options.label or calibrator.inputs_.label_name or DEFAULT_LABEL
         self._probabilities = calibrator.inputs_.as_proba(options.probabilities)
+        if options.proba and not isinstance(calibrator, ProbaCalibrator):
+            able = [name for name, kind in CALIBRATORS.items() if issubclass(kind, ProbaCalibrator)]
+            raise InvalidInputError(
+                f"{calibrator.abbreviation} gives a confidence in the prediction, and no probabilities of the classes. "
+                f"Leave out proba (--proba), or fit one of {', '.join(able)}."
+            )
 
     def habits(self, source: Source) -> Habits:
         """Look at the first rows: refuse what can't be meant, and return what they decide."""
@@ -138,10 +146,11 @@ class TableScorer:
     def _score(
         self, batch: Batch, names: Sequence[str], further: Sequence[str], before: int = 0, watch: Watch | None = None
     ) -> RowScores:
-        logits, features, known, _ = numbers_of(batch.columns, names, further, *self._widths)
+        logits, features, known, _ = self._numbers(batch, names, further)
         if len(batch):
             self._check_shape(logits, features)
-        found = score_rows(self.calibrator, logits, features, known, probabilities=self._probabilities)
+        kind = {"probabilities": self._probabilities, "proba": self.options.proba}
+        found = score_rows(self.calibrator, logits, features, known, **kind)
         if found.problems is not None and self.options.on_bad_rows == "fail":
             raise bad_rows_error(batch, logits, features, found.problems, before, probabilities=self._probabilities)
         if watch is not None and len(batch):
@@ -165,6 +174,9 @@ class TableScorer:
                 self._check_kind(logits)
             yield batch, logits, features
 
+    def _numbers(self, batch: Batch, names: Sequence[str], further: Sequence[str]) -> Numbers:
+        return numbers_of(batch.columns, names, further, *self._widths, probabilities=self._probabilities)
+
     @property
     def _widths(self) -> tuple[int, int]:
         return self.calibrator.n_features_in_, self.calibrator.n_further_features_
@@ -179,7 +191,7 @@ class TableScorer:
         """Refuse a table whose first rows are all bad, and probabilities where logits were fitted on."""
         if not len(batch):
             return
-        logits, features, known, _ = numbers_of(batch.columns, names, further, *self._widths)
+        logits, features, known, _ = self._numbers(batch, names, further)
         if found.problems is not None and found.problems.all():
             usual = [width_of(batch.columns, some) for some in (names, further)]
             self._check_shape(*(np.zeros((1, width), np.float32) for width in usual))
@@ -192,8 +204,8 @@ class TableScorer:
         """Refuse probabilities where logits were fitted on."""
         if not self._probabilities and self.calibrator.inputs_.kind == "logits" and look_like_probabilities(logits):
             raise InvalidInputError(
-                "the calibrator was fitted on logits, and these look like probabilities: in every row none is "
-                "negative, and they add up to 1. Name the columns of the logits with columns (--columns), or fit a "
+                "the calibrator was fitted on logits, and these look like probabilities: all numbers are from "
+                "0 to 1. Name the columns of the logits with columns (--columns), or fit a "
                 "calibrator on probabilities; if it was fitted on log-probabilities, give probabilities=True "
                 "(--probabilities)."
             )
@@ -214,7 +226,9 @@ class TableScorer:
         if bad is not None and self.options.on_bad_rows == "skip":
             keep = ~bad
             passed = {name: taken(column, keep) for name, column in passed.items()}
-            found, in_fit, bad = RowScores(found.prediction[keep], found.confidence[keep], None), in_fit[keep], None
+            proba = None if found.proba is None else found.proba[keep]
+            found, in_fit = RowScores(found.prediction[keep], found.confidence[keep], None, proba), in_fit[keep]
+            bad = None
         prediction = as_classes(found.prediction, habits.class_names, bad)
         confidence = found.confidence if bad is None else np.ma.MaskedArray(found.confidence, bad)
         scores = {PREDICTION: prediction, CONFIDENCE: confidence}
@@ -223,7 +237,16 @@ class TableScorer:
             scores[ACCEPTED] = accepted if bad is None else np.ma.MaskedArray(accepted, bad)
         if self.calibrator.fit_rows_ is not None and self._label in passed:
             scores[IN_FIT] = in_fit
+        if found.proba is not None:
+            for name, column in zip(self._proba_names(), found.proba.T, strict=False):
+                scores[name] = column if bad is None else np.ma.MaskedArray(column, bad)
         return passed | scores
+
+    def _proba_names(self) -> list[str]:
+        """Return the columns of the distribution: one for each class, then that of the auxiliary class, if any."""
+        names = as_class_names(self.calibrator.inputs_.class_names, self.calibrator.n_features_in_)
+        last = "no_class" if self.calibrator.tells_none else "misclassified"
+        return [f"{PROBA}{name}" for name in (*names, last)]
 
 
 def names_beside(label: Any, class_names: tuple[str, ...] | None) -> tuple[str, ...] | None:

@@ -56,6 +56,7 @@ def score_table(
     probabilities: bool | None = None,
     features: str | Sequence[str] | None = None,
     on_bad_rows: OnBadRows = "null",
+    proba: bool = False,
     jobs: int = 1,
     overwrite: bool = False,
     report: RowReport = lambda done, rows: None,
@@ -95,6 +96,9 @@ def score_table(
         What becomes of a row that is null, NaN, infinite, of another width, or not a distribution where probabilities
         are expected: it gets neither prediction nor confidence; it is left out; or it is an error. An `InputWarning`
         counts such rows. If all of the first rows are bad, that is an error anyway.
+    proba : bool
+        Write the calibrated probability of each class too, to columns such as `proba_cat`, or `proba_0` where the
+        calibrator knows no names. `proba_no_class` or `proba_misclassified` follow where the method tells these.
     jobs : int
         How many processes score the parts for a folder. If more than one, a script must call this under
         ``if __name__ == "__main__":``.
@@ -136,7 +140,7 @@ def score_table(
     check_choice(on_bad_rows, get_args(OnBadRows))
     if not isinstance(jobs, int) or jobs < 1:
         raise InvalidInputError(f"jobs must be a whole number of at least 1; got {jobs!r}.")
-    options = Options(label, columns, probabilities, features, on_bad_rows)
+    options = Options(label, columns, probabilities, features, on_bad_rows, proba)
     target, asked = as_file(out), None if calibrator.certificate_ is None else holds
     if is_folder(out):
         scored = score_folder(calibrator, paths, target, options, jobs, report, watch, asked, overwrite=overwrite)

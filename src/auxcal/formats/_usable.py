@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from auxcal._arrays import Bools, Floats, as_features, as_logits
+from auxcal._arrays import Bools, Floats, as_features, as_logits, both_classes
 from auxcal._conversion import LARGEST, as_floats
 from auxcal._errors import InputWarning, InvalidInputError
 from auxcal._scores import BadRows, Problem, Problems, problems_of
@@ -37,11 +37,18 @@ class Numbers(NamedTuple):
 
 
 def numbers_of(
-    columns: Columns, names: Sequence[str], further: Sequence[str], n_logits: int, n_features: int
+    columns: Columns,
+    names: Sequence[str],
+    further: Sequence[str],
+    n_logits: int,
+    n_features: int,
+    *,
+    probabilities: bool,
 ) -> Numbers:
     """Return the columns of the logits and of the features as matrices; lists of other widths are bad rows."""
     found: dict[str, NDArray[Any]] = {}
     logits, problems = _matrix(columns, names, n_logits, "logits", found)
+    logits = both_classes(logits, probabilities=probabilities)
     if not further:
         return Numbers(logits, None, problems, found)
     features, wrong = _matrix(columns, further, n_features, "features", found)
@@ -61,10 +68,10 @@ def bad_rows_error(
     row = int(np.argmax(problems != Problem.NONE))
     before, part = (n_before, "") if batch.part is None else (batch.part.before, f"{batch.part.name}: ")
     what = _told(logits, features, row, before, Problem(problems[row]), probabilities=probabilities)
-    clip = " (a log-probability of -inf can be clipped to -1e4)" if np.isneginf(logits[row]).any() else ""
+    floor = " (auxcal.floor_logits does it for -inf, in Python)" if np.isneginf(logits[row]).any() else ""
     seen = before + len(problems)
     return InvalidInputError(
-        f"{part}{what}; in the first {seen:,} rows: {BadRows.among(problems)}. Repair them{clip}, or {LEAVE_OUT}."
+        f"{part}{what}; in the first {seen:,} rows: {BadRows.among(problems)}. Repair them{floor}, or {LEAVE_OUT}."
     )
 
 
@@ -119,7 +126,9 @@ class UsableRows:
         return joined_columns([batch.columns for batch in self.batches(source, numbers, others)])
 
     def _good(self, batch: Batch, numbers: Sequence[str], widths: Sequence[int]) -> Batch:
-        logits, features, known, converted = numbers_of(batch.columns, self._names, self._further, *widths)
+        logits, features, known, converted = numbers_of(
+            batch.columns, self._names, self._further, *widths, probabilities=self._probabilities
+        )
         rows = Batch({**batch.columns, **converted, PLACE: self.n_rows + np.arange(len(batch))}, batch.done)
         columns = rows.with_numbers(numbers)
         problems = problems_of(logits, features, known, probabilities=self._probabilities)
