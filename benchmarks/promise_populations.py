@@ -213,7 +213,9 @@ def main(folder: Path, draws: int) -> None:
                 print("   ", name, cells[name])
         made = np.mean([cell.made for cell in cells.values()]) / draws
         refused = max(cell.refused for cell in cells.values()) / draws
-        shares = [max(getattr(cell, what) for cell in cells.values()) / draws for what in ("broken", "broken_at_coverage")]
+        shares = [
+            max(getattr(cell, what) for cell in cells.values()) / draws for what in ("broken", "broken_at_coverage")
+        ]
         table.append([kind, f"{len(cells)}"] + [f"{100 * each:.1f} %" for each in (*shares, made, refused)])
     head = ["", "populations", "broken", "broken at a coverage", "made", "refused"]
     write_table(folder / "promise-populations.csv", head, table)

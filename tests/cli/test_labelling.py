@@ -46,10 +46,81 @@ def test_a_new_fit_drops_the_promise(folder, call):
         assert fitted.fit(rows["logits"], rows["y"]).certificate_ is None
 
 
-def test_rows_that_may_be_those_of_the_fit_are_warned_of(folder, call, capsys):
-    call("score", "t.safetensors", "fit.npz", "-o", "fit.csv")
-    assert call("threshold", "fit.csv", "--risk", 0.2, "--save", "t.safetensors") == 0
-    assert "was fitted on 300 rows, as many as there are here" in capsys.readouterr().err
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
+def test_rows_of_the_fit_promise_nothing(folder, call, capsys, ending):
+    """Also where only some of them are: 120 of 300, and as many other rows as the fit had are no rows of it."""
+    with np.load("fit.npz") as fit, np.load("test.npz") as test:
+        some = {name: np.concatenate([fit[name][:120], test[name][:180]]) for name in ("logits", "y")}
+        np.savez(folder / "some.npz", **some)
+        np.savez(folder / "others.npz", **{name: test[name][:300] for name in ("logits", "y")})
+    for name, share in (("fit", "100 %"), ("some", "40 %")):
+        call("score", "t.safetensors", f"{name}.npz", "-o", f"{name}-scored.{ending}")
+        capsys.readouterr()
+        for options in (
+            ["--risk", 0.2, "--save", "t.safetensors"],
+            ["--risk", 0.2, "--risk", 0.1],
+            ["--coverage", 0.5],
+        ):
+            assert call("threshold", f"{name}-scored.{ending}", *options) == 2
+            assert f"{share} of these rows were in the fit of the calibrator: no promise." in capsys.readouterr().err
+        assert call("threshold", f"{name}-scored.{ending}", "--risk", 0.2, "--empirical") == 0
+        assert call("evaluate", f"{name}-scored.{ending}", "--resamples", 0) == 0
+        assert "of these rows were in the fit of the calibrator, so it looks better" in capsys.readouterr().err
+    assert auxcal.load("t.safetensors").certificate_ is None
+    call("score", "t.safetensors", "others.npz", "-o", f"others-scored.{ending}")
+    capsys.readouterr()
+    assert call("threshold", f"others-scored.{ending}", "--risk", 0.2, "--save", "t.safetensors") == 0
+    assert "in the fit of" not in capsys.readouterr().err
+
+
+def test_a_promise_holds_for_the_kind_of_rows_that_it_was_found_on(folder, call, capsys):
+    """Not for that of the fit: fitted on one shift, found on another, which is scored then."""
+    rng = np.random.default_rng(1)
+    for name, n in (("found", 1000), ("more", 3000)):
+        y = rng.integers(3, size=n)
+        logits = 2 * rng.normal(size=(n, 3)) + 3 * np.eye(3)[y]
+        np.savez(folder / f"{name}.npz", logits=logits.astype(np.float32), y=y)
+    call("score", "t.safetensors", "found.npz", "-o", "found.csv")
+    assert call("threshold", "found.csv", "--risk", 0.2, "--save", "t.safetensors") == 0
+    capsys.readouterr()
+    assert call("score", "t.safetensors", "more.npz", "-o", "more-scored.npz") == 0
+    assert "was found on rows like these, and stands." in capsys.readouterr().err
+    with np.load("more-scored.npz") as rows:
+        accepted = rows["accepted"]
+        np.testing.assert_array_equal(
+            accepted, rows["confidence"] >= auxcal.load("t.safetensors").certificate_.threshold
+        )
+        assert 0 < accepted.mean() < 1
+    assert call("check", "t.safetensors", "more.npz", "--json") == 4
+    assert json.loads(capsys.readouterr().out)["promise_holds"] is True
+    assert call("score", "t.safetensors", "rest.npz", "-o", "rest.csv") != 0  # rows like those of the fit
+    assert "does not hold for these rows. Nothing is accepted." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_promise_keeps_the_predicted_classes_of_its_rows(folder, call, named):
+    names = ["--class-names", "a,b,c"] if named else []
+    call("fit", "fit.npz", "--method", "temperature", "-o", "n.safetensors", *names)
+    call("score", "n.safetensors", "test.npz", "-o", "named.csv")
+    assert call("threshold", "named.csv", "--risk", 0.05, "--save", "n.safetensors") == 0
+    with np.load("test.npz") as rows:
+        expected = np.bincount(rows["logits"].argmax(axis=1), minlength=3)
+    np.testing.assert_allclose(auxcal.load("n.safetensors").certificate_.found_on.predicted, expected)
+
+
+def test_a_promise_from_picks_knows_their_largest_weight(folder, call, capsys):
+    assert call("pick", "t.safetensors", "rest.npz", "--n", 400, "-o", "to-label.csv") == 0
+    assert call("score", "t.safetensors", "to-label.csv", "--label", "y", "-o", "picked.csv") == 0
+    capsys.readouterr()
+    assert call("threshold", "picked.csv", "--risk", 0.3, "--weight", "weight", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    scored = read_scored("picked.csv", weight="weight")
+    picks = auxcal.labelling.pick(auxcal.load("t.safetensors").predict_confidence(np.load("rest.npz")["logits"]), 400)
+    assert scored.max_weight == pytest.approx(picks.max_weight)
+    known = {"sample_weight": scored.sample_weight, "max_weight": scored.max_weight}
+    assert found["threshold"] == auxcal.metrics.threshold_at_risk(*scored[:2], 0.3, **known).threshold
+    assert call("threshold", "picked.csv", "--risk", 0.3, "--weight", "weight", "--max-weight", 0.1) == 2
+    assert "max_weight must be the largest weight that a row could have had" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("options", [["--empirical"], ["--per-class"], ["--risk", 0.2]])

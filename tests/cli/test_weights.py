@@ -112,12 +112,24 @@ def test_a_threshold_counts_weights(call, capsys):
     scored = read_scored("scored.csv", weight="w")
     for arguments, expected in (
         (("--empirical",), threshold_at_risk(*scored[:2], 0.2, promise=False, sample_weight=WEIGHT)),
-        ((), threshold_at_risk(*scored[:2], 0.2, sample_weight=WEIGHT)),
+        (
+            ("--max-weight", WEIGHT.max()),
+            threshold_at_risk(*scored[:2], 0.2, sample_weight=WEIGHT, max_weight=int(WEIGHT.max())),
+        ),
     ):
         assert call("threshold", "scored.csv", "--risk", 0.2, "--weight", "w", "--json", *arguments) == 0
         assert json.loads(capsys.readouterr().out) == asdict(expected) | {"rows": WEIGHT.sum()}
-    call("threshold", "scored.csv", "--risk", 0.2, "--weight", "w")
+    call("threshold", "scored.csv", "--risk", 0.2, "--weight", "w", "--max-weight", WEIGHT.max())
     assert f"of {WEIGHT.sum():,})" in capsys.readouterr().out
+
+
+def test_a_threshold_needs_the_largest_weight_or_takes_groups(call, capsys):
+    assert call("threshold", "scored.csv", "--risk", 0.2, "--weight", "w") == 2
+    assert "Give it as max_weight (--max-weight)" in capsys.readouterr().err
+    assert call("threshold", "scored.csv", "--risk", 0.3, "--group", "patient", "--json") == 0
+    scored = read_scored("scored.csv", group="patient")
+    found = json.loads(capsys.readouterr().out)
+    assert found["threshold"] == threshold_at_risk(*scored[:2], 0.3, groups=scored.groups).threshold
 
 
 def rewritten(change, name="scored.csv"):

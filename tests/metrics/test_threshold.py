@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom
 
-from auxcal import InvalidInputError
+from auxcal import Certificate, InvalidInputError
 from auxcal.metrics import (
     risk_at_coverage,
     risk_coverage,
@@ -15,6 +15,7 @@ from auxcal.metrics import (
     thresholds_at_risks,
     thresholds_by_class,
 )
+from auxcal.metrics._copies import look_like_copies
 from auxcal.metrics._promise import promised_rows, rarities, starts, sure_rows
 
 
@@ -76,8 +77,9 @@ class TestPromise:
         assert (found.accepted, found.errors) == (70, 0)
         assert 0 < found.threshold - confidence[70] < 2e-7
         assert len(str(found.threshold)) <= len("0.1234567")
-        close = 1 - (1 - confidence.astype(np.float64)) * 1e-9
-        assert threshold_at_risk(close, np.arange(100) < 70, 0.05).threshold == np.nextafter(close[70], 1)
+        close = 1 - (1 - confidence.astype(np.float64)) * 1e-9  # the same number in float32
+        with pytest.raises(InvalidInputError, match="no threshold can be promised"):
+            threshold_at_risk(close, np.arange(100) < 70, 0.05)
 
     def test_a_run_may_start_at_the_last_row(self):
         confidence = np.linspace(1, 0.9, 59)
@@ -162,7 +164,8 @@ class TestRiskAtCoverage:
     def test_it_is_the_bound_of_the_rows_above_the_threshold(self):
         confidence, correct = np.linspace(1, 0, 200), np.arange(200) % 10 < 8
         found = risk_at_coverage(confidence, correct, 0.5)
-        assert (found.threshold, found.accepted) == (confidence[100], 101)
+        assert confidence[101] < found.threshold <= confidence[100]
+        assert found.accepted == 101
         assert found.risk_upper == pytest.approx(beta.ppf(0.95, 20 + 1, 80))
 
     def test_a_promise_at_a_fixed_coverage_is_kept(self):
@@ -193,7 +196,7 @@ class TestLookingGood:
 
     def test_equal_confidences_are_accepted_together(self):
         found = threshold_at_risk([0.9, 0.8, 0.8, 0.8], [True, True, True, False], 0.2, promise=False)
-        assert (found.threshold, found.accepted) == (0.9, 1)
+        assert (np.float32(found.threshold), found.accepted) == (np.float32(0.9), 1)
 
     def test_the_upper_bound_is_the_risk_at_which_so_few_errors_are_rare(self):
         confidence, correct = sample(0)
@@ -228,21 +231,56 @@ class TestWeights:
             got = threshold_at_risk(confidence, correct, risk, promise=False, sample_weight=weight)
             assert got == threshold_at_risk(confidence[repeated], correct[repeated], risk, promise=False)
 
-    def test_equal_weights_are_none_and_a_weight_of_0_is_no_row(self):
+    def test_the_largest_weight_for_all_is_none_and_a_weight_of_0_is_no_row(self):
         confidence, correct = sample(4)
         expected = threshold_at_risk(confidence, correct, 0.3)
-        got = threshold_at_risk(np.r_[confidence, 1.0], np.r_[correct, False], 0.3, sample_weight=[1.0] * 400 + [0.0])
-        assert got == expected
-        assert risk_at_coverage(confidence, correct, 0.5, sample_weight=[1] * 400) == risk_at_coverage(
+        more, right, weight = np.r_[confidence, 1.0], np.r_[correct, False], [1.0] * 400 + [0.0]
+        assert threshold_at_risk(more, right, 0.3, sample_weight=weight, max_weight=1) == expected
+        assert risk_at_coverage(confidence, correct, 0.5, sample_weight=[1] * 400, max_weight=1) == risk_at_coverage(
             confidence, correct, 0.5
         )
+
+    @pytest.mark.parametrize("weight", [np.ones(400), np.arange(1.0, 401)])
+    def test_without_the_largest_weight_of_the_design_nothing_is_promised(self, weight):
+        """Rows that were drawn rarely weigh much, and the sample may lack them: equal weights don't tell."""
+        rows = sample(4)
+        for call in (
+            partial(threshold_at_risk, *rows, 0.3),
+            partial(thresholds_at_risks, *rows, [0.3]),
+            partial(thresholds_by_class, *rows, np.zeros(400, int), 0.3),
+            partial(risk_at_coverage, *rows, 0.5),
+        ):
+            with pytest.raises(InvalidInputError, match=r"the largest weight .* max_weight \(--max-weight\)"):
+                call(sample_weight=weight)
+        assert threshold_at_risk(*rows, 0.3, sample_weight=weight, promise=False).promised is False
+
+    @pytest.mark.parametrize(("given", "said"), [(1.9, "of which the largest is 2; got 1.9"), ("2", "got '2'")])
+    def test_a_largest_weight_below_those_of_the_rows_is_refused(self, given, said):
+        with pytest.raises(InvalidInputError, match=said):
+            threshold_at_risk(*sample(4), 0.3, sample_weight=[1.0, 2.0] * 200, max_weight=given)
+        with pytest.raises(InvalidInputError, match="Give the weights too"):
+            threshold_at_risk(*sample(4), 0.3, max_weight=2)
+
+    @pytest.mark.parametrize("ratio", [30, 1000])
+    def test_rare_rows_that_are_wrong_break_no_promise(self, ratio):
+        """A tenth of the population is always wrong, and drawn so rarely that most samples have hardly any of it."""
+        rng, broken, trials, shown = np.random.default_rng(0), 0, 200, []
+        for _ in range(trials):
+            rare = rng.random(300) < 0.1 / (0.1 + 0.9 * ratio)
+            confidence, weight = rng.random(300), np.where(rare, float(ratio), 1.0)
+            told = {"sample_weight": weight, "max_weight": ratio}
+            broken += thresholds_at_risks(confidence, ~rare, [0.05], **told)[0.05] is not None
+            shown.append(risk_at_coverage(confidence, ~rare, 0.8, **told).risk_upper)
+        assert broken <= binom.ppf(0.999, trials, 0.05)
+        assert np.mean(np.array(shown) < 0.1) <= 0.1
 
     def test_two_rows_are_shown_more_by_than_one_of_weight_2(self):
         confidence, correct = np.linspace(1, 0.9, 150), np.ones(150, bool)
         weight = np.where(np.arange(150) % 3, 2.0, 1.0)
         repeated = np.repeat(np.arange(150), weight.astype(int))
-        once = thresholds_at_risks(confidence, correct, [0.02, 0.1], sample_weight=weight)
-        twice = thresholds_at_risks(confidence[repeated], correct[repeated], [0.02, 0.1])
+        once = thresholds_at_risks(confidence, correct, [0.02, 0.1], sample_weight=weight, max_weight=2)
+        apart = np.arange(len(repeated))
+        twice = thresholds_at_risks(confidence[repeated], correct[repeated], [0.02, 0.1], groups=apart)
         assert once[0.02] is None
         assert twice[0.02].coverage == once[0.1].coverage == 1
 
@@ -257,7 +295,8 @@ class TestWeights:
         broken = made = 0
         for state in range(trials):
             rows = np.random.default_rng(state).choice(size, size=n, p=chance / chance.sum())
-            found = thresholds_at_risks(1 - u[rows], ~wrong[rows], [risk], sample_weight=1 / chance[rows])[risk]
+            told = {"sample_weight": 1 / chance[rows], "max_weight": 1 / chance.min()}
+            found = thresholds_at_risks(1 - u[rows], ~wrong[rows], [risk], **told)[risk]
             if found is not None:
                 made += 1
                 broken += true[int((1 - u >= found.threshold).sum()) - 1] > risk
@@ -271,7 +310,8 @@ class TestWeights:
         broken = 0
         for state in range(100):
             rows = np.random.default_rng(state).choice(4000, size=300, p=chance / chance.sum())
-            found = risk_at_coverage(1 - u[rows], ~wrong[rows], 0.6, sample_weight=1 / chance[rows])
+            told = {"sample_weight": 1 / chance[rows], "max_weight": 1 / chance.min()}
+            found = risk_at_coverage(1 - u[rows], ~wrong[rows], 0.6, **told)
             assert found.coverage >= 0.6
             broken += wrong[1 - u >= found.threshold].mean() > found.risk_upper
         assert broken <= binom.ppf(0.999, 100, 0.05)
@@ -282,7 +322,7 @@ def test_equal_weights_promise_what_rows_do_and_are_counted():
     confidence = rng.random(500)
     correct = rng.random(500) < confidence
     for found, doubled in (
-        (of(confidence, correct), of(confidence, correct, sample_weight=np.full(500, 2.0)))
+        (of(confidence, correct), of(confidence, correct, sample_weight=np.full(500, 2.0), max_weight=2))
         for of in (partial(threshold_at_risk, risk=0.25), partial(risk_at_coverage, coverage=0.5))
     ):
         assert doubled == replace(found, accepted=2 * found.accepted, errors=2 * found.errors)
@@ -290,7 +330,9 @@ def test_equal_weights_promise_what_rows_do_and_are_counted():
 
 def test_a_class_without_weight_has_no_threshold_and_does_no_harm():
     weight = np.repeat([0.0, 1.0], 50)
-    found = thresholds_by_class([0.9] * 100, [True] * 100, np.repeat([0, 1], 50), 0.1, sample_weight=weight)
+    found = thresholds_by_class(
+        [0.9] * 100, [True] * 100, np.repeat([0, 1], 50), 0.1, sample_weight=weight, max_weight=1
+    )
     assert list(found) == [1]
 
 
@@ -304,3 +346,105 @@ def test_a_level_in_percent_is_told_from_a_risk():
 def test_shares_have_no_bound():
     with pytest.raises(InvalidInputError, match="Multiply shares by the number of rows"):
         threshold_at_risk([0.9] * 100, [True] * 100, 0.1, promise=False, sample_weight=np.full(100, 0.01))
+
+
+class TestTies:
+    """Confidences that are equal in float32 are accepted together, however they are kept and compared."""
+
+    @staticmethod
+    def ways(confidence, threshold):
+        """Return what is accepted where confidences are float32, float64 or text, and are compared in either."""
+        single = confidence.astype(np.float32)
+        return [
+            single >= threshold,
+            single >= np.float32(threshold),
+            single >= np.float64(threshold),
+            single.astype(np.float64) >= threshold,
+            np.array([float(str(each)) for each in single]) >= threshold,
+            np.array([each >= threshold for each in single]),
+            np.array([each >= threshold for each in single.tolist()]),
+            Certificate(threshold, 0.1, 0.95, 100, 0.5).accepts(single),
+        ]
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @pytest.mark.parametrize("value", [0.1, 0.3, 0.7, 0.9, 1 - 2**-24, 0.123456789])
+    def test_every_way_to_compare_accepts_the_same_rows(self, value, dtype):
+        """A tie just below the accepted rows was accepted with them where it is a number that float32 rounds down."""
+        above = np.nextafter(np.float32(value), np.float32(1))
+        for high in {float(above), float(np.nextafter(above, np.float32(1))), 1.0}:
+            confidence = np.repeat([high, value], 100).astype(dtype)
+            correct = np.repeat([True, False], 100)
+            expected = np.repeat([True, False], 100)
+            for found in (
+                threshold_at_risk(confidence, correct, 0.05),
+                threshold_at_risk(confidence, correct, 0.05, promise=False),
+                risk_at_coverage(confidence, correct, 0.3),
+            ):
+                assert found.coverage == 0.5
+                for accepted in self.ways(confidence, found.threshold):
+                    np.testing.assert_array_equal(accepted, expected)
+
+    def test_numbers_that_only_float64_tells_apart_are_one(self):
+        confidence, correct = 0.7 + 1e-9 * np.linspace(1, -1, 400), np.arange(400) < 200
+        assert thresholds_at_risks(confidence, correct, [0.05]) == {0.05: None}
+        assert risk_at_coverage(confidence, correct, 0.4).coverage == 1
+        with pytest.raises(InvalidInputError, match="no threshold keeps the error"):
+            threshold_at_risk(confidence, correct, 0.05, promise=False)
+
+    @pytest.mark.parametrize("steps", [3, 20])
+    def test_promises_hold_where_binned_confidences_are_float32(self, steps):
+        levels = np.sort(np.random.default_rng(1).random(steps).astype(np.float32))
+        right = np.linspace(0.6, 0.99, steps)
+        true = [1 - right[place:].mean() for place in range(steps)]
+        rng, broken, trials = np.random.default_rng(0), 0, 400
+        for _ in range(trials):
+            places = rng.integers(steps, size=300)
+            found = thresholds_at_risks(levels[places], rng.random(300) < right[places], [0.1])[0.1]
+            broken += found is not None and true[int(np.argmax(levels >= found.threshold))] > 0.1
+        assert broken <= binom.ppf(0.999, trials, 0.05)
+
+
+class TestGroups:
+    def test_rows_of_their_own_groups_are_rows(self):
+        rows = sample(5)
+        assert threshold_at_risk(*rows, 0.3, groups=np.arange(400)) == threshold_at_risk(*rows, 0.3)
+
+    @pytest.mark.parametrize("size", [3, 10])
+    def test_copies_are_refused_or_counted_once(self, size):
+        rng = np.random.default_rng(0)
+        confidence = rng.random(100)
+        correct = rng.random(100) < 0.5 + confidence
+        groups = np.repeat(np.arange(100), size)
+        with pytest.raises(InvalidInputError, match=r"Copies are one draw\. .* groups \(--group\)"):
+            threshold_at_risk(confidence[groups], correct[groups], 0.3)
+        once, many = threshold_at_risk(confidence, correct, 0.3), (confidence[groups], correct[groups])
+        found = threshold_at_risk(*many, 0.3, groups=groups)
+        assert (found.threshold, found.coverage) == (once.threshold, once.coverage)
+        assert found.accepted == size * once.accepted
+        of_names = np.array([f"patient {group:03}" for group in groups])
+        assert threshold_at_risk(*many, 0.3, groups=of_names) == found
+
+    @pytest.mark.parametrize("atoms", [5, 50, 300, 5000])
+    def test_draws_that_fall_on_the_same_number_are_no_copies(self, atoms):
+        """Neither those of a method that bins, nor those that are drawn again from a file."""
+        rng = np.random.default_rng(atoms)
+        assert not any(look_like_copies(rng.integers(atoms, size=400) / atoms) for _ in range(200))
+
+    def test_large_groups_that_are_wrong_count_by_their_rows(self):
+        """One row of each group would say that 5 % are wrong, where 34 % are."""
+        rng, broken, trials = np.random.default_rng(0), 0, 200
+        for _ in range(trials):
+            wrong = rng.random(300) < 0.05
+            groups = np.repeat(np.arange(300), np.where(wrong, 10, 1))
+            found = thresholds_at_risks(rng.random(len(groups)), ~wrong[groups], [0.2], groups=groups)
+            broken += found[0.2] is not None
+        assert broken <= binom.ppf(0.999, trials, 0.05)
+
+    def test_groups_and_weights_together_promise_nothing(self):
+        with pytest.raises(InvalidInputError, match="sample_weight or groups, not both"):
+            threshold_at_risk(*sample(5), 0.3, groups=np.arange(400), sample_weight=np.ones(400), max_weight=1)
+
+    def test_why_not_says_how_many_the_groups_count_as(self):
+        groups = np.arange(300) // 3
+        with pytest.raises(InvalidInputError, match="with their groups they count as 100"):
+            threshold_at_risk(np.linspace(0, 1, 300), np.ones(300, bool), 0.01, groups=groups)

@@ -219,13 +219,13 @@ def test_an_undefined_metric_of_a_slice_has_no_interval(tmp_path):
     assert "<small>–" not in (tmp_path / "report.html").read_text()
 
 
-@pytest.mark.parametrize("grouped", [False, True])
-def test_rows_in_groups_promise_nothing(tmp_path, grouped):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_weighted_rows_promise_nothing(tmp_path, weighted):
     rng = np.random.default_rng(0)
     y = rng.integers(3, size=2000)
     data = Predictions(
-        4 * np.eye(3)[y] + rng.normal(size=(2000, 3)), y, groups=np.arange(2000) // 2 if grouped else None
+        4 * np.eye(3)[y] + rng.normal(size=(2000, 3)), y, sample_weight=1 + np.arange(2000) % 2 if weighted else None
     )
     compare(data, methods=["platt"], bootstrap=2).save_report(tmp_path / "report.html")
     promised = data_of((tmp_path / "report.html").read_text())["sets"][0]["methods"]["platt"]["promised"]
-    assert (promised["0.1"] is None) == grouped
+    assert (promised["0.1"] is None) == weighted

@@ -287,7 +287,9 @@ def _why_not(drawn: Drawn, risk: float, level: float) -> str:
         return f"they are picked, and promise less than even draws, of which it would take about {needed:,}"
     of_groups = "" if drawn.groups is None else f", and with their groups they count as {len(rows.correct):,}"
     enough = needed <= len(rows.correct)
-    return ("so many suffice in most draws, not in this one" if enough else f"it would take about {needed:,}") + of_groups
+    return (
+        "so many suffice in most draws, not in this one" if enough else f"it would take about {needed:,}"
+    ) + of_groups
 
 
 def _accepting(drawn: Drawn, threshold: float, *, risk_upper: float, level: float) -> Threshold:

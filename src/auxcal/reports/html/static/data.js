@@ -62,4 +62,5 @@ function unpackedSet(set) {
 
 const percent = (share, digits = 1) => (share === null ? "–" : `${(100 * share).toFixed(digits)}\u00a0%`);
 const count = (number) => number.toLocaleString("en");
-const fine = (threshold) => threshold.toFixed(5).replace(/0{1,2}$/, "");
+// Never below the threshold, where more would be accepted.
+const fine = (threshold) => String(Math.ceil(1e7 * threshold - 1e-6) / 1e7);

@@ -32,7 +32,7 @@ function reached(set, after, risk) {
   };
   const promised = after.promised[risk];
   const promise = promised
-    ? `For new rows it is promised, with a probability of 95 %, from ${fine(promised[0])} up: ${percent(promised[1])} are accepted.`
+    ? `For new rows it is promised, with a probability of 95 %, from ${promised[0]} up: ${percent(promised[1])} are accepted.`
     : "These rows can't promise it for new ones.";
   return `For an error of at most ${percent(risk, 0)} on these rows: ${words(set.methods[set.before], 1)}; ${words(after, 1)}. ${promise}`;
 }
