@@ -139,3 +139,11 @@ class Odd(nn.Module):
 def test_features_come_from_a_part_that_gives_one_tensor(name, got):
     with pytest.raises(InvalidInputError, match=got):
         collect(Odd(), batches(), features=name)
+
+
+def test_what_the_user_has_set_changes_no_logits():
+    module = nn.Linear(5, 3)
+    expected, before = collect(module, batches()).logits, batches()
+    with torch.inference_mode(), torch.device("meta"):
+        found = collect(module, before).logits
+    assert np.array_equal(found, expected)

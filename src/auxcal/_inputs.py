@@ -25,6 +25,7 @@ from auxcal._arrays import (
 )
 from auxcal._did_you_mean import did_you_mean
 from auxcal._errors import InputWarning, InvalidInputError
+from auxcal._float_errors import undecorated
 from auxcal._labels import from_names
 from auxcal._telling import tell
 
@@ -234,7 +235,7 @@ def warn_of_wrong_kind(kind: Kind | None, logits: Floats, *, stacklevel: int) ->
             "the calibrator was fitted on logits, and every row given looks like probabilities: all numbers are from 0 "
             "to 1. Give the logits, or fit a calibrator with probabilities=True (--probabilities).",
             InputWarning,
-            stacklevel=stacklevel + 1,
+            stacklevel=undecorated(stacklevel + 1),
         )
 
 

@@ -14,6 +14,7 @@ from auxcal._arrays import Floats, Ints, are_probabilities, log_of
 from auxcal._columns import find_features
 from auxcal._conversion import LARGEST, largest_of
 from auxcal._errors import InvalidInputError
+from auxcal._float_errors import ignore_float_errors
 from auxcal.calibrators import Calibrator, ProbaCalibrator
 
 PREDICTION, CONFIDENCE = "prediction", "confidence"
@@ -102,6 +103,7 @@ class RowScores(NamedTuple):
     proba: Floats | None = None
 
 
+@ignore_float_errors
 def score_rows(
     calibrator: Calibrator,
     numbers: Floats,
@@ -167,6 +169,7 @@ def features_for(
     return found
 
 
+@ignore_float_errors
 def problems_of(
     numbers: Floats, features: Floats | None, known: Problems | None, *, probabilities: bool
 ) -> Problems | None:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from auxcal._float_errors import undecorated
+
 _kept: ContextVar[list[Warning] | None] = ContextVar("kept", default=None)
 
 
@@ -34,6 +36,6 @@ def tell(message: str, category: type[Warning], stacklevel: int = 1) -> None:
     """Warn, or add the warning to the list of `kept_warnings`."""
     found = _kept.get()
     if found is None:
-        warnings.warn(message, category, stacklevel=stacklevel + 1)
+        warnings.warn(message, category, stacklevel=undecorated(stacklevel + 1))
     else:
         found.append(category(message))

@@ -27,6 +27,7 @@ import numpy as np
 
 from auxcal._errors import FileFormatError, InvalidInputError
 from auxcal._files import as_path
+from auxcal._float_errors import ignore_float_errors
 from auxcal._inputs import FittedOn, Inputs
 from auxcal._state_files import Tensors, digest, from_json, read_state, state_bytes
 from auxcal.calibrators import CALIBRATORS, Calibrator, Certificate
@@ -42,6 +43,7 @@ _MOST_CLASSES = 2**31
 _MOST_TRIED = 2**16  # classes and features up to which a calibrator scores a row when it is loaded
 
 
+@ignore_float_errors
 def save(calibrator: Calibrator, path: str | os.PathLike[str]) -> None:
     """Write a fitted calibrator to a file; an interrupted save leaves the old file intact.
 
@@ -61,6 +63,7 @@ def save(calibrator: Calibrator, path: str | os.PathLike[str]) -> None:
     calibrator.save(path)
 
 
+@ignore_float_errors
 def to_bytes(calibrator: Calibrator) -> bytes:
     """Return what `save` writes, to send it to the workers of an engine.
 
@@ -120,6 +123,7 @@ def from_bytes(contents: bytes) -> Calibrator:
     return _loaded(contents)
 
 
+@ignore_float_errors
 def _loaded(source: Path | bytes) -> Calibrator:
     path = source if isinstance(source, Path) else f"{len(source)} bytes"
     header, tensors = read_state(source, "calibrator", {"class": str, "params": dict, "state": dict}, FORMAT)

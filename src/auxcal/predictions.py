@@ -27,6 +27,7 @@ from auxcal._arrays import (
 )
 from auxcal._bundle import reading_bundle, write_bundle
 from auxcal._errors import InvalidInputError
+from auxcal._float_errors import ignore_float_errors
 from auxcal._inputs import Inputs
 from auxcal._labels import NoClassLabels, as_no_class, from_names
 from auxcal._threads import cached_property
@@ -82,6 +83,7 @@ class Predictions:
     groups: Groups | None
     inputs: Inputs
 
+    @ignore_float_errors
     def __init__(
         self,
         logits: ArrayLike,
@@ -173,6 +175,7 @@ class Predictions:
         facts += [f"groups={self.n_units}"] if self.groups is not None else []
         return f"Predictions({', '.join(facts)})"
 
+    @ignore_float_errors
     def take(self, rows: Ints | Bools | slice) -> Predictions:
         """Return the given rows as new `Predictions`."""
         return self._with(**{name: None if each is None else each[rows] for name, each in self._columns().items()})
@@ -196,6 +199,7 @@ class Predictions:
             **{name: np.concatenate([first[name], second[name]]) if name in both else None for name in first}
         )
 
+    @ignore_float_errors
     def folds(self, n_folds: int, random_state: int | None = None) -> Ints:
         """Return a fold for each row, 0..n_folds-1, stratified by `w`, the rows of a group in one fold.
 
@@ -210,6 +214,7 @@ class Predictions:
         """
         return self._units(self._ordered_rows()).dealt(n_folds, as_rng(random_state))
 
+    @ignore_float_errors
     def spread_rows(self, most: int) -> Ints:
         """Return all rows, or the given number of them, in which every class, and the misclassified, keeps its share.
 
@@ -265,6 +270,7 @@ class Predictions:
         rest, aside = self.stratified_rows(share, random_state)
         return self.take(rest), self.take(aside)
 
+    @ignore_float_errors
     def stratified_rows(self, share: float, random_state: int | None = None) -> tuple[Ints, Ints]:
         """Return the row numbers of both parts of `split_stratified`, in order.
 
@@ -280,6 +286,7 @@ class Predictions:
         """
         return self._units(self._ordered_rows()).set_aside(share, as_rng(random_state))
 
+    @ignore_float_errors
     def save(self, path: str | os.PathLike[str], *, half: bool = False) -> None:
         """Write a bundle, an `.npz` file with `logits`, `y` and what else there is; `half` stores floats as float16."""
         further = {"y": self.y.astype(np.int32), "inputs": self.inputs.as_text()}

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from auxcal._arrays import LEAST_PROBABILITY, Floats
 from auxcal._errors import InvalidInputError
+from auxcal._float_errors import ignore_float_errors
 from auxcal._inputs import Inputs
 
 Value: TypeAlias = Any
@@ -127,6 +128,7 @@ class Operations(Protocol):
         """Return the row of a constant table that each sample's index names."""
 
 
+@ignore_float_errors
 def run(ops: Operations, calibrator: Programmed, given: Value, features: Value | None) -> tuple[Value, Value]:
     """Run the program of a calibrator, and return prediction and confidence, of shape (n, 1).
 

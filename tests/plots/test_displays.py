@@ -111,6 +111,11 @@ class TestRiskCoverage:
 
 
 class TestHeatmap:
+    def test_both_blocks_can_be_empty(self):
+        display = HeatmapDisplay.from_predictions(PROBA[:1], LOGITS[:1], LOGITS[:1].argmax(axis=1), of_class=1)
+        assert len(display.correct) == len(display.wrong) == 0
+        assert len(display.plot().ax_.images) == 0
+
     def test_blocks(self):
         display = HeatmapDisplay.from_predictions(EXTENDED, LOGITS, Y)
         assert display.of_class == 0

@@ -264,3 +264,13 @@ def test_features_are_checked_by_the_module_too():
     calibrator = fitted("ccac-x", 5, 3)
     confidence = as_module(calibrator)(given(9), torch.tensor(rng_features(9, 3)))
     np.testing.assert_allclose(confidence, calibrator.predict_confidence(given(9), rng_features(9, 3)), atol=1e-5)
+
+
+@pytest.mark.parametrize("surroundings", [torch.inference_mode, lambda: torch.device("meta")], ids=["mode", "device"])
+def test_a_module_that_was_built_anywhere_can_be_used_everywhere(surroundings):
+    calibrator, logits = fitted("ccac-x", 5), given(7).requires_grad_()
+    with surroundings():
+        module = as_module(calibrator)
+    module(logits).sum().backward()
+    assert logits.grad is not None
+    assert logits.grad.abs().sum() > 0

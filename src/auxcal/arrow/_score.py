@@ -14,6 +14,7 @@ from auxcal._arrays import both_classes
 from auxcal._columns import find_logits
 from auxcal._errors import InvalidInputError
 from auxcal._extras import needs
+from auxcal._float_errors import ignore_float_errors
 from auxcal._inputs import warn_of_wrong_kind
 from auxcal._scores import CONFIDENCE, PREDICTION, BadRows, Problem, features_for, score_rows
 from auxcal.arrow._matrix import Matrix, holds_numbers, is_list, matrix_of
@@ -147,6 +148,7 @@ def _as_table(rows: Any, features: Any) -> tuple[Any, str, str | None]:
     return make(given), "logits", None if features is None else "features"
 
 
+@ignore_float_errors
 def _scores_of(batch: pa.RecordBatch, calibrator: Calibrator, options: _Options) -> Scores:
     known = calibrator.inputs_
     found, further = find_inputs(batch.schema, calibrator, *options[:3])

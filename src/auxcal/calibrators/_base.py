@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
 from auxcal._files import as_path
+from auxcal._float_errors import ignore_float_errors
 from auxcal._inputs import ADVISED_ROWS, FittedOn, Inputs, by_name, warn_of_few_rows, warn_of_probabilities
 from auxcal._labels import NoClassLabels
 from auxcal._state_files import write_state
@@ -262,6 +263,7 @@ class Calibrator(ABC, Estimator):
         """Drop the fitted attributes at once, so that a failed fit leaves nothing behind."""
         self.__dict__ = {name: value for name, value in vars(self).items() if not name.endswith("_")}
 
+    @ignore_float_errors
     def _fit_on(self, data: Predictions, select: SelectPart | None = None) -> Self:
         """Learn from rows that are already checked."""
         self._forget()
@@ -312,6 +314,7 @@ class Calibrator(ABC, Estimator):
             return cast(OfFeatures, score)
         return lambda logits, features: score(logits)
 
+    @ignore_float_errors
     def _rows(self, logits: ArrayLike, features: ArrayLike | None) -> tuple[Floats, Floats | None]:
         """Check rows to score, and return their logits and features."""
         self._check_fitted()

@@ -9,6 +9,7 @@ import numpy as np
 
 from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
+from auxcal._float_errors import ignore_float_errors
 
 CHUNK_BYTES = 2**18
 """How much of logits and features is scored at a time: it stays in the cache, and memory does not grow with n."""
@@ -24,7 +25,7 @@ OfLogits: TypeAlias = Callable[[Floats], Floats]
 OfFeatures: TypeAlias = Callable[[Floats, Floats | None], Floats]
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what comes of it is NaN, which is said
+@ignore_float_errors
 def in_chunks(score: OfFeatures, array: Floats, further: Floats | None) -> Floats:
     """Apply a function to logits, and to features if there are any, in chunks; clip the result to [0, 1]."""
     if len(array) <= _LEAST_ROWS:

@@ -8,6 +8,7 @@ from typing import Self
 from numpy.typing import ArrayLike
 
 from auxcal._arrays import as_logits
+from auxcal._float_errors import ignore_float_errors
 from auxcal._threads import one_thread
 from auxcal.calibrators._accepted import rows_to_fit
 from auxcal.calibrators._base import Calibrator
@@ -57,6 +58,7 @@ class Transferable(Calibrator):
         data = now._labelled(checked, y, further, sample_weight=sample_weight, groups=groups)
         return now._transfer_on(data, select)
 
+    @ignore_float_errors
     def _transfer_on(self, data: Predictions, select: SelectPart | None) -> Self:
         """Return a new calibrator, transferred to rows that are already checked."""
         from sklearn.base import clone

@@ -6,9 +6,11 @@ import numpy as np
 from scipy.special import softmax
 
 from auxcal._arrays import Floats, Ints
+from auxcal._float_errors import ignore_float_errors
 from auxcal.calibrators import Calibrator, ProbaCalibrator
 
 
+@ignore_float_errors
 def class_proba(calibrator: Calibrator, logits: Floats) -> Floats:
     """Put the confidence at the prediction, and divide the rest among the other classes."""
     top = logits.argmax(axis=1)[:, None]

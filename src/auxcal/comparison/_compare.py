@@ -16,6 +16,7 @@ from auxcal._arrays import Ints, as_class_names
 from auxcal._did_you_mean import some
 from auxcal._errors import AuxcalWarning, ConvergenceWarning, InvalidInputError
 from auxcal._extras import install_command, is_installed
+from auxcal._float_errors import ignore_float_errors, undecorated
 from auxcal._formatting import visible
 from auxcal._inputs import warn_of_few_rows, warn_of_probabilities
 from auxcal._progress import Report, silent
@@ -31,6 +32,7 @@ from auxcal.metrics import evaluate
 from auxcal.predictions import Predictions
 
 
+@ignore_float_errors
 def compare(
     data: Predictions,
     *,
@@ -156,7 +158,9 @@ def _installed() -> list[str]:
     if missing:
         labels = " and ".join(kind.abbreviation for kind in missing.values())
         commands = dict.fromkeys(install_command(str(kind.fit_extra)) for kind in missing.values())
-        warnings.warn(f"left out: {labels}. To fit them: {', '.join(commands)}", AuxcalWarning, stacklevel=4)
+        warnings.warn(
+            f"left out: {labels}. To fit them: {', '.join(commands)}", AuxcalWarning, stacklevel=undecorated(4)
+        )
     return [name for name in CALIBRATORS if name not in missing]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auxcal._arrays import Bools, Floats, as_confidence, as_correct, as_sample_weight, check_shares
+from auxcal._float_errors import ignore_float_errors
 from auxcal.metrics._ece_interval import PURE_NOISE, ece_bounds, with_one_off
 
 BINS = 20
@@ -33,6 +34,7 @@ class Estimate(NamedTuple):
         return self.high - self.low
 
 
+@ignore_float_errors
 def estimate(
     confidence: ArrayLike,
     correct: ArrayLike,

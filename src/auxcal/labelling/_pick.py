@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from auxcal._arrays import Floats, Ints, as_confidence, as_rng
 from auxcal._errors import InvalidInputError
+from auxcal._float_errors import ignore_float_errors
 
 EVEN_SHARE = 0.3
 """The part of the labels that is spread evenly, against a confidence that is wrong about where the errors are."""
@@ -44,6 +45,7 @@ class Picks(NamedTuple):
         return float(self.sample_weight[0] * self.probability[row] / self.probability.min())
 
 
+@ignore_float_errors
 def pick(
     confidence: ArrayLike,
     n: int,

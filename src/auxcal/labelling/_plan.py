@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from auxcal._arrays import Floats, as_confidence, as_correct, check_shares
 from auxcal._errors import InvalidInputError
+from auxcal._float_errors import ignore_float_errors
 from auxcal.metrics import labels_to_promise
 
 Z = 1.96
@@ -76,6 +77,7 @@ class Plan:
     between: dict[str, tuple[int | None, int | None]]
 
 
+@ignore_float_errors
 def plan(
     confidence: ArrayLike,
     correct: ArrayLike | None = None,

@@ -17,6 +17,7 @@ from auxcal._arrays import (
     as_sample_weight,
 )
 from auxcal._errors import InvalidInputError
+from auxcal._float_errors import ignore_float_errors
 from auxcal.metrics._checked import checked
 from auxcal.metrics.binning import Bins, Strategy, bin_confidence, bin_index, check_bins
 
@@ -109,6 +110,7 @@ class NoiseFloor(NamedTuple):
     p95: float
 
 
+@ignore_float_errors
 def ece_noise_floor(
     confidence: ArrayLike,
     *,

@@ -9,6 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from numpy.typing import ArrayLike
 
 from auxcal._arrays import Bools, Floats, as_confidence, as_correct, as_sample_weight
+from auxcal._float_errors import ignore_float_errors
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -39,6 +40,7 @@ def checked(kernel: Kernel[_P, _R]) -> Checked[_P, _R]:
     """
 
     @wraps(kernel)
+    @ignore_float_errors
     def metric(confidence: ArrayLike, correct: ArrayLike, *args: _P.args, **options: _P.kwargs) -> _R:
         arrays = check(confidence, correct)
         if options.get("sample_weight") is not None:

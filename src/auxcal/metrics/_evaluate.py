@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from auxcal._arrays import Bools, Floats, as_groups, as_sample_weight
 from auxcal._errors import InvalidInputError
+from auxcal._float_errors import ignore_float_errors
 from auxcal._progress import Report, silent
 from auxcal.metrics._bootstrap import OfTies, Scored, intervals, one_by_one
 from auxcal.metrics._calibration_error import ece, ece_mass, mce, noise_floor
@@ -76,6 +77,7 @@ METRICS: dict[str, Metric] = {
 _GAPS: dict[str, Strategy] = {"ece": "width", "ece_mass": "mass"}  # nothing bounds the gap of a bin without rows: no MCE
 
 
+@ignore_float_errors
 def evaluate(
     confidence: ArrayLike,
     correct: ArrayLike,

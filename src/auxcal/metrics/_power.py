@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from auxcal._arrays import Floats, as_confidence, check_shares
 from auxcal._errors import InvalidInputError
+from auxcal._float_errors import ignore_float_errors
 from auxcal.metrics._promise import Start, rows_to_promise, starts, sure_rows
 
 DRAWS, OFTEN = 200, 0.8
@@ -17,6 +18,7 @@ _POPULATION = 10_000
 _STEP = 1.05  # how fine the search is
 
 
+@ignore_float_errors
 def labels_to_promise(
     confidence: ArrayLike, right: ArrayLike, risk: float, *, coverage: float, level: float = 0.95
 ) -> int | None:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auxcal._arrays import Floats, Ints
+from auxcal._float_errors import ignore_float_errors
 
 FACTOR = 3
 """The main start is at a third of the rows or above, and each further one at a third of the last."""
@@ -120,6 +121,7 @@ def promised_rows(confidence: Floats, rarity: Floats, begun: list[Start]) -> int
     return reached
 
 
+@ignore_float_errors
 def rows_needed(accepted: Ints, errors: Ints, risk: float, level: float) -> int | None:
     """Return about how many labelled rows it takes to promise any threshold; None if no number would do.
 
@@ -137,6 +139,7 @@ def rows_needed(accepted: Ints, errors: Ints, risk: float, level: float) -> int 
     return int(np.ceil(np.min(_rows(likely[below], risk, level) / (accepted[below] / accepted[-1]))))
 
 
+@ignore_float_errors
 def rows_to_promise(likely: float, risk: float, *, coverage: float = 1.0, level: float = 0.95) -> int | None:
     """Return about how many labelled rows it takes to promise a risk; None if no number would do.
 

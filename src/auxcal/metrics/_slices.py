@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auxcal._arrays import as_groups, as_sample_weight
+from auxcal._float_errors import ignore_float_errors
 from auxcal._progress import Report, silent
 from auxcal.metrics._checked import check
 from auxcal.metrics._evaluate import evaluate
@@ -51,6 +52,7 @@ class Slice:
         return known | self.scores | {"noise": self.is_noise}
 
 
+@ignore_float_errors
 def evaluate_by(
     confidence: ArrayLike,
     correct: ArrayLike,

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from auxcal._arrays import Bools, Floats, Weight, as_groups, as_sample_weight
 from auxcal._errors import FileFormatError, InvalidInputError
 from auxcal._files import as_path
+from auxcal._float_errors import ignore_float_errors
 from auxcal._progress import Report, silent
 from auxcal._state_files import from_json, read_state, state_bytes, to_json, write_state
 from auxcal.metrics._bootstrap import Scored
@@ -70,6 +71,7 @@ class Tally:
     cells: Cells = field(default_factory=Cells.empty)
 
     @classmethod
+    @ignore_float_errors
     def of(cls, confidence: ArrayLike, correct: ArrayLike, sample_weight: ArrayLike | None = None) -> Tally:
         """Return the tally of some rows; a million at a time is quick, and needs little memory.
 
@@ -88,6 +90,7 @@ class Tally:
         return cls._of_rows(*arrays, as_sample_weight(sample_weight, n_rows=len(arrays[0])))
 
     @classmethod
+    @ignore_float_errors
     def by_group(
         cls, confidence: ArrayLike, correct: ArrayLike, groups: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> dict[Any, Tally]:
@@ -143,6 +146,7 @@ class Tally:
         """The mean confidence."""
         return float(self.bins.confidence.sum() / self.bins.count.sum())
 
+    @ignore_float_errors
     def evaluate(
         self,
         metrics: Sequence[str] | None = None,

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from auxcal._arrays import Floats, check_shares, check_total
 from auxcal._errors import InvalidInputError
+from auxcal._float_errors import ignore_float_errors
 from auxcal.metrics._cut import cut_above, cut_at, singles
 from auxcal.metrics._drawn import Drawn, as_drawn, check_draws, upper_bounds
 from auxcal.metrics._promise import least_rows, promised_rows, rows_needed
@@ -50,6 +51,7 @@ class Threshold:
     promised: bool
 
 
+@ignore_float_errors
 def threshold_at_risk(
     confidence: ArrayLike,
     correct: ArrayLike,
@@ -125,6 +127,7 @@ def threshold_at_risk(
     return found
 
 
+@ignore_float_errors
 def why_no_promise(
     confidence: ArrayLike,
     correct: ArrayLike,
@@ -146,6 +149,7 @@ def why_no_promise(
     return _why_not(as_drawn(confidence, correct, sample_weight, max_weight, groups), risk, level)
 
 
+@ignore_float_errors
 def thresholds_at_risks(
     confidence: ArrayLike,
     correct: ArrayLike,
@@ -179,6 +183,7 @@ def thresholds_at_risks(
     return {risk: _promised(drawn, risk, level) for risk in risks}
 
 
+@ignore_float_errors
 def thresholds_by_class(
     confidence: ArrayLike,
     correct: ArrayLike,
@@ -214,6 +219,7 @@ def thresholds_by_class(
     return {int(label): _promised(drawn.take(of_class == label), risk, level) for label in labels}
 
 
+@ignore_float_errors
 def risk_at_coverage(
     confidence: ArrayLike,
     correct: ArrayLike,

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from auxcal._arrays import Floats, as_logits
 from auxcal._errors import InputWarning, InvalidInputError
+from auxcal._float_errors import ignore_float_errors, undecorated
 from auxcal._inputs import FittedOn
 from auxcal.calibrators._adaptation import Adaptation
 from auxcal.calibrators._base import Calibrator
@@ -26,6 +27,7 @@ IfNew = Literal["refuse", "warn"]
 AnyCalibrator = TypeVar("AnyCalibrator", bound=Calibrator)
 
 
+@ignore_float_errors
 def adapt(
     calibrator: AnyCalibrator,
     logits: ArrayLike,
@@ -44,6 +46,7 @@ def adapt(
     return adapt_seen(calibrator, sampled_rows(calibrator, array, further), len(array), some, if_new, level)
 
 
+@ignore_float_errors
 def adapt_seen(
     calibrator: AnyCalibrator, seen: Seen, n_rows: int, some: Predictions | None, if_new: IfNew, level: float
 ) -> AnyCalibrator:
@@ -81,7 +84,7 @@ def _refuse_or_warn(if_new: IfNew) -> None:
         raise InvalidInputError(
             f"{problem}. Label some of them and fit again, or go on with if_new='warn' (--if-new warn)."
         )
-    warnings.warn(f"{problem}.", InputWarning, stacklevel=4)
+    warnings.warn(f"{problem}.", InputWarning, stacklevel=undecorated(4))
 
 
 def _with_labels(matching: Matching, labelled: Predictions | None) -> tuple[Floats, Floats]:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
+from auxcal._float_errors import ignore_float_errors
 from auxcal.calibrators._base import Calibrator
 from auxcal.monitoring import _known
 from auxcal.monitoring._differences import Difference, differences
@@ -85,6 +86,7 @@ def _plain(value: Any) -> Any:
     return value._asdict() if isinstance(value, Estimate | Difference) else value
 
 
+@ignore_float_errors
 def check(
     calibrator: Calibrator, logits: ArrayLike, features: ArrayLike | None = None, *, level: float = 0.05
 ) -> Check:
@@ -160,6 +162,7 @@ def compare(calibrator: Calibrator, seen: Seen) -> tuple[Known, Matching, Seen]:
     return known, matched(known, known.grouped(seen.strata)), seen
 
 
+@ignore_float_errors
 def check_seen(calibrator: Calibrator, seen: Seen, level: float) -> Check:
     """Return the check of rows that the calibrator has seen already."""
     known, matching, seen = compare(calibrator, seen)

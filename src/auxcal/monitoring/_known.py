@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auxcal._arrays import Floats, Ints
+from auxcal._float_errors import ignore_float_errors
 from auxcal._threads import cached_property
 from auxcal._units import row_marks
 from auxcal.calibrators._base import Calibrator
@@ -37,6 +38,7 @@ class Seen(NamedTuple):
         return Seen(*(values[rows] for values in self))
 
 
+@ignore_float_errors
 def seen_by(calibrator: Calibrator, logits: Floats, features: Floats | None) -> Seen:
     """Return rows that are checked already as the calibrator sees them, rounded as those of the reference are."""
     strata = strata_of(calibrator, logits, features).astype(np.float16)

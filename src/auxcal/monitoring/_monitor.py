@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from auxcal._arrays import Bools, Floats, Ints
 from auxcal._errors import FileFormatError, InvalidInputError
 from auxcal._files import as_path
+from auxcal._float_errors import ignore_float_errors
 from auxcal._state_files import Tensors, digest, from_json, read_state, to_json, write_state
 from auxcal._threads import fork_safe_lock
 from auxcal.calibrators import Calibrator
@@ -84,6 +85,7 @@ class Monitor:
     'data'
     """
 
+    @ignore_float_errors
     def __init__(
         self,
         calibrator: Calibrator,
@@ -131,6 +133,7 @@ class Monitor:
         """The evidence after each update; of very many updates, after some."""
         return tuple(self._history.points)
 
+    @ignore_float_errors
     def update(self, logits: ArrayLike, y: ArrayLike | None = None, features: ArrayLike | None = None) -> Ints:
         """Look at new rows, in the order in which they came.
 
@@ -163,6 +166,7 @@ class Monitor:
             self._history.add(self.evidence)
         return numbers
 
+    @ignore_float_errors
     def label(self, rows: ArrayLike, y: ArrayLike) -> None:
         """Take labels of rows that were seen before, in the order in which they came.
 
@@ -194,6 +198,7 @@ class Monitor:
             self._settle(confidence, prediction == labels)
             self._history.add(self.evidence)
 
+    @ignore_float_errors
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file, from which `Monitor.load` goes on to the same bits; no part of it can run code."""
         tensors: Tensors = {}
@@ -206,6 +211,7 @@ class Monitor:
         write_state(as_path(path), header, tensors)
 
     @classmethod
+    @ignore_float_errors
     def load(cls, path: str | os.PathLike[str], calibrator: Calibrator) -> Self:
         """Go on where a saved monitor was.
 

@@ -8,9 +8,11 @@ from numpy.typing import ArrayLike
 from auxcal._arrays import Floats
 from auxcal._conversion import to_numpy
 from auxcal._errors import InvalidInputError
+from auxcal._float_errors import ignore_float_errors
 from auxcal.predictions import Predictions
 
 
+@ignore_float_errors
 def as_proba(proba: ArrayLike, part: Predictions) -> Floats:
     """Check `proba` and return it as floats of shape (n, K) or (n, K + 1), for the n rows and K classes of `part`."""
     array = to_numpy(proba, "proba")

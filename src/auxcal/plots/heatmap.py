@@ -150,7 +150,7 @@ class HeatmapDisplay(Display):
                 if columns.shape[1]:
                     ax.imshow(columns, HEAT, vmin=0, vmax=1, extent=(*ends, top + 1, top), interpolation="nearest")
             names[f"{len(block)} {what}"] = top + 0.5
-        ax.set(ylim=(top + 1, 0), aspect="auto")
+        ax.set(ylim=(max(names.values(), default=0.5) + 0.5, 0), aspect="auto")
         ax.set_yticks(list(names.values()), labels=list(names), rotation=90, va="center", multialignment="center")
 
     def _label_columns(self, ax: Axes) -> None:

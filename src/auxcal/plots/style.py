@@ -116,8 +116,11 @@ def header(ax: Axes, title: str | None, subtitle: str = "", *, legend: bool = Fa
 
 
 def colour_scale(figure: Any, axes: Sequence[Axes]) -> None:
-    """Draw the colour bar of the probabilities next to axes with heatmaps."""
-    bar = figure.colorbar(axes[0].images[0], ax=axes, shrink=0.5, aspect=22, pad=0.02)
+    """Draw the colour bar of the probabilities next to axes with heatmaps, if any has something to show."""
+    image = next((image for ax in axes for image in ax.images), None)
+    if image is None:
+        return
+    bar = figure.colorbar(image, ax=axes, shrink=0.5, aspect=22, pad=0.02)
     apply_style(bar.ax)
     bar.set_label("probability")
     bar.outline.set_visible(False)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -22,39 +22,15 @@ from auxcal._errors import AuxcalWarning, InvalidInputError, NotFittedError
 from auxcal._extras import is_installed
 from auxcal.calibrators import Calibrator, ProbaCalibrator, Uncalibrated
 from auxcal.metrics import brier
-from auxcal.persistence import from_bytes, load, to_bytes
+from auxcal.persistence import load
 from auxcal.predictions import Predictions
 from auxcal.testing._assertions import demand, demand_error
 from auxcal.testing._feature_checks import features_are_used_or_refused
-from auxcal.testing._serving_checks import SERVING_CHECKS, run_in_numpy
+from auxcal.testing._parameter_checks import parameters_are_read_by_fit_alone, parameters_survive_a_clone
+from auxcal.testing._serving_checks import SERVING_CHECKS
+from auxcal.testing._surrounding_checks import what_a_user_has_set_changes_nothing
 from auxcal.testing._trials import demand_confidence, fit, refit, sample
 from auxcal.testing._weight_checks import the_order_of_the_rows_does_not_matter, weights_are_counted_or_refused
-
-
-def parameters_survive_a_clone(calibrator: Calibrator) -> None:
-    """`__init__` only stores its arguments, and `clone` and `get_params` return them."""
-    params = calibrator.get_params(deep=False)
-    built = type(calibrator)(**params)
-    for name, value in params.items():
-        demand(getattr(built, name) is value, f"__init__ must store {name} as it is given, and nothing else")
-    demand(str(clone(calibrator).get_params()) == str(calibrator.get_params()), "clone must keep every parameter")
-
-
-def parameters_are_read_by_fit_alone(calibrator: Calibrator) -> None:
-    """Parameters that are set after a fit change nothing before the next one: no score, no program, no file."""
-    data = sample()
-    fitted = fit(calibrator, data)
-    before = fitted.predict_confidence(data.logits), run_in_numpy(fitted, data.logits, None)[1]
-    for name, value in fitted.get_params(deep=False).items():
-        for other in _other_values(fitted, name, value):
-            fitted.set_params(**{name: other})
-            after = fitted.predict_confidence(data.logits), run_in_numpy(fitted, data.logits, None)[1]
-            same = all(map(np.array_equal, before, after))
-            demand(same, f"{name}={other!r}, set after the fit, changes the confidence: read it in fit alone")
-            if type(other) is not object:
-                loaded = from_bytes(to_bytes(fitted)).predict_confidence(data.logits)
-                demand(np.array_equal(loaded, before[0]), f"{name}={other!r}, set after the fit, changes the file")
-        fitted.set_params(**{name: value})
 
 
 def an_unfitted_one_refuses(calibrator: Calibrator) -> None:
@@ -267,6 +243,7 @@ CALIBRATOR_CHECKS: tuple[Callable[[Calibrator], None], ...] = (
     a_refit_forgets,
     a_refit_is_seen_at_once,
     nothing_else_changes,
+    what_a_user_has_set_changes_nothing,
     arrays_of_every_kind_agree,
     a_saved_one_is_the_same,
     features_are_used_or_refused,
@@ -284,15 +261,6 @@ def _scored_until(begun: Event, done: Event, calibrator: Calibrator, logits: Flo
     while not done.is_set():
         seen.add(calibrator.predict_confidence(logits).tobytes())
     return seen
-
-
-def _other_values(calibrator: Calibrator, name: str, value: Any) -> list[Any]:
-    """Return valid values of a parameter where its kind tells them, else one that nothing can be done with."""
-    hint = get_type_hints(type(calibrator).__init__).get(name)
-    others = [other for other in get_args(hint) if get_origin(hint) is Literal and other != value]
-    if isinstance(value, int | float):
-        others.append(value + 1)
-    return others or [object()]
 
 
 def _global_state(data: Predictions) -> dict[str, Any]:

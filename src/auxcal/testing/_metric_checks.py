@@ -64,12 +64,22 @@ def malformed_confidence_is_refused(metric: Metric) -> None:
         demand_error(InvalidInputError, partial(metric.function, bad, hits), "bad input was accepted")
 
 
+def errors_of_floats_do_not_matter(metric: Metric) -> None:
+    """Underflow and the like change nothing, even where a user has made them errors."""
+    confidence, correct = _scored()
+    confidence = np.where(confidence < 0.5, np.float32(1e-40), confidence)
+    value = metric.function(confidence, correct)
+    with np.errstate(all="raise"):
+        demand(metric.function(confidence, correct) == value, "NumPy's error handling changes the value")
+
+
 METRIC_CHECKS: tuple[Callable[[Metric], None], ...] = (
     order_and_repetition_do_not_matter,
     weight_is_repetition,
     precision_does_not_matter,
     perfection_is_best,
     malformed_confidence_is_refused,
+    errors_of_floats_do_not_matter,
 )
 """What every metric promises."""
 

@@ -31,7 +31,8 @@ def collect(
 ) -> Predictions:
     """Run a target classifier over labelled batches and collect its logits, and features on request.
 
-    A module runs in evaluation mode, without gradients, on the device of its parameters. Afterwards every submodule
+    A module runs in evaluation mode, without gradients, on the device of its parameters, and in autocast where that is
+    on, as it would anyway. Afterwards every submodule
     is back in its former mode. Threads and random states are not touched. Any other callable gets the inputs
     unchanged; if there is a module inside, call its `eval()` first.
 

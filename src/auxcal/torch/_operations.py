@@ -16,6 +16,7 @@ from auxcal.calibrators import Calibrator
 from auxcal.programs import Value, run
 
 
+@torch.inference_mode(False)  # or its buffers could not be used where gradients are wanted
 def program_module(calibrator: Calibrator) -> GraphModule:
     """Return a module of float32 logits and features, if there are any, that gives prediction and confidence."""
     graph = Graph()
@@ -42,7 +43,8 @@ class _Operations:
         numbers = numbers.astype(np.int64 if numbers.dtype.kind in "iu" else np.float32, order="C")
         taken = sum(buffer.rstrip("_0123456789") == name for buffer, _ in self.constants.named_buffers())
         name = f"{name}_{taken + 1}" if taken else name
-        self.constants.register_buffer(name, torch.tensor(numbers))
+        buffer = torch.tensor(numbers)  # on the default device, as those of any module
+        self.constants.register_buffer(name, torch.from_numpy(numbers) if buffer.is_meta else buffer)
         return self.value(self._graph.get_attr(name))
 
     def exp(self, x: Value) -> Value:

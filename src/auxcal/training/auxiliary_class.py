@@ -13,6 +13,7 @@ from auxcal.training.loop import train
 from auxcal.training.losses import auxiliary_class_loss
 from auxcal.training.networks import GridNetwork
 from auxcal.training.recipes import Recipe
+from auxcal.training.surroundings import as_in_a_fresh_process
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class TrainedNetwork:
     temperature: float | None
 
 
+@as_in_a_fresh_process
 def train_networks(
     problem: Problem,
     settings: Sequence[tuple[float, float]],
@@ -61,7 +63,7 @@ def train_networks(
 ) -> list[TrainedNetwork]:
     """Train the networks of `start`, one for each (λ1, λ2); for CCAC-S from the given temperature."""
     x, w = torch.from_numpy(problem.inputs), torch.from_numpy(problem.w)
-    lambda1, lambda2 = torch.tensor(settings, dtype=torch.float32).T[:, :, None]
+    lambda1, lambda2 = torch.tensor(settings, dtype=torch.float32, device="cpu").T[:, :, None]
     parameters = list(start.parameters)
     if problem.logits is None or temperature is None:
 
@@ -70,7 +72,7 @@ def train_networks(
     else:
         # z / T starts at z / T₀. The factor T₀ / T is trained: it starts at 1, whatever the scale of the logits.
         scaled = torch.from_numpy((problem.logits / temperature).astype(np.float32))
-        log_factor = torch.zeros(len(settings), 1, 1, requires_grad=True)
+        log_factor = torch.zeros(len(settings), 1, 1, dtype=torch.float32, device="cpu", requires_grad=True)
         parameters.append(log_factor)
 
         def outputs(rows: torch.Tensor) -> torch.Tensor:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from auxcal._arrays import Floats
+from auxcal.training.surroundings import as_in_a_fresh_process
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class GridNetwork:
     biases: list[Tensor]
 
     @classmethod
+    @as_in_a_fresh_process
     def initialised(cls, sizes: tuple[int, ...], copies: int, rng: np.random.Generator) -> GridNetwork:
         """Draw one network (He's uniform for the weights, zeros for the biases) and copy it for every setting."""
         weights, biases = [], []
@@ -33,10 +35,11 @@ class GridNetwork:
             bound = np.sqrt(6 / inputs)
             weight = torch.from_numpy(rng.uniform(-bound, bound, (1, inputs, outputs)).astype(np.float32))
             weights.append(weight.repeat(copies, 1, 1).requires_grad_())
-            biases.append(torch.zeros(copies, 1, outputs, requires_grad=True))
+            biases.append(torch.zeros(copies, 1, outputs, dtype=torch.float32, device="cpu", requires_grad=True))
         return cls(weights, biases)
 
     @classmethod
+    @as_in_a_fresh_process
     def copied(cls, weight: Floats, bias: Floats, copies: int) -> GridNetwork:
         """Copy one layer, weight (inputs, outputs) and bias (outputs,), for every setting."""
         layer, offset = torch.from_numpy(weight)[None], torch.from_numpy(bias)[None, None]
