@@ -72,3 +72,15 @@ def visible(text: str) -> str:
     '\\x1b[31mred\\x1b[0m.csv'
     """
     return _INVISIBLE.sub(lambda found: repr(found.group())[1:-1], text)
+
+
+def first_line(kind: type, otherwise: str) -> str:
+    """Return the first line of a class's own documentation, or something else where `python -OO` took it away.
+
+    Examples
+    --------
+    >>> from auxcal._formatting import first_line
+    >>> first_line(type("Undocumented", (dict,), {}), "UD")
+    'UD'
+    """
+    return (kind.__doc__ or otherwise).strip().partition("\n")[0]

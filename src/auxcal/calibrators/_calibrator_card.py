@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from inspect import getdoc
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from auxcal._formatting import first_line
 from auxcal._html_card import card, grid, note
 from auxcal.calibrators._facts import NOT_KNOWN, facts
 
@@ -28,7 +28,7 @@ _SHOWN = ("takes", "classes", "fitted on")  # of the facts
 def to_html(calibrator: Calibrator) -> str:
     """Return the card of a calibrator, fitted or not."""
     kind = type(calibrator)
-    about = f"{(getdoc(kind) or '').splitlines()[0]} {kind.reference}."
+    about = f"{first_line(kind, kind.abbreviation)} {kind.reference}."
     if not calibrator.__sklearn_is_fitted__():
         return card(repr(calibrator), about, note("Not fitted yet: call fit(logits, y)."))
     learned = {name: value for name, value in sorted(vars(calibrator).items()) if name.endswith("_")}

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from inspect import getdoc
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from auxcal._formatting import percent
+from auxcal._formatting import first_line, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,7 +97,7 @@ def _changes(calibrator: Calibrator) -> list[tuple[str, float, float]]:
 
 def _method(calibrator: Calibrator) -> str:
     """Return the first line of the documentation, which most often has the abbreviation."""
-    line = (getdoc(type(calibrator)) or "").partition("\n")[0]
+    line = first_line(type(calibrator), calibrator.abbreviation)
     return line if calibrator.abbreviation in line else f"{calibrator.abbreviation}: {line}"
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-
+from auxcal._formatting import first_line
 from auxcal.cli._terminal import Json, say, say_json
 
 
@@ -21,7 +20,7 @@ def methods(json: Json = False) -> None:
         {
             "method": name,
             "abbreviation": kind.abbreviation,
-            "what": (inspect.getdoc(kind) or "").splitlines()[0],
+            "what": first_line(kind, kind.abbreviation),
             "reference": kind.reference,
             "uses_features": kind.uses_features,
         }

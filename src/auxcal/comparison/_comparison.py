@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
-from inspect import getdoc
 from typing import TYPE_CHECKING, Any
 
 from auxcal._arrays import Floats, Ints
+from auxcal._formatting import first_line
 from auxcal._threads import cached_property
 from auxcal.calibrators import CALIBRATORS, Calibrator
 from auxcal.comparison._agreement import Agreement
@@ -61,7 +61,7 @@ class Entry:
         """The name of the method from its documentation; the label for your own methods."""
         if self.method not in CALIBRATORS:
             return self.label
-        name = re.split("[:,]", getdoc(CALIBRATORS[self.method]) or self.label)[0]
+        name = re.split("[:,]", first_line(CALIBRATORS[self.method], self.label))[0]
         first = name.split()[0]
         return name if first.isupper() or first in _PEOPLE else name[0].lower() + name[1:]
 

@@ -10,13 +10,12 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from inspect import getdoc
 from typing import Any
 
 from auxcal._errors import InvalidInputError
 from auxcal._extras import needs
 from auxcal._files import as_path, written_whole
-from auxcal._formatting import percent, write_score, write_seconds
+from auxcal._formatting import first_line, percent, write_score, write_seconds
 from auxcal._version import VERSION
 from auxcal.comparison import Comparison, Entry
 from auxcal.comparison.text import SHOWN
@@ -166,7 +165,7 @@ def _about(entry: Entry) -> str:
     """Return the first sentence of a method's documentation and where it comes from."""
     if entry.calibrator is None:
         return ""
-    what = (getdoc(entry.calibrator) or entry.label).splitlines()[0].rstrip(".")
+    what = first_line(type(entry.calibrator), entry.label).rstrip(".")
     reference = getattr(entry.calibrator, "reference", "")  # which a calibrator of your own may lack
     return f"{what} ({reference})." if reference else f"{what}."
 
