@@ -120,10 +120,11 @@ def test_the_header_says_what_the_file_is(name, fitted, folder):
 
 
 @of_every_calibrator
+@pytest.mark.filterwarnings("ignore:invalid escape sequence:DeprecationWarning")  # what pickletools takes for text
 def test_the_file_holds_no_pickle(name, folder):
     contents = (folder / f"{name}.safetensors").read_bytes()
     assert contents[8:9] == b"{"
-    with pytest.raises(ValueError, match=r"opcode|pickle|exhausted|newline|literal"):
+    with pytest.raises(ValueError, match=r"opcode|pickle|exhausted|newline|literal|codec"):
         list(pickletools.genops(contents))
 
 

@@ -7,13 +7,13 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from auxcal._arrays import Floats, Groups, Ints, Weight
 from auxcal._errors import InvalidInputError
 from auxcal._threads import cached_property
 
-_MARK_BITS = 20  # the logarithm of a probability, as float32 and as float64, still agrees in so many
-_FARTHEST = float(np.finfo(np.float32).max)
+_DROPPED = 16  # of the last bits of a float32: the logarithm of a probability, as float32 and float64, differs in these
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,10 +129,17 @@ def ordered_rows(logits: Floats, y: Ints, w: Ints, features: Floats | None) -> I
     return np.lexsort((rest, logits.min(axis=1), logits.max(axis=1), y, w))
 
 
-def row_marks(logits: Floats, features: Floats | None) -> Floats:
-    """Return a number for each row that equal rows share, as float32 too, and different rows hardly ever do."""
-    whole, power = np.frexp(_mark(logits) if features is None else _mark(logits) + _mark(features))
-    return np.ldexp(np.round(whole * 2.0**_MARK_BITS), power - _MARK_BITS).clip(-_FARTHEST, _FARTHEST).astype(np.float32)
+def row_marks(logits: Floats, features: Floats | None) -> NDArray[np.uint64]:
+    """Return a number for each row that equal rows share, as float32 too, and different rows hardly ever do.
+
+    It is a sum of what the bits of the numbers say, each times an odd number of its own (multilinear hashing).
+    """
+    total = np.zeros(len(logits), dtype=np.uint64)
+    for at, x in enumerate((logits,) if features is None else (logits, features)):
+        bits = (x.astype(np.float32) + np.float32(0)).view(np.uint32)  # -0 is 0
+        odd = 2 * np.random.default_rng(at).integers(2**63, size=x.shape[1], dtype=np.uint64) + 1
+        total += np.einsum("nk,k->n", (bits + np.uint32(_DROPPED // 2)) // np.uint32(_DROPPED), odd)
+    return total
 
 
 def _mark(x: Floats) -> Floats:

@@ -36,7 +36,7 @@ def folder(tmp_path_factory):
 def test_check_answers_in_words_and_by_its_exit_code(name, folder, call, capsys):
     assert call("check", folder / "fitted.safetensors", folder / f"{name}.npz") == CODES[name]
     said = capsys.readouterr().out
-    assert {"same": "like those of the fit", "mix": "another mix", "new": "can't be estimated"}[name] in said
+    assert {"same": "No difference", "mix": "another mix", "new": "can't be estimated"}[name] in said
     assert call("check", folder / "fitted.safetensors", folder / f"{name}.npz", "--json") == CODES[name]
     assert json.loads(capsys.readouterr().out)["verdict"] == name
 

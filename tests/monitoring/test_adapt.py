@@ -125,17 +125,19 @@ def test_it_is_saved_and_loaded_and_refitting_forgets_it(adapted, draw, tmp_path
 
 def test_a_check_speaks_of_the_mix_that_it_was_adapted_to(calibrator, adapted, draw):
     answers = [str(auxcal.check(each, draw(500, foreign=0.7, random_state=9)[0])) for each in (calibrator, adapted)]
-    assert answers[0].startswith("The rows are another mix of the data of the fit.")
-    assert answers[1].startswith("The rows are like those that the calibrator was adapted to.")
+    assert answers[0].startswith(
+        "The rows look like another mix of the data of the fit (chance alone does this in less than one"
+    )
+    assert answers[1].startswith("No difference from the rows that the calibrator was adapted to shows.")
     back = auxcal.check(adapted, draw(500, random_state=9)[0])
-    assert str(back).startswith("The rows are another mix than the one")
+    assert str(back).startswith("The rows look like another mix than the one")
     assert back.differences[0].what == "share of no class"
     assert back.differences[0].expected == pytest.approx(adapted.adaptation_.shares[3], abs=0.01)
     assert back.differences[0].found == pytest.approx(0.3, abs=0.1)
 
 
 @pytest.mark.parametrize(
-    ("foreign", "said"), [(0.7, "are like those that"), (0.3, "are another mix than the one that")]
+    ("foreign", "said"), [(0.7, "show no difference from those that"), (0.3, "look like another mix than the one that")]
 )
 def test_a_timeline_speaks_of_the_mix_that_it_was_adapted_to(adapted, draw, foreign, said):
     chunks = timeline(adapted, draw(500, foreign=foreign, random_state=9)[0], ["monday"] * 500)

@@ -1,6 +1,7 @@
 """auxcal.check: same, mix or new, at the level asked, with the accuracy and the shares of the new rows."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -167,3 +168,22 @@ def test_a_calibrator_from_before_references_says_what_to_do(draw, platt, tmp_pa
     old.reference_ = None
     with pytest.raises(InvalidInputError, match=r"before calibrators had a reference. Fit it again"):
         auxcal.check(old, draw(50)[0])
+
+
+def test_an_answer_says_what_it_rests_on_and_what_does_not_show(draw, calibrator):
+    same = str(auxcal.check(calibrator, draw(500, random_state=4)[0]))
+    assert same.startswith("No difference from the rows of the fit shows. If there is none, about ")
+    assert same.endswith(
+        "labels that mean something else now, or a few rows of something else, would not. Only labels tell."
+    )
+    mix = str(auxcal.check(calibrator, draw(4000, foreign=0.7, random_state=1)[0]))
+    assert "(chance alone does this in less than one of a million checks). If they are, about " in mix
+    new = str(auxcal.check(calibrator, draw(1000, scale=1.3, random_state=1)[0]))
+    assert "The confidence may be off here" in new
+
+
+def test_an_alarm_says_how_often_chance_alone_raises_it(draw, calibrator):
+    found = replace(auxcal.check(calibrator, draw(500, random_state=4)[0]), verdict="mix", p_mix=0.02532)
+    assert "(chance alone does this once in 20 checks; for a check each night use auxcal monitor" in str(found)
+    rare = str(replace(found, p_mix=1e-4))
+    assert "(chance alone does this once in 5,000 checks)." in rare

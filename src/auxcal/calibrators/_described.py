@@ -46,7 +46,7 @@ def learned(calibrator: Calibrator, tensors: Tensors) -> Header:
     header = {
         "class": type(calibrator).__name__,
         "params": to_json(calibrator.get_params(deep=False), "params", tensors),
-        "state": {name: to_json(value, name, tensors) for name, value in _state(calibrator).items()},
+        "state": {name: to_json(value, name, tensors) for name, value in state_of(calibrator).items()},
         "inputs": _known(calibrator.inputs_),
     }
     if calibrator.adaptation_ is not None:
@@ -74,7 +74,8 @@ def _check(calibrator: Calibrator) -> None:
         )
 
 
-def _state(calibrator: Calibrator) -> dict[str, Any]:
+def state_of(calibrator: Calibrator) -> dict[str, Any]:
+    """Return the fitted attributes that make the scores."""
     return {name: value for name, value in vars(calibrator).items() if name.endswith("_") and name not in _KNOWN}
 
 

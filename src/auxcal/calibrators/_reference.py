@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from auxcal._arrays import NO_CLASS, Bools, Floats, Ints, Weight
 from auxcal._units import row_marks
@@ -26,6 +28,7 @@ MOST_CLASSES = 128
 _FARTHEST = 6e4  # float16 ends soon after
 _AGAIN = 0.02  # the share of the rows that may be there already: weights can't be followed without any
 _EXCESS = 0.1  # of a variance, which rows of one group may cause
+_ROWS_FOR_EACH = 10  # number that a calibrator learned; of fewer, it learns the rows by heart
 
 
 class Reference(NamedTuple):
@@ -62,7 +65,7 @@ class Reference(NamedTuple):
     prediction: Ints
     counts: Floats
     hits: Floats
-    marks: Floats | None = None
+    marks: NDArray[np.uint64] | None = None
 
     def take(self, rows: Ints) -> Reference:
         """Return some of the rows, with the counts of all."""
@@ -111,7 +114,7 @@ def reference_of(calibrator: Calibrator, data: Predictions, held_out: Floats | N
     labels = np.where(data.y == NO_CLASS, k, data.y)
     counted = np.ones(len(data)) if weight is None else weight
     whole = np.min_scalar_type(-k - 1)
-    per_row = 2 * (len(READINGS) + n_strata(calibrator, k) + whole.itemsize + 2)
+    per_row = 2 * (len(READINGS) + n_strata(calibrator, k) + whole.itemsize + 4)
     rows, worth = _few_of_each_group(data)
     kept = rows[drawn_by_weight(len(rows), worth, min(MOST_ROWS, MOST_BYTES // per_row))]
     part = data.take(kept)
@@ -133,7 +136,7 @@ def reference_of(calibrator: Calibrator, data: Predictions, held_out: Floats | N
     )
 
 
-def repeated(marks: Floats) -> Bools:
+def repeated(marks: NDArray[np.uint64]) -> Bools:
     """Return which rows stand there several times."""
     _, at, counts = np.unique(marks, return_inverse=True, return_counts=True)
     return np.asarray(counts[at] > 1)
@@ -160,7 +163,7 @@ def _few_of_each_group(data: Predictions) -> tuple[Ints, Weight | None]:
 
 
 def _correlation(values: Floats, of_row: Ints, counts: Ints) -> float:
-    """Return the largest correlation of numbers within groups, less two standard errors (one-way analysis of variance)."""
+    """Return the largest correlation of numbers within groups, less two standard errors, by analysis of variance."""
     n, g = len(of_row), len(counts)
     if g in (1, n):
         return 0.0
@@ -170,10 +173,10 @@ def _correlation(values: Floats, of_row: Ints, counts: Ints) -> float:
     means = sums / counts[:, None]
     within = ((values - means[of_row]) ** 2).sum(axis=0) / (n - g)
     between = counts @ (means - values.mean(axis=0)) ** 2 / (g - 1)
-    size = (n - counts @ counts / n) / (g - 1)
+    size = (n - float(counts @ counts) / n) / (g - 1)
     total = between + (size - 1) * within
     found = (between - within)[total > 0] / total[total > 0]
-    error = np.sqrt(2 / (size * max(size - 1, 1) * (g - 1)))
+    error = math.sqrt(2 / (size * max(size - 1, 1.0) * (g - 1)))
     return max(float(found.max(initial=0.0)) - 2 * error, 0.0)
 
 
@@ -241,13 +244,19 @@ def strata_of(calibrator: Calibrator, logits: Floats, features: Floats | None) -
 
     A stratum is a part of the data whose share may change while it stays as it is. Strata are the K classes and none,
     where the calibrator tells none of the classes from the others; right, wrong and none where classes are very many;
-    and right and wrong for any other calibrator.
+    and right and wrong for any other calibrator. If it learned so many numbers that it knows its own rows by heart, it
+    is surer of them than of new ones; then it is the softmax of the logits that speaks, which learned nothing.
     """
+    from auxcal.calibrators._binary import relative
     from auxcal.calibrators._distributions import ProbaCalibrator, at_prediction
+    from auxcal.calibrators.solvers.sigmoid import expit
 
     # As it was fitted: what it was adapted to since then says nothing of the rows of the fit.
     s = n_strata(calibrator, logits.shape[1])
     if s == 2 or not isinstance(calibrator, ProbaCalibrator):
+        if _by_heart(calibrator):
+            wrong = expit(-relative(logits).top_scores)
+            return np.stack([1 - wrong, wrong], axis=1)
         confidence = in_chunks(calibrator._with_features(calibrator._confidence), logits, features)
         return np.stack([confidence, 1 - confidence], axis=1)
     proba = in_chunks(calibrator._with_features(calibrator._proba), logits, features)
@@ -255,6 +264,24 @@ def strata_of(calibrator: Calibrator, logits: Floats, features: Floats | None) -
         return proba
     right, none = at_prediction(proba, logits), proba[:, -1]
     return np.stack([right, np.maximum(1 - right - none, 0), none], axis=1)
+
+
+def _by_heart(calibrator: Calibrator) -> bool:
+    """Return whether a calibrator learned too many numbers from its rows to speak of them as of others."""
+    from auxcal.calibrators._described import state_of
+
+    before = calibrator.reference_
+    if before is not None and before.marks is None:  # from a file in which the calibrator itself spoke of its rows
+        return False
+    n_rows = calibrator.fitted_on_.n_rows or 0
+    return n_rows < _ROWS_FOR_EACH * sum(_n_numbers(value) for value in state_of(calibrator).values())
+
+
+def _n_numbers(value: Any) -> int:
+    """Return how many numbers there are in a fitted attribute."""
+    if isinstance(value, tuple | list):
+        return sum(map(_n_numbers, value))
+    return value.size if isinstance(value, np.ndarray) else 0
 
 
 def stratum_of(reference: Reference) -> Ints:

@@ -40,8 +40,9 @@ def check(
 ) -> None:
     """Check without labels whether new rows look like those of the fit, are another mix, or something new.
 
-    The exit code is 0 if they are the same, 3 if they are another mix, and 4 if they are something new, so that a
-    pipeline can act on it.
+    The exit code is 0 if no difference shows, 3 if they look like another mix, and 4 if no mix explains them, so that a
+    pipeline can act on it. Where nothing changes, one check in twenty reports a change all the same; for a check each
+    night use auxcal monitor, whose level is that of all nights. Labels that mean something else now never show.
 
     Examples
     --------

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 _RARELY = 0.01  # how often a false alarm is given
 _LINES = {
-    "mix": "the rows are another mix than {}, so the confidence is off; auxcal adapt corrects it.",
-    "new": "the rows contain something that the fit did not, so don't trust the confidence; auxcal check says more.",
+    "mix": "the rows look like another mix than {}, so the confidence may be off; auxcal adapt corrects it.",
+    "new": "no mix of the data of the fit explains the rows, so the confidence may be off; auxcal check says more.",
 }
 
 

@@ -30,19 +30,24 @@ FEWEST_ROWS = 20
 class Check:
     """What new rows without labels say of a calibrator.
 
+    No look at logits can see that labels mean something else now, and hardly that a few rows of something else are
+    among the others: only labels tell. So "same" means that no difference shows, not that there is none, and the
+    estimates hold under the `assumption` alone.
+
     Attributes
     ----------
     verdict : {"same", "mix", "new"}
-        The rows look like those of the fit; or are another mix of the same data; or no such mix explains them.
+        No difference from the rows of the fit shows; or they look like another mix of the same data; or no such mix
+        explains them.
     p_mix, p_new : float
         The p-values behind it: of the mix being that of the fit, and of the rows being any mix of it.
     level : float
         The probability of another verdict than "same" where nothing changed.
     n_rows, n_reference : int
-        How many rows were compared: new ones, and those that the calibrator kept of its fit.
+        How many rows there are: new ones, and those that the calibrator kept of its fit.
     accuracy : Estimate or None
-        The share of predictions that are right, with a 90 % interval; None where the verdict is "new", since no
-        estimate without labels holds then.
+        The share of predictions that are right, with a 90 % interval, if the assumption holds; None where the verdict
+        is "new", since no estimate without labels holds then.
     assumption : str
         What the estimate rests on.
     no_class : Estimate or None
@@ -55,6 +60,8 @@ class Check:
         Whether "same" means the mix that the calibrator was adapted to, not that of the fit.
     differences : tuple of Difference
         Where the rows differ most: readings of the logits and predicted classes, or the strata of the mix.
+    n_counted, n_reference_counted : int
+        How many of these rows count: copies of a row do once.
     """
 
     verdict: Verdict
@@ -70,6 +77,8 @@ class Check:
     smallest_change: float
     adapted: bool
     differences: tuple[Difference, ...]
+    n_counted: int
+    n_reference_counted: int
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it, ready for JSON."""
@@ -108,7 +117,8 @@ def check(
     -------
     Check
         Its `verdict` is "same", "mix" (call `calibrator.adapt(logits)`, which needs no labels) or "new" (the confidence
-        can't be trusted here: label some of these rows and fit again).
+        may be off here: label some of these rows, and fit again if it is). Where nothing changes, one check in twenty
+        says so all the same, by `level`; for a check each night use `Monitor`, whose level is that of all nights.
 
     Examples
     --------
@@ -146,7 +156,7 @@ def sampled_rows(calibrator: Calibrator, logits: Floats, features: Floats | None
 
 
 def compare(calibrator: Calibrator, seen: Seen) -> tuple[Known, Matching, Seen]:
-    """Return the rows of a calibrator's reference, the mix of new rows by them, and these; copies of a row count once."""
+    """Return the rows of a calibrator's reference, the mix of new rows by them, and these; without copies of rows."""
     if calibrator.reference_ is None:
         raise InvalidInputError(
             f"this {type(calibrator).__name__} knows nothing of the rows that it was fitted on: it was saved before "
@@ -165,6 +175,7 @@ def compare(calibrator: Calibrator, seen: Seen) -> tuple[Known, Matching, Seen]:
 @ignore_float_errors
 def check_seen(calibrator: Calibrator, seen: Seen, level: float) -> Check:
     """Return the check of rows that the calibrator has seen already."""
+    n_rows = len(seen.prediction)
     known, matching, seen = compare(calibrator, seen)
     verdict, p_mix, p_new = verdict_of(calibrator, matching, seen, level)
     estimate = accuracy(matching, seen)
@@ -174,8 +185,8 @@ def check_seen(calibrator: Calibrator, seen: Seen, level: float) -> Check:
         p_mix=p_mix,
         p_new=p_new,
         level=level,
-        n_rows=len(seen.prediction),
-        n_reference=len(known.at),
+        n_rows=n_rows,
+        n_reference=0 if calibrator.reference_ is None else len(calibrator.reference_.y),
         accuracy=None if verdict == "new" else estimate,
         assumption=_assumption(verdict, by_class=known.by_class),
         no_class=None if verdict == "new" else none,
@@ -183,6 +194,8 @@ def check_seen(calibrator: Calibrator, seen: Seen, level: float) -> Check:
         smallest_change=smallest_change(matching, estimate, _each(level)),
         adapted=calibrator.adaptation_ is not None,
         differences=differences(matching, seen, calibrator.inputs_.class_names, verdict, home_of(calibrator, known)),
+        n_counted=len(seen.prediction),
+        n_reference_counted=len(known.at),
     )
 
 

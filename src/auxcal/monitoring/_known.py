@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from auxcal._arrays import Floats, Ints
 from auxcal._float_errors import ignore_float_errors
@@ -31,11 +32,11 @@ class Seen(NamedTuple):
     strata: Floats
     readings: Floats
     prediction: Ints
-    marks: Floats
+    marks: NDArray[np.uint64]
 
     def take(self, rows: Ints) -> Seen:
         """Return some of the rows."""
-        return Seen(*(values[rows] for values in self))
+        return Seen(self.strata[rows], self.readings[rows], self.prediction[rows], self.marks[rows])
 
 
 @ignore_float_errors
@@ -55,7 +56,7 @@ def without_copies(reference: Reference, seen: Seen) -> tuple[Reference, Seen]:
     )
 
 
-def _counted_once(marks: Floats, elsewhere: Floats) -> Ints:
+def _counted_once(marks: NDArray[np.uint64], elsewhere: NDArray[np.uint64]) -> Ints:
     """Return rows that are no copies of each other, and represent all.
 
     Where a classifier has few values to say, rows are equal by themselves, and each is a draw. Then the same values are

@@ -14,19 +14,19 @@ VERDICTS = {"same": "the same", "mix": "another mix", "new": "something new", "f
 STYLES = {"same": "green", "mix": "yellow", "new": "red", "few": "dim"}
 
 _FOUND = {
-    "same": "look like those of the fit",
-    "mix": "are another mix of the data of the fit",
-    "new": "contain something that the fit did not",
+    "same": "show no difference from those of the fit",
+    "mix": "look like another mix of the data of the fit",
+    "new": "differ from those of the fit in a way that no other mix explains",
     "few": "are too few to tell",
 }
 _AFTER_ADAPTING = {
-    "same": "are like those that the calibrator was adapted to",
-    "mix": "are another mix than the one that the calibrator was adapted to",
+    "same": "show no difference from those that the calibrator was adapted to",
+    "mix": "look like another mix than the one that the calibrator was adapted to",
 }
 _NEXT = {
-    "same": "Nothing to do.",
+    "same": "Nothing to do without labels, which alone tell whether they still mean the same.",
     "mix": "Adapt the calibrator to these rows; this needs no labels.",
-    "new": "The confidence can't be trusted here. Label some of these rows and fit again.",
+    "new": "The confidence may be off here. Label some of these rows, and fit again if it is.",
     "few": "Wait for more rows.",
 }
 
