@@ -13,8 +13,6 @@ from auxcal._arrays import Floats, Groups, Ints, Weight
 from auxcal._errors import InvalidInputError
 from auxcal._threads import cached_property
 
-_DROPPED = 16  # of the last bits of a float32: the logarithm of a probability, as float32 and float64, differs in these
-
 
 @dataclass(frozen=True, eq=False)
 class Units:
@@ -129,17 +127,23 @@ def ordered_rows(logits: Floats, y: Ints, w: Ints, features: Floats | None) -> I
     return np.lexsort((rest, logits.min(axis=1), logits.max(axis=1), y, w))
 
 
-def row_marks(logits: Floats, features: Floats | None) -> NDArray[np.uint64]:
-    """Return a number for each row that equal rows share, as float32 too, and different rows hardly ever do.
-
-    It is a sum of what the bits of the numbers say, each times an odd number of its own (multilinear hashing).
-    """
-    total = np.zeros(len(logits), dtype=np.uint64)
-    for at, x in enumerate((logits,) if features is None else (logits, features)):
-        bits = (x.astype(np.float32) + np.float32(0)).view(np.uint32)  # -0 is 0
-        odd = 2 * np.random.default_rng(at).integers(2**63, size=x.shape[1], dtype=np.uint64) + 1
-        total += np.einsum("nk,k->n", (bits + np.uint32(_DROPPED // 2)) // np.uint32(_DROPPED), odd)
+def row_hashes(logits: Floats, features: Floats | None) -> NDArray[np.uint64]:
+    """Return a hash of each row in float32: the sum of its bits times odd numbers, modulo 2**64."""
+    total = np.zeros(len(logits), np.uint64)
+    before = 0
+    for part in (logits,) if features is None else (logits, features):
+        bits = (np.ascontiguousarray(part, dtype=np.float32) + np.float32(0)).view(np.uint32)  # -0 is 0
+        total += bits.astype(np.uint64) @ _factors(before, part.shape[1])
+        before += part.shape[1]
     return total
+
+
+def _factors(start: int, n: int) -> NDArray[np.uint64]:
+    """Return the numbers that columns are multiplied by (splitmix64), the same in every version."""
+    mixed = np.arange(start + 1, start + n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return (mixed ^ (mixed >> np.uint64(31))) | np.uint64(1)
 
 
 def _mark(x: Floats) -> Floats:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auxcal._arrays import Bools, Floats
+from auxcal._units import row_hashes
 from auxcal.calibrators._learned import check_learned, numbers
 
 if TYPE_CHECKING:
@@ -56,19 +57,5 @@ def fit_rows_of(data: Predictions) -> FitRows | None:
 
 
 def _hashes(logits: Floats, features: Floats | None) -> NDArray[np.uint32]:
-    """Return a hash of each row in float32: the sum of its bits times odd numbers, modulo 2**64, the upper half of it."""
-    total = np.zeros(len(logits), np.uint64)
-    before = 0
-    for part in (logits,) if features is None else (logits, features):
-        bits = (np.ascontiguousarray(part, dtype=np.float32) + np.float32(0)).view(np.uint32)  # -0 is 0
-        total += bits.astype(np.uint64) @ _factors(before, part.shape[1])
-        before += part.shape[1]
-    return (total >> np.uint64(32)).astype(np.uint32)
-
-
-def _factors(start: int, n: int) -> NDArray[np.uint64]:
-    """Return the numbers that columns are multiplied by (splitmix64), the same in every version."""
-    mixed = np.arange(start + 1, start + n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return (mixed ^ (mixed >> np.uint64(31))) | np.uint64(1)
+    """Return the upper half of the hash of each row."""
+    return (row_hashes(logits, features) >> np.uint64(32)).astype(np.uint32)

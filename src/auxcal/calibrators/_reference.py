@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auxcal._arrays import NO_CLASS, Bools, Floats, Ints, Weight
-from auxcal._units import row_marks
+from auxcal._units import row_hashes
 from auxcal.calibrators._chunks import in_chunks
 from auxcal.calibrators._learned import check_learned, numbers
 
@@ -48,8 +48,8 @@ class Reference(NamedTuple):
         The weighted number of rows of the fit in each class, and last of no class.
     hits : array of shape (K + 1,)
         The number of these with a correct prediction.
-    marks : array of shape (n,) or None
-        A number for each row that equal rows share; None in files from before there were such.
+    hashes : array of shape (n,) or None
+        A hash of each row, which tells equal ones; None in files from before there were such.
 
     Examples
     --------
@@ -65,11 +65,11 @@ class Reference(NamedTuple):
     prediction: Ints
     counts: Floats
     hits: Floats
-    marks: NDArray[np.uint64] | None = None
+    hashes: NDArray[np.uint64] | None = None
 
     def take(self, rows: Ints) -> Reference:
         """Return some of the rows, with the counts of all."""
-        per_row = {name: getattr(self, name) for name in ("readings", "strata", "y", "prediction", "marks")}
+        per_row = {name: getattr(self, name) for name in ("readings", "strata", "y", "prediction", "hashes")}
         return self._replace(**{name: values[rows] for name, values in per_row.items() if values is not None})
 
     @property
@@ -93,8 +93,8 @@ class Reference(NamedTuple):
             "counts": numbers("K+1", least=0, most=most),
             "hits": numbers("K+1", least=0, most=most),
         }
-        if self.marks is not None:
-            checks["marks"] = numbers("n")
+        if self.hashes is not None:
+            checks["hashes"] = numbers("n")
         check_learned(checks, self._asdict(), {"K": k})
         whole = all(each.dtype.kind in "iu" for each in (self.y, self.prediction))
         too_many = self.hits > self.counts * (1 + 1e-9)  # which are sums of weights
@@ -118,8 +118,8 @@ def reference_of(calibrator: Calibrator, data: Predictions, held_out: Floats | N
     rows, worth = _few_of_each_group(data)
     kept = rows[drawn_by_weight(len(rows), worth, min(MOST_ROWS, MOST_BYTES // per_row))]
     part = data.take(kept)
-    marks = row_marks(part.logits, part.features)
-    new = np.ones(len(part), dtype=bool) if held_out is None else repeated(marks)
+    hashes = row_hashes(part.logits, part.features)
+    new = np.ones(len(part), dtype=bool) if held_out is None else repeated(hashes)
     strata = np.empty((len(part), n_strata(calibrator, k)), dtype=np.float16)
     if held_out is not None:
         strata[~new] = held_out[kept[~new]]
@@ -132,13 +132,13 @@ def reference_of(calibrator: Calibrator, data: Predictions, held_out: Floats | N
         part.prediction.astype(whole),
         np.bincount(labels, counted, minlength=k + 1).astype(np.float64),
         np.bincount(labels, counted * data.correct, minlength=k + 1).astype(np.float64),
-        marks,
+        hashes,
     )
 
 
-def repeated(marks: NDArray[np.uint64]) -> Bools:
+def repeated(hashes: NDArray[np.uint64]) -> Bools:
     """Return which rows stand there several times."""
-    _, at, counts = np.unique(marks, return_inverse=True, return_counts=True)
+    _, at, counts = np.unique(hashes, return_inverse=True, return_counts=True)
     return np.asarray(counts[at] > 1)
 
 
@@ -271,7 +271,7 @@ def _by_heart(calibrator: Calibrator) -> bool:
     from auxcal.calibrators._described import state_of
 
     before = calibrator.reference_
-    if before is not None and before.marks is None:  # from a file in which the calibrator itself spoke of its rows
+    if before is not None and before.hashes is None:  # from a file in which the calibrator itself spoke of its rows
         return False
     n_rows = calibrator.fitted_on_.n_rows or 0
     return n_rows < _ROWS_FOR_EACH * sum(_n_numbers(value) for value in state_of(calibrator).values())

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from auxcal._arrays import Floats, Ints
 from auxcal._float_errors import ignore_float_errors
 from auxcal._threads import cached_property
-from auxcal._units import row_marks
+from auxcal._units import row_hashes
 from auxcal.calibrators._base import Calibrator
 from auxcal.calibrators._reference import Reference, drawn_by_weight, read_logits, strata_of, stratum_of
 
@@ -27,48 +27,48 @@ _SETS = 10  # of copies: fewer don't tell how alike their sizes are
 
 
 class Seen(NamedTuple):
-    """New rows: how likely each is of each stratum, what is read from its logits, its prediction and its mark."""
+    """New rows: how likely each is of each stratum, what is read from its logits, its prediction and its hash."""
 
     strata: Floats
     readings: Floats
     prediction: Ints
-    marks: NDArray[np.uint64]
+    hashes: NDArray[np.uint64]
 
     def take(self, rows: Ints) -> Seen:
         """Return some of the rows."""
-        return Seen(self.strata[rows], self.readings[rows], self.prediction[rows], self.marks[rows])
+        return Seen(self.strata[rows], self.readings[rows], self.prediction[rows], self.hashes[rows])
 
 
 @ignore_float_errors
 def seen_by(calibrator: Calibrator, logits: Floats, features: Floats | None) -> Seen:
     """Return rows that are checked already as the calibrator sees them, rounded as those of the reference are."""
     strata = strata_of(calibrator, logits, features).astype(np.float16)
-    return Seen(strata, read_logits(logits), logits.argmax(axis=1), row_marks(logits, features))
+    return Seen(strata, read_logits(logits), logits.argmax(axis=1), row_hashes(logits, features))
 
 
 def without_copies(reference: Reference, seen: Seen) -> tuple[Reference, Seen]:
     """Return the rows of a reference and new rows, where copies of a row count once."""
-    if reference.marks is None:
+    if reference.hashes is None:
         return reference, seen
     return (
-        reference.take(_counted_once(reference.marks, seen.marks)),
-        seen.take(_counted_once(seen.marks, reference.marks)),
+        reference.take(_counted_once(reference.hashes, seen.hashes)),
+        seen.take(_counted_once(seen.hashes, reference.hashes)),
     )
 
 
-def _counted_once(marks: NDArray[np.uint64], elsewhere: NDArray[np.uint64]) -> Ints:
+def _counted_once(hashes: NDArray[np.uint64], elsewhere: NDArray[np.uint64]) -> Ints:
     """Return rows that are no copies of each other, and represent all.
 
     Where a classifier has few values to say, rows are equal by themselves, and each is a draw. Then the same values are
     found elsewhere too, or repeat very often. Else equal rows are copies. Where they are not equally many of each row,
     rows are drawn by how many, so that the others don't count more than they did.
     """
-    values, at, counts = np.unique(marks, return_inverse=True, return_counts=True)
+    values, at, counts = np.unique(hashes, return_inverse=True, return_counts=True)
     copied = (counts > 1) & ~np.isin(values, elsewhere)
     if not _are_copies(counts[copied]):
-        return np.arange(len(marks))
-    first = np.zeros(len(marks), dtype=bool)
-    first[np.unique(marks, return_index=True)[1]] = True
+        return np.arange(len(hashes))
+    first = np.zeros(len(hashes), dtype=bool)
+    first[np.unique(hashes, return_index=True)[1]] = True
     rows = np.flatnonzero(first | ~copied[at])
     weight = np.where(copied[at], counts[at], 1)[rows]
     return rows[drawn_by_weight(len(rows), weight.astype(np.float64), len(rows))]
