@@ -80,4 +80,4 @@ def test_score_says_a_line_where_rows_are_not_like_those_of_the_fit(name, folder
     assert call("score", folder / "fitted.safetensors", folder / f"{name}.npz", "-o", tmp_path / "out.csv") == 0
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == (name != "same")
-    assert call("score", folder / "old.safetensors", folder / "mix.npz", "-o", tmp_path / "out.csv") == 0
+    assert call("score", folder / "old.safetensors", folder / "mix.npz", "-o", tmp_path / "old.csv") == 0

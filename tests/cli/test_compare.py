@@ -41,8 +41,9 @@ def test_the_answer_and_the_table_are_printed_and_the_folder_is_written(folder, 
     assert call("compare", "logits.npz", *METHODS) == 0
     lines = capsys.readouterr().out.splitlines()
     answer = auxcal.compare(drawn(), methods=["temperature", "platt"], bootstrap=0).answer
-    assert lines[:3] == ["logits", answer.found, answer.then]
-    assert "TS  best" in lines[5]
+    assert lines[:2] == ["logits", answer.found]
+    assert " ".join(line.strip() for line in lines[2:4]) == answer.then
+    assert "TS  best" in lines[6]
     assert max(map(len, lines)) <= 80
     assert not any("\x1b" in line for line in lines)
     assert names(folder / "report") == ["logits-temperature.safetensors", "report.html", "results.csv", "results.json"]

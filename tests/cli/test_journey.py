@@ -114,7 +114,7 @@ def test_a_label_that_is_no_class_is_one_sentence(command, here, call, capsys):
 def test_probabilities_that_nobody_called_so_are_refused(command, here, call, capsys):
     arguments = [*OPTIONS[1:], "--no-class", "fox", *(["-o", "x.safetensors"] if command == "fit" else [])]
     assert call(command, "labelled.csv", *arguments) == 2
-    assert capsys.readouterr().err.endswith("as probabilities do. Give --probabilities.\n")
+    assert capsys.readouterr().err.endswith("as probabilities are. Give --probabilities.\n")
 
 
 def test_a_label_that_is_nearly_a_class_is_asked_about(here, tmp_path, call, capsys):

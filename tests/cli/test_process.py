@@ -138,7 +138,7 @@ def test_blank_rows_are_left_out_below_the_last_one_alone(folder, call, capsys):
     (folder / "below.csv").write_text(f"{HEADER}a,1,2,1\nb,2,1,0\n\n,,,\n,,,\n")
     assert call("score", "cal.safetensors", "below.csv", "-o", "out.csv") == 0
     (folder / "between.csv").write_text(f"{HEADER}a,1,2,1\n,,,\nb,2,1,0\n")
-    assert call("score", "cal.safetensors", "between.csv", "-o", "out.csv") == 2
+    assert call("score", "cal.safetensors", "between.csv", "-o", "other.csv") == 2
     assert "Row #3: nothing in any column" in capsys.readouterr().err
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 
 from auxcal._formatting import visible
+from auxcal.cli._overwriting import refuse_overwrite
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -218,13 +219,14 @@ def errors_named_after(*paths: Path | str) -> Iterator[None]:
 
 
 @contextmanager
-def calibrator_file(path: Path) -> Iterator[Path]:
+def calibrator_file(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
     """Yield a path to save a calibrator at, checked for writing before the work starts."""
     from auxcal._errors import InvalidInputError
     from auxcal._files import written_whole
 
     if path.suffix != ".safetensors":
         raise InvalidInputError(f"{path}: a calibrator is a .safetensors file. Save it as {path.stem}.safetensors.")
+    refuse_overwrite(path, overwrite=overwrite)
     with written_whole(path) as temporary:
         yield temporary
 

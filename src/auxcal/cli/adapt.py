@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from auxcal._progress import progress_bar
+from auxcal.cli._overwriting import Overwrite
 from auxcal.cli._terminal import (
     CalibratorFile,
     CalibratorOut,
@@ -43,6 +44,7 @@ def adapt(
     probabilities: Probabilities = None,
     features: FeatureNames = None,
     on_bad_rows: OnBadRows = "fail",
+    overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Adapt a calibrator to another mix of the same kinds of data, without labels.
@@ -68,7 +70,7 @@ def adapt(
         "features": as_columns(features),
         "on_bad_rows": on_bad_rows,
     }
-    with calibrator_file(out) as temporary:
+    with calibrator_file(out, overwrite=overwrite) as temporary:
         with progress_bar("reading") as report:
             sample = sampled(fitted, read_rows(fitted, *files, **named, report=report))
         some = None

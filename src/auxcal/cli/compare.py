@@ -12,6 +12,7 @@ import typer
 
 from auxcal._progress import progress_bar
 from auxcal.cli._comparing import explain, open_page, print_plain, share_of, show
+from auxcal.cli._overwriting import Overwrite, refuse_overwrite
 from auxcal.cli._terminal import (
     ClassNames,
     ColumnNames,
@@ -71,6 +72,7 @@ def compare(
         ),
     ] = None,
     random_state: RandomState = 0,
+    overwrite: Overwrite = False,
     json: Json = False,
     open_: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
 ) -> None:
@@ -90,7 +92,14 @@ def compare(
     """
     import auxcal
     from auxcal.formats import read_labelled
-    from auxcal.reports.folder import comparisons_as_json, make_folder, write_folder
+    from auxcal.reports.folder import (
+        NUMBERS,
+        PAGE,
+        calibrator_names,
+        comparisons_as_json,
+        make_folder,
+        write_folder,
+    )
 
     sets = _data_sets(files)
     if test is not None and len(sets) > 1:
@@ -122,11 +131,15 @@ def compare(
     )
     inputs = [Path(file) for file in (*files, *(each for each in (test, class_names) if each))]
     make_folder(out, inputs)
+    for name in (PAGE, *NUMBERS):
+        refuse_overwrite(out / name, overwrite=overwrite)
     with progress_bar("comparing") as update:
         comparisons = [
             _compared(one, name, part, held_out or part, share_of(update, index, len(data)))
             for index, (name, part) in enumerate(data.items())
         ]
+        for name in calibrator_names(comparisons):
+            refuse_overwrite(out / name, overwrite=overwrite)
         written = write_folder(comparisons, out, inputs)
     screen = console(quiet=json)
     for comparison in comparisons:

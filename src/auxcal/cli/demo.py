@@ -9,6 +9,7 @@ import typer
 
 from auxcal._progress import progress_bar
 from auxcal.cli._comparing import explain, open_page, print_plain, share_of, show
+from auxcal.cli._overwriting import Overwrite, refuse_overwrite
 from auxcal.cli._terminal import console
 
 SHIFTS = {
@@ -28,6 +29,7 @@ SHIFTS = {
 def demo(
     out: Annotated[Path, typer.Option(help="The folder for report.html.")] = Path(),
     open_: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """See what calibration brings: every method on real logits that come with the package, in a minute.
 
@@ -41,9 +43,10 @@ def demo(
     import auxcal
     from auxcal.experiments.bundles import bundle
     from auxcal.experiments.suites.cifar10 import CIFAR10_RESNET20
-    from auxcal.reports.folder import make_folder, write_page
+    from auxcal.reports.folder import PAGE, make_folder, write_page
 
     make_folder(out)
+    refuse_overwrite(out / PAGE, overwrite=overwrite)
     with progress_bar("comparing") as update:
         comparisons = [
             auxcal.compare(

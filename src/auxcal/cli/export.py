@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from auxcal.cli._overwriting import Overwrite, refuse_overwrite
 from auxcal.cli._terminal import Json, say, say_json
 
 
@@ -27,6 +28,7 @@ def export(
         str | None,
         typer.Option(show_default=False, help="The tensor of the features, if the calibrator was fitted with any."),
     ] = None,
+    overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Write a calibrator as an ONNX model, which runs without auxcal.
@@ -48,6 +50,7 @@ def export(
         raise InvalidInputError(f"{out}: an ONNX model is an .onnx file. Save it as {out.stem}.onnx.")
     if into is None and (output or features):
         raise typer.BadParameter("--output and --features name tensors of a classifier: give it with --into.")
+    refuse_overwrite(out, overwrite=overwrite)
     fitted = load(calibrator)
     with written_whole(out) as temporary:
         model = to_onnx(fitted) if into is None else attach(into, fitted, output=output, features=features)

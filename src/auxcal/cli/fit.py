@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from auxcal._progress import progress_bar
+from auxcal.cli._overwriting import Overwrite
 from auxcal.cli._terminal import (
     CalibratorOut,
     ClassNames,
@@ -71,6 +72,7 @@ def fit(
         ),
     ] = 100_000,
     random_state: RandomState = 0,
+    overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Fit a calibrator on labelled logits, and save it.
@@ -108,7 +110,7 @@ def fit(
         sample=sample or None,
         random_state=random_state,
     )
-    with calibrator_file(out) as temporary:
+    with calibrator_file(out, overwrite=overwrite) as temporary:
         data = read(*files)
         check_kind(data, *files)
         part = None if select is None else read(select)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from auxcal._progress import progress_bar
+from auxcal.cli._overwriting import Overwrite, refuse_overwrite
 from auxcal.cli._terminal import (
     CODES,
     CalibratorFile,
@@ -55,6 +56,7 @@ def monitor(
     no_class: NoClass = None,
     unknown_is_no_class: UnknownIsNoClass = False,
     on_bad_rows: OnBadRows = "fail",
+    overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Show over time whether the calibrator still holds: accuracy, foreign samples, verdict, alarms.
@@ -82,6 +84,7 @@ def monitor(
 
         if out.suffix != ".html":
             raise typer.BadParameter(f"--out writes a page, an .html file; got {out.name!r}.")
+        refuse_overwrite(out, overwrite=overwrite)
     fitted = load(calibrator)
     table = TimedTable(
         fitted,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from auxcal.cli._overwriting import Overwrite, refuse_overwrite
 from auxcal.cli._terminal import (
     ColumnNames,
     FeatureNames,
@@ -36,13 +37,16 @@ def pick(
     features: FeatureNames = None,
     on_bad_rows: OnBadRows = "fail",
     random_state: RandomState = 0,
+    overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Pick the samples whose labels are most informative, and write them with their weights.
 
     Samples are more likely to be picked if it is uncertain whether the classifier is right; the rest are spread evenly.
-    The column weight corrects for the unequal probabilities: fill in the labels, and pass --weight weight to the
-    commands that use them. Without a calibrator, the classifier's own confidence is used.
+    Fill in the labels, in the empty column that has the name of the calibrator's label, or y; rows without one are left
+    out later. The column weight corrects for the unequal probabilities: pass --weight weight to the commands that use
+    the labels. The column row is the place of each row in the input, from 0. Without a calibrator, the classifier's own
+    confidence is used.
 
     Examples
     --------
@@ -52,6 +56,7 @@ def pick(
     from auxcal.formats import pick_file
     from auxcal.persistence import load
 
+    refuse_overwrite(out, overwrite=overwrite, own=False)
     fitted = load(files[0]) if len(files) > 1 and files[0].suffix == ".safetensors" else None
     picks = pick_file(
         fitted,

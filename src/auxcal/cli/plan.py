@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from auxcal._formatting import percent
+from auxcal.cli._overwriting import Overwrite, refuse_overwrite
 from auxcal.cli._terminal import ColumnNames, Json, NoClass, Probabilities, UnknownIsNoClass, as_columns, say, say_json
 from auxcal.cli.evaluate import ConfidenceColumn, PredictionColumn
 
@@ -62,6 +63,7 @@ def plan(
     probabilities: Probabilities = None,
     no_class: NoClass = None,
     unknown_is_no_class: UnknownIsNoClass = False,
+    overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Forecast what more labels would gain, and how many labels a goal takes.
@@ -79,6 +81,8 @@ def plan(
 
     if coverage is not None and risk is None:
         raise typer.BadParameter("--coverage is that of a promise: give --risk too.")
+    if plot is not None:
+        refuse_overwrite(plot, overwrite=overwrite)
     coverage = 0.5 if coverage is None else coverage
     named: dict[str, Any] = {"prediction": prediction, "confidence": confidence, "no_class": no_class or ()}
     named["unknown_is_no_class"] = unknown_is_no_class

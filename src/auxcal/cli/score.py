@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from auxcal._progress import rows_bar
+from auxcal.cli._overwriting import refuse_overwrite
 from auxcal.cli._terminal import (
     CODES,
     STANDS,
@@ -80,7 +81,11 @@ def score(
     ] = None,
     overwrite: Annotated[
         bool,
-        typer.Option("--overwrite", help="Score all parts again, even if another calibrator scored the folder before."),
+        typer.Option(
+            "--overwrite",
+            help="Replace the output file if it is there already; score all parts of a folder again, even if another "
+            "calibrator scored it before.",
+        ),
     ] = False,
     json: Json = False,
 ) -> None:
@@ -117,6 +122,7 @@ def score(
     to_standard_output = str(out) == "-"
     if json and to_standard_output:
         raise typer.BadParameter("--json needs a file to write the scores to: give --out.")
+    refuse_overwrite(out, overwrite=overwrite, own=False)
     fitted = load(calibrator)
     sample, promise = RowSample(fitted), PromiseSample(fitted)
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from auxcal._progress import progress_bar
+from auxcal.cli._overwriting import Overwrite
 from auxcal.cli._terminal import (
     CalibratorOut,
     ColumnNames,
@@ -47,6 +48,7 @@ def transfer(
     weight: WeightColumn = None,
     group: GroupColumn = None,
     on_bad_rows: OnBadRows = "fail",
+    overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Transfer a CCAC-S to other data of the same classifier, with a few hundred labels: the paper's CCAC-T.
@@ -87,7 +89,7 @@ def transfer(
         on_bad_rows=on_bad_rows,
         inputs=source.inputs_,
     )
-    with calibrator_file(out) as temporary:
+    with calibrator_file(out, overwrite=overwrite) as temporary:
         data = read(*files)
         part = None if select is None else read(select)
         named = errors_named_after(*files if select is None else (*files, select))

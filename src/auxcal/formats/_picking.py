@@ -20,10 +20,10 @@ from auxcal.formats._layout import features_of, logits_of, own_confidence
 from auxcal.formats._predictions import DEFAULT_LABEL
 from auxcal.formats._scored_batches import as_classes, names_beside
 from auxcal.formats._sources import format_of, open_source
-from auxcal.formats._usable import OnBadRows, UsableRows
+from auxcal.formats._usable import PLACE, OnBadRows, UsableRows
 from auxcal.labelling import Picks, pick
 
-WEIGHT = "weight"
+WEIGHT, ROW = "weight", "row"
 
 
 def pick_file(
@@ -39,8 +39,10 @@ def pick_file(
 ) -> Picks:
     r"""Pick rows of a file to label, and write them with all their columns, prediction, confidence and `weight`.
 
-    The prediction is the name of the class, if the calibrator knows it, as in what `score_table` writes. Beside the
-    weights, `max_weight` is the largest that a row could have had, the same in every row: a promise needs it.
+    The file begins with `row`, the place of each row in the input from 0, unless the input has such a column; an empty
+    column for the labels is added where there is none. The prediction is the name of the class, if the calibrator knows
+    it, as in what `score_table` writes. Beside the weights, `max_weight` is the largest that a row could have had, the
+    same in every row: a promise needs it.
 
     Parameters
     ----------
@@ -67,7 +69,7 @@ def pick_file(
     ...     _ = file.write_text("id,logit_0,logit_1\na,2.5,0.1\nb,0.3,0.9\nc,4.1,0.2\n")
     ...     _ = pick_file(None, file, out=out, n=2)
     ...     out.read_text().splitlines()[0]
-    'id,logit_0,logit_1,prediction,confidence,weight,max_weight'
+    'row,id,logit_0,logit_1,y,prediction,confidence,weight,max_weight'
     """
     known = Inputs() if calibrator is None else calibrator.inputs_
     as_proba = known.as_proba(probabilities)
@@ -87,10 +89,11 @@ def pick_file(
     of_rows = features_of(table, further, n_rows=len(logits))
     confidence, none = _scores(calibrator, logits, of_rows)
     picks = pick(confidence, n, none=none, calibrated=calibrator is not None, random_state=random_state)
-    chosen = {name: _taken(table[name], picks) for name in others}
+    chosen = {ROW: table[PLACE][picks.rows]} | {name: _taken(table[name], picks) for name in others}
     for name in (*names, *further):
         chosen |= _flat("prob" if as_proba else "logit", name, table[name][picks.rows])
-    class_names = names_beside(chosen.get(known.label_name or DEFAULT_LABEL), known.class_names)
+    label = known.label_name or DEFAULT_LABEL
+    class_names = names_beside(chosen.setdefault(label, np.full(n, None)), known.class_names)
     chosen |= {
         PREDICTION: as_classes(logits.argmax(axis=1)[picks.rows], class_names),
         CONFIDENCE: confidence[picks.rows],

@@ -16,7 +16,7 @@ from auxcal._files import check_apart, written_together
 from auxcal.comparison import Comparison
 
 PAGE = "report.html"
-_NUMBERS = ("results.csv", "results.json")
+NUMBERS = ("results.csv", "results.json")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how one begins
 
 
@@ -36,7 +36,7 @@ def make_folder(out: Path, inputs: Sequence[Path] = ()) -> None:
         raise InvalidInputError(
             f"the folder {str(out)!r} can't be made ({error.strerror}). Choose another one."
         ) from error
-    for name in (PAGE, *_NUMBERS):
+    for name in (PAGE, *NUMBERS):
         check_apart(out / name, inputs)
 
 
@@ -57,7 +57,7 @@ def write_folder(comparisons: Sequence[Comparison], out: Path, inputs: Sequence[
     """
     make_folder(out, inputs)
     save_report, names = _page_writer(), calibrator_names(comparisons)
-    paths = [out / name for name in ([PAGE] if save_report else []) + [*_NUMBERS, *names]]
+    paths = [out / name for name in ([PAGE] if save_report else []) + [*NUMBERS, *names]]
     for path in paths:
         check_apart(path, inputs)
     with written_together(paths) as temporaries:
