@@ -22,6 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 GROUPS = {
     "numbers": "extreme numbers",
+    "settings": "settings of NumPy, Python and torch",
     "files": "damaged files",
     "forgeries": "forged files",
     "commands": "interruptions and surroundings",
