@@ -18,7 +18,18 @@ LEAST = 1e-6
 _FARTHEST = 50.0  # log-odds; where exp is still far from its end
 _LEAST_SPREAD = 0.1  # of the log-odds, where all rows have nearly the same
 _ROUNDING = 1e-6
+_LEAST_VARIANCE = 1e-12
+_N_NODES = 12  # of the quadrature; twice as many change nothing that is seen
 _WIDEST = 4.0  # variance of the doubt, where hardly any row of the fit tells something
+
+
+def _nodes() -> list[tuple[float, float]]:
+    """Return places, in standard deviations, and weights whose mean is that over a normal distribution."""
+    places, weights = np.polynomial.hermite_e.hermegauss(_N_NODES)
+    return list(zip(places.tolist(), (weights / weights.sum()).tolist(), strict=True))
+
+
+_NODES = _nodes()
 
 
 class Said(NamedTuple):
@@ -48,8 +59,9 @@ class FitDoubt:
     The true log-odds are a line in those of the confidence, :math:`l + a + b\,(l - m) / s`, where m and s are mean and
     deviation of l over the reference. How well n rows fix a and b is known: both have the standard error
     :math:`1 / \sqrt{n v}`, with v the mean of c (1 - c). That is the prior. Each label moves mean and covariance of
-    (a, b) as Bayes' rule does, to the second order (Spiegelhalter & Lauritzen, 1990), so that an error which the fit
-    left open is learned and wins nobody anything.
+    (a, b) to those that Bayes' rule gives, by quadrature (assumed density filtering), so that an error which the fit
+    left open is learned and wins nobody anything. An expansion about the mean would not do where hardly any prediction
+    is wrong: the errors that right labels rule out there lie far from it.
 
     Parameters
     ----------
@@ -83,11 +95,17 @@ class FitDoubt:
     def _expect_one(self, odds: float, x: float, correct: bool) -> float:
         a, b, aa, ab, bb = self.state
         of_a, of_b = aa + ab * x, ab + bb * x
-        variance = of_a + of_b * x
+        deviation = math.sqrt(max(of_a + of_b * x, _LEAST_VARIANCE))
         middle = odds + a + b * x
-        p = _probability(middle)
-        gain = 1 / (1 + p * (1 - p) * variance)
-        learned, known = (correct - p) * gain, p * (1 - p) * gain
+        sign = 1 if correct else -1
+        total = first = second = 0.0
+        for place, weight in _NODES:
+            likely = weight * _probability(sign * (middle + deviation * place))
+            total += likely
+            first += likely * place
+            second += likely * place * place
+        moved = first / total  # the new mean, in deviations from the old one
+        learned, known = moved / deviation, (1 + moved * moved - second / total) / deviation**2
         self.state = (
             a + of_a * learned,
             b + of_b * learned,
@@ -95,7 +113,7 @@ class FitDoubt:
             ab - known * of_a * of_b,
             bb - known * of_b * of_b,
         )
-        return _probability(middle / math.sqrt(1 + math.pi / 8 * variance))  # the mean over the doubt (MacKay, 1992)
+        return total if correct else 1 - total
 
 
 def _probability(odds: float) -> float:

@@ -75,6 +75,7 @@ class LabelBets:
     def __init__(self, said: Said, n_rows: int, tolerance: float) -> None:
         self._tolerance = tolerance
         self._least = min(_THREE / n_rows, _MOST)
+        said = said._replace(confidence=bounded(said.confidence, self._least))  # as that of new rows will be
         self._doubt, self._learner = FitDoubt(said, n_rows), FitDoubt(said, 0)
         self._words, self._suspicions = zip(*_suspicions(said), strict=True)
         self._wealth = Wealth([len(self._words) + 1])
