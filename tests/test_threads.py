@@ -14,7 +14,7 @@ from auxcal import PlattScaling, _threads
 @pytest.fixture(autouse=True)
 def two_threads():
     """Let there be something to limit, also where the tests are run with one thread."""
-    with threadpool_limits(2):
+    with threadpool_limits(2, "blas"):
         yield
 
 
