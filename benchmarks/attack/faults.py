@@ -37,7 +37,7 @@ _MORE = {
     "score into .parquet": "score cal.safetensors data.csv -o scored.parquet",
     "score into .safetensors": "score cal.safetensors numbers.csv -o scored.safetensors",
     "score into a folder": "score cal.safetensors parts -o scored --jobs 1",
-    "plan with a picture": "plan scored-before.csv --accuracy-within 0.03 --plot plan.svg",
+    "plan with a picture": "plan scored-before.csv --accuracy-within 0.03 --plot plan.png",
 }
 _CALLS = ("open", "close", "fsync", "chmod", "mkdir", "link", "rename", "replace", "unlink", "rmdir", "scandir")
 _BEFORE_UNLINK = ("replace", "close a file")  # after which a temporary file is removed, which can fail too

@@ -218,6 +218,17 @@ def open_arrays(path: Path) -> Iterator[Any]:
         yield arrays
 
 
+def check_writable(path: Path) -> None:
+    """Refuse what can't be written, before there is work to lose; nothing of it stays in the meantime."""
+    target = _target(path)
+    temporary = _beside(target)
+    try:
+        with _said_of(path):
+            _make(temporary, target)
+    finally:
+        _remove(temporary)
+
+
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
     """Give a temporary path beside `path` that takes its place when the block ends without an error.

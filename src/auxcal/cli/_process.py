@@ -15,6 +15,7 @@ import typer
 from auxcal._errors import AuxcalError
 from auxcal._formatting import visible
 
+_NO_ROOM = ("failed to map segment", "annot allocate memory")  # what libraries say that can't be loaded for want of it
 USAGE = 2  # the exit code of a command that can't do what it is asked
 
 
@@ -97,6 +98,6 @@ def _sentence(error: Exception) -> str | None:
     # Of the errors of the command line only some are public, and their module has moved; all of them have this method.
     if hasattr(error, "format_message"):
         return str(error.format_message())
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or any(sign in str(error) for sign in _NO_ROOM):
         return f"there is not enough memory ({error}). Give fewer rows or classes at a time."
     return str(error) if isinstance(error, AuxcalError | OSError) else None

