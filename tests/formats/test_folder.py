@@ -185,6 +185,43 @@ def test_a_part_that_fails_leaves_the_others(table, tmp_path):
     assert len(read_scored(tmp_path / "scored").y) == 300
 
 
+def test_only_temporary_files_of_ours_are_cleared_away(table, tmp_path):
+    out = tmp_path / "scored"
+    out.mkdir()
+    (out / ".download.part").write_text("mine")
+    (out / ".a.csv.auxcal-0a1b2c3d.part").write_text("half")
+    score_table(CALIBRATOR, table, out=out)
+    assert (out / ".download.part").read_text() == "mine"
+    assert not (out / ".a.csv.auxcal-0a1b2c3d.part").exists()
+
+
+def test_a_part_that_was_changed_is_not_trusted(table, tmp_path):
+    out = tmp_path / "scored"
+    score_table(CALIBRATOR, table, out=out)
+    part = out / f"day=1/part-0{ending_of(table)}"
+    good = part.read_bytes()
+    os.utime(part, ns=(1, 1))  # as a copy has another time
+    assert score_table(CALIBRATOR, table, out=out).resumed == 4
+    part.write_bytes(good[:-1] + b"?")  # of the same size
+    with pytest.raises(InvalidInputError, match=r"part-0\.\w+: this is not what auxcal score wrote.* Move it away"):
+        score_table(CALIBRATOR, table, out=out)
+    assert part.read_bytes() == good[:-1] + b"?"
+    part.unlink()
+    assert score_table(CALIBRATOR, table, out=out).resumed == 3
+    assert part.read_bytes() == good
+
+
+def test_a_record_that_can_not_be_written_does_not_lock_the_folder(table, tmp_path, monkeypatch):
+    def full(self):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("auxcal.formats._manifest.Manifest.add", lambda self, name, done: full(self))
+        with pytest.raises(OSError, match="No space"):
+            score_table(CALIBRATOR, table, out=tmp_path / "scored")
+    assert score_table(CALIBRATOR, table, out=tmp_path / "scored").rows == 300
+
+
 # Bad rows -------------------------------------------------------------------------------------------------------------
 
 BAD = {3: None, 5: [1.0, 2.0], 6: [1.0, 2.0, 3.0, 4.0], 8: [], 10: [1.0, float("nan"), 2.0], 12: [1.0, None, 2.0]}

@@ -143,3 +143,31 @@ def test_progress_over_all_parts(tmp_path):
         write_part(tmp_path / f"{place}.csv", slice(10 * place, 10 * place + 10))
     with open_source(tmp_path) as source:
         assert [round(batch.done, 2) for batch in source.batches(["logit_0"], [])] == [0.34, 0.67, 1.0]
+
+
+@pytest.mark.parametrize("pattern", ["", "*", "*.csv", "**/*.csv"])
+def test_the_case_of_an_extension_does_not_matter_and_links_are_followed(pattern, tmp_path):
+    write_part(tmp_path / "table" / "a.csv", slice(0, 10))
+    write_part(tmp_path / "table" / "PART.CSV", slice(10, 20))
+    write_part(tmp_path / "elsewhere" / "b.csv", slice(20, 30))
+    if pattern != "*.csv":
+        (tmp_path / "table" / "link").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere" / "loop").symlink_to(tmp_path / "table")
+    (tmp_path / "table" / "self").symlink_to(tmp_path / "table")
+    assert len(read_predictions(tmp_path / "table" / pattern)) == (20 if pattern == "*.csv" else 30)
+
+
+@pytest.mark.parametrize("pattern", ["", "*/*.csv"])
+def test_a_folder_that_can_not_be_read_is_an_error(pattern, tmp_path, monkeypatch):
+    write_part(tmp_path / "a" / "a.csv", slice(0, 10))
+    write_part(tmp_path / "b" / "b.csv", slice(0, 10))
+    scandir = os.scandir
+
+    def refuse(path):
+        if str(path).endswith("b"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(PermissionError):
+        read_predictions(tmp_path / pattern)
