@@ -23,7 +23,7 @@ K = 3
 RNG = np.random.default_rng(0)
 LOGITS = RNG.normal(size=(300, K), scale=2).astype(np.float32)
 Y = (LOGITS + RNG.gumbel(size=LOGITS.shape)).argmax(axis=1)
-CALIBRATOR = TemperatureScaling().fit(LOGITS, Y)
+CALIBRATOR = TemperatureScaling().fit(LOGITS + 1, Y)  # other rows: its own would be marked
 CONFIDENCE = CALIBRATOR.predict_confidence(LOGITS)
 NO_ROWS = slice(0, 0)
 
@@ -87,7 +87,7 @@ def test_processes_write_what_one_writes(table, tmp_path):
 
 @pytest.mark.needs("tables")
 def test_parts_have_one_schema(tmp_path):
-    named = TemperatureScaling().fit(LOGITS, Y, class_names=["ant", "bee", "cow"])
+    named = TemperatureScaling().fit(LOGITS + 1, Y, class_names=["ant", "bee", "cow"])
     for place, rows in enumerate((slice(0, 100), NO_ROWS)):
         pq.write_table(
             pa.table({"logits": pa.array(LOGITS[rows].tolist(), pa.list_(pa.float32()))}), tmp_path / f"{place}.parquet"
@@ -248,7 +248,7 @@ def bad_table(tmp_path):
 @pytest.fixture
 def promising():
     """Give a calibrator with a promise to accept from 0.5 up."""
-    fitted = TemperatureScaling().fit(LOGITS, Y)
+    fitted = TemperatureScaling().fit(LOGITS + 1, Y)
     fitted.certificate_ = Certificate(0.5, 0.3, 0.95, n_rows=300, coverage=0.8)
     return fitted
 

@@ -19,7 +19,7 @@ LOGITS = RNG.normal(size=(N, K), scale=2)
 Y = (LOGITS + RNG.gumbel(size=LOGITS.shape)).argmax(axis=1)
 Y[::50] = -1
 IDS = [f"00{i}" for i in range(N)]
-CALIBRATOR = TemperatureScaling().fit(LOGITS, Y)
+CALIBRATOR = TemperatureScaling().fit(LOGITS + 1, Y)  # other rows: its own would be marked
 CONFIDENCE = CALIBRATOR.predict_confidence(LOGITS)
 PARQUET = pytest.param(".parquet", marks=pytest.mark.needs("tables"))
 
@@ -133,7 +133,7 @@ def test_no_more_than_one_batch_is_held(name, ending, tmp_path, monkeypatch):
     path = INPUTS[name](tmp_path / name)
     read = _format.Batch.__init__
     monkeypatch.setattr(_format.Batch, "__init__", lambda *a: (events.append("read"), read(*a))[1])
-    fitted = Watched().fit(LOGITS, Y)
+    fitted = Watched().fit(LOGITS + 1, Y)
     events.clear(), sizes.clear()  # a fit scores its own rows
     score_file(fitted, path, out=tmp_path / f"scored{ending}", report=shares.append)
     assert max(sizes) < 100
@@ -251,7 +251,7 @@ def featured_file(featured, tmp_path):
 
 @pytest.fixture
 def with_features(featured_platt, featured):
-    return featured_platt().fit(featured.logits, featured.y, features=featured.features)
+    return featured_platt().fit(featured.logits + 1, featured.y, features=featured.features)
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".npz"])
@@ -270,7 +270,7 @@ def test_features_are_read_with_their_rows(
 
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".npz"])
 def test_features_are_passed_over_where_none_are_used(ending, featured, featured_file, tmp_path):
-    plain = TemperatureScaling().fit(featured.logits, featured.y)
+    plain = TemperatureScaling().fit(featured.logits + 1, featured.y)
     score_file(plain, featured_file(ending), out=tmp_path / "scored.parquet")
     passed = [] if ending == ".npz" else ["age", "size"]
     assert pq.read_schema(tmp_path / "scored.parquet").names == [*passed, "y", "prediction", "confidence"]

@@ -101,7 +101,7 @@ def score(
     on, it does not hold: nothing is accepted, and the exit code is 3 if they are another mix than the fit and 4
     otherwise. What went to standard output can't be taken back; there only the exit code tells.
 
-    Where there are labels, a column in_fit says which rows were in the fit: on those everything looks too good.
+    If rows with labels were in the fit, a column in_fit says which: on those everything looks too good.
 
     An output folder gets one part for each part of the input, under the same name, and the file _SUCCESS at the end. To
     resume a run that was stopped, start it again.
@@ -131,6 +131,10 @@ def score(
             sample.add(logits, features)
         promise.add(logits, features)
 
+    def holds() -> bool:
+        found = promise.holds()
+        return _verdict(sample) == "same" if found is None else found
+
     with rows_bar("scoring") as report:
         written = score_table(
             fitted,
@@ -146,7 +150,7 @@ def score(
             overwrite=overwrite,
             report=report,
             watch=None if fitted.reference_ is None and fitted.certificate_ is None else watch,
-            holds=lambda: promise.holds() if promise.holds() is not None else _verdict(sample) == "same",
+            holds=holds,
         )
     verdict = _verdict(sample)
     warning = " ".join(_lines(verdict, fitted, written, to_standard_output=to_standard_output)) or None

@@ -61,10 +61,13 @@ class Habits(NamedTuple):
         What predictions are written as; None for indices.
     whole_labels : bool
         Whether labels that are text become whole numbers.
+    in_fit : bool
+        Whether some of the rows were in the fit, so that a column says of each whether it was.
     """
 
     class_names: tuple[str, ...] | None
     whole_labels: bool
+    in_fit: bool = False
 
 
 class ScoredBatch(NamedTuple):
@@ -105,8 +108,10 @@ class TableScorer:
         """Look at the first rows: refuse what can't be meant, and return what they decide."""
         names, further, others = self._layout(source)
         first = next(iter(source.batches((*names, *further), others)))
-        self._check_first(first, names, further, self._score(first, names, further))
-        return self._habits(first.columns.get(self._label))
+        marked: list[Bools] = []
+        look = partial(self._look, None, marked if self._label in others else None)
+        self._check_first(first, names, further, self._score(first, names, further, watch=look))
+        return self._habits(first.columns.get(self._label), marked)
 
     def batches(
         self, source: Source, habits: Habits | None = None, watch: Watch | None = None
@@ -120,7 +125,7 @@ class TableScorer:
             found = self._score(batch, names, further, before, look)
             if habits is None:
                 self._check_first(batch, names, further, found)
-            habits = habits or self._habits(batch.columns.get(self._label))
+            habits = habits or self._habits(batch.columns.get(self._label), marked)
             passed = {name: batch.columns[name] for name in others}
             if habits.whole_labels and self._label in passed:
                 passed[self._label] = _whole_numbers(passed[self._label])
@@ -210,9 +215,9 @@ class TableScorer:
                 "(--probabilities)."
             )
 
-    def _habits(self, label: Any) -> Habits:
+    def _habits(self, label: Any, marked: list[Bools]) -> Habits:
         whole = label is not None and _are_whole_numbers(label)
-        return Habits(names_beside(label, self._class_names), whole)
+        return Habits(names_beside(label, self._class_names), whole, any(map(np.any, marked)))
 
     def _beside(self, passed: dict[str, Any], found: RowScores, habits: Habits, marked: Bools | None) -> Columns:
         """Return what is passed through, and the scores; of a bad row there are none, or it is skipped.
@@ -235,7 +240,7 @@ class TableScorer:
         if self.calibrator.certificate_ is not None:
             accepted = self.calibrator.certificate_.accepts(found.confidence)
             scores[ACCEPTED] = accepted if bad is None else np.ma.MaskedArray(accepted, bad)
-        if self.calibrator.fit_rows_ is not None and self._label in passed:
+        if habits.in_fit:
             scores[IN_FIT] = in_fit
         if found.proba is not None:
             for name, column in zip(self._proba_names(), found.proba.T, strict=False):

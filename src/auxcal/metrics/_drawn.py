@@ -130,10 +130,9 @@ def check_draws(drawn: Drawn) -> None:
             "as picks.max_weight, and what auxcal pick writes has a column max_weight."
         )
     if drawn.groups is None and look_like_copies(drawn.confidence):
-        n = len(drawn.correct)
+        n, different = len(drawn.correct), len(np.unique(singles(drawn.confidence)))
         raise InvalidInputError(
-            f"these {n:,} rows have {len(np.unique(singles(drawn.confidence))):,} different confidences, and as many rows "
-            f"share one as copies of a row do. Copies are one draw. Say which rows belong together with groups "
+            f"these {n:,} rows have {different:,} different confidences, and as many rows share one as copies of a row do. Copies are one draw. Say which rows belong together with groups "
             f"(--group), where rows that were drawn apart have a group each; or leave the copies out."
         )
 

@@ -44,7 +44,7 @@ class PromiseSample:
             self._rows, self._most = [joined], float(joined[0].max())
 
     def holds(self) -> bool | None:
-        """Whether the promise holds for the rows; None where the calibrator does not know which rows it was found on."""
+        """Whether the promise holds for the rows; None where it is not known which rows it was found on."""
         if not self._asked or self.calibrator.certificate_ is None:
             return None
         if not self._rows:
