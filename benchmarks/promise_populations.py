@@ -3,10 +3,10 @@
     python -m benchmarks.promise_populations [FOLDER] [DRAWS]
 
 The populations have ties, atoms that are neighbours in float32, saturated confidences, a risk that crosses the limit
-many times, rows that were drawn up to 1,000 times more rarely, and groups of all sizes. The truth is known, and rows are
-accepted as users do it, in float32 and in float64: a promise is broken if any of these accepts too many errors. Writes
-promise-populations.csv, a table for docs/promises.md, into the folder, docs/figures by default: 1,000 draws for each
-population, number of rows and risk. Takes about fifteen minutes.
+many times, rows that were drawn up to 1,000 times more rarely, and groups of all sizes. The truth is known, and rows
+are accepted as users do it, in float32 and in float64: a promise is broken if any of these accepts too many errors.
+Writes promise-populations.csv, a table for docs/promises.md, into the folder, docs/figures by default: 1,000 draws for
+each population, number of rows and risk. Takes about fifteen minutes.
 """
 
 import sys

@@ -304,7 +304,7 @@ class Calibrator(ABC, Estimator):
         self.n_features_in_, self.n_further_features_ = data.n_classes, data.n_features
         whole = data if select is None else data.joined(select)
         self.reference_ = reference_of(self, whole, self._held_out)
-        self.fit_rows_ = fit_rows_of(whole)
+        self.fit_rows_ = fit_rows_of(whole if self._searches(data.n_classes) else data)
         vars(self).pop("_held_out", None)
         return self
 

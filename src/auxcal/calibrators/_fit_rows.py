@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MOST = 16_384
 """Hashes that are kept, the lowest ones: of a larger fit, so many rows are known again."""
 REPEATED = 0.02
-"""The share of rows with a copy in the fit up to which rows are known again: else new rows are equal to old by chance."""
+"""The share of rows with a copy in the fit up to which rows are known again: else new rows equal old ones by chance."""
 
 
 class FitRows(NamedTuple):

@@ -31,8 +31,8 @@ from auxcal.formats._usable import OnBadRows, UsableRows
 class Scored(NamedTuple):
     """The rows of a scored file: what the metrics take, and the prediction and true class behind it.
 
-    Where the file has names, `prediction` and `y` are places among the `class_names`. `share_in_fit` is the share of the
-    rows that `score_file` marked as rows of the fit, and `max_weight` what `pick_file` wrote beside the weights.
+    Where the file has names, `prediction` and `y` are places among the `class_names`. `share_in_fit` is the share of
+    the rows that `score_file` marked as rows of the fit, and `max_weight` what `pick_file` wrote beside the weights.
     """
 
     confidence: Floats
@@ -51,7 +51,7 @@ class Scored(NamedTuple):
         if self.share_in_fit > MOST_IN_FIT:
             raise InvalidInputError(
                 f"{percent(self.share_in_fit, decimals=0)} of these rows were in the fit of the calibrator: no promise. "
-                f"On its own rows a calibrator looks better than on new ones. Find the threshold on other labelled rows."
+                "On its own rows a calibrator looks better than on new ones. Find the threshold on other labelled rows."
             )
 
 

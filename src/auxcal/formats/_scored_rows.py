@@ -177,8 +177,8 @@ class ScoredReader:
         warn_of_unlabelled(self._unlabelled, self._rows - self._unscored - self._bad, self._columns.label)
         if self.share_in_fit > MOST_IN_FIT:
             warnings.warn(
-                f"{percent(self.share_in_fit)} of these rows were in the fit of the calibrator, so it looks better than "
-                f"it is. Use other rows.",
+                f"{percent(self.share_in_fit)} of these rows were in the fit of the calibrator, so it looks better "
+                f"than it is. Use other rows.",
                 InputWarning,
                 stacklevel=3,
             )

@@ -132,8 +132,9 @@ def check_draws(drawn: Drawn) -> None:
     if drawn.groups is None and look_like_copies(drawn.confidence):
         n, different = len(drawn.correct), len(np.unique(singles(drawn.confidence)))
         raise InvalidInputError(
-            f"these {n:,} rows have {different:,} different confidences, and as many rows share one as copies of a row do. Copies are one draw. Say which rows belong together with groups "
-            f"(--group), where rows that were drawn apart have a group each; or leave the copies out."
+            f"these {n:,} rows have {different:,} different confidences, and as many rows share one as copies of a row "
+            f"do. Copies are one draw. Say which rows belong together with groups (--group), where rows that were "
+            f"drawn apart have a group each; or leave the copies out."
         )
 
 
