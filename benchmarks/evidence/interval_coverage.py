@@ -114,7 +114,10 @@ def percentile(sample: Sample, rng: np.random.Generator) -> dict[str, tuple[floa
         rows = np.concatenate([members[i] for i in rng.integers(len(members), size=len(members))])
         weight = None if sample.sample_weight is None else sample.sample_weight[rows]
         found.append(
-            [METRICS[name].kernel(sample.confidence[rows], sample.correct[rows], sample_weight=weight) for name in SHOWN]
+            [
+                METRICS[name].kernel(sample.confidence[rows], sample.correct[rows], sample_weight=weight)
+                for name in SHOWN
+            ]
         )
     low, high = np.nanquantile(np.array(found), [0.025, 0.975], axis=0)
     return {name: (low[i], high[i]) for i, name in enumerate(SHOWN)}

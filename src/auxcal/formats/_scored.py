@@ -50,8 +50,9 @@ class Scored(NamedTuple):
         """Refuse rows of the fit, which promise nothing."""
         if self.share_in_fit > MOST_IN_FIT:
             raise InvalidInputError(
-                f"{percent(self.share_in_fit, decimals=0)} of these rows were in the fit of the calibrator: no promise. "
-                "On its own rows a calibrator looks better than on new ones. Find the threshold on other labelled rows."
+                f"{percent(self.share_in_fit, decimals=0)} of these rows were in the fit of the calibrator: no promise."
+                " On its own rows a calibrator looks better than on new ones. Find the threshold on other labelled "
+                "rows."
             )
 
 
@@ -222,7 +223,13 @@ def read_own_pilot(
         rows = read_scored(path, name, prediction=prediction, confidence=confidence, **unlike)
         return rows.confidence, rows.correct
     found = read_predictions(
-        path, label=name, columns=columns, probabilities=probabilities or None, features=(), on_bad_rows="skip", **unlike
+        path,
+        label=name,
+        columns=columns,
+        probabilities=probabilities or None,
+        features=(),
+        on_bad_rows="skip",
+        **unlike,
     )
     return own_confidence(found.logits), found.correct
 

@@ -74,7 +74,10 @@ METRICS: dict[str, Metric] = {
 }
 """The one list of metrics; the first five are the paper's."""
 
-_GAPS: dict[str, Strategy] = {"ece": "width", "ece_mass": "mass"}  # nothing bounds the gap of a bin without rows: no MCE
+_GAPS: dict[str, Strategy] = {
+    "ece": "width",
+    "ece_mass": "mass",
+}  # nothing bounds the gap of a bin without rows: no MCE
 
 
 @ignore_float_errors
