@@ -75,7 +75,7 @@ def evaluate(
         typer.Option(show_default=False, help="A column to slice by: also show every metric for each of its values."),
     ] = None,
     resamples: Annotated[
-        int, typer.Option(min=0, help="The number of bootstrap resamples for the 95 % intervals; 0 for none.")
+        int, typer.Option(min=0, help="The number of draws for the 95 % intervals; 0 for none.")
     ] = 200,
     unlabelled: Annotated[
         Path | None,
@@ -91,9 +91,9 @@ def evaluate(
     """Show every metric of a scored file, with confidence intervals and the noise floor.
 
     Use rows that took no part in the fit. Even a perfectly calibrated confidence has an ECE above 0 on a finite sample.
-    An ECE below this noise floor can't be told from perfect calibration. The floor is shown next to the ECE, in place
-    of an interval. Rows without a score or a label are left out. With --by, slices whose ECE is within the noise floor
-    and those of fewer than 50 rows are marked as noise.
+    An ECE below this noise floor can't be told from perfect calibration. The interval of the ECE is about the true
+    one, without that noise, so it can lie below the ECE. Rows without a score or a label are left out. With --by,
+    slices whose ECE is within the noise floor and those of fewer than 50 rows are marked as noise.
 
     Up to two million rows are kept in memory. More rows are counted as they are read, so that memory does not grow, and
     the output says how far off a metric can be. With --group or --unlabelled, all rows are kept in memory.
@@ -183,14 +183,11 @@ def _table(scores: dict[str, float]) -> list[str]:
 
     lines = []
     for name, metric in METRICS.items():
-        beside = ""
-        if name == "ece":
-            beside = f"noise up to {write_score(name, scores['ece_floor_p95'])}"
-        elif f"{name}_low" in scores and not metric.is_binned:
-            ends = [scores[f"{name}_{end}"] for end in ("low", "high")]
-            beside = "" if math.isnan(sum(ends)) else " to ".join(write_score(name, end) for end in ends)
+        ends = [scores.get(f"{name}_{end}", math.nan) for end in ("low", "high")]
+        beside = "" if math.isnan(sum(ends)) else " to ".join(write_score(name, end) for end in ends)
+        noise = f", noise up to {write_score(name, scores['ece_floor_p95'])}" if name == "ece" else ""
         better = "higher" if metric.higher_is_better else "lower"
-        lines.append(f"{metric.label:<12}{write_score(name, scores[name]):>8}   {beside:<20}{better} is better")
+        lines.append(f"{metric.label:<12}{write_score(name, scores[name]):>8}   {beside:<20}{better} is better{noise}")
     return lines
 
 

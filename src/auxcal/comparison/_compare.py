@@ -75,7 +75,7 @@ def compare(
         Columns to slice by, such as ``{"country": countries}``, with a value for each row as in `ids`: every metric of
         the best method for each value too.
     bootstrap : int
-        The number of bootstrap resamples for the intervals; 0 for none.
+        The number of draws for the intervals; 0 for none.
     report : callable
         Called after each method with the share of the methods that is done.
 

@@ -218,19 +218,12 @@ def read_own_pilot(
         if not names_in(values_of_column(source.read((), (name,))[name])):
             return None
         is_scored = confidence in source.names
-    unlike: dict[str, Any] = {"no_class": no_class, "unknown_is_no_class": unknown_is_no_class}
+    other: dict[str, Any] = {"no_class": no_class, "unknown_is_no_class": unknown_is_no_class}
     if is_scored:
-        rows = read_scored(path, name, prediction=prediction, confidence=confidence, **unlike)
+        rows = read_scored(path, name, prediction=prediction, confidence=confidence, **other)
         return rows.confidence, rows.correct
-    found = read_predictions(
-        path,
-        label=name,
-        columns=columns,
-        probabilities=probabilities or None,
-        features=(),
-        on_bad_rows="skip",
-        **unlike,
-    )
+    other |= {"columns": columns, "probabilities": probabilities or None, "features": ()}
+    found = read_predictions(path, label=name, on_bad_rows="skip", **other)
     return own_confidence(found.logits), found.correct
 
 

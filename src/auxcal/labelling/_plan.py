@@ -25,9 +25,9 @@ OFF, TAIL = 0.2, 4
 OFF_AT_TOP, CAREFUL_AT_TOP = 0.3, 0.1
 """How far they are off among the accepted besides, which few labels of all rows can't show, and by how much they are
 too low there on average: a calibrator that has seen a few hundred labels is careful."""
-SEEN = 300
-"""The labels that a calibrator has learned from, at least: a few hundred. Where few errors of so many would be among the
-accepted, it can't know how rare they are."""
+SEEN = 200
+"""The labels that a calibrator has learned from, at least. Where few errors of so many would be among the accepted, it
+can't know how rare they are."""
 OWN_SLOPE, OWN_SHIFT, OWN_OFF = 0.4, -0.7, 1.2
 """How a classifier's own log-odds become honest ones, more or less, and how far those are still off."""
 RANGE = 1.28
@@ -122,7 +122,7 @@ def plan(
     >>> from auxcal.labelling import plan
     >>> found = plan(np.linspace(0.5, 1, 1000), accuracy_within=0.02, risk=0.2, coverage=0.5)
     >>> found.needed["accuracy_within"], found.needed["risk"], found.between["risk"]
-    (1801, 308, (174, 990))
+    (1801, 308, (137, 10597))
     """
     wished = {"ece": ece, "accuracy_within": accuracy_within, "risk": risk}
     check_shares(**{name: wish for name, wish in wished.items() if wish is not None}, coverage=coverage, level=level)
@@ -159,11 +159,12 @@ class _Rows(NamedTuple):
     def at_top(self, coverage: float, careful: float) -> _Rows:
         """Return the rows as the accepted ones are: their confidence is too low by so much, and less is known.
 
-        The log-odds of an event that was seen m times are known to 1 / sqrt(m).
+        The logarithm of the rate of an event that was seen m times has a variance of about 1 / m + 1 / (2 m²).
         """
         top = np.argsort(-self.confidence)[: max(1, round(coverage * len(self.confidence)))]
         wrong = 1 - float(_moved(self.likely[top], shift=self.shift + careful).mean())
-        spread = self.deviation**2 + OFF_AT_TOP**2 + 1 / (SEEN * coverage * wrong)
+        seen = SEEN * coverage * wrong
+        spread = self.deviation**2 + OFF_AT_TOP**2 + 1 / seen + 1 / (2 * seen**2)
         return self._replace(shift=self.shift + careful, deviation=float(np.sqrt(spread)))
 
 

@@ -1,4 +1,4 @@
-"""An interval of the true ECE. Resampling can't give one: it adds noise to every bin, and noise can only raise the ECE."""
+"""An interval of the true ECE, which resampling can't give: it adds noise to every bin, and noise raises the ECE."""
 
 from __future__ import annotations
 

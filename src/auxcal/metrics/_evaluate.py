@@ -74,10 +74,7 @@ METRICS: dict[str, Metric] = {
 }
 """The one list of metrics; the first five are the paper's."""
 
-_GAPS: dict[str, Strategy] = {
-    "ece": "width",
-    "ece_mass": "mass",
-}  # nothing bounds the gap of a bin without rows: no MCE
+_GAPS: dict[str, Strategy] = {"ece": "width", "ece_mass": "mass"}  # nothing bounds the MCE: a bin may have no rows
 
 
 @ignore_float_errors
