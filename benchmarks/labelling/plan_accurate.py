@@ -3,10 +3,10 @@
     python -m benchmarks.labelling.plan_accurate [FOLDER]
 
 Made-up classifiers of 2 to 1,000 classes, some with a few labels that are wrong however sure the classifier is, are
-calibrated by four methods on 300 and on 1,000 rows. From a pilot of 100 labels `plan` forecasts how many a promise takes
-at several risks and coverages; then samples are drawn from all rows until four of five give it. A promise that nothing
-grants counts as held if the range is open above. Writes plan-accurate.csv into the folder, docs/figures by default.
-Takes about ten minutes.
+calibrated by four methods on 300 and on 1,000 rows. From a pilot of 100 labels `plan` forecasts how many a promise
+takes at several risks and coverages; then samples are drawn from all rows until four of five give it. A promise that
+nothing grants counts as held if the range is open above. Writes plan-accurate.csv into the folder, docs/figures by
+default. Takes about ten minutes.
 """
 
 import sys

@@ -122,7 +122,7 @@ def plan(
     >>> from auxcal.labelling import plan
     >>> found = plan(np.linspace(0.5, 1, 1000), accuracy_within=0.02, risk=0.2, coverage=0.5)
     >>> found.needed["accuracy_within"], found.needed["risk"], found.between["risk"]
-    (1801, 308, (137, 10597))
+    (1801, 308, (90, 10597))
     """
     wished = {"ece": ece, "accuracy_within": accuracy_within, "risk": risk}
     check_shares(**{name: wish for name, wish in wished.items() if wish is not None}, coverage=coverage, level=level)
@@ -136,7 +136,10 @@ def plan(
         wishes["accuracy_within"] = lambda way: _for_accuracy(rows.right(RANGE * way), accuracy_within)
     if risk is not None:
         c, top = rows.confidence, rows.at_top(coverage, CAREFUL_AT_TOP if calibrated else 0.0)
-        wishes["risk"] = lambda way: labels_to_promise(c, top.right(-RANGE * way), risk, coverage=coverage, level=level)
+        # Where errors are rare a calibrator is the more careful, so the lower end goes twice as far.
+        wishes["risk"] = lambda way: labels_to_promise(
+            c, top.right(-RANGE * (2 * way if way < 0 else way)), risk, coverage=coverage, level=level
+        )
     needed = {name: wish(0.0) for name, wish in wishes.items()}
     ends = {name: (wish(-1.0), needed[name], wish(1.0)) for name, wish in wishes.items()}
     outlooks = tuple(_outlook(rows.n_labels * time, rows.right(0.0)) for time in times)
