@@ -109,7 +109,7 @@ def test_what_is_no_multiple_is_explained(times):
 
 
 def test_a_range_is_wide_where_errors_are_too_rare_to_be_known():
-    """A confidence of 99.5 % in the accepted rows may as well be one of 98 %: a few hundred labels show no difference."""
+    """Few labels do not show whether 0.5 or 2 % of the accepted are wrong."""
     rng = np.random.default_rng(0)
     rest = np.where(rng.random(5000) < 0.85, 0.995, 0.6)
     pilot = rng.choice(rest, size=100)
