@@ -79,7 +79,7 @@ def test_a_missing_extra_is_one_sentence_with_the_command_that_installs_it(extra
     done = blocked(extra, code, tmp_path)
     last = done.stderr.strip().splitlines()[-1]
     assert "MissingExtraError: " in last
-    assert last.endswith(f"Install it with: pip install 'auxcal[{extra}]'")
+    assert last.endswith(f"In a clone of auxcal: pip install '.[{extra}]'")
 
 
 def test_every_extra_is_tried():
@@ -111,14 +111,14 @@ print(sorted(set(auxcal.CALIBRATORS) - set(names)), *[warning.message for warnin
     done = blocked("torch", code, tmp_path)
     assert done.stdout.splitlines() == [
         "['ccac', 'ccac-s']",
-        "left out: CCAC and CCAC-S. To fit them: pip install 'auxcal[torch]'",
+        "left out: CCAC and CCAC-S. To fit them, in a clone of auxcal: pip install '.[torch]'",
     ]
 
 
 def test_a_method_that_is_named_and_lacks_its_extra_is_an_entry_that_says_so(tmp_path):
     code = "import auxcal; print(auxcal.compare(auxcal.Predictions(z, y), methods=['ccac', 'platt']))"
     done = blocked("torch", code, tmp_path)
-    assert "! CCAC: MissingExtraError: No module named 'torch'. Install it with: pip install" in done.stdout
+    assert "! CCAC: MissingExtraError: No module named 'torch'. In a clone of auxcal: pip install" in done.stdout
 
 
 def test_without_jinja2_a_comparison_gives_all_but_the_page_and_says_so(tmp_path):
@@ -129,7 +129,7 @@ def test_without_jinja2_a_comparison_gives_all_but_the_page_and_says_so(tmp_path
     assert written == {".csv", ".json", ".safetensors"}
     (sentence,) = done.stderr.strip().splitlines()
     assert sentence.startswith("auxcal: warning: report.html is left out: ")
-    assert sentence.endswith("pip install 'auxcal[report]'")
+    assert sentence.endswith("pip install '.[report]'")
 
 
 def test_without_pyarrow_csv_is_read_and_written(tmp_path):

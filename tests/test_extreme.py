@@ -62,7 +62,7 @@ def test_bfloat16_is_read(tmp_path):
 
 
 def test_scores_of_a_binary_classifier_are_told_what_to_become():
-    with pytest.raises(InvalidInputError, match="column_stack"):
+    with pytest.raises(InvalidInputError, match=r"reshape\(-1, 1\)"):
         VectorScaling().fit(LOGITS[:, 0], Y)
 
 

@@ -32,7 +32,7 @@ def needs(extra: str) -> Iterator[None]:
     >>> with needs("plots"):
     ...     import no_such_module
     Traceback (most recent call last):
-    auxcal._errors.MissingExtraError: No module named 'no_such_module'. Install it with: pip install 'auxcal[plots]'
+    auxcal._errors.MissingExtraError: No module named 'no_such_module'. In a clone of auxcal: pip install '.[plots]'
     """
     try:
         with warnings.catch_warnings():
@@ -41,12 +41,12 @@ def needs(extra: str) -> Iterator[None]:
     except ImportError as error:
         if isinstance(error, MissingExtraError) or (error.name or "").startswith("auxcal"):
             raise
-        raise MissingExtraError(f"{error}. Install it with: {install_command(extra)}", name=error.name) from error
+        raise MissingExtraError(f"{error}. In a clone of auxcal: {install_command(extra)}", name=error.name) from error
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs an extra."""
-    return f"pip install 'auxcal[{extra}]'"
+    """Return the command that installs an extra, in a clone of the repository: no package index has auxcal yet."""
+    return f"pip install '.[{extra}]'"
 
 
 def is_installed(extra: str) -> bool:

@@ -141,7 +141,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class FittedOn:
-    """The rows that a calibrator was fitted on; None if not known, as in files from before 0.2.
+    """The rows that a calibrator was fitted on; None if not known, as in older files.
 
     Parameters
     ----------

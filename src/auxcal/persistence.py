@@ -6,8 +6,8 @@ The tensors of the file are the arrays of the fitted state. Its metadata has one
 - ``library``: the version of auxcal that wrote it;
 - ``class`` and ``params``: the calibrator's class and constructor arguments;
 - ``state``: the fitted attributes, with ``{"tensor": name}`` in place of an array;
-- ``inputs`` and ``fitted_on``: what it takes, with names, and what it was fitted on; files before 0.2 have neither;
-- ``reference``: a summary of the rows of the fit; files before 0.2 have none;
+- ``inputs`` and ``fitted_on``: what it takes, with names, and what it was fitted on; older files have neither;
+- ``reference``: a summary of the rows of the fit; older files have none;
 - ``fit_rows``: hashes of these rows; not where many are equal, and not in older files;
 - ``certificate``: a threshold with its promise, if one was found;
 - ``adaptation``: the mix that it was adapted to, if it was;

@@ -80,5 +80,5 @@ def test_images_that_are_not_from_0_to_1_are_refused(setting, images):
 
 def test_a_missing_foolbox_names_the_install_command(setting, monkeypatch):
     monkeypatch.setitem(sys.modules, "foolbox", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'auxcal\[experiments\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[experiments\]'"):
         DeepFool(setting[0], MEAN, STD)(setting[1], np.zeros(20, int))

@@ -66,7 +66,7 @@ class Calibrator(ABC, Estimator):
     fitted_on_ : FittedOn
         How many rows it was fitted on, how many of them had no class, and when.
     reference_ : Reference or None
-        A summary of these rows, to compare later ones with; None in files from before 0.2.
+        A summary of these rows, to compare later ones with; None in older files.
     fit_rows_ : FitRows or None
         Hashes of these rows, by which `share_in_fit` knows them again; None where rows repeat, and in older files.
     certificate_ : Certificate or None

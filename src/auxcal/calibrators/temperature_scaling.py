@@ -129,8 +129,8 @@ def _moments(z: Floats, beta: float, weight: Weight | None) -> tuple[float, floa
 def _problem(at_y: Floats, beta: float) -> str | None:
     if (at_y == 0).all():
         return (
-            "the temperature sits at its lower bound: every labelled prediction is correct, so the likelihood grows "
-            "with every confidence. Fit on rows that hold errors too."
+            "are these rows that the classifier was trained on? Every labelled prediction is correct, so the "
+            "temperature sits at its lower bound. Fit on rows that hold errors too."
         )
     if beta < 2 / _REACH:
         return (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -17,7 +18,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from auxcal._arrays import NO_CLASS, Bools, Floats, Ints
-from auxcal._errors import InvalidInputError, NotFittedError
+from auxcal._did_you_mean import did_you_mean
+from auxcal._errors import InputWarning, InvalidInputError, NotFittedError
 from auxcal.calibrators import Calibrator, CrossFittedCCAC
 from auxcal.classifier._class_labels import check_labelled, indices_of
 from auxcal.classifier._logits import Labels, check_folds, fitted, held_out_logits, logits_of
@@ -132,6 +134,15 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         y = column_or_1d(y, warn=True)
         check_labelled(y)
         check_classification_targets(y)
+        if self.no_class is not None and self._has_class(y).all():
+            meant = did_you_mean(str(self.no_class), [str(each) for each in np.unique(y)])
+            if meant:
+                warnings.warn(
+                    f"no row of y has the label no_class={self.no_class!r}{meant}: every label is a class. Write it as "
+                    f"y does, or leave no_class out.",
+                    InputWarning,
+                    stacklevel=2,
+                )
         routed = self._routed(params)
         estimator, logits, rows = self._scored(X, y, routed)
         indices = indices_of(y[rows], estimator.classes_, self._has_class(y[rows]))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 
 from auxcal._formatting import visible
-from auxcal.cli._overwriting import refuse_overwrite
+from auxcal.cli._own_files import refuse_overwrite
 
 if TYPE_CHECKING:
     from rich.console import Console

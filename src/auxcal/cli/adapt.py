@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from auxcal._progress import progress_bar
-from auxcal.cli._overwriting import Overwrite
+from auxcal.cli._own_files import Overwrite, load_first
 from auxcal.cli._terminal import (
     CalibratorFile,
     CalibratorOut,
@@ -60,9 +60,8 @@ def adapt(
     from auxcal.calibrators._facts import as_json, facts
     from auxcal.formats import read_predictions, read_rows
     from auxcal.monitoring import adapt_seen, sampled
-    from auxcal.persistence import load
 
-    fitted = load(calibrator)
+    fitted = load_first(calibrator, files)
     named: dict[str, Any] = {
         "label": label,
         "columns": as_columns(columns),

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from auxcal._progress import progress_bar
+from auxcal.cli._own_files import load_first
 from auxcal.cli._terminal import (
     CODES,
     STANDS,
@@ -51,9 +52,8 @@ def check(
     """
     from auxcal.formats import read_rows
     from auxcal.monitoring import PromiseSample, RowSample
-    from auxcal.persistence import load
 
-    fitted = load(calibrator)
+    fitted = load_first(calibrator, files)
     sample, promise = RowSample(fitted), PromiseSample(fitted)
     with progress_bar("reading") as report:
         rows = read_rows(

@@ -12,7 +12,7 @@ import typer
 
 from auxcal._progress import progress_bar
 from auxcal.cli._comparing import explain, open_page, print_plain, share_of, show
-from auxcal.cli._overwriting import Overwrite, refuse_overwrite
+from auxcal.cli._own_files import Overwrite, refuse_overwrite
 from auxcal.cli._terminal import (
     ClassNames,
     ColumnNames,

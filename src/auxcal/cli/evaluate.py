@@ -47,6 +47,24 @@ ScoredLabel = Annotated[
         help="The column of the true classes: names or indices, as the predictions are; -1 for none of the classes.",
     ),
 ]
+KnownLabel = Annotated[
+    str | None,
+    typer.Option(
+        "--label",
+        show_default=False,
+        help="The column of the true classes: names or indices, as the predictions are; -1 for none of the classes. "
+        "[default: y, or that of --calibrator]",
+    ),
+]
+ScoredBy = Annotated[
+    Path | None,
+    typer.Option(
+        "--calibrator",
+        show_default=False,
+        help="The calibrator that scored the file: it knows the column of the true classes, their names, and what is "
+        "none of them.",
+    ),
+]
 PredictionColumn = Annotated[str, typer.Option("--prediction", help="The column of the predictions.")]
 ConfidenceColumn = Annotated[str, typer.Option("--confidence", help="The column of the confidence, from 0 to 1.")]
 OnBadScores = Annotated[
@@ -61,7 +79,7 @@ OnBadScores = Annotated[
 
 def evaluate(
     file: ScoredFile,
-    label: ScoredLabel = "y",
+    label: KnownLabel = None,
     prediction: PredictionColumn = "prediction",
     confidence: ConfidenceColumn = "confidence",
     class_names: ClassNames = None,
@@ -85,6 +103,7 @@ def evaluate(
             "with tighter intervals.",
         ),
     ] = None,
+    calibrator: ScoredBy = None,
     random_state: RandomState = 0,
     json: Json = False,
 ) -> None:
@@ -101,6 +120,7 @@ def evaluate(
     Examples
     --------
     auxcal evaluate scored.parquet --label y
+    auxcal evaluate scored.csv --calibrator ccac-x.safetensors
     auxcal evaluate labelled.parquet --unlabelled rest.parquet
     auxcal evaluate other-tool.csv --label truth --prediction answer --confidence probability
     auxcal score ccac.safetensors test.csv | auxcal evaluate - --json
@@ -108,11 +128,11 @@ def evaluate(
     """
     from auxcal.formats import read_scored, read_scored_or_tally
 
+    label, known = labels_of(calibrator, label, class_names, no_class)
     named: dict[str, Any] = {
         "prediction": prediction,
         "confidence": confidence,
-        "class_names": as_names(class_names),
-        "no_class": no_class or (),
+        **known,
         "unknown_is_no_class": unknown_is_no_class,
         "weight": weight,
         "group": group,
@@ -143,6 +163,18 @@ def evaluate(
         say(inexact)
     if by is not None:
         say_slices(by, slices or [], _table)
+
+
+def labels_of(
+    calibrator: Path | None, label: str | None, class_names: str | None, no_class: list[str] | None
+) -> tuple[str, dict[str, Any]]:
+    """Return the column of the true classes, and their names: as given, or else as the calibrator knows them."""
+    from auxcal._inputs import Inputs
+    from auxcal.persistence import load
+
+    known = Inputs() if calibrator is None else load(calibrator).inputs_
+    names = as_names(class_names) or known.class_names
+    return label or known.label_name or "y", {"class_names": names, "no_class": no_class or known.no_class or ()}
 
 
 def _say_powered(scored: Scored, unlabelled: Path, column: str, *, json: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from auxcal.cli._overwriting import Overwrite, refuse_overwrite
+from auxcal.cli._own_files import Overwrite, refuse_overwrite
 from auxcal.cli._terminal import Json, say, say_json
 
 

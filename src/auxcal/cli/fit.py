@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from auxcal._progress import progress_bar
-from auxcal.cli._overwriting import Overwrite
+from auxcal.cli._own_files import Overwrite
 from auxcal.cli._terminal import (
     CalibratorOut,
     ClassNames,
@@ -38,6 +38,8 @@ from auxcal.cli._terminal import (
 if TYPE_CHECKING:
     from auxcal.calibrators import Calibrator
     from auxcal.predictions import Predictions
+
+_TOO_GOOD = 0.99  # of the rows right: few classifiers are so good on rows that they have not seen
 
 
 def fit(
@@ -125,6 +127,12 @@ def say_fitted(calibrator: Calibrator, data: Predictions, out: Path, *, json: bo
     """Print what a calibrator learned, from which rows, and where it is."""
     from auxcal._formatting import percent
 
+    if data.accuracy >= _TOO_GOOD:
+        typer.echo(
+            f"auxcal: warning: are these rows that the classifier was trained on? It has {percent(data.accuracy)} of "
+            f"them right. Fit on rows that it has not seen.",
+            err=True,
+        )
     learned = _learned(calibrator)
     if json:
         say_json(

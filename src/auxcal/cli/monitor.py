@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from auxcal._progress import progress_bar
-from auxcal.cli._overwriting import Overwrite, refuse_overwrite
+from auxcal.cli._own_files import Overwrite, load_first, refuse_overwrite
 from auxcal.cli._terminal import (
     CODES,
     CalibratorFile,
@@ -77,7 +77,6 @@ def monitor(
     """
     from auxcal.formats import TimedTable
     from auxcal.monitoring import table_timeline
-    from auxcal.persistence import load
 
     if out is not None:
         from auxcal.reports.html import save_timeline
@@ -85,7 +84,7 @@ def monitor(
         if out.suffix != ".html":
             raise typer.BadParameter(f"--out writes a page, an .html file; got {out.name!r}.")
         refuse_overwrite(out, overwrite=overwrite)
-    fitted = load(calibrator)
+    fitted = load_first(calibrator, files)
     table = TimedTable(
         fitted,
         *files,

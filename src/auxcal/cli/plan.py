@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from auxcal._formatting import percent
-from auxcal.cli._overwriting import Overwrite, refuse_overwrite
+from auxcal.cli._own_files import Overwrite, refuse_overwrite
 from auxcal.cli._terminal import ColumnNames, Json, NoClass, Probabilities, UnknownIsNoClass, as_columns, say, say_json
 from auxcal.cli.evaluate import ConfidenceColumn, PredictionColumn
 

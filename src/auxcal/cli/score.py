@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from auxcal._progress import rows_bar
-from auxcal.cli._overwriting import refuse_overwrite
+from auxcal.cli._own_files import load_first, refuse_overwrite
 from auxcal.cli._terminal import (
     CODES,
     STANDS,
@@ -117,13 +117,12 @@ def score(
     """
     from auxcal.formats import score_table
     from auxcal.monitoring import PromiseSample, RowSample
-    from auxcal.persistence import load
 
     to_standard_output = str(out) == "-"
     if json and to_standard_output:
         raise typer.BadParameter("--json needs a file to write the scores to: give --out.")
     refuse_overwrite(out, overwrite=overwrite, own=False)
-    fitted = load(calibrator)
+    fitted = load_first(calibrator, files)
     sample, promise = RowSample(fitted), PromiseSample(fitted)
 
     def watch(logits: Floats, features: Floats | None) -> None:

@@ -16,12 +16,19 @@ from auxcal.cli._terminal import (
     RandomState,
     UnknownIsNoClass,
     WeightColumn,
-    as_names,
     errors_named_after,
     say,
     say_json,
 )
-from auxcal.cli.evaluate import ConfidenceColumn, OnBadScores, PredictionColumn, ScoredFile, ScoredLabel
+from auxcal.cli.evaluate import (
+    ConfidenceColumn,
+    KnownLabel,
+    OnBadScores,
+    PredictionColumn,
+    ScoredBy,
+    ScoredFile,
+    labels_of,
+)
 
 if TYPE_CHECKING:
     from auxcal._arrays import Ints
@@ -59,7 +66,7 @@ def threshold(
             "it scores from then on has a column accepted.",
         ),
     ] = None,
-    label: ScoredLabel = "y",
+    label: KnownLabel = None,
     prediction: PredictionColumn = "prediction",
     confidence: ConfidenceColumn = "confidence",
     class_names: ClassNames = None,
@@ -83,6 +90,7 @@ def threshold(
             help="The most rows to use. If there are more, a sample is drawn; the promise still holds. 0 for all.",
         ),
     ] = 1_000_000,
+    calibrator: ScoredBy = None,
     random_state: RandomState = 0,
     json: Json = False,
 ) -> None:
@@ -115,13 +123,13 @@ def threshold(
     if save is not None and (per_class or empirical or len(risk or ()) > 1):
         raise typer.BadParameter("--save keeps one promise: give one --risk, or --coverage, alone.")
     keeper = None if save is None else load(save)
+    label, known = labels_of(calibrator or save, label, class_names, no_class)
     scored = read_scored(
         file,
         label,
         prediction=prediction,
         confidence=confidence,
-        class_names=as_names(class_names),
-        no_class=no_class or (),
+        **known,
         unknown_is_no_class=unknown_is_no_class,
         weight=weight,
         group=group,

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from auxcal._progress import progress_bar
-from auxcal.cli._overwriting import Overwrite
+from auxcal.cli._own_files import Overwrite
 from auxcal.cli._terminal import (
     CalibratorOut,
     ColumnNames,

@@ -34,7 +34,8 @@ from auxcal.predictions import Predictions
 
 @ignore_float_errors
 def compare(
-    data: Predictions,
+    data: Predictions | ArrayLike,
+    y: ArrayLike | None = None,
     *,
     test: Predictions | float = 0.25,
     methods: Iterable[str] | Mapping[str, Calibrator] | None = None,
@@ -53,9 +54,12 @@ def compare(
 
     Parameters
     ----------
-    data : Predictions
+    data : Predictions or array of shape (n, K)
         Labelled predictions of the data that the classifier really meets. Their weights count in fits and scores, and
-        their groups stay together in both, and in the split.
+        their groups stay together in both, and in the split. An array holds logits; for probabilities, weights, groups
+        or features give `Predictions`.
+    y : array of shape (n,), optional
+        The true classes of an array of logits.
     test : Predictions or float
         The test part, or the share of `data` to hold out for it, stratified.
     methods : iterable of str, or mapping of str to Calibrator, optional
@@ -100,10 +104,7 @@ def compare(
     >>> [entry.label for entry in comparison.ranked]
     ['TS', 'Platt', 'MP']
     """
-    if not isinstance(data, Predictions):
-        raise InvalidInputError(
-            f"data must be auxcal.Predictions; got {type(data).__name__}. Use auxcal.Predictions(logits, y)."
-        )
+    data = _predictions(data, y)
     warn_of_probabilities(data.inputs.kind, data.logits, stacklevel=2)
     if class_names is not None:
         data = data._with(inputs=replace(data.inputs, class_names=as_class_names(class_names, data.n_classes)))
@@ -126,6 +127,19 @@ def compare(
         for each, values in columns.items()
     )
     return replace(found, slices=tuple(of_columns))
+
+
+def _predictions(data: Predictions | ArrayLike, y: ArrayLike | None) -> Predictions:
+    if isinstance(data, Predictions):
+        if y is not None:
+            raise InvalidInputError("data are auxcal.Predictions, which have their y; got another. Leave y out.")
+        return data
+    if y is None:
+        raise InvalidInputError(
+            f"data must be auxcal.Predictions, or logits with their y; got {type(data).__name__} alone. Use "
+            f"auxcal.compare(logits, y), or auxcal.compare(auxcal.Predictions(logits, y))."
+        )
+    return Predictions(data, y)
 
 
 def _called(ids: Sequence[Any] | NDArray[Any] | None, rows: Ints, n_rows: int) -> tuple[str, ...] | None:
@@ -159,7 +173,9 @@ def _installed() -> list[str]:
         labels = " and ".join(kind.abbreviation for kind in missing.values())
         commands = dict.fromkeys(install_command(str(kind.fit_extra)) for kind in missing.values())
         warnings.warn(
-            f"left out: {labels}. To fit them: {', '.join(commands)}", AuxcalWarning, stacklevel=undecorated(4)
+            f"left out: {labels}. To fit them, in a clone of auxcal: {', '.join(commands)}",
+            AuxcalWarning,
+            stacklevel=undecorated(4),
         )
     return [name for name in CALIBRATORS if name not in missing]
 

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from auxcal._arrays import Ints, as_class_names
+from auxcal._arrays import NO_CLASS, Ints, as_class_names
 from auxcal._columns import check_column, find_features, find_logits
-from auxcal._errors import InputWarning
+from auxcal._did_you_mean import some
+from auxcal._errors import InputWarning, InvalidInputError
 from auxcal._inputs import Inputs
 from auxcal._labels import Labels
 from auxcal.formats._column_values import groups_of_column, slices_of_column, values_of_column, weights_of_column
@@ -25,6 +26,9 @@ from auxcal.formats._usable import PLACE, OnBadRows, UsableRows
 from auxcal.predictions import Predictions
 
 DEFAULT_LABEL = "y"
+
+FEWEST_KNOWN = 0.05
+"""With a smaller share of known labels, what is said to be the label is likely something else, such as an id."""
 
 
 class Labelled(NamedTuple):
@@ -205,6 +209,8 @@ def read_labelled(
             classes = as_class_names(classes, logits.shape[1])
         none = tuple(no_class) or known.no_class or ()
         y, kept = Labels(label, classes, none, unknown_is_no_class).read(values_of_column(rows[label]), logits.shape[1])
+        if unknown_is_no_class:
+            _check_known(y[kept], label, classes)
         described = replace(
             known,
             kind="probabilities" if probabilities else "logits",
@@ -239,6 +245,17 @@ def _sample_of(batches: Iterable[Batch], label: str, n: int, random_state: int |
             stacklevel=4,
         )
     return drawn.columns
+
+
+def _check_known(y: Ints, label: str, classes: Sequence[str] | None) -> None:
+    """Reject labels that are nearly all unknown: then they are not the true classes."""
+    known = int((y != NO_CLASS).sum())
+    if known < FEWEST_KNOWN * len(y):
+        raise InvalidInputError(
+            f"{label} must hold the true classes{'' if classes is None else f', {some(classes)}'}; {known:,} of "
+            f"{len(y):,} labels are among them, so nearly all would be none of the classes. Name the column of the "
+            f"true classes with label (--label), and the classes with class_names (--class-names)."
+        )
 
 
 def find_weights(source: Any, weight: str | None, group: str | None) -> tuple[str | None, str | None]:

@@ -73,7 +73,7 @@ def malformed_input_is_explained(calibrator: Calibrator) -> None:
         "float labels": lambda: clone(calibrator).fit(z, y.astype(float)),
         "fewer labels than rows": lambda: clone(calibrator).fit(z, y[:-1]),
         "no rows to fit": lambda: clone(calibrator).fit(z[:0], y[:0]),
-        "one class": lambda: clone(calibrator).fit(z[:, :1], np.zeros(len(z), dtype=int)),
+        "no class": lambda: clone(calibrator).fit(z[:, :0], np.zeros(len(z), dtype=int)),
         "a select part of another K": lambda: clone(calibrator).fit(z, y, select=(z[:, :-1], np.minimum(y, 0))),
     }
     for what, attempt in attempts.items():
