@@ -100,7 +100,7 @@ def compare(
     >>> print(comparison.answer.found)
     Your classifier says 82 % and is right 59 % of the time.
     >>> print(comparison.answer.then)
-    With temperature scaling (TS) the two agree to within 5 points.
+    With temperature scaling (TS) the two agree to within 4 points.
     >>> [entry.label for entry in comparison.ranked]
     ['TS', 'Platt', 'MP']
     """
