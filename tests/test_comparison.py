@@ -300,7 +300,7 @@ class TestShown:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"data": [[1.0, 2.0]]}, "data must be auxcal.Predictions; got list"),
+        ({"data": [[1.0, 2.0]]}, "data must be auxcal.Predictions, or logits with their y; got list"),
         ({"methods": ["magic"]}, "the method must be one of uncalibrated, .*; got 'magic'"),
         ({"test": 1.5}, "share must be a number in"),
         ({"test": Predictions([[1.0, 2.0]], [NO_CLASS])}, "the test part must have the 3 columns"),
