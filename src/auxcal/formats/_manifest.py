@@ -96,7 +96,7 @@ class Manifest:
 def digest_of(file: File) -> str:
     """Return the SHA-256 of what a file contains."""
     with file.open("rb") as opened:
-        return file_digest(opened, "sha256").hexdigest()
+        return file_digest(opened, "sha256").hexdigest()  # type: ignore[arg-type]  # what opens files has readinto
 
 
 def open_manifest(folder: File, made_with: dict[str, Any], names: Container[str], *, overwrite: bool) -> Manifest:
