@@ -117,7 +117,7 @@ def check(
     -------
     Check
         Its `verdict` is "same", "mix" (call `calibrator.adapt(logits)`, which needs no labels) or "new" (the confidence
-        may be off here: label some of these rows, and fit again if it is). Where nothing changes, one check in twenty
+        may be off here: label some of these rows, and fit again if so). Where nothing changes, one check in twenty
         says so all the same, by `level`; for a check each night use `Monitor`, whose level is that of all nights.
 
     Examples

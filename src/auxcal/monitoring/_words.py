@@ -86,7 +86,7 @@ def _next(check: Check) -> str:
         return f"{_would_show(check)} Only labels tell."
     if check.verdict == "mix":
         return "Adapt the calibrator to them (auxcal adapt); this needs no labels. Only labels tell if it is enough."
-    return "Label some of these rows, and fit again if it is (auxcal fit)."
+    return "Label some of these rows: if the confidence is off, fit again (auxcal fit)."
 
 
 def _would_show(check: Check) -> str:
