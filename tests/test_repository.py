@@ -129,18 +129,20 @@ SHARED = {
     for name in [
         "adaptation",
         "base",
+        "certificate",
         "chunks",
         "described",
         "distributions",
         "facts",
         "features",
+        "fit_rows",
         "learned",
         "reference",
         "seeded",
         "selection",
         "transferable",
     ]
-} | {"auxcal.arrow._matrix"}
+} | {"auxcal.arrow._matrix", "auxcal.metrics._ece_interval"}
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
