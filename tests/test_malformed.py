@@ -85,7 +85,6 @@ BAD_LOGITS = {
     "three dimensions": LOGITS[None],
     "no rows": LOGITS[:0],
     "no columns": LOGITS[:, :0],
-    "one column": LOGITS[:, :1],
     "an empty list": [],
     "rows of other lengths": ragged(LOGITS),
     "strings": LOGITS.astype(str),

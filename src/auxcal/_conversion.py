@@ -20,7 +20,7 @@ def to_numpy(array: Any, name: str) -> NDArray[Any]:
     """Return any array as NumPy, without a copy where none is needed; torch is recognised, never imported."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
-        _check_not_traced(torch, name)
+        check_not_traced(name)
         try:
             array = array.detach().cpu().resolve_conj().resolve_neg()
             narrow = array.is_floating_point() and array.dtype not in (torch.float16, torch.float32, torch.float64)
@@ -53,9 +53,10 @@ def _is_masked(array: Any) -> bool:
     return hasattr(array, "mask") and bool(np.ma.is_masked(array))  # numpy.ma is imported when it is first asked for
 
 
-def _check_not_traced(torch: Any, name: str) -> None:
+def check_not_traced(name: str) -> None:
     """Reject tensors that are being traced: in NumPy they would become constants, the same for all samples."""
-    if torch.jit.is_tracing() or torch.compiler.is_compiling():
+    torch = sys.modules.get("torch")
+    if torch is not None and (torch.jit.is_tracing() or torch.compiler.is_compiling()):
         raise InvalidInputError(
             f"{name} must be numbers; got a tensor that torch is tracing, for a compiler or an exporter. There use "
             f"auxcal.torch.as_module(calibrator), or auxcal.torch.with_confidence(classifier, calibrator)."

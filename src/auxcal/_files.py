@@ -289,7 +289,7 @@ def _said_of(*paths: Path, unless_about_others: Sequence[Path] | None = None) ->
         ):
             raise
         names = " and ".join(str(path.with_name(_shown(path.name))) for path in paths)
-        raise InvalidInputError(
+        raise OSError(
             f"{names}: can't be written ({error.strerror or error}), so what was there is unchanged. Check the space "
             f"and the rights of the folder, or choose another one."
         ) from error

@@ -67,7 +67,7 @@ def test_slices_are_printed_and_written(folder, call, capsys):
 def test_the_saved_calibrator_is_the_one_that_was_measured(folder, call):
     call("compare", "logits.npz", *METHODS, "--out", "here", "--random-state", 3)
     comparison = auxcal.compare(auxcal.Predictions.load("logits.npz"), methods=["temperature", "platt"], random_state=3)
-    saved = auxcal.load("here/logits-temperature.safetensors")
+    saved = auxcal.load(f"here/logits-{comparison.best.method}.safetensors")
     expected = comparison.best.calibrator.predict_confidence(comparison.test.logits)
     np.testing.assert_array_equal(saved.predict_confidence(comparison.test.logits), expected)
     with Path("here/results.csv").open(newline="") as file:

@@ -54,9 +54,12 @@ def test_the_commands_of_the_quickstart_run_one_after_the_other(tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     short = {f"p_{name}": name for name in CLASSES}
     for seed, name in enumerate(["labelled.csv", "new.csv"]):
-        write(tmp_path / name, [{short.get(key, key): value for key, value in row.items()} for row in table(seed)])
+        rows = [{short.get(key, key): value for key, value in row.items()} for row in table(seed)]
+        risk = [{"score": (place % 10 + 0.5) / 10, "fraud": int(place % 7 < 2)} for place in range(len(rows))]
+        write(tmp_path / name, [row | beside for row, beside in zip(rows, risk, strict=True)])
     commands = commands_of_the_quickstart()
-    assert [command.split()[0] for command in commands] == ["fit", "show", "score", "evaluate", "threshold", "compare"]
+    names = [command.split()[0] for command in commands]
+    assert names == ["fit", "show", "score", "evaluate", "threshold", "fit", "compare"]
     for command in commands:
         assert call(*command.split()) == 0, capsys.readouterr().err
 

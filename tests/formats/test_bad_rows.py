@@ -132,7 +132,7 @@ def test_probabilities_and_minus_infinity(tmp_path):
     with pytest.warns(InputWarning, match=r"1 bad row \(1 no probabilities\)"):
         assert len(read_predictions(tmp_path / "a.csv", probabilities=True, on_bad_rows="skip")) == 1
     np.savez(tmp_path / "a.npz", logits=[[0.0, -np.inf], [0.0, 1.0]], y=[0, 1])
-    with pytest.raises(InvalidInputError, match=r"got -inf .* at \[0, 1\].*-inf can be clipped to -1e4"):
+    with pytest.raises(InvalidInputError, match=r"got -inf .* at \[0, 1\].*auxcal.floor_logits"):
         read_predictions(tmp_path / "a.npz")
 
 

@@ -74,7 +74,7 @@ def test_options_in_the_url(table, server, monkeypatch):
 
 
 def test_scores_are_written_there(table, bucket):
-    fitted = Uncalibrated().fit(LOGITS, Y)
+    fitted = Uncalibrated().fit(LOGITS + 1, Y)
     assert score_table(fitted, table, out=f"{bucket}/scored").resumed == 0
     assert np.allclose(read_scored(f"{bucket}/scored").confidence, fitted.predict_confidence(LOGITS), atol=1e-6)
     assert read_scored(f"{bucket}/scored", "day", class_names=["0", "1", "2"]).y.tolist() == [1] * 20 + [2] * 10

@@ -83,7 +83,7 @@ def test_a_file_of_picks_can_be_labelled_and_read(tmp_path):
         table = list(csv.DictReader(file))
     assert [int(row["case"]) for row in table] == picks.rows.tolist()
     with (tmp_path / "labelled.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, [*table[0], "y"])
+        writer = csv.DictWriter(file, list(table[0]))
         writer.writeheader()
         writer.writerows(row | {"y": int(y[int(row["case"])])} for row in table)
     read = read_predictions(tmp_path / "labelled.csv")

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auxcal._arrays import Floats
+from auxcal._conversion import check_not_traced
 from auxcal._errors import InvalidInputError
 from auxcal._files import as_path
 from auxcal._float_errors import ignore_float_errors
@@ -255,6 +256,7 @@ class Calibrator(ABC, Estimator):
 
     def _now(self) -> Self:
         """Return a fitted calibrator as it is now: a copy, which no fit in another thread changes halfway."""
+        check_not_traced("logits")  # a compiler that traces this could not trace the copy
         now = copy.copy(self)
         now._check_fitted()
         return now

@@ -182,10 +182,11 @@ def score_file(
     >>> from auxcal import Uncalibrated
     >>> from auxcal.formats import read_scored, score_file
     >>> logits, y = np.array([[2.0, 0.0], [0.0, 1.0]]), np.array([0, 0])
+    >>> fitted = Uncalibrated().fit([[3.0, 0.0], [0.0, 2.0]], y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     new, out = Path(folder) / "new.npz", Path(folder) / "scored.csv"
     ...     np.savez(new, logits=logits, y=y)
-    ...     rows = score_file(Uncalibrated().fit(logits, y), new, out=out)
+    ...     rows = score_file(fitted, new, out=out)
     ...     read_scored(out).confidence.round(2).tolist()
     [0.88, 0.73]
     """
