@@ -1,4 +1,4 @@
-"""Every command that writes, with an I/O error at each of its calls, and with too little memory.
+"""Every command that writes, with an I/O error at each of its calls, inputs that vanish, and too little memory.
 
 Whatever fails, what was there is whole: each file is the old one or the new one, and those that belong together are of
 one kind. No temporary file stays, the error is one sentence, and the same command works afterwards.
@@ -41,6 +41,7 @@ _MORE = {
 }
 _CALLS = ("open", "close", "fsync", "chmod", "mkdir", "link", "rename", "replace", "unlink", "rmdir", "scandir")
 _BEFORE_UNLINK = ("replace", "close a file")  # after which a temporary file is removed, which can fail too
+_READING = ("open a file", "scandir")
 _MEGABYTE = 2**20
 _ROOM = (1, 4, 16, 40, 64, 100, 160, 250, 400)  # megabytes beside those that the imports take
 _TIMED = ("report",)
@@ -52,26 +53,36 @@ def cases() -> Iterator[tuple[str, Case]]:
     preload()
     train_quickly()
     for name, arguments in (WRITING | _MORE).items():
-        words = arguments.split()
         for old in (False, True):
-            if old and not _replaces(arguments):
-                continue
-            for call, count in _calls(arguments, old=old).items():
-                for place, after in product(range(count), (None, "unlink") if call in _BEFORE_UNLINK else (None,)):
-                    said = f"{call} {place + 1} of {count}{' and an unlink' if after else ''}"
-                    fault = Surroundings(prepare=partial(_inject, call, place, after))
-                    on = " on an old output" if old else ""
-                    yield f"{name}{on}: {said}", partial(_run, words, fault, _made(arguments), old=old)
+            words = [*arguments.split(), *(["--overwrite"] if old and not arguments.startswith("threshold") else [])]
+            attacked = partial(_run, words, expected=_made(arguments), older=_older(arguments) if old else {})
+            on = " on an old output" if old else ""
+            for said, fault in _faults(_calls(words, _older(arguments) if old else {})):
+                yield f"{name}{on}: {said}", partial(attacked, Surroundings(prepare=fault))
+        attacked = partial(_run, arguments.split(), expected=_made(arguments), older={})
         for room in _ROOM:
             limited = Surroundings(prepare=partial(_limit, room * _MEGABYTE))
-            yield f"{name}: {room} MB of memory", partial(_run, words, limited, _made(arguments), old=False)
+            yield f"{name}: {room} MB of memory", partial(attacked, limited)
 
 
-def _run(words: list[str], found: Surroundings, expected: dict[str, bytes], *, old: bool) -> str:
+def _faults(calls: Counter[str]) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Give what goes wrong: each call once, and at each one that opens a file the inputs are gone."""
+    for call, count in calls.items():
+        for place in range(count):
+            said = f"{call} {place + 1} of {count}"
+            yield said, partial(_inject, call, place)
+            if call in _BEFORE_UNLINK:
+                yield f"{said} and an unlink", partial(_inject, call, place, "unlink")
+            if call in _READING:
+                yield f"inputs vanish at {said}", partial(_vanish, call, place)
+
+
+def _run(words: list[str], found: Surroundings, *, expected: dict[str, bytes], older: dict[str, bytes]) -> str:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "here"
-        before = _prepare(folder, expected if old else {})
+        before = _prepare(folder, older)
         ended = run(words, folder, found)
+        _bring_back(folder)
         outcome = _judged(folder, before, expected, ended)
         if outcome == "fine" and ended.code:
             again = run(words, folder, Surroundings())
@@ -118,49 +129,63 @@ def _is_resumed(expected: dict[str, bytes]) -> bool:
 
 
 @cache
-def _made(arguments: str) -> dict[str, bytes]:
+def _made(arguments: str, *, of_fewer_rows: bool = False) -> dict[str, bytes]:
     """Return the files that a command makes or changes when nothing fails."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "here"
-        before = _prepare(folder, {})
+        before = _prepare(folder, {}, of_fewer_rows=of_fewer_rows)
         ended = run(arguments.split(), folder, Surroundings())
         if ended.code:
             raise RuntimeError(f"{arguments} can't be attacked: {ended.said.decode()}")
         return {path: data for path, data in _files(folder).items() if before.get(path) != data}
 
 
-def _replaces(arguments: str) -> bool:
-    """Whether a command replaces an output that is there."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / "here"
-        _prepare(folder, _made(arguments))
-        return not run(arguments.split(), folder, Surroundings()).code
+def _older(arguments: str) -> dict[str, bytes]:
+    """Return outputs to be replaced: any files, or a folder that was scored before."""
+    made = _made(arguments)
+    return _made(arguments, of_fewer_rows=True) if _is_resumed(made) else dict.fromkeys(made, _OLD)
 
 
-def _calls(arguments: str, *, old: bool) -> Counter[str]:
+def _calls(words: list[str], older: dict[str, bytes]) -> Counter[str]:
     """Return how often a command makes each call."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "here"
-        _prepare(folder, _made(arguments) if old else {})
+        _prepare(folder, older)
         noted = Path(name) / "calls"
-        run(arguments.split(), folder, Surroundings(prepare=partial(_note, noted)))
+        ended = run(words, folder, Surroundings(prepare=partial(_note, noted)))
+        if ended.code:
+            raise RuntimeError(f"{' '.join(words)} can't be attacked: {ended.said.decode()}")
         return Counter(noted.read_text().splitlines())
 
 
-def _prepare(folder: Path, outputs: dict[str, bytes]) -> dict[str, bytes]:
-    """Fill a folder, with older outputs if there are some; return what is in it."""
-    folder.mkdir()
-    found = contents()
-    rows = found["data.csv"].decode().splitlines()
+@cache
+def _inputs(*, of_fewer_rows: bool = False) -> dict[str, bytes]:
+    """Return what a folder begins with, and the parts of a table."""
+    found = dict(contents())
+    rows = found["data.csv"].decode().splitlines()[: 100 if of_fewer_rows else None]
     found["numbers.csv"] = "".join(f"{row.rpartition(',')[0]}\n" for row in rows).encode()
     for place, start in enumerate((1, 41, 81)):
         found[f"parts/{place}.csv"] = "\n".join([rows[0], *rows[start : start + 40], ""]).encode()
-    found = {name: _OLD for name in outputs if name not in found} | found
+    return found
+
+
+def _prepare(folder: Path, older: dict[str, bytes], *, of_fewer_rows: bool = False) -> dict[str, bytes]:
+    """Fill a folder, with older outputs if there are some; return what is in it."""
+    found = older | _inputs(of_fewer_rows=of_fewer_rows)
+    folder.mkdir()
     for name, data in found.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(data)
         os.utime(folder / name, (0, 0))  # which the record of a folder keeps
     return found
+
+
+def _bring_back(folder: Path) -> None:
+    """Write the inputs that have vanished."""
+    for name, data in _inputs().items():
+        if not (folder / name).exists():
+            (folder / name).write_bytes(data)
+            os.utime(folder / name, (0, 0))
 
 
 def _files(folder: Path) -> dict[str, bytes]:
@@ -187,6 +212,21 @@ def _inject(call: str, place: int, after: str | None = None) -> None:
         if to_fail and (found, seen[found]) == to_fail[0]:
             to_fail[:] = [(after, seen[after] + 1)] if after and found != after else []
             raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    _watch(count)
+
+
+def _vanish(call: str, place: int) -> None:
+    """Remove what is read before one call."""
+    seen: Counter[str] = Counter()
+    there = [path for name in _inputs() if (path := Path(name).absolute()).exists()]
+    remove = os.unlink
+
+    def count(found: str) -> None:
+        seen[found] += 1
+        if found == call and seen[found] == place + 1:
+            for path in there:
+                remove(path)
 
     _watch(count)
 

@@ -22,7 +22,17 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 PATIENCE = 120  # seconds
-_IMPORTED = ("torch", "onnx", "pyarrow.csv", "pyarrow.parquet", "rich.console", "scipy.optimize", "sklearn.base")
+_IMPORTED = (
+    "torch",
+    "onnx",
+    "pyarrow.csv",
+    "pyarrow.parquet",
+    "rich.console",
+    "scipy.optimize",
+    "sklearn.base",
+    "matplotlib.figure",
+    "matplotlib.backends.backend_agg",
+)
 
 
 @dataclass(frozen=True)
