@@ -5,8 +5,8 @@ import os
 import numpy as np
 import pytest
 
-from auxcal import FileFormatError, InvalidInputError
-from auxcal.formats import read_labelled, read_predictions
+from auxcal import FileFormatError, InvalidInputError, Uncalibrated
+from auxcal.formats import read_labelled, read_predictions, score_table
 from auxcal.formats._parts import find_parts
 from auxcal.formats._sources import open_source
 
@@ -136,6 +136,19 @@ def test_columns_get_the_types_of_the_first_part(tmp_path):
         InvalidInputError, match=r"2\.parquet: the column 'y' holds string, and int64 in the first part"
     ):
         read_predictions(tmp_path)
+
+
+@pytest.mark.needs("tables")
+def test_a_column_without_values_has_the_type_of_a_later_part(tmp_path):
+    write_part(tmp_path / "0.parquet", slice(0, 10), y=pa.nulls(10), note=pa.nulls(10))
+    write_part(tmp_path / "1.parquet", slice(10, 20), y=pa.nulls(10), note=["seen"] * 10)
+    write_part(tmp_path / "2.parquet", slice(20, 30), note=pa.nulls(10))
+    with pytest.warns(match="20 of 30 rows have no label"):
+        assert read_predictions(tmp_path).y.tolist() == Y[20:].tolist()
+    score_table(Uncalibrated().fit(LOGITS, Y), tmp_path, out=tmp_path / "scored.parquet")
+    scored = pq.read_table(tmp_path / "scored.parquet")
+    assert scored["note"].to_pylist() == [None] * 10 + ["seen"] * 10 + [None] * 10
+    assert scored["y"].to_pylist() == [None] * 20 + Y[20:].tolist()
 
 
 def test_progress_over_all_parts(tmp_path):

@@ -13,6 +13,8 @@ from auxcal._errors import InvalidInputError
 from auxcal.formats._format import Batch, Columns, InPart, Source
 from auxcal.formats._parts import Part
 
+_NULL = "null"  # Arrow's type of a column that has no value
+
 
 def joined_source(parts: Sequence[Part], open_part: Callable[[Part], AbstractContextManager[Source]]) -> Source:
     """Return the rows of all parts; one is open at a time."""
@@ -21,17 +23,27 @@ def joined_source(parts: Sequence[Part], open_part: Callable[[Part], AbstractCon
     with open_part(filled[0]) as first:
         names, passable = first.names, first.passable
 
+    def settled(kinds: dict[str, Any], later: Sequence[Part]) -> dict[str, Any]:
+        """Give columns without a single value the type that they have in a later part."""
+        for part in later:
+            if not (untyped := [name for name, kind in kinds.items() if str(kind) == _NULL]):
+                break
+            with open_part(part) as source:
+                check_names(source.names, part, names, filled[0])
+                kinds |= _kinds(next(iter(source.batches([], untyped))), untyped)
+        return kinds
+
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
         before, rows = 0, 0  # bytes of the parts that are read, and rows that were given
         kinds: dict[str, Any] = {}
-        for part in filled:
+        for place, part in enumerate(filled):
             with open_part(part) as source:
                 check_names(source.names, part, names, filled[0])
                 start = rows
                 for batch in source.batches(numbers, others):
                     last = batch
                     if len(batch):
-                        kinds = kinds or {name: getattr(batch.columns[name], "type", None) for name in others}
+                        kinds = kinds or settled(_kinds(batch, others), filled[place + 1 :])
                         done = (before + (batch.done or 0) * part.size) / total
                         yield Batch(_alike(batch.columns, kinds), done, InPart(str(part.file), rows - start))
                         rows += len(batch)
@@ -79,6 +91,11 @@ def with_keys(source: Source, keys: Mapping[str, str]) -> Source:
             yield Batch({**batch.columns, **repeated}, batch.done)
 
     return Source((*source.names, *added), batches, (*source.passable, *added))
+
+
+def _kinds(batch: Batch, names: Sequence[str]) -> dict[str, Any]:
+    """Return the types of columns that are pyarrow arrays."""
+    return {name: getattr(batch.columns[name], "type", None) for name in names}
 
 
 def _alike(columns: Columns, kinds: Mapping[str, Any]) -> Columns:
