@@ -18,6 +18,11 @@ import numpy as np
 
 from auxcal._errors import FileFormatError, InvalidInputError
 
+try:
+    import fcntl
+except ImportError:  # on Windows
+    fcntl = None  # type: ignore[assignment]
+
 STANDARD = "-"
 """The path that means standard input or output."""
 
@@ -271,6 +276,41 @@ def written_together(paths: Sequence[Path]) -> Iterator[list[Path]]:
             _take_places(temporaries, targets)
     finally:
         _remove(*temporaries)
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Let nobody else hold a folder in the meantime; the system lets go of it when the process ends, however it ends.
+
+    Windows has no such locks, and neither have some network drives: there nothing is held.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from auxcal._files import held
+    >>> with tempfile.TemporaryDirectory() as folder, held(Path(folder)), held(Path(folder)):
+    ...     pass
+    Traceback (most recent call last):
+    ...
+    auxcal._errors.InvalidInputError: ...: another run is writing into this folder. Wait for its end, or give another...
+    """
+    if fcntl is None:
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise InvalidInputError(
+                f"{folder}: another run is writing into this folder. Wait for its end, or give another folder."
+            ) from error
+        except OSError:  # this drive has no locks
+            pass
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

@@ -388,6 +388,20 @@ def has_ended(worker):
         return True
 
 
+@pytest.mark.skipif(fcntl is None, reason="other systems have no locks on folders")
+def test_two_runs_into_one_folder_at_once(table, tmp_path):
+    refused = []
+
+    def begin_another(*_):
+        with pytest.raises(InvalidInputError, match=r"scored: another run is writing into this folder\. Wait"):
+            score_table(CALIBRATOR, table, out=tmp_path / "scored", overwrite=True)
+        refused.append(True)
+
+    assert score_table(CALIBRATOR, table, out=tmp_path / "scored", report=begin_another).rows == 300
+    assert refused
+    assert score_table(CALIBRATOR, table, out=tmp_path / "scored").resumed == 4
+
+
 @pytest.mark.skipif(fcntl is None, reason="POSIX systems have the locks that tell which process lives")
 def test_killed_and_started_again(tmp_path, wait_until):
     table, out, n, parts = tmp_path / "logits", tmp_path / "scored", 2000, 12

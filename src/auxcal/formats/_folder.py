@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from hashlib import sha256
@@ -18,7 +18,7 @@ from numpy.random import default_rng
 
 from auxcal._arrays import Floats
 from auxcal._errors import InvalidInputError
-from auxcal._files import is_temporary
+from auxcal._files import held, is_temporary
 from auxcal._progress import RowReport
 from auxcal._scores import BadRows
 from auxcal.calibrators import Calibrator
@@ -65,30 +65,31 @@ def score_folder(
     parts = find_parts(*paths)
     kind = format_of_all(parts)
     _check_apart(parts, paths, folder, kind)
-    made_with = {"calibrator": fingerprint(calibrator)} | asdict(options)
-    manifest = open_manifest(folder, _plain(made_with), {part.relative for part in parts}, overwrite=overwrite)
-    # Where a run was stopped before it could ask, there must be rows to watch again.
-    to_do = [part for part in parts if not manifest.is_done(part)] or (manifest.unchecked(parts) if holds else [])
-    resumed = len(parts) - len(to_do)
-    if to_do:
-        _prepare(folder)
-        manifest.forget(to_do)
-        with TemporaryDirectory() as samples:
-            watched = None if watch is None else Watched(Path(samples), _bytes_of(to_do))
-            work = _work(calibrator, options, paths, parts, folder, kind, watched)
-            for place, done in run(work, to_do, jobs, report):
-                manifest.add(to_do[place].relative, replace(done, checked=holds is None))
-            seen = sum(map(EvenSample.load, sorted(Path(samples).iterdir())), EvenSample(_WATCHED, default_rng(0)))
-        if watch is not None and seen.n_rows:
-            watch(seen.rows["logits"], seen.rows.get("features"))
-    withdrawn = _settle(manifest, parts, kind, jobs, holds)
-    manifest.save()
-    totals = _totals(manifest, len(parts), resumed, withdrawn=withdrawn)
-    if totals.rows == totals.bad.total:
-        raise InvalidInputError(f"{paths[0]}: no row could be scored; of {totals.rows:,} there are {totals.bad}.")
-    with written_whole(folder / SUCCESS) as temporary:
-        temporary.touch()
-    return totals
+    with _held(folder):
+        made_with = {"calibrator": fingerprint(calibrator)} | asdict(options)
+        manifest = open_manifest(folder, _plain(made_with), {part.relative for part in parts}, overwrite=overwrite)
+        # Where a run was stopped before it could ask, there must be rows to watch again.
+        to_do = [part for part in parts if not manifest.is_done(part)] or (manifest.unchecked(parts) if holds else [])
+        resumed = len(parts) - len(to_do)
+        if to_do:
+            _clear(folder)
+            manifest.forget(to_do)
+            with TemporaryDirectory() as samples:
+                watched = None if watch is None else Watched(Path(samples), _bytes_of(to_do))
+                work = _work(calibrator, options, paths, parts, folder, kind, watched)
+                for place, done in run(work, to_do, jobs, report):
+                    manifest.add(to_do[place].relative, replace(done, checked=holds is None))
+                seen = sum(map(EvenSample.load, sorted(Path(samples).iterdir())), EvenSample(_WATCHED, default_rng(0)))
+            if watch is not None and seen.n_rows:
+                watch(seen.rows["logits"], seen.rows.get("features"))
+        withdrawn = _settle(manifest, parts, kind, jobs, holds)
+        manifest.save()
+        totals = _totals(manifest, len(parts), resumed, withdrawn=withdrawn)
+        if totals.rows == totals.bad.total:
+            raise InvalidInputError(f"{paths[0]}: no row could be scored; of {totals.rows:,} there are {totals.bad}.")
+        with written_whole(folder / SUCCESS) as temporary:
+            temporary.touch()
+        return totals
 
 
 def _settle(manifest: Manifest, parts: Sequence[Part], kind: Format, jobs: int, holds: Holds | None) -> bool:
@@ -208,12 +209,19 @@ def _check_apart(parts: Sequence[Part], paths: Sequence[str | os.PathLike[str]],
         raise InvalidInputError(f"{folder}: is read, or in a folder that is read. Write to a folder beside it.")
 
 
-def _prepare(folder: File) -> None:
-    """Make the folder, which is not whole from now on, and clear away what a killed process was writing."""
+def _held(folder: File) -> AbstractContextManager[None]:
+    """Make the folder, and hold it: another run would clear away what this one is writing."""
+    if not isinstance(folder, Path):
+        return nullcontext()
+    if not folder.parent.is_dir():
+        raise InvalidInputError(f"the folder {str(folder.parent)!r} does not exist. Create it first.")
+    folder.mkdir(exist_ok=True)
+    return held(folder)
+
+
+def _clear(folder: File) -> None:
+    """Let the folder be not whole from now on, and clear away what a killed process was writing."""
     if isinstance(folder, Path):
-        if not folder.parent.is_dir():
-            raise InvalidInputError(f"the folder {str(folder.parent)!r} does not exist. Create it first.")
-        folder.mkdir(exist_ok=True)
         for left in filter(is_temporary, folder.rglob(_HIDDEN)):
             left.unlink(missing_ok=True)
     remove(folder / SUCCESS)
