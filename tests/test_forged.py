@@ -11,6 +11,7 @@ from safetensors.numpy import save
 import auxcal
 from auxcal import CALIBRATORS, FileFormatError, InvalidInputError, TemperatureScaling
 from auxcal._state_files import digest
+from auxcal.calibrators._certificate import FoundOn
 
 HERE = Path(__file__).parent / "golden"
 WRONG = [float("nan"), float("inf"), -float("inf"), "text", None, [1, 2, 3], {"a": 1}]
@@ -117,6 +118,32 @@ def rows():
 @pytest.mark.parametrize(
     "change",
     [
+        lambda header, _: header["fit_rows"].update(more=1),
+        lambda header, _: header.update(fit_rows=None),
+        lambda _, tensors: tensors.update({"fit_rows.hashes": tensors["fit_rows.hashes"][::-1].copy()}),
+        lambda _, tensors: tensors.update({"fit_rows.hashes": tensors["fit_rows.hashes"].astype(np.float64)}),
+        lambda _, tensors: tensors.update({"fit_rows.hashes": tensors["fit_rows.hashes"][:0]}),
+        lambda _, tensors: tensors.update({"reference.hashes": tensors["reference.hashes"][1:]}),
+        lambda _, tensors: tensors.update({"reference.hashes": tensors["reference.hashes"].astype(np.float64)}),
+        lambda header, _: header["certificate"].update(found_on={}),
+        lambda header, _: header["certificate"].update(found_on=None),
+        lambda _, tensors: tensors["certificate.found_on.confidence"].fill(2),
+        lambda _, tensors: tensors["certificate.found_on.predicted"].fill(-1),
+        lambda _, tensors: tensors.update({"certificate.found_on.predicted": np.ones(7)}),
+    ],
+)
+def test_rows_that_a_calibrator_can_not_have_seen_are_refused(change, calibrator, tmp_path):
+    path, confidence = tmp_path / "calibrator.safetensors", calibrator.predict_confidence(rows())
+    found_on = FoundOn.of(confidence, rows().argmax(axis=1), 3)
+    calibrator.certificate_ = auxcal.Certificate(0.5, 0.1, 0.95, 60, 0.5, found_on=found_on)
+    calibrator.save(path)
+    assert auxcal.load(path).certificate_.holds_for(confidence, rows().argmax(axis=1))
+    refused(forged(path, change), path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
         lambda header, _: header["monitor"].update(keep=10**9),
         lambda header, _: header["monitor"].update(level="text"),
         lambda header, _: header["state"]["evidence"].__setitem__(0, float("nan")),
@@ -154,6 +181,7 @@ def test_a_monitor_that_no_rows_can_have_made_is_refused(change, calibrator, tmp
         lambda header, _: header["tally"]["sums"].pop("nll"),
         lambda header, _: header["tally"]["cells"].update(exact="text"),
         lambda _, tensors: tensors["tally.bins.place"].fill(3),
+        lambda _, tensors: tensors.update({"tally.bins.place": tensors["tally.bins.place"][::-1].astype(np.uint32)}),
         lambda _, tensors: tensors["tally.bins.place"].__setitem__(-1, 10**9),
         lambda _, tensors: tensors["tally.bins.count"].__setitem__(0, 10**9),
         lambda _, tensors: tensors["tally.cells.right"].__setitem__(0, -1),

@@ -53,12 +53,14 @@ def _of_file(what: str, path: Path, header: Any, tensors: dict[str, Any], load: 
                 f"{what}: {name}[0] = {number}",
                 lambda a=array, n=name, v=number: forged(header, tensors | {n: _with_first(a, v)}),
             )
+        with np.errstate(over="ignore"):
+            narrow = array.astype(np.float16)
         others = {
             "shorter": array[..., :-1].copy(),
             "empty": array[:0].copy(),
             "deeper": array[None].copy(),
             "of whole numbers": np.nan_to_num(array).astype(np.int64),
-            "of half the precision": array.astype(np.float16),
+            "of half the precision": narrow,
             "true or false": array.astype(bool),
         }
         for kind, other in others.items():

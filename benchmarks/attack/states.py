@@ -44,7 +44,7 @@ def state_files(folder: Path) -> dict[str, tuple[bytes, Load]]:
     calibrator = fitted()
     confidence, correct = calibrator.predict_confidence(z), z.argmax(axis=1) == y
     adapted = calibrator.adapt(z[y != 0][:200], if_new="warn")
-    adapted.certificate_ = Certificate.of(threshold_at_risk(confidence, correct, 0.5), n_rows=300)
+    adapted.certificate_ = Certificate.of(threshold_at_risk(confidence, correct, 0.5), n_rows=300, **_found_on(z))
     monitor = Monitor(calibrator, keep=50)
     monitor.update(z[:100], y[:100])
     monitor.update(z[100:150])
@@ -57,6 +57,15 @@ def state_files(folder: Path) -> dict[str, tuple[bytes, Load]]:
         kept.save(path)
         found[name] = path.read_bytes(), load
     return found
+
+
+def _found_on(z: Any) -> dict[str, Any]:
+    """Return what a certificate keeps of the rows that it was found on, where the code knows of that."""
+    try:
+        from auxcal.calibrators._certificate import FoundOn
+    except ImportError:
+        return {}
+    return {"found_on": FoundOn.of(fitted().predict_confidence(z), z.argmax(axis=1), 3)}
 
 
 def use_calibrator(path: Path) -> str:
@@ -80,6 +89,10 @@ def use_calibrator(path: Path) -> str:
     loaded._repr_html_()
     if getattr(loaded, "certificate_", None) is not None:
         str(loaded.certificate_), loaded.certificate_.accepts(confidence)
+        if hasattr(loaded.certificate_, "holds_for"):
+            loaded.certificate_.holds_for(confidence, z.argmax(axis=1))
+    if getattr(loaded, "fit_rows_", None) is not None:
+        loaded.fit_rows_.contain(z, *(features or (None,)))
     if getattr(loaded, "reference_", None) is not None:
         auxcal.check(loaded, z, *features)
     return "fine" if good else "silent"

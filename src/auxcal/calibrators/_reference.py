@@ -97,6 +97,7 @@ class Reference(NamedTuple):
             checks["hashes"] = numbers("n")
         check_learned(checks, self._asdict(), {"K": k})
         whole = all(each.dtype.kind in "iu" for each in (self.y, self.prediction))
+        whole &= self.hashes is None or self.hashes.dtype == np.uint64
         too_many = self.hits > self.counts * (1 + 1e-9)  # which are sums of weights
         if not whole or self.strata.shape[1] not in (2, 3, k + 1) or too_many.any():
             raise ValueError("the reference counts what no rows can be")
