@@ -7,8 +7,17 @@ import threading
 
 import pytest
 
-from auxcal import FileFormatError, InvalidInputError
-from auxcal._files import as_path, check_apart, check_regular, path_here, read_text, written_together, written_whole
+from auxcal import FileFormatError, InvalidInputError, _files
+from auxcal._files import (
+    as_path,
+    check_apart,
+    check_regular,
+    check_writable,
+    path_here,
+    read_text,
+    written_together,
+    written_whole,
+)
 
 
 def temporaries_of(folder):
@@ -171,6 +180,20 @@ def test_a_signal_waits_until_all_are_replaced(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt), written_together(paths):
         pass
     assert all(path.exists() for path in paths)
+    assert signal.signal(signal.SIGINT, before) is signal.default_int_handler
+
+
+def test_a_signal_waits_until_what_tries_a_folder_is_removed(tmp_path, monkeypatch):
+    before, remove = signal.signal(signal.SIGINT, signal.default_int_handler), _files._remove
+
+    def interrupted(*paths):
+        signal.raise_signal(signal.SIGINT)
+        remove(*paths)
+
+    monkeypatch.setattr(_files, "_remove", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        check_writable(tmp_path / "file")
+    assert not list(tmp_path.iterdir())
     assert signal.signal(signal.SIGINT, before) is signal.default_int_handler
 
 

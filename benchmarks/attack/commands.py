@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import resource
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -64,7 +63,6 @@ _SURROUNDINGS = {
 _UNSAID = ("no space", "little space")  # what a process says goes into a file, which these limit too
 _ENDINGS = ("SIGINT", "SIGTERM", "SIGHUP")
 _SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)  # of the time that a command takes
-_IMPORTING = 0.4
 
 
 def cases() -> Iterator[tuple[str, Case]]:
@@ -195,20 +193,25 @@ def _interrupt(command: str, words: list[str], ending: str, share: float | None)
 
 
 def _interrupt_whole(command: str, words: list[str], ending: str) -> str:
-    """Send a signal to a new process, which is most likely importing what it needs."""
+    """Send a signal to a new process while it imports what it needs."""
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder) / "here"
         before = _prepare(here)
-        began = time.monotonic()
-        subprocess.run([sys.executable, "-c", "import typer"], check=True)
-        seconds = time.monotonic() - began  # how long the machine takes for that now
 
         def disturb(process: int) -> None:
-            time.sleep((1 + _IMPORTING) * seconds)
+            for heeds in (True, False):  # Python catches Ctrl-C from its start, and we don't while we import
+                _wait(lambda heeds=heeds: not is_running(process) or _heeds_ctrl_c(process) is heeds)
             os.kill(process, getattr(signal, ending))
 
         ended = run_whole(words, here, disturb)
         return _noted(_judged(command, here, before, ended), command, f"{ending} whole", words, ended)
+
+
+def _heeds_ctrl_c(process: int) -> bool:
+    """Whether a process catches it, as the system says."""
+    status = Path(f"/proc/{process}/status").read_text().splitlines()
+    caught = next(int(line.split()[1], 16) for line in status if line.startswith("SigCgt:"))
+    return bool(caught >> signal.SIGINT - 1 & 1)
 
 
 def _noted(outcome: str, *facts: object) -> str:

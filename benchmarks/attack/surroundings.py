@@ -128,12 +128,12 @@ def _be(words: list[str], folder: Path, found: Surroundings, said: Path, ready: 
     try:
         _find(folder, found, said)
         sys.argv = ["auxcal", *words]
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        from auxcal.cli import main
-
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # what comes before the command is not attacked
+        main = import_module("auxcal.__main__" if find_spec("auxcal.__main__") else "auxcal.cli").main
         os.close(ready)
         if found.prepare is not None:
             found.prepare()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         code = _code_of(main)
     except BaseException:
         traceback.print_exc()

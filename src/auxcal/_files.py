@@ -227,11 +227,12 @@ def check_writable(path: Path) -> None:
     """Refuse what can't be written, before there is work to lose; nothing of it stays in the meantime."""
     target = _target(path)
     temporary = _beside(target)
-    try:
-        with _said_of(path):
-            _make(temporary, target)
-    finally:
-        _remove(temporary)
+    with _undisturbed():
+        try:
+            with _said_of(path):
+                _make(temporary, target)
+        finally:
+            _remove(temporary)
 
 
 @contextmanager
@@ -441,8 +442,10 @@ def _undisturbed() -> Iterator[None]:
         yield
         return
     came: list[int] = []
-    before = {number: signal.signal(number, lambda received, _: came.append(received)) for number in _ENDINGS}
+    before: dict[int, Any] = {}
     try:
+        for number in _ENDINGS:  # any of which may come before it is held back
+            before[number] = signal.signal(number, lambda received, _: came.append(received))
         yield
     finally:
         for number, handler in before.items():

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -84,18 +85,30 @@ def test_ctrl_c_outside_of_the_library_of_the_command_line_is_no_traceback(monke
     assert capsys.readouterr().err == ""
 
 
-def test_ctrl_c_while_the_command_line_is_imported_is_no_traceback(monkeypatch, patience):
-    seen = []
-    monkeypatch.setattr("auxcal.cli.main", lambda: seen.append(signal.getsignal(signal.SIGINT)))
-    monkeypatch.delitem(sys.modules, "auxcal.__main__", raising=False)
-    from auxcal.__main__ import main as begin
+BEFORE_AND_AFTER = """
+import signal
+from auxcal import cli
+from auxcal.__main__ import main
 
-    before = signal.getsignal(signal.SIGINT)
-    begin()
-    assert seen == [before] == [signal.getsignal(signal.SIGINT)]
+def say(when):
+    print(when, signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+
+process = cli.process
+cli.process = lambda: say("before") or process()
+cli.app = lambda **_: say("inside")
+try:
+    main()
+finally:
+    say("after")
+"""
+
+
+def test_ctrl_c_is_an_exception_only_where_somebody_catches_it(patience):
+    run = partial(subprocess.run, capture_output=True, timeout=patience, text=True)
+    assert run([sys.executable, "-c", BEFORE_AND_AFTER]).stdout == "before False\ninside True\nafter False\n"
     code = "import sys, signal; from auxcal.__main__ import main; sys.modules['auxcal.cli'] = None\n"
     code += "try: main()\nexcept ImportError: print(signal.getsignal(signal.SIGINT) is signal.SIG_DFL)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=patience).stdout == b"True\n"
+    assert run([sys.executable, "-c", code]).stdout == "True\n"
 
 
 def test_few_rows_are_one_line(folder, call, capsys):

@@ -26,9 +26,10 @@ def process() -> Iterator[None]:
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _say_warning
         try:
-            _open_streams()
-            yield
-            sys.stdout.flush()
+            with _heeding_ctrl_c():
+                _open_streams()
+                yield
+                sys.stdout.flush()
         except KeyboardInterrupt:  # where the library of the command line does not see it, as in imports
             _say_no_more()
             sys.exit(128 + signal.SIGINT)
@@ -51,6 +52,20 @@ def _open_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+
+
+@contextmanager
+def _heeding_ctrl_c() -> Iterator[None]:
+    """Let Ctrl-C raise KeyboardInterrupt here alone, if it ends the process before and after: nobody would catch it."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
