@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, NoReturn
 PATIENCE = 120  # seconds
 _IMPORTED = (
     "torch",
+    "torch._dynamo",
     "onnx",
     "pyarrow.csv",
     "pyarrow.parquet",

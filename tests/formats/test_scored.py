@@ -218,6 +218,14 @@ def test_lists_are_not_written_as_text(tmp_path):
         score_parquet(tmp_path, "scored.npz", tags=pa.array([[1.0], [2.0, 3.0], []]))
 
 
+@pytest.mark.needs("tables")
+def test_too_little_memory_is_not_said_of_the_columns():
+    from auxcal.formats._arrow import writing
+
+    with pytest.raises(MemoryError), writing():
+        raise pa.ArrowMemoryError("malloc of size 320 failed")
+
+
 @pytest.mark.parametrize(
     ("text", "label", "sentence"),
     [

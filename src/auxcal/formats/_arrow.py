@@ -40,7 +40,7 @@ def writing() -> Iterator[None]:
     try:
         yield
     except pa.ArrowException as error:
-        if isinstance(error, OSError):
+        if isinstance(error, OSError | MemoryError):
             raise
         raise _unwritable(error) from error
 
@@ -130,6 +130,8 @@ def cast(column: Any, kind: Any, name: str) -> Any:
         if plain.null_count < len(plain) and not _are_equal(decoded(changed).cast(plain.type), plain):
             raise pa.ArrowInvalid("some values would be other ones")
     except pa.ArrowException as error:
+        if isinstance(error, MemoryError):
+            raise
         raise InvalidInputError(
             f"the column {name!r} holds {column.type}, and {kind} in the first part ({error}). Give it the same type "
             f"in all parts."
