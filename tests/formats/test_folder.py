@@ -15,7 +15,8 @@ except ImportError:
     fcntl = None
 
 from auxcal import Certificate, InputWarning, InvalidInputError, TemperatureScaling
-from auxcal.formats import read_scored, score_table
+from auxcal.formats import _manifest, read_scored, score_table
+from auxcal.formats._stores import remove
 
 from .conftest import pa, pq
 
@@ -386,6 +387,23 @@ def has_ended(worker):
         except BlockingIOError:
             return False
         return True
+
+
+def test_a_folder_is_not_whole_before_a_part_of_it_is_removed(table, tmp_path, monkeypatch):
+    score_table(CALIBRATOR, table, out=tmp_path / "scored")
+    last = next(table.glob("day=2/part-0*"))
+    last.unlink()
+
+    def fails(file):
+        if file.name == last.name:
+            assert not (tmp_path / "scored" / "_SUCCESS").exists()
+            raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(_manifest, "remove", lambda file: fails(file) or remove(file))
+    with pytest.raises(OSError, match="Input/output error"):
+        score_table(CALIBRATOR, table, out=tmp_path / "scored", overwrite=True)
+    with pytest.raises(InvalidInputError, match="has not finished with this folder"):
+        read_scored(tmp_path / "scored")
 
 
 @pytest.mark.skipif(fcntl is None, reason="other systems have no locks on folders")

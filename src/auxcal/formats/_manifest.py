@@ -109,6 +109,7 @@ def open_manifest(folder: File, made_with: dict[str, Any], names: Container[str]
             f"{folder}: this folder holds files that auxcal score did not write, such as {foreign}. Give a new folder."
         )
     if found is None or overwrite:
+        remove(folder / SUCCESS)  # before a row of it is gone
         for name in outputs:
             if name not in names:
                 remove(folder / name)
