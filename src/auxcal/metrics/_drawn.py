@@ -54,7 +54,7 @@ class Drawn(NamedTuple):
         order = np.lexsort((self.correct, single, self.groups))
         _, first, size = np.unique(self.groups[order], return_index=True, return_counts=True)
         # Numbers that are the same for other data too would favour the same places in all of them.
-        rng = np.random.default_rng(crc32(np.sort(single).tobytes()))
+        rng = np.random.default_rng([crc32(each.tobytes()) for each in (single[order], self.correct[order], size)])
         one_of_each = order[first + (rng.random(len(size)) * size).astype(np.intp)]
         by_size = np.lexsort((rng.random(len(size)), size))
         steps = np.floor(np.cumsum(size[by_size]) / size.max() + rng.random())
@@ -89,7 +89,7 @@ class Drawn(NamedTuple):
             begun = _promise.starts(len(self.correct), risk, delta, sure=sure)
             return begun, _promise.rarities(np.cumsum(~self.correct, dtype=np.intp), risk)
         weight = self._weight_shares
-        begun = _weighted_promise.weighted_starts(weight, risk, delta, sure=sure)
+        begun = _weighted_promise.weighted_starts(len(weight), risk, delta, sure=sure)
         return begun, _weighted_promise.rarities(~self.correct, weight, risk)
 
     def risk_upper(self, ranks: Ints, level: float) -> float:
