@@ -201,6 +201,56 @@ def test_a_tally_that_no_rows_can_have_made_is_refused(change, weight, tmp_path)
         auxcal.metrics.Tally.load(path)
 
 
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("fit_rows.hashes", lambda hashes: hashes[::-1]),
+        ("fit_rows.hashes", lambda hashes: hashes.astype(np.uint64)),
+        ("fit_rows.hashes", lambda hashes: hashes.astype(np.float32)),
+        ("fit_rows.hashes", lambda hashes: hashes[:0]),
+        ("fit_rows.hashes", lambda hashes: hashes[:, None]),
+        ("fit_rows.hashes", lambda _: np.arange(20_000, dtype=np.uint32)),
+        ("certificate.found_on.confidence", lambda confidence: confidence[::-1]),
+        ("certificate.found_on.confidence", lambda confidence: confidence + 1),
+        ("certificate.found_on.confidence", lambda confidence: confidence * np.nan),
+        ("certificate.found_on.confidence", lambda confidence: confidence[:0]),
+        ("certificate.found_on.confidence", lambda _: np.linspace(0, 1, 3000, dtype=np.float32)),
+        ("certificate.found_on.predicted", lambda predicted: -predicted),
+        ("certificate.found_on.predicted", lambda predicted: predicted * np.inf),
+        ("certificate.found_on.predicted", lambda predicted: predicted[:2]),
+    ],
+)
+def test_rows_that_no_fit_and_no_promise_can_have_had_are_refused(name, wrong, calibrator, tmp_path):
+    path = tmp_path / "promised.safetensors"
+    promised(calibrator).save(path)
+    assert auxcal.load(path).certificate_.found_on is not None
+
+    def change(_, tensors):
+        tensors[name] = np.ascontiguousarray(wrong(tensors[name]))
+
+    refused(forged(path, change), path)
+
+
+@pytest.mark.parametrize("wrong", [5, "text", [1, 2], {}, {"hashes": 1}, {"confidence": 0.5, "predicted": None}])
+def test_what_is_no_record_of_rows_is_refused(wrong, calibrator, tmp_path):
+    path = tmp_path / "promised.safetensors"
+    promised(calibrator).save(path)
+    for change in (
+        lambda header, _: header.update(fit_rows=wrong),
+        lambda header, _: header["certificate"].update(found_on=wrong),
+    ):
+        refused(forged(path, change), tmp_path / "forged.safetensors")
+
+
+def promised(calibrator):
+    """Give a calibrator a promise that knows its rows."""
+    confidence = calibrator.predict_confidence(rows())
+    found = auxcal.metrics.threshold_at_risk(confidence, np.ones(60, dtype=bool), 0.1)
+    found_on = FoundOn.of(confidence, rows().argmax(axis=1), 3)
+    calibrator.certificate_ = auxcal.Certificate.of(found, n_rows=60, found_on=found_on)
+    return calibrator
+
+
 def test_an_adaptation_to_no_rows_is_refused(calibrator, tmp_path):
     path = tmp_path / "adapted.safetensors"
     calibrator.adapt(rows(), if_new="warn").save(path)

@@ -1,6 +1,7 @@
 """From unlabelled rows to picks, to a promise that goes with the calibrator, and to what both kinds of rows say."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -71,6 +72,40 @@ def test_rows_of_the_fit_promise_nothing(folder, call, capsys, ending):
     capsys.readouterr()
     assert call("threshold", f"others-scored.{ending}", "--risk", 0.2, "--save", "t.safetensors") == 0
     assert "in the fit of" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
+def test_rows_of_a_fit_on_probabilities_are_known_again(folder, call, ending):
+    """Through text and float32 too."""
+    rng = np.random.default_rng(2)
+    logits = rng.normal(scale=2, size=(400, 3))
+    proba, y = np.exp(logits), (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    proba = (proba / proba.sum(axis=1, keepdims=True)).astype(np.float32)
+    write = {"npz": write_npz, "csv": write_csv, "parquet": write_parquet}[ending]
+    write(f"half.{ending}", proba[:200], y[:200])
+    write(f"whole.{ending}", proba, y)
+    names = ["--columns", "a,b,c", "--label", "y"] if ending != "npz" else []
+    given = [*names, "--probabilities"]
+    assert call("fit", f"half.{ending}", *given, "--method", "temperature", "-o", "p.safetensors") == 0
+    assert call("score", "p.safetensors", f"whole.{ending}", *given, "-o", f"whole-scored.{ending}") == 0
+    with pytest.warns(auxcal.AuxcalWarning, match=r"50.0 % of these rows were in the fit"):
+        assert read_scored(f"whole-scored.{ending}", label="y").share_in_fit == 0.5
+
+
+def write_npz(path, proba, y):
+    np.savez(path, proba=proba, y=y)
+
+
+def write_csv(path, proba, y):
+    lines = [",".join([*map(str, row), str(label)]) for row, label in zip(proba.tolist(), y.tolist(), strict=True)]
+    Path(path).write_text("\n".join(["a,b,c,y", *lines]))
+
+
+def write_parquet(path, proba, y):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow.parquet import write_table
+
+    write_table(pyarrow.table({**dict(zip("abc", proba.T, strict=True)), "y": y}), path)
 
 
 def test_a_promise_holds_for_the_kind_of_rows_that_it_was_found_on(folder, call, capsys):

@@ -51,12 +51,12 @@ def without_copies(reference: Reference, seen: Seen) -> tuple[Reference, Seen]:
     if reference.hashes is None:
         return reference, seen
     return (
-        reference.take(_counted_once(reference.hashes, seen.hashes)),
-        seen.take(_counted_once(seen.hashes, reference.hashes)),
+        reference.take(counted_once(reference.hashes, seen.hashes)),
+        seen.take(counted_once(seen.hashes, reference.hashes)),
     )
 
 
-def _counted_once(hashes: NDArray[np.uint64], elsewhere: NDArray[np.uint64]) -> Ints:
+def counted_once(hashes: NDArray[np.uint64], elsewhere: NDArray[np.uint64]) -> Ints:
     """Return rows that are no copies of each other, and represent all.
 
     Where a classifier has few values to say, rows are equal by themselves, and each is a draw. Then the same values are

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
-from auxcal._arrays import Floats
+import numpy as np
+from numpy.typing import NDArray
+
+from auxcal._arrays import Floats, Ints
+from auxcal._units import row_hashes
 from auxcal.calibrators._base import Calibrator
 from auxcal.monitoring import _known
 
 
+class _Rows(NamedTuple):
+    draw: Floats  # a random number; the rows of the lowest stay
+    confidence: Floats
+    prediction: Ints
+    hashes: NDArray[np.uint64]
+
+    def take(self, rows: Ints) -> _Rows:
+        return _Rows(*(each[rows] for each in self))
+
+
 class PromiseSample:
-    """The confidence and the prediction of a random sample of rows that come in batches.
+    """The confidence and the prediction of a random sample of rows that come in batches. Copies of a row count once.
 
     Examples
     --------
@@ -28,7 +42,7 @@ class PromiseSample:
     def __init__(self, calibrator: Calibrator) -> None:
         self.calibrator = calibrator
         self._rng, self._most = np.random.default_rng(0), 1.0
-        self._rows: list[Floats] = []
+        self._rows: list[_Rows] = []
 
     def add(self, logits: Floats, features: Floats | None = None) -> None:
         """Take part of rows that are checked already."""
@@ -38,10 +52,10 @@ class PromiseSample:
             return
         rows, further = logits[near], None if features is None else features[near]
         confidence = self.calibrator._confidence_in(rows, further)
-        self._rows.append(np.stack([draws[near], confidence, rows.argmax(axis=1)]))
-        if sum(each.shape[1] for each in self._rows) > 2 * _known.MOST_ROWS:
+        self._rows.append(_Rows(draws[near], confidence, rows.argmax(axis=1), row_hashes(rows, further)))
+        if sum(len(each.draw) for each in self._rows) > 2 * _known.MOST_ROWS:
             joined = self._sample
-            self._rows, self._most = [joined], float(joined[0].max())
+            self._rows, self._most = [joined], float(joined.draw.max())
 
     def holds(self) -> bool | None:
         """Whether the promise holds for the rows; None where it is not known which rows it was found on."""
@@ -49,8 +63,10 @@ class PromiseSample:
             return None
         if not self._rows:
             return True
-        _, confidence, prediction = self._sample
-        return self.calibrator.certificate_.holds_for(confidence, prediction.astype(np.intp))
+        sample, reference = self._sample, self.calibrator.reference_
+        known = np.empty(0, np.uint64) if reference is None or reference.hashes is None else reference.hashes
+        rows = sample.take(_known.counted_once(sample.hashes, known))
+        return self.calibrator.certificate_.holds_for(rows.confidence, rows.prediction)
 
     @property
     def _asked(self) -> bool:
@@ -58,6 +74,6 @@ class PromiseSample:
         return certificate is not None and certificate.found_on is not None
 
     @property
-    def _sample(self) -> Floats:
-        joined = np.concatenate(self._rows, axis=1)
-        return joined[:, np.argsort(joined[0])[: _known.MOST_ROWS]]
+    def _sample(self) -> _Rows:
+        joined = _Rows(*(np.concatenate(parts) for parts in zip(*self._rows, strict=True)))
+        return joined.take(np.argsort(joined.draw)[: _known.MOST_ROWS])
