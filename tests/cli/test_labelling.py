@@ -1,6 +1,7 @@
 """From unlabelled rows to picks, to a promise that goes with the calibrator, and to what both kinds of rows say."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -221,6 +222,9 @@ def test_a_plan_with_and_without_a_pilot(call, capsys):
     text = capsys.readouterr().out
     assert "500     ±" in text
     assert "a risk of 0.1 %, promised for 100 %: no number of labels grants it" in text
+    assert call("plan", "rest.csv", "--risk", 0.05, "--coverage", 0.9) == 0
+    told = capsys.readouterr().out
+    assert re.search(r"can't be told: [0-9,]+ labels or more, or no .* Label [0-9,]+ and run auxcal threshold", told), told
     assert call("plan", "rest.csv", "--coverage", 0.5) == 2
     assert "give --risk too" in capsys.readouterr().err
 

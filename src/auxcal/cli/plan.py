@@ -156,7 +156,15 @@ def _say(found: Plan, wishes: dict[str, str]) -> None:
 
 
 def _takes(n: int | None, low: int | None, high: int | None) -> str:
-    """Return in words how many labels a wish takes, and the range in which the number likely is."""
-    if n is None:
-        return "no number of labels grants it" + ("" if low is None else f", or {low:,} at best")
-    return f"about {n:,} labels, likely {low:,} " + ("or more, if it can be had" if high is None else f"to {high:,}")
+    """Return in words how many labels a wish takes, with the range in which the number likely is.
+
+    If the range is open above, the forecast is too often far too low to be told: it is where to look again.
+    """
+    if low is None:
+        return "no number of labels grants it"
+    if n is None or high is None:
+        return (
+            f"can't be told: {low:,} labels or more, or no number grants it. Label {low if n is None else n:,} and run "
+            f"auxcal threshold on them"
+        )
+    return f"about {n:,} labels, likely {low:,} to {high:,}"

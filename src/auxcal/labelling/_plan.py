@@ -67,9 +67,11 @@ class Plan:
     outlooks : tuple of Outlook
         At one, two, five and ten times the labels there are.
     needed : dict of str to int or None
-        The labels that each wish takes.
+        The labels that each wish takes. If the range of a promise is open above, its number can't be told: this is
+        how many to label before you look again, with `threshold_at_risk`.
     between : dict of str to pair of int or None
-        The range in which they likely are: a pilot is small, and can't tell more.
+        The range in which they likely are: a pilot is small, and can't tell more. None at its upper end: perhaps no
+        number grants the wish.
     """
 
     outlooks: tuple[Outlook, ...]
