@@ -1,12 +1,13 @@
 """Any array in, checked NumPy out: the same values whatever they come in, and no copy that is not needed."""
 
+import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from auxcal import TemperatureScaling
+from auxcal import NO_CLASS, InvalidInputError, TemperatureScaling
 from auxcal._arrays import as_confidence, as_correct, as_features, as_logits, as_y
 from auxcal._conversion import to_numpy
 
@@ -178,3 +179,29 @@ def test_torch_is_recognised_but_never_imported():
         "sys.exit('torch' in sys.modules or 'jax' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_hint_for_labels_that_are_missing_keeps_the_other_rows():
+    """NaN as an integer is out of range, and NO_CLASS in its place would count an unknown row as wrong."""
+    y = np.array([0.0, np.nan, 1.0])
+    with pytest.raises(InvalidInputError, match=r"known = np.isfinite\(y\), then logits\[known\]"):
+        as_y(y, n_rows=3, n_classes=2)
+    known = np.isfinite(y)
+    assert as_y(y[known].astype(int), n_rows=2, n_classes=2).tolist() == [0, 1]
+    with pytest.raises(InvalidInputError, match=r"0\.5 is no index"):
+        as_y(np.array([0.5, 1.0]), n_rows=2, n_classes=2)
+
+
+def test_the_hint_for_one_hot_labels_knows_rows_of_no_class():
+    y = np.array([[0, 1], [1, 0], [0, 0]])
+    hint = "np.where(y.any(axis=1), y.argmax(axis=1), -1)"
+    with pytest.raises(InvalidInputError, match=re.escape(hint)):
+        as_y(y, n_rows=3, n_classes=2)
+    followed = np.where(y.any(axis=1), y.argmax(axis=1), -1)
+    assert as_y(followed, n_rows=3, n_classes=2).tolist() == [1, 0, NO_CLASS]
+
+
+def test_the_hint_for_a_matrix_of_confidences_does_not_take_the_largest_probability():
+    """Of vector scaling and its kin, the largest calibrated probability may be that of another class."""
+    with pytest.raises(InvalidInputError, match=r"predict_confidence\(logits\)\.$"):
+        as_confidence(np.full((3, 2), 0.5))

@@ -196,7 +196,8 @@ def as_y(y: ArrayLike, *, n_rows: int, n_classes: int) -> Ints:
     if array.ndim != 1:
         raise InvalidInputError(
             f"y must have shape (n,), one class index for each row of logits; got shape {array.shape}. "
-            f"Use y.argmax(axis=1) on one-hot labels, y.ravel() on a column."
+            f"Use y.ravel() on a column, np.where(y.any(axis=1), y.argmax(axis=1), -1) on one-hot labels, where a row "
+            f"of zeros is none of the classes."
         )
     if len(array) != n_rows:
         raise InvalidInputError(
@@ -213,8 +214,8 @@ def as_y(y: ArrayLike, *, n_rows: int, n_classes: int) -> Ints:
         row = int(np.argmax(outside))
         raise InvalidInputError(
             f"y must be a class index 0..{n_classes - 1} or NO_CLASS = {NO_CLASS}; got {array[row]} in row {row} "
-            f"({int(outside.sum())} such rows). Use NO_CLASS for samples of no class of the classifier, and count "
-            f"classes from 0."
+            f"({int(outside.sum())} such rows). Count classes from 0. Use NO_CLASS for samples of no class of the "
+            f"classifier, and leave out those whose class is not known."
         )
     return array.astype(np.intp, copy=False)
 
@@ -225,8 +226,12 @@ def _advice_on_labels(y: NDArray[Any]) -> str:
             "y is the true class, not whether the prediction is right. If True means the second of two classes, give "
             "y.astype(int)."
         )
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        return "Leave out the rows without a label: known = np.isfinite(y), then logits[known], y[known].astype(int)."
+    if y.dtype.kind == "f" and (y == np.rint(y)).all():
+        return "If these whole numbers are class indices, give y.astype(int)."
     if y.dtype.kind == "f":
-        return "If they are whole numbers, class indices, give y.astype(int)."
+        return f"{y[y != np.rint(y)][0]} is no index: check that y holds the true classes."
     return "Name the classes in order with class_names if y holds names."
 
 
@@ -236,7 +241,7 @@ def as_confidence(confidence: ArrayLike) -> Floats:
     if array.ndim != 1 or len(array) == 0:
         raise InvalidInputError(
             f"confidence must have shape (n,) with n at least 1, one number for each prediction; got shape "
-            f"{array.shape}. Use calibrator.predict_confidence(logits), or proba.max(axis=1)."
+            f"{array.shape}. Use calibrator.predict_confidence(logits)."
         )
     if not (array.min() >= 0 and array.max() <= 1):  # NaN is neither
         check_finite(array, "confidence", "Drop those rows, and correct with them.")
@@ -262,7 +267,8 @@ def as_correct(correct: ArrayLike, *, n_rows: int) -> Bools:
     if not (np.issubdtype(array.dtype, np.number) and np.isin(array, (0, 1)).all()):
         raise InvalidInputError(
             f"correct must hold booleans (or 0 and 1), True where prediction == y; got dtype {array.dtype}"
-            f"{'' if array.dtype.kind in 'OUS' else ' with other values'}. Compute it as logits.argmax(axis=1) == y."
+            f"{'' if array.dtype.kind in 'OUS' else ' with other values'}. Compute it as logits.argmax(axis=1) == y, "
+            f"where y holds class indices."
         )
     return array.astype(np.bool_)
 

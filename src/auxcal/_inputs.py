@@ -223,7 +223,8 @@ def by_name(table: Any, names: Names | None, what: str) -> Any:
     if missing:
         raise InvalidInputError(
             f"{what} must have the columns that the calibrator was fitted with; there is no "
-            f"{missing[0]!r}{did_you_mean(missing[0], given)}. Rename the columns, or give an array without names."
+            f"{missing[0]!r}{did_you_mean(missing[0], given)}. Rename the columns, or give an array with "
+            f"the columns in the order of the fit."
         )
     return table[list(names)]
 

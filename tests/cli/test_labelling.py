@@ -224,7 +224,7 @@ def test_a_plan_with_and_without_a_pilot(call, capsys):
     assert "a risk of 0.1 %, promised for 100 %: no number of labels grants it" in text
     assert call("plan", "rest.csv", "--risk", 0.05, "--coverage", 0.9) == 0
     told = capsys.readouterr().out
-    assert re.search(r"can't be told: [0-9,]+ labels or more, or no .* Label [0-9,]+ and run auxcal threshold", told), told
+    assert re.search(r"can't be told: [0-9,]+ labels or more, or no .* Label [0-9,]+ and run auxcal threshold", told)
     assert call("plan", "rest.csv", "--coverage", 0.5) == 2
     assert "give --risk too" in capsys.readouterr().err
 

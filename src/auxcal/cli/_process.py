@@ -114,5 +114,5 @@ def _sentence(error: Exception) -> str | None:
     if hasattr(error, "format_message"):
         return str(error.format_message())
     if isinstance(error, MemoryError) or any(sign in str(error) for sign in _NO_ROOM):
-        return f"there is not enough memory ({error}). Give fewer rows or classes at a time."
+        return f"there is not enough memory ({error}). Give fewer rows at a time."
     return str(error) if isinstance(error, AuxcalError | OSError) else None
