@@ -25,7 +25,7 @@ OFF, TAIL = 0.2, 4
 OFF_AT_TOP, CAREFUL_AT_TOP = 0.3, 0.1
 """How far they are off among the accepted besides, which few labels of all rows can't show, and by how much they are
 too low there on average: a calibrator that has seen a few hundred labels is careful."""
-SEEN = 200
+SEEN = 140
 """The labels that a calibrator has learned from, at least. Where few errors of so many would be among the accepted, it
 can't know how rare they are."""
 OWN_SLOPE, OWN_SHIFT, OWN_OFF = 0.4, -0.7, 1.2
@@ -124,7 +124,7 @@ def plan(
     >>> from auxcal.labelling import plan
     >>> found = plan(np.linspace(0.5, 1, 1000), accuracy_within=0.02, risk=0.2, coverage=0.5)
     >>> found.needed["accuracy_within"], found.needed["risk"], found.between["risk"]
-    (1801, 308, (90, 10597))
+    (1801, 308, (91, 53437))
     """
     wished = {"ece": ece, "accuracy_within": accuracy_within, "risk": risk}
     check_shares(**{name: wish for name, wish in wished.items() if wish is not None}, coverage=coverage, level=level)
