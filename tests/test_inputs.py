@@ -23,6 +23,7 @@ from auxcal import (
     VectorScaling,
 )
 from auxcal.formats import read_predictions
+from auxcal.metrics import brier
 
 from .test_golden import GOLDEN
 
@@ -370,3 +371,22 @@ def test_names_that_do_not_fit_a_bundle_are_refused(text, tmp_path):
 def test_a_bundle_with_names_is_a_file_like_any_other(tmp_path):
     Predictions([[2.0, 1.0], [0.0, 3.0]], ["cat", "cat"], class_names=ANIMALS).save(tmp_path / "bundle.npz")
     assert read_predictions(tmp_path / "bundle.npz").y.tolist() == [0, 0]
+
+
+def test_the_hint_for_probabilities_of_zero_gives_a_better_fit():
+    """Classes that were not returned count as 1e-12, and the temperature is chosen for them."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(20, size=2000)
+    logits = rng.normal(size=(2000, 20))
+    logits[np.arange(2000), y] += 2
+    proba = np.exp(2 * logits)
+    proba[proba < np.sort(proba, axis=1)[:, [-3]]] = 0
+    proba /= proba.sum(axis=1, keepdims=True)
+    with pytest.warns(InputWarning, match=r"85\.0 % of the probabilities are 0.*floor_logits\(np.log\(proba\)\)"):
+        clipped = TemperatureScaling().fit(proba[:500], y[:500], probabilities=True)
+    with np.errstate(divide="ignore"):
+        floored_logits = auxcal.floor_logits(np.log(proba))
+    floored = TemperatureScaling().fit(floored_logits[:500], y[:500])
+    correct = (proba.argmax(axis=1) == y)[500:]
+    before, after = clipped.predict_confidence(proba[500:]), floored.predict_confidence(floored_logits[500:])
+    assert brier(after, correct) < brier(before, correct) - 0.05

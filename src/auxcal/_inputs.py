@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from auxcal._arrays import (
+    LEAST_PROBABILITY,
     NO_CLASS,
     Floats,
     Ints,
@@ -26,6 +27,7 @@ from auxcal._arrays import (
 from auxcal._did_you_mean import did_you_mean
 from auxcal._errors import InputWarning, InvalidInputError
 from auxcal._float_errors import undecorated
+from auxcal._formatting import percent
 from auxcal._labels import from_names
 from auxcal._telling import tell
 
@@ -34,6 +36,8 @@ Names = tuple[str, ...]
 
 ADVISED_ROWS = 100
 """The fewest labels for which docs/which-method.md advises more than temperature or Platt scaling."""
+_MANY_ZEROS = 0.05
+"""The share of probabilities of 0 from which on they are worth a warning."""
 
 
 @dataclass(frozen=True)
@@ -257,6 +261,24 @@ def warn_of_probabilities(kind: Kind | None, logits: Floats, *, stacklevel: int)
         tell(
             "the logits look like probabilities: all numbers are from 0 to 1. If they are, give "
             "probabilities=True (--probabilities).",
+            InputWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def warn_of_zeros(kind: Kind | None, logits: Floats, *, stacklevel: int) -> None:
+    """Warn if many probabilities were clipped: their logarithms, -27.6, rule the fit of a temperature.
+
+    With two classes nothing is left out: a 0 is the classifier's own word.
+    """
+    if kind != "probabilities" or logits.shape[1] == 2:
+        return
+    clipped = float(np.mean(logits < np.log(LEAST_PROBABILITY) + 1e-3))
+    if clipped > _MANY_ZEROS:
+        tell(
+            f"{percent(clipped)} of the probabilities are 0, or below {LEAST_PROBABILITY:.0e}, and count as that. If "
+            f"they were left out or rounded away, give auxcal.floor_logits(np.log(proba)) instead, without "
+            f"probabilities=True, to fit and to score.",
             InputWarning,
             stacklevel=stacklevel + 1,
         )

@@ -16,7 +16,15 @@ from auxcal._conversion import check_not_traced
 from auxcal._errors import InvalidInputError
 from auxcal._files import as_path
 from auxcal._float_errors import ignore_float_errors
-from auxcal._inputs import ADVISED_ROWS, FittedOn, Inputs, by_name, warn_of_few_rows, warn_of_probabilities
+from auxcal._inputs import (
+    ADVISED_ROWS,
+    FittedOn,
+    Inputs,
+    by_name,
+    warn_of_few_rows,
+    warn_of_probabilities,
+    warn_of_zeros,
+)
 from auxcal._labels import NoClassLabels
 from auxcal._state_files import write_state
 from auxcal._telling import tell
@@ -270,6 +278,7 @@ class Calibrator(ABC, Estimator):
         """Learn from rows that are already checked."""
         self._forget()
         warn_of_probabilities(data.inputs.kind, data.logits, stacklevel=3)
+        warn_of_zeros(data.inputs.kind, data.logits, stacklevel=3)
         data = rows_to_fit(self, data)
         given = None if select is None else as_select(select, data)
         fit, part = self._parts(data, given, share=SELECT_SHARE)
