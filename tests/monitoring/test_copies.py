@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import auxcal
-from auxcal import PlattScaling
+from auxcal import Monitor, PlattScaling
 from auxcal._units import row_hashes
 from auxcal.calibrators._reference import strata_of
 
@@ -115,3 +115,21 @@ def test_equal_rows_share_a_hash_whatever_their_kind():
     assert np.array_equal(hashes[::2], row_hashes(np.asfortranarray(logits)[::2], None))
     assert (row_hashes(np.array([[0.0, 1]]), None) == row_hashes(np.array([[-0.0, 1]]), None)).all()
     assert (row_hashes(logits, logits) != row_hashes(logits, -logits)).all()
+
+
+@pytest.mark.parametrize("copied", ["three times", "unevenly"])
+def test_copies_in_the_fit_are_no_reason_for_an_alarm_of_a_monitor(draw, copied):
+    alarms = 0
+    for random_state in range(20):
+        logits, y = draw(50, random_state=random_state)
+        rng = np.random.default_rng(random_state)
+        rows = np.arange(50).repeat(3) if copied == "three times" else rng.integers(50, size=150)
+        monitor = Monitor(PlattScaling().fit(logits[rows], y[rows]), keep=0)
+        monitor.update(*draw(1000, random_state=100 + random_state))
+        alarms += monitor.alarm is not None
+    assert alarms <= 3
+
+
+def test_a_monitor_counts_values_that_repeat_by_themselves_as_often_as_they_are_there():
+    monitor = Monitor(PlattScaling().fit(*few_values(100)))
+    assert monitor._rows._n_slots == 101

@@ -113,8 +113,7 @@ def test_right_labels_do_not_show_that_a_confidence_near_1_is_too_low(n_rows, su
     said = said_of(np.clip(sure - rng.exponential(1 - sure, size=n_rows), 0.6, 1))
     c = rng.choice(said.confidence, size=5000)
     assert LabelBets(said, n_rows, 0).update(c, np.full(5000, True)).max() < 20
-    if n_rows > 100:  # a fit on 100 rows leaves much open
-        assert LabelBets(said, n_rows, 0).update(c[:1000], rng.random(1000) > 0.2).max() > 40
+    assert LabelBets(said, n_rows, 0).update(c[:1000], rng.random(1000) > 0.2).max() > 40
 
 
 def test_the_doubt_of_a_fit_is_that_of_bayes_rule():
@@ -131,6 +130,14 @@ def test_the_doubt_of_a_fit_is_that_of_bayes_rule():
         expected.append((weight * p).sum() / weight.sum())
         weight = weight * (p if right else 1 - p)
     assert doubt.expect(c, correct) == pytest.approx(np.array(expected), abs=0.01)
+
+
+@pytest.mark.parametrize(("n_rows", "wrong"), [(100, 0.2), (300, 0.1), (1000, 0.05)])
+def test_an_error_beyond_that_of_any_such_fit_is_not_learned_as_one_that_it_left_open(n_rows, wrong):
+    rng = np.random.default_rng(20)
+    said = said_of(1 / (1 + np.exp(-np.log(999) - 1.5 * rng.normal(size=n_rows))))
+    c = rng.choice(said.confidence, size=1000)
+    assert LabelBets(said, n_rows, 0).update(c, rng.random(1000) > wrong).max() > 40
 
 
 @pytest.mark.parametrize("sure", [1e-6, 0.5, 1 - 1e-6])

@@ -20,6 +20,7 @@ _LEAST_SPREAD = 0.1  # of the log-odds, where all rows have nearly the same
 _ROUNDING = 1e-6
 _LEAST_VARIANCE = 1e-12
 _N_NODES = 12  # of the quadrature; twice as many change nothing that is seen
+_STANDARD_ERRORS = 3
 _WIDEST = 4.0  # variance of the doubt, where hardly any row of the fit tells something
 
 
@@ -63,20 +64,25 @@ class FitDoubt:
     left open is learned and wins nobody anything. An expansion about the mean would not do where hardly any prediction
     is wrong: the errors that right labels rule out there lie far from it.
 
+    An error beyond three standard errors is none that the fit left open, however many labels show it. Mistakes are
+    counted, and roots of counts have the same standard error, 1/2, whether there are many or three: so s, that of the
+    log-odds, allows for 2 log(1 + 3 s / 2) towards more mistakes, which is 3 s where s is small.
+
     Parameters
     ----------
     said : Said
         What the calibrator says of its reference.
-    n_rows : int
+    n_rows : float
         How many rows it was fitted on; none for one who takes any line for possible, and learns it from the labels.
     """
 
-    def __init__(self, said: Said, n_rows: int) -> None:
+    def __init__(self, said: Said, n_rows: float) -> None:
         odds, known = log_odds(said.confidence), said.confidence * (1 - said.confidence)
         v = said.mean(known)
         self._centre = said.mean(known * odds) / v
         self._spread = max(float(np.sqrt(said.mean(known * (odds - self._centre) ** 2) / v)), _LEAST_SPREAD)
         variance = 1 / max(n_rows * v, 1 / _WIDEST)
+        self._prior = variance if n_rows else math.inf
         self.state = (0.0, 0.0, variance, 0.0, variance)  # the means of a and b, and their covariance
 
     def restore(self, state: tuple[float, float, float, float, float]) -> None:
@@ -89,8 +95,13 @@ class FitDoubt:
     def expect(self, confidence: Numbers, correct: Bools) -> Numbers:
         """Return the probability that each row is correct, given the labels before it."""
         odds = log_odds(confidence)
-        rows = zip(odds.tolist(), ((odds - self._centre) / self._spread).tolist(), correct.tolist(), strict=True)
-        return np.array([self._expect_one(*row) for row in rows])
+        x = (odds - self._centre) / self._spread
+        rows = zip(odds.tolist(), x.tolist(), correct.tolist(), strict=True)
+        expected = np.array([self._expect_one(*row) for row in rows])
+        if not math.isfinite(self._prior):
+            return expected
+        most = _STANDARD_ERRORS * np.sqrt(self._prior * (1 + x * x))
+        return np.clip(expected, from_log_odds(odds - 2 * np.log1p(most / 2)), from_log_odds(odds + most))
 
     def _expect_one(self, odds: float, x: float, correct: bool) -> float:
         a, b, aa, ab, bb = self.state

@@ -56,6 +56,19 @@ def without_copies(reference: Reference, seen: Seen) -> tuple[Reference, Seen]:
     )
 
 
+def each_once(reference: Reference) -> Reference:
+    """Return a reference in which copies of a row count once, before it is known which rows will come.
+
+    Copies have one label. If equal rows have several, the classifier has few values to say, and each row is a draw.
+    """
+    if reference.hashes is None:
+        return reference
+    labelled = np.stack([reference.hashes, reference.y.astype(np.int64).view(np.uint64)], axis=1)
+    if len(np.unique(labelled, axis=0)) > len(np.unique(reference.hashes)):
+        return reference
+    return reference.take(counted_once(reference.hashes, reference.hashes[:0]))
+
+
 def counted_once(hashes: NDArray[np.uint64], elsewhere: NDArray[np.uint64]) -> Ints:
     """Return rows that are no copies of each other, and represent all.
 

@@ -58,9 +58,8 @@ class LabelBets:
     .. math:: e = q / p \text{ where it is correct, } (1 - q) / (1 - p) \text{ where not,}
 
     with the p of the range that is nearest to q, so that the mean of e is at most 1 for every one in it. Both are fixed
-    before the label is known. Most suspect an error of some points. An error that is much larger is soon taken for one
-    that the fit left open, if its rows were few; so one bettor takes any error for possible, and learns it from the
-    labels.
+    before the label is known. Most suspect an error of some points. Much of a larger one is taken for an error that the
+    fit left open, if its rows were few; so one bettor takes any error for possible, and learns it from the labels.
 
     Parameters
     ----------

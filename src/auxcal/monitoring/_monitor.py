@@ -20,6 +20,7 @@ from auxcal.calibrators._reference import Reference
 from auxcal.monitoring._alarm import Alarm, Evidence, History
 from auxcal.monitoring._fit_doubt import Said
 from auxcal.monitoring._kept_rows import KeptRows
+from auxcal.monitoring._known import each_once
 from auxcal.monitoring._label_bets import LabelBets
 from auxcal.monitoring._options import Options, as_calibrator
 from auxcal.monitoring._row_bets import Found, RowBets
@@ -99,10 +100,12 @@ class Monitor:
         options = Options.of(level, tolerance, keep, random_state)
         self.calibrator, self.level, self.tolerance = calibrator, options.level, options.tolerance
         self.keep, self.random_state = options.keep, options.random_state
-        reference = self.reference
+        reference = each_once(self.reference)
         self._rows = RowBets(reference, calibrator.adaptation_, self.random_state)
         said = Said.of(reference, calibrator.adaptation_)
-        self._labels = LabelBets(said, calibrator.fitted_on_.n_rows or len(reference.y), self.tolerance)
+        n_rows = calibrator.fitted_on_.n_rows or len(self.reference.y)
+        n_rows = round(n_rows * len(reference.y) / len(self.reference.y))
+        self._labels = LabelBets(said, n_rows, self.tolerance)
         self._kept = KeptRows(self.keep)
         self._history = History()
         self._alarms: dict[str, Alarm] = {}
