@@ -254,6 +254,10 @@ class Calibrator(ABC, Estimator):
         """Write `_confidence` as a program for torch and ONNX, which gives a confidence of shape (n, 1)."""
         raise no_program(self, "_program(ops, rows)")
 
+    def _n_free(self) -> int:
+        """Return how many numbers the labels alone fixed; a line in the log-odds has two."""
+        return 2
+
     def _searches(self, n_classes: int) -> bool:
         """Whether the method has hyper-parameters to choose, and so needs a select part."""
         return False

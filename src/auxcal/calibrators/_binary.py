@@ -74,6 +74,9 @@ class BinaryCalibrator(Calibrator):
         maps = logits.argmax(axis=1) if self._is_per_class() else np.zeros(len(logits), dtype=np.intp)
         return self._apply_maps(top_scores(logits), maps).astype(logits.dtype)
 
+    def _n_free(self) -> int:
+        return 2 * (self.n_features_in_ if self._is_per_class() else 1)
+
     def _program(self, ops: Operations, rows: Rows) -> Value:
         maps = rows.prediction if self._is_per_class() else None
         return self._maps_program(ops, log_odds(ops, rows, self.n_features_in_), maps)

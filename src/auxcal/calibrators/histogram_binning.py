@@ -65,6 +65,9 @@ class HistogramBinning(BinaryCalibrator):
     def _apply_maps(self, scores: Floats, maps: Ints) -> Floats:
         return np.asarray(self.values_[maps, index_by_edges(scores, self.edges_[maps])])
 
+    def _n_free(self) -> int:
+        return self.values_.size
+
     def _maps_program(self, ops: Operations, score: Value, maps: Value | None) -> Value:
         return in_bins(ops, score, self.edges_, self.values_, maps)
 

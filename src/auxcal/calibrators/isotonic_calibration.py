@@ -46,6 +46,9 @@ class IsotonicCalibration(BinaryCalibrator):
     def _apply_maps(self, scores: Floats, maps: Ints) -> Floats:
         return between_knots(scores, maps, self.knots_)
 
+    def _n_free(self) -> int:
+        return sum(len(np.unique(values)) for _, values in self.knots_)
+
     def _maps_program(self, ops: Operations, score: Value, maps: Value | None) -> Value:
         return programs.between_knots(ops, score, self.knots_, maps)
 

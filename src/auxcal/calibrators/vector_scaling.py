@@ -60,6 +60,9 @@ class VectorScaling(DistributionCalibrator):
     def _proba(self, logits: Floats) -> Floats:
         return softmax(logits * self.weight_.astype(logits.dtype) + self.bias_.astype(logits.dtype))
 
+    def _n_free(self) -> int:
+        return self.weight_.size + self.bias_.size
+
     def _program(self, ops: Operations, rows: Rows) -> Value:
         scores = rows.logits * ops.constant(self.weight_, "weight") + ops.constant(self.bias_, "bias")
         return softmax_at(ops, scores, rows.prediction)

@@ -65,13 +65,13 @@ class LabelBets:
     ----------
     said : Said
         What the calibrator says of its reference.
-    n_rows : int
+    n_rows : float
         How many rows it was fitted on.
     tolerance : float
         By how much p may be off.
     """
 
-    def __init__(self, said: Said, n_rows: int, tolerance: float) -> None:
+    def __init__(self, said: Said, n_rows: float, tolerance: float) -> None:
         self._tolerance = tolerance
         self._least = min(_THREE / n_rows, _MOST)
         said = said._replace(confidence=bounded(said.confidence, self._least))  # as that of new rows will be

@@ -103,9 +103,7 @@ class Monitor:
         reference = each_once(self.reference)
         self._rows = RowBets(reference, calibrator.adaptation_, self.random_state)
         said = Said.of(reference, calibrator.adaptation_)
-        n_rows = calibrator.fitted_on_.n_rows or len(self.reference.y)
-        n_rows = round(n_rows * len(reference.y) / len(self.reference.y))
-        self._labels = LabelBets(said, n_rows, self.tolerance)
+        self._labels = LabelBets(said, self._n_rows_of_a_line(len(reference.y)), self.tolerance)
         self._kept = KeptRows(self.keep)
         self._history = History()
         self._alarms: dict[str, Alarm] = {}
@@ -286,6 +284,14 @@ class Monitor:
         """Return the first place where the evidence is enough for an alarm."""
         enough = evidence >= 1 / self.level
         return int(enough.argmax()) if enough.any() else None
+
+    def _n_rows_of_a_line(self, n_counted: int) -> float:
+        """Return on how many rows a fit of a line would be as uncertain as the calibrator is.
+
+        Copies don't count. A fit of k numbers leaves k / 2 times the variance open that one of two does.
+        """
+        n_rows, n_reference = self.calibrator.fitted_on_.n_rows, len(self.reference.y)
+        return max((n_rows or n_reference) * n_counted / n_reference * 2 / max(self.calibrator._n_free(), 2), 1)
 
     def _params(self) -> dict[str, Any]:
         names = ("level", "tolerance", "keep", "random_state")
