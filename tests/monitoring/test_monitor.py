@@ -140,6 +140,34 @@ def test_an_error_beyond_that_of_any_such_fit_is_not_learned_as_one_that_it_left
     assert LabelBets(said, n_rows, 0).update(c, rng.random(1000) > wrong).max() > 40
 
 
+def test_labels_of_a_quiet_stream_do_not_show_that_many_numbers_were_learned_from_few_rows():
+    for state in range(4):
+        rng = np.random.default_rng([state, 21])
+        logits = 2 * (rng.normal(size=(800, 10)) + 3 * np.eye(10)[rng.integers(10, size=800)])
+        y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+        monitor = Monitor(auxcal.MatrixScaling().fit(logits[:300], y[:300]))
+        monitor.update(logits[300:], y[300:])
+        assert not monitor.alarms
+
+
+@pytest.mark.parametrize(
+    ("calibrator", "n_free"),
+    [
+        (auxcal.TemperatureScaling(), 2),
+        (auxcal.PlattScaling(), 2),
+        (auxcal.PlattScaling(scheme="per-class"), 8),
+        (auxcal.HistogramBinning(n_bins=10), 10),
+        (auxcal.VectorScaling(), 8),
+        (auxcal.MatrixScaling(), 20),
+    ],
+)
+def test_the_doubt_grows_with_the_numbers_that_were_learned(calibrator, n_free):
+    fitted = calibrator.fit(*draw(300, np.random.default_rng(22)))
+    assert fitted._n_free() == n_free
+    one, many = Monitor(auxcal.TemperatureScaling().fit(*draw(300, np.random.default_rng(22)))), Monitor(fitted)
+    assert many._n_rows_of_a_line(300) == one._n_rows_of_a_line(300) * 2 / n_free
+
+
 @pytest.mark.parametrize("sure", [1e-6, 0.5, 1 - 1e-6])
 def test_label_bets_stand_a_confidence_that_is_always_the_same(sure):
     said = said_of(np.full(50, sure))
