@@ -20,7 +20,7 @@ class _Rows(NamedTuple):
     hashes: NDArray[np.uint64]
 
     def take(self, rows: Ints) -> _Rows:
-        return _Rows(*(each[rows] for each in self))
+        return _Rows(self.draw[rows], self.confidence[rows], self.prediction[rows], self.hashes[rows])
 
 
 class PromiseSample:
