@@ -22,8 +22,6 @@ from auxcal import CALIBRATORS, AuxcalWarning
 from auxcal.labelling import plan
 from auxcal.metrics import _power, labels_to_promise
 
-_power.DRAWS, _power.MOST_ROWS = 100, 3000  # coarser forecasts and truths, in a tenth of the time
-
 
 class Classifier(NamedTuple):
     """How far the true class stands out, how much rows differ, and which share is sure of a wrong class."""
@@ -103,4 +101,5 @@ def _medians(said: np.ndarray, took: np.ndarray) -> str:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", AuxcalWarning)
+    _power.DRAWS, _power.MOST_ROWS = 100, 3000  # coarser forecasts and truths, in a tenth of the time
     main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("docs/figures"))
