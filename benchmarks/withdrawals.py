@@ -97,6 +97,6 @@ def changed(draws: int) -> None:
 
 
 if __name__ == "__main__":
-    number = int(sys.argv[1]) if len(sys.argv) > 1 else 300
+    number = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     changed(number)
     quiet(number)

@@ -1,5 +1,6 @@
 """The risk–coverage curve, the thresholds that are promised, and those that only look good."""
 
+import itertools
 from dataclasses import replace
 from functools import partial
 
@@ -9,6 +10,7 @@ from scipy.stats import beta, binom
 
 from auxcal import Certificate, InvalidInputError
 from auxcal.metrics import (
+    _weighted_promise,
     risk_at_coverage,
     risk_coverage,
     threshold_at_risk,
@@ -448,3 +450,16 @@ class TestGroups:
         groups = np.arange(300) // 3
         with pytest.raises(InvalidInputError, match="with their groups they count as 100"):
             threshold_at_risk(np.linspace(0, 1, 300), np.ones(300, bool), 0.01, groups=groups)
+
+
+def test_no_bet_on_a_weighted_row_knows_the_row():
+    """At the limit the capital is 1 on average; a stake by the mean of all weights would make it 1.08."""
+    risk, n, often = 0.2, 10, 1000
+    heavy_share = 0.1 * risk / (1 - risk + 0.1 * risk)  # of rows of weight 1, which are wrong; those of 0.1 are right
+    expected = 0.0
+    for outcome in itertools.product([False, True], repeat=n):
+        heavy = np.array(outcome)
+        weight = np.where(heavy, 1.0, 0.1)
+        stakes = _weighted_promise._stakes(_weighted_promise._means_before(weight), often, risk)
+        expected += np.prod(np.where(heavy, heavy_share, 1 - heavy_share) * (1 - stakes * weight * (heavy - risk)))
+    assert 0.95 < expected < 1.02
