@@ -16,10 +16,10 @@ from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
-import rich.console
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 
+from auxcal.cli import _console
 from auxcal.cli.demo import demo
 
 IMAGES = Path(__file__).parent / "images"
@@ -42,9 +42,9 @@ SHOTS: dict[str, tuple[int, int, str, str | None]] = {
 
 def record_demo(folder: Path) -> str:
     """Run the demo and return its terminal as SVG."""
-    console = rich.console.Console(record=True, width=80, file=io.StringIO(), highlight=False)
+    console = _console.SafeConsole(record=True, width=80, file=io.StringIO(), highlight=False)
     console.print("$ auxcal demo\n", style="bold")
-    rich.console.Console = lambda **options: console  # type: ignore[assignment, misc] # the demo prints here
+    _console.SafeConsole = lambda **options: console  # type: ignore[assignment, misc] # the demo prints here
     with chdir(folder):
         demo()
     svg = console.export_svg(title="auxcal demo", clear=False)

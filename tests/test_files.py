@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from auxcal import FileFormatError, InvalidInputError, _files
+from auxcal import FileFormatError, FileWriteError, InvalidInputError, _files
 from auxcal._files import (
     as_path,
     check_apart,
@@ -126,7 +126,7 @@ def test_whichever_call_fails_nothing_is_changed_and_nothing_stays(call, place, 
         return None if call == "close" else CALLS[call](*arguments, **options)
 
     monkeypatch.setattr(os, call, fails)
-    with pytest.raises(OSError, match=r"can't be written \(Input/output error\), so what was there is unch"):
+    with pytest.raises(FileWriteError, match=r"can't be written \(Input/output error\), so what was there is unch"):
         write_together(paths)
     monkeypatch.undo()
     assert {path.name for path in tmp_path.iterdir()} == {"a", "b"}
@@ -148,7 +148,7 @@ def test_what_can_not_be_put_back_is_kept(tmp_path, monkeypatch):
 
     calls = []
     monkeypatch.setattr(os, "replace", fails)
-    with pytest.raises(OSError, match="can't be written"):
+    with pytest.raises(FileWriteError, match="can't be written"):
         write_together(paths)
     (kept,) = temporaries_of(tmp_path)
     assert kept.read_text() == "old"
@@ -160,7 +160,7 @@ def test_an_error_of_something_else_stays_what_it_is(tmp_path):
     with pytest.raises(BrokenPipeError), written_whole(tmp_path / "file"):
         raise BrokenPipeError(32, "Broken pipe")
     with (
-        pytest.raises(OSError, match=rf"^{tmp_path / 'file'}: can't be written \(No space left"),
+        pytest.raises(FileWriteError, match=rf"^{tmp_path / 'file'}: can't be written \(No space left"),
         written_whole(tmp_path / "file") as outer,
         written_whole(outer),
     ):

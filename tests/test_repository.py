@@ -21,7 +21,8 @@ PUBLIC = sorted(
     AuxcalError AuxcalWarning BetaCalibration CALIBRATORS CCAC CalibratedClassifier Calibrator Certificate
     Comparison
     ConformanceError ConvergenceWarning CrossFittedCCAC Dirichlet DistributionCalibrator
-    EnsembleTemperatureScaling FileFormatError FittedOn HistogramBinning InputWarning Inputs InvalidInputError
+    EnsembleTemperatureScaling FileFormatError FileWriteError FittedOn HistogramBinning InputWarning Inputs
+    InvalidInputError
     IsotonicCalibration METRICS MatrixScaling MissingDataError MissingExtraError Monitor NO_CLASS NotFittedError
     PlattScaling Predictions ProbaCalibrator ScalingBinning SimplifiedCCAC SplineCalibration
     StructuredMatrixScaling StructuredVectorScaling TemperatureScaling Uncalibrated UndefinedMetricWarning

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from auxcal._errors import ConformanceError as ConformanceError
     from auxcal._errors import ConvergenceWarning as ConvergenceWarning
     from auxcal._errors import FileFormatError as FileFormatError
+    from auxcal._errors import FileWriteError as FileWriteError
     from auxcal._errors import InputWarning as InputWarning
     from auxcal._errors import InvalidInputError as InvalidInputError
     from auxcal._errors import MissingDataError as MissingDataError
@@ -82,6 +83,7 @@ _HOMES = {
     "DistributionCalibrator": "auxcal.calibrators",
     "EnsembleTemperatureScaling": "auxcal.calibrators",
     "FileFormatError": "auxcal._errors",
+    "FileWriteError": "auxcal._errors",
     "FittedOn": "auxcal._inputs",
     "HistogramBinning": "auxcal.calibrators",
     "InputWarning": "auxcal._errors",

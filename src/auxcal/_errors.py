@@ -5,6 +5,7 @@ Exception
     ├── InvalidInputError      an argument can't be used (also a ValueError)
     ├── NotFittedError         a calibrator was asked before it was fitted (also scikit-learn's)
     ├── FileFormatError        a file can't be read as what it should be (also a ValueError)
+    ├── FileWriteError         a file can't be written (also an OSError)
     ├── MissingDataError       a data set or a file of weights is not there (also a FileNotFoundError)
     ├── MissingExtraError      an optional package is not installed (also an ImportError)
     └── ConformanceError       `auxcal.testing` found a broken promise (also an AssertionError)
@@ -39,6 +40,10 @@ class InvalidInputError(AuxcalError, ValueError):
 
 class FileFormatError(AuxcalError, ValueError):
     """A file is truncated, changed, of another kind or written by a newer version."""
+
+
+class FileWriteError(AuxcalError, OSError):
+    """A file can't be written: the disk is full, say, or the folder forbids it. What was there is unchanged."""
 
 
 class MissingDataError(AuxcalError, FileNotFoundError):

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from auxcal._errors import FileFormatError, InvalidInputError
+from auxcal._errors import FileFormatError, FileWriteError, InvalidInputError
 
 try:
     import fcntl
@@ -322,7 +322,7 @@ def _said_of(*paths: Path, unless_about_others: Sequence[Path] | None = None) ->
     """
     try:
         yield
-    except BrokenPipeError:  # of standard output, which is no file
+    except (BrokenPipeError, FileWriteError):  # of standard output, which is no file; or said already
         raise
     except OSError as error:
         if unless_about_others is not None and (
@@ -330,7 +330,7 @@ def _said_of(*paths: Path, unless_about_others: Sequence[Path] | None = None) ->
         ):
             raise
         names = " and ".join(str(path.with_name(_shown(path.name))) for path in paths)
-        raise OSError(
+        raise FileWriteError(
             f"{names}: can't be written ({error.strerror or error}), so what was there is unchanged. Check the space "
             f"and the rights of the folder, or choose another one."
         ) from error

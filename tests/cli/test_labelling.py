@@ -48,7 +48,7 @@ def test_a_new_fit_drops_the_promise(folder, call):
         assert fitted.fit(rows["logits"], rows["y"]).certificate_ is None
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
+@pytest.mark.parametrize("ending", ["csv", pytest.param("parquet", marks=pytest.mark.needs("tables")), "npz"])
 def test_rows_of_the_fit_promise_nothing(folder, call, capsys, ending):
     """Also where only some of them are: 120 of 300, and as many other rows as the fit had are no rows of it."""
     with np.load("fit.npz") as fit, np.load("test.npz") as test:
