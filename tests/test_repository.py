@@ -143,7 +143,7 @@ SHARED = {
         "selection",
         "transferable",
     ]
-} | {"auxcal.arrow._matrix", "auxcal.metrics._ece_interval"}
+} | {"auxcal.arrow._matrix", "auxcal.formats._stores", "auxcal.metrics._ece_interval"}
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)

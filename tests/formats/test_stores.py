@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from auxcal import InvalidInputError, Uncalibrated
+from auxcal.cli._own_files import refuse_overwrite
 from auxcal.formats import read_predictions, read_scored, score_table
 from auxcal.formats._stores import as_file, written_whole
 
@@ -83,6 +84,16 @@ def test_scores_are_written_there(table, bucket):
     assert score_table(fitted, table, out=f"{bucket}/scored").resumed == 2
     assert score_table(fitted, table, out=f"{bucket}/all.csv").rows == 30
     assert len(read_scored(f"{bucket}/all.csv").y) == 30
+
+
+def test_a_file_there_is_not_replaced_unless_asked(table, bucket, tmp_path):
+    (tmp_path / "mine.csv").write_text("mine")
+    put(f"{bucket}/mine.csv", tmp_path / "mine.csv")
+    with pytest.raises(InvalidInputError, match=r"mine\.csv: this file is there already.*--overwrite"):
+        refuse_overwrite(f"{bucket}/mine.csv", overwrite=False)
+    refuse_overwrite(f"{bucket}/mine.csv", overwrite=True)
+    refuse_overwrite(f"{bucket}/other.csv", overwrite=False)
+    refuse_overwrite(table, overwrite=False)  # a folder has a record of what may be replaced
 
 
 @pytest.mark.parametrize("ending", [".csv", ".npz", ".safetensors"])

@@ -10,6 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from auxcal.calibrators import Calibrator
+    from auxcal.formats._stores import File
 
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it is there already.")]
 
@@ -29,10 +30,24 @@ def refuse_overwrite(path: Path | str, *, overwrite: bool, own: bool = True) -> 
     """Raise an error if a file is there already, unless it is auxcal's `own`, in which nobody fills in anything."""
     from auxcal._errors import InvalidInputError
 
-    file = Path(path)
-    if overwrite or str(path) == "-" or not file.is_file() or (own and _is_ours(file)):
+    if overwrite or str(path) == "-":
+        return
+    file = _file_at(path)
+    if file is None or (own and _is_ours(file)):
         return
     raise InvalidInputError(f"{path}: this file is there already. Give another name, or --overwrite to replace it.")
+
+
+def _file_at(path: Path | str) -> File | None:
+    """Return the file that is there, on this machine or where a URL leads; a folder is none."""
+    from auxcal._files import is_url
+
+    if not is_url(str(path)):
+        return Path(path) if Path(path).is_file() else None
+    from auxcal.formats._stores import as_file
+
+    file = as_file(str(path))
+    return file if file.exists() and not file.is_dir() else None
 
 
 def load_first(calibrator: Path, files: Sequence[Path | str]) -> Calibrator:
@@ -50,7 +65,7 @@ def _is_calibrator(file: Path) -> bool:
     return file.suffix == ".safetensors" and file.is_file() and _is_ours(file)
 
 
-def _is_ours(file: Path) -> bool:
+def _is_ours(file: File) -> bool:
     sign = _SIGNS.get(file.suffix.lower())
     if sign is None:
         return False
