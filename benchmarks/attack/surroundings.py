@@ -85,7 +85,7 @@ def run(words: list[str], folder: Path, found: Surroundings, disturb: Callable[[
     began = time.monotonic()
     if disturb is not None:
         disturb(process)
-    code = _waited(process)
+    code = wait_for(process)
     output = said.read_bytes() if said.exists() else b""
     said.unlink(missing_ok=True)
     return Ended(code, output, time.monotonic() - began)
@@ -106,7 +106,8 @@ def run_whole(words: list[str], folder: Path, disturb: Callable[[int], Any] | No
     return Ended(process.returncode, said, time.monotonic() - began)
 
 
-def _waited(process: int) -> int:
+def wait_for(process: int) -> int:
+    """Return the exit code of a child; one that does not end is killed, and an error says so."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         done, status = os.waitpid(process, os.WNOHANG)

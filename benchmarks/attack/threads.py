@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
+import subprocess
 import tempfile
 import time
 import warnings
@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 from benchmarks.attack.numbers import Case, small, train_quickly
+from benchmarks.attack.surroundings import wait_for
 
 _THREADS = 8
 _TIMES = 16
 _FORKS = 5  # for each method
-_PATIENCE = 60  # seconds for a child
 
 
 def cases() -> Iterator[tuple[str, Case]]:
@@ -130,15 +130,10 @@ def _child(work: Callable[[], Any]) -> int | None:
             os._exit(0)
         finally:
             os._exit(1)
-    end = time.monotonic() + _PATIENCE
-    while time.monotonic() < end:
-        ended, status = os.waitpid(process, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.005)
-    os.kill(process, signal.SIGKILL)
-    os.waitpid(process, 0)
-    return None
+    try:
+        return wait_for(process)
+    except subprocess.TimeoutExpired:
+        return None
 
 
 def _watched(calibrator: Any, z: Any, y: Any) -> str:
