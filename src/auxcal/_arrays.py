@@ -221,18 +221,28 @@ def as_y(y: ArrayLike, *, n_rows: int, n_classes: int) -> Ints:
 
 
 def _advice_on_labels(y: NDArray[Any]) -> str:
-    if y.dtype == np.bool_:
+    if y.dtype.kind == "f":
+        return _advice_on_numbers(y)
+    kinds = {bool} if y.dtype == np.bool_ else set(map(type, y.tolist()))
+    if bool in kinds:
         return (
             "y is the true class, not whether the prediction is right. If True means the second of two classes, give "
             "y.astype(int)."
         )
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        return "Leave out the rows without a label: known = np.isfinite(y), then logits[known], y[known].astype(int)."
-    if y.dtype.kind == "f" and (y == np.rint(y)).all():
-        return "If these whole numbers are class indices, give y.astype(int)."
-    if y.dtype.kind == "f":
-        return f"{y[y != np.rint(y)][0]} is no index: check that y holds the true classes."
+    if kinds == {int}:
+        return "Give y.astype(int)."
+    if y.dtype.kind == "O" and str not in kinds:
+        return "Leave out the rows without a label, and give the labels of the others as integers."
     return "Name the classes in order with class_names if y holds names."
+
+
+def _advice_on_numbers(y: NDArray[Any]) -> str:
+    known = y[np.isfinite(y)]
+    if (known != np.rint(known)).any():
+        return f"{known[known != np.rint(known)][0]} is no index: check that y holds the true classes."
+    if len(known) < len(y):
+        return "Leave out the rows without a label: known = np.isfinite(y), then logits[known], y[known].astype(int)."
+    return "If these whole numbers are class indices, give y.astype(int)."
 
 
 def as_confidence(confidence: ArrayLike) -> Floats:
@@ -249,7 +259,8 @@ def as_confidence(confidence: ArrayLike) -> Floats:
         row = int(np.argmax(outside))
         raise InvalidInputError(
             f"confidence must be a probability in [0, 1]; got {array[row]:.6g} in row {row} ({int(outside.sum())} "
-            f"such rows). Turn logits into a confidence with a calibrator, for instance auxcal.Uncalibrated."
+            f"such rows). Divide percentages by 100; turn logits into a confidence with a calibrator, for instance "
+            f"auxcal.Uncalibrated; drop or repair other rows."
         )
     return array
 
@@ -313,7 +324,8 @@ def check_shares(**shares: float) -> None:
     """Refuse what is not between 0 and 1."""
     for name, share in shares.items():
         if not isinstance(share, Real) or not 0 < share < 1:
-            advice = "Use 0.95." if name == "level" else "For 5 % give 0.05."
+            percent = share if isinstance(share, Real) and 1 < share < 100 else 95 if name == "level" else 5
+            advice = f"For {percent:g} % give {percent / 100:g}."
             raise InvalidInputError(f"{name} must be a share in (0, 1); got {share!r}. {advice}")
 
 

@@ -57,7 +57,7 @@ def read_state(source: Path | bytes, what: str, kinds: dict[str, type], newest: 
     if header["format"] > newest:
         raise FileFormatError(
             f"{path}: written by auxcal {header['library']} in format {header['format']}; this is auxcal "
-            f"{VERSION}, which reads up to format {newest}. Upgrade with pip install -U auxcal."
+            f"{VERSION}, which reads up to format {newest}. Upgrade in a clone of auxcal: git pull && pip install '.'"
         )
     if digest(header, tensors) != header["digest"]:
         raise FileFormatError(
