@@ -382,10 +382,11 @@ def test_the_hint_for_probabilities_of_zero_gives_a_better_fit():
     proba = np.exp(2 * logits)
     proba[proba < np.sort(proba, axis=1)[:, [-3]]] = 0
     proba /= proba.sum(axis=1, keepdims=True)
-    with pytest.warns(InputWarning, match=r"85\.0 % of the probabilities are 0.*floor_logits\(np.log\(proba\)\)"):
+    with pytest.warns(
+        InputWarning, match=r"85\.0 % of the probabilities are 0.*floor_logits\(proba, probabilities=True\)"
+    ):
         clipped = TemperatureScaling().fit(proba[:500], y[:500], probabilities=True)
-    with np.errstate(divide="ignore"):
-        floored_logits = auxcal.floor_logits(np.log(proba))
+    floored_logits = auxcal.floor_logits(proba, probabilities=True)
     floored = TemperatureScaling().fit(floored_logits[:500], y[:500])
     correct = (proba.argmax(axis=1) == y)[500:]
     before, after = clipped.predict_confidence(proba[500:]), floored.predict_confidence(floored_logits[500:])

@@ -606,7 +606,7 @@ def test_a_bad_file_is_refused_with_its_name(case, saved, tmp_path):
 def test_a_newer_file_says_how_to_upgrade(saved, tmp_path):
     path = tmp_path / "calibrator.safetensors"
     path.write_bytes(with_header(lambda header: header.update(format=99, library="9.9"))(saved))
-    with refused("pip install -U auxcal", FileFormatError):
+    with refused("git pull && pip install .", FileFormatError):
         auxcal.load(path)
 
 

@@ -102,12 +102,13 @@ def as_log_probabilities(proba: ArrayLike, *, n_classes: int | None = None) -> F
             f"probabilities must be from 0 to 1 and add up to 1 in every row, to within {_SUM_TOLERANCE}; row {row} "
             f"has {array[row].min():.4g} to {array[row].max():.4g} with the sum "
             f"{array[row].sum(dtype=np.float64):.4g} ({int(wrong.sum())} such rows). If these are logits, leave out "
-            f"probabilities=True (--probabilities); a calibrator that was fitted on probabilities needs them again."
+            f"probabilities=True (--probabilities); a calibrator that was fitted on probabilities needs them again. If "
+            f"some were left out, auxcal.floor_logits(proba, probabilities=True) gives logits, to fit and to score."
         )
     return log_of(array)
 
 
-def floor_logits(logits: ArrayLike) -> Floats:
+def floor_logits(logits: ArrayLike, *, probabilities: bool = False) -> Floats:
     """Replace -inf, such as the log-probability of a class that was not returned, by a finite number.
 
     In each row it becomes 2 less than the smallest finite number of the row; 10 less where there is but one, since
@@ -118,10 +119,13 @@ def floor_logits(logits: ArrayLike) -> Floats:
     ----------
     logits : array of shape (n, K)
         Logits or log-probabilities, with at least one finite number in each row.
+    probabilities : bool
+        `logits` holds probabilities, which need not add up to 1. Those that are 0, or below 1e-12, are missing.
 
     Returns
     -------
     array of shape (n, K)
+        Logits: for probabilities their logarithms.
 
     Examples
     --------
@@ -134,6 +138,8 @@ def floor_logits(logits: ArrayLike) -> Floats:
     array = as_floats(logits, "logits")
     if array.ndim != 2:
         raise InvalidInputError(f"logits must have shape (n, K); got shape {array.shape}.")
+    if probabilities:
+        array = _log_of_known(array)
     missing = np.isneginf(array)
     empty = missing.all(axis=1)
     if empty.any():
@@ -144,6 +150,18 @@ def floor_logits(logits: ArrayLike) -> Floats:
     smallest = np.where(missing, np.inf, array).min(axis=1, keepdims=True)
     only_one = missing.sum(axis=1, keepdims=True) == array.shape[1] - 1
     return np.where(missing, smallest - np.where(only_one, _BELOW_ONE, _BELOW), array).astype(array.dtype)
+
+
+def _log_of_known(proba: Floats) -> Floats:
+    """Return the logarithms of probabilities, -inf where there is none."""
+    outside = ~((proba >= 0) & (proba <= 1)).all(axis=1)  # NaN is neither
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise InvalidInputError(
+            f"probabilities must be from 0 to 1; row {row} has {proba[row].min():.4g} to {proba[row].max():.4g} "
+            f"({int(outside.sum())} such rows). If these are logits, leave out probabilities=True."
+        )
+    return np.where(proba < LEAST_PROBABILITY, -np.inf, log_of(proba)).astype(proba.dtype)
 
 
 def look_like_probabilities(logits: Floats) -> bool:
@@ -221,18 +239,31 @@ def as_y(y: ArrayLike, *, n_rows: int, n_classes: int) -> Ints:
 
 
 def _advice_on_labels(y: NDArray[Any]) -> str:
-    if y.dtype == np.bool_:
+    if y.dtype.kind == "f":
+        return _advice_on_numbers(y)
+    kinds = {bool} if y.dtype == np.bool_ else set(map(type, y.tolist()))
+    if bool in kinds:
         return (
             "y is the true class, not whether the prediction is right. If True means the second of two classes, give "
             "y.astype(int)."
         )
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        return "Leave out the rows without a label: known = np.isfinite(y), then logits[known], y[known].astype(int)."
-    if y.dtype.kind == "f" and (y == np.rint(y)).all():
-        return "If these whole numbers are class indices, give y.astype(int)."
-    if y.dtype.kind == "f":
-        return f"{y[y != np.rint(y)][0]} is no index: check that y holds the true classes."
+    if kinds == {int}:
+        return "Give y.astype(int)."
+    if y.dtype.kind == "O" and str not in kinds:
+        return "Leave out the rows without a label, and give the labels of the others as integers."
     return "Name the classes in order with class_names if y holds names."
+
+
+def _advice_on_numbers(y: NDArray[Any]) -> str:
+    known = y[np.isfinite(y)]
+    if (known != np.rint(known)).any():
+        return f"{known[known != np.rint(known)][0]} is no index: check that y holds the true classes."
+    if len(known) < len(y):
+        return (
+            "Leave out the rows without a label: known = np.isfinite(y.astype(float)), then logits[known], "
+            "y[known].astype(int)."
+        )
+    return "If these whole numbers are class indices, give y.astype(int)."
 
 
 def as_confidence(confidence: ArrayLike) -> Floats:
@@ -249,7 +280,8 @@ def as_confidence(confidence: ArrayLike) -> Floats:
         row = int(np.argmax(outside))
         raise InvalidInputError(
             f"confidence must be a probability in [0, 1]; got {array[row]:.6g} in row {row} ({int(outside.sum())} "
-            f"such rows). Turn logits into a confidence with a calibrator, for instance auxcal.Uncalibrated."
+            f"such rows). Divide percentages by 100; turn logits into a confidence with a calibrator, for instance "
+            f"auxcal.Uncalibrated; drop or repair other rows."
         )
     return array
 
@@ -313,7 +345,8 @@ def check_shares(**shares: float) -> None:
     """Refuse what is not between 0 and 1."""
     for name, share in shares.items():
         if not isinstance(share, Real) or not 0 < share < 1:
-            advice = "Use 0.95." if name == "level" else "For 5 % give 0.05."
+            percent = share if isinstance(share, Real) and 1 < share < 100 else 95 if name == "level" else 5
+            advice = f"For {percent:g} % give {percent / 100:g}."
             raise InvalidInputError(f"{name} must be a share in (0, 1); got {share!r}. {advice}")
 
 

@@ -277,8 +277,8 @@ def warn_of_zeros(kind: Kind | None, logits: Floats, *, stacklevel: int) -> None
     if clipped > _MANY_ZEROS:
         tell(
             f"{percent(clipped)} of the probabilities are 0, or below {LEAST_PROBABILITY:.0e}, and count as that. If "
-            f"they were left out or rounded away, give auxcal.floor_logits(np.log(proba)) instead, without "
-            f"probabilities=True, to fit and to score.",
+            f"they were left out or rounded away, give the logits auxcal.floor_logits(proba, probabilities=True) "
+            f"instead, to fit and to score.",
             InputWarning,
             stacklevel=stacklevel + 1,
         )

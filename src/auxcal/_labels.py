@@ -103,16 +103,18 @@ class Labels:
         distinct = dict.fromkeys(text)
         others = [value for value in distinct if value not in known]
         if not _are_numbers(names) and not names.keys() & distinct.keys() and _are_numbers(others):
-            return known | {value: self._index(value, text) for value in others}
+            return known | self._indices(others, text)
         if others and not self.unknown_is_no_class:
             strange = others if names else [value for value in others if not _is_number(value)]
             raise InvalidInputError(self._unknown(text, strange[0], set(strange)))
         return known | dict.fromkeys(others, NO_CLASS)
 
-    def _index(self, value: str, text: list[str]) -> int:
-        if not (float(value).is_integer() and abs(float(value)) <= _MOST):
-            raise InvalidInputError(_not_whole(self.name, value, text.index(value), text.count(value)))
-        return int(float(value))
+    def _indices(self, numbers: list[str], text: list[str]) -> dict[str, int]:
+        whole = {value: float(value).is_integer() and abs(float(value)) <= _MOST for value in numbers}
+        if not all(whole.values()):
+            rows = [row for row, value in enumerate(text) if not whole.get(value, True)]
+            raise InvalidInputError(_not_whole(self.name, text[rows[0]], rows[0], len(rows)))
+        return {value: int(float(value)) for value in numbers}
 
     def _checked(self, codes: Ints, n_classes: int | None) -> Ints:
         if self.unknown_is_no_class and n_classes is not None:
@@ -264,5 +266,5 @@ def _whole(values: NDArray[Any], name: str) -> Ints:
 def _not_whole(name: str, value: str, row: int, rows: int) -> str:
     return (
         f"{name} must hold class indices, whole numbers from 0, or {NO_CLASS} for none of the classes; got {value} in "
-        f"row {row} ({rows} such rows). Label those rows, or leave them out."
+        f"row {row} ({rows} such rows). Check that {name} holds the true classes, or leave those rows out."
     )

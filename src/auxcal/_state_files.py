@@ -56,8 +56,8 @@ def read_state(source: Path | bytes, what: str, kinds: dict[str, type], newest: 
         raise FileFormatError(f"{path}: the header lacks one of {', '.join(kinds)}. Save the {what} again.")
     if header["format"] > newest:
         raise FileFormatError(
-            f"{path}: written by auxcal {header['library']} in format {header['format']}; this is auxcal "
-            f"{VERSION}, which reads up to format {newest}. Upgrade with pip install -U auxcal."
+            f"{path}: written by auxcal {header['library']} in format {header['format']}; this is auxcal {VERSION}, "
+            f"which reads up to format {newest}. Upgrade with git pull && pip install . in a clone of auxcal."
         )
     if digest(header, tensors) != header["digest"]:
         raise FileFormatError(

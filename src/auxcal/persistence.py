@@ -199,7 +199,7 @@ def _class_named(name: str, path: Path | str) -> type[Calibrator]:
     if name not in known:
         raise FileFormatError(
             f"{path}: expected a calibrator that is known here; got a {name}. Import the module that defines it before "
-            f"loading, or upgrade with pip install -U auxcal."
+            f"loading, or upgrade with git pull && pip install . in a clone of auxcal."
         )
     return known[name]
 

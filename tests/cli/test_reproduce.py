@@ -42,8 +42,66 @@ def test_a_run_prints_the_tables_and_writes_the_pages(toys, call, capsys, tmp_pa
     assert "\x1b" not in text
     assert "fitting" not in text  # no progress where nobody looks
     assert max(map(len, text.split("Written")[0].splitlines())) <= 120
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"toy-net.md", "toy-net.csv", "index.md", "figures"}
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert written == {"toy-net.md", "toy-net.csv", "index.md", "figures", "_auxcal.json"}
     assert len(list((tmp_path / "out" / "figures").iterdir())) == 4
+
+
+class TestFilesOfOthers:
+    @pytest.fixture
+    def again(self, toys, call, tmp_path):
+        """Run into the same folder as before."""
+        arguments = ["reproduce", "toy-net", "--methods", "platt", "--random-states", 1, "--jobs", 1, "--no-figures"]
+        return lambda *more: call(*arguments, "--cache", tmp_path / "cache", "--out", tmp_path / "out", *more)
+
+    def test_what_a_run_wrote_is_replaced(self, again, tmp_path):
+        assert [again(), again()] == [0, 0]
+        assert again("--random-states", 2) == 0
+        assert "random states 0, 1" in (tmp_path / "out" / "toy-net.md").read_text()
+
+    @pytest.mark.parametrize("name", ["toy-net.md", "toy-net.csv", "index.md"])
+    @pytest.mark.parametrize("edited", [False, True])
+    def test_another_file_is_kept_unless_asked(self, name, edited, again, tmp_path, capsys):
+        mine = tmp_path / "out" / name
+        assert not edited or again() == 0
+        mine.parent.mkdir(exist_ok=True)
+        with mine.open("a") as file:
+            file.write("mine")
+        before = mine.read_text()
+        assert again() == 2
+        assert "--overwrite" in capsys.readouterr().err
+        assert mine.read_text() == before
+        assert again("--overwrite") == 0
+        assert "mine" not in mine.read_text()
+        assert again() == 0
+
+    def test_a_figure_is_kept_too(self, toys, call, tmp_path):
+        figure = tmp_path / "out" / "figures" / "toy-net-OOD-reliability.png"
+        figure.parent.mkdir(parents=True)
+        figure.write_text("mine")
+        assert call("reproduce", "toy-net", "--cache", tmp_path / "cache", "--out", tmp_path / "out") == 2
+        assert figure.read_text() == "mine"
+
+    def test_a_page_that_is_edited_during_the_run_is_kept(self, again, monkeypatch, tmp_path):
+        assert again() == 0
+        page, run = tmp_path / "out" / "index.md", runner.run
+
+        def slowly(*arguments, **options):
+            page.write_text("mine")
+            return run(*arguments, **options)
+
+        monkeypatch.setattr(runner, "run", slowly)
+        assert again() == 2
+        assert page.read_text() == "mine"
+
+    def test_a_run_that_was_stopped_while_writing_goes_on(self, again, monkeypatch, tmp_path):
+        from auxcal.experiments.pages import writing
+
+        with monkeypatch.context() as patch:
+            patch.setattr(writing, "index_page", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+            assert again() == 130
+        assert (tmp_path / "out" / "toy-net.md").exists()
+        assert again() == 0
 
 
 def test_all_runs_every_suite_whose_data_are_there_and_names_the_others(toys, call, monkeypatch, capsys, tmp_path):

@@ -166,7 +166,7 @@ def test_damaged_scores(bad, tmp_path):
 
 def test_confidences_that_are_all_something_else(tmp_path):
     (tmp_path / "scored.csv").write_text("prediction,confidence,y\n0,90,0\n1,60,1\n")
-    with pytest.raises(InvalidInputError, match="Turn logits into a confidence with a calibrator"):
+    with pytest.raises(InvalidInputError, match="turn logits into a confidence with a calibrator"):
         read_scored(tmp_path / "scored.csv")
 
 

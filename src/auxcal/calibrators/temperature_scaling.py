@@ -74,7 +74,7 @@ def fit_temperature(data: Predictions | None) -> tuple[float, str | None]:
     logits on any scale are fitted alike.
     """
     if data is None:
-        return 1.0, "no row has a class (all are NO_CLASS), so the temperature stays at 1. Label some rows."
+        return 1.0, "no row has a class (all are NO_CLASS), so the temperature stays at 1. Give rows that have a class."
     # Differences are taken in the precision of the logits; after that float32 is enough, and three times as fast.
     z = data.logits - data.logits.max(axis=1, keepdims=True)
     spread = -float(z.mean(dtype=np.float64))

@@ -12,14 +12,18 @@ from auxcal.cli._own_files import Overwrite, load_first
 from auxcal.cli._terminal import (
     CalibratorFile,
     CalibratorOut,
+    ClassNames,
     ColumnNames,
     FeatureNames,
     Files,
     Json,
     Label,
+    NoClass,
     OnBadRows,
     Probabilities,
+    UnknownIsNoClass,
     as_columns,
+    as_names,
     calibrator_file,
     say,
     say_json,
@@ -43,6 +47,9 @@ def adapt(
     columns: ColumnNames = None,
     probabilities: Probabilities = None,
     features: FeatureNames = None,
+    class_names: ClassNames = None,
+    no_class: NoClass = None,
+    unknown_is_no_class: UnknownIsNoClass = False,
     on_bad_rows: OnBadRows = "fail",
     overwrite: Overwrite = False,
     json: Json = False,
@@ -74,7 +81,14 @@ def adapt(
             sample = sampled(fitted, read_rows(fitted, *files, **named, report=report))
         some = None
         if labelled is not None:
-            some = read_predictions(labelled, **named, inputs=fitted.inputs_)
+            some = read_predictions(
+                labelled,
+                **named,
+                class_names=as_names(class_names),
+                no_class=no_class or (),
+                unknown_is_no_class=unknown_is_no_class,
+                inputs=fitted.inputs_,
+            )
         adapted = adapt_seen(fitted, sample.seen, sample.n_rows, some, if_new, level)
         adapted.save(temporary)
     if json:

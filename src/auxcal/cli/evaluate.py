@@ -28,6 +28,7 @@ from auxcal.cli._terminal import (
 )
 
 if TYPE_CHECKING:
+    from auxcal._arrays import Floats
     from auxcal.formats import Scored
 
 ScoredFile = Annotated[
@@ -126,7 +127,7 @@ def evaluate(
     auxcal score ccac.safetensors test.csv | auxcal evaluate - --json
     auxcal evaluate scored.csv --group patient --by hospital
     """
-    from auxcal.formats import read_scored, read_scored_or_tally
+    from auxcal.formats import read_confidence, read_scored, read_scored_or_tally
 
     label, known = labels_of(calibrator, label, class_names, no_class)
     named: dict[str, Any] = {
@@ -142,7 +143,8 @@ def evaluate(
     if unlabelled is not None:
         if by is not None or group is not None:
             raise typer.BadParameter("--unlabelled estimates all rows together: leave --by and --group out.")
-        _say_powered(read_scored(file, label, **named), unlabelled, confidence, json=json)
+        rest = read_confidence(unlabelled, confidence, on_bad_rows=on_bad_rows)
+        _say_powered(read_scored(file, label, **named), rest, json=json)
         return
     found = read_scored_or_tally(file, label, **named)
     with errors_named_after(file), progress_bar("resampling") as report:
@@ -177,14 +179,12 @@ def labels_of(
     return label or known.label_name or "y", {"class_names": names, "no_class": no_class or known.no_class or ()}
 
 
-def _say_powered(scored: Scored, unlabelled: Path, column: str, *, json: bool) -> None:
+def _say_powered(scored: Scored, rest: Floats, *, json: bool) -> None:
     """Show what labelled and unlabelled rows say together."""
     from auxcal._formatting import write_score
-    from auxcal.formats import read_confidence
     from auxcal.labelling import estimate
     from auxcal.metrics import METRICS
 
-    rest = read_confidence(unlabelled, column)
     found = estimate(scored.confidence, scored.correct, rest, sample_weight=scored.sample_weight)
     if json:
         say_json(

@@ -12,6 +12,7 @@ from auxcal.cli._own_files import Overwrite, load_first, refuse_overwrite
 from auxcal.cli._terminal import (
     CODES,
     CalibratorFile,
+    ClassNames,
     ColumnNames,
     FeatureNames,
     Files,
@@ -22,6 +23,7 @@ from auxcal.cli._terminal import (
     Probabilities,
     UnknownIsNoClass,
     as_columns,
+    as_names,
     console,
     say_json,
 )
@@ -53,6 +55,7 @@ def monitor(
     columns: ColumnNames = None,
     probabilities: Probabilities = None,
     features: FeatureNames = None,
+    class_names: ClassNames = None,
     no_class: NoClass = None,
     unknown_is_no_class: UnknownIsNoClass = False,
     on_bad_rows: OnBadRows = "fail",
@@ -93,6 +96,7 @@ def monitor(
         columns=as_columns(columns),
         probabilities=probabilities,
         features=as_columns(features),
+        class_names=as_names(class_names),
         no_class=no_class or (),
         unknown_is_no_class=unknown_is_no_class,
         on_bad_rows=on_bad_rows,

@@ -10,7 +10,18 @@ import typer
 
 from auxcal._formatting import percent
 from auxcal.cli._own_files import Overwrite, refuse_overwrite
-from auxcal.cli._terminal import ColumnNames, Json, NoClass, Probabilities, UnknownIsNoClass, as_columns, say, say_json
+from auxcal.cli._terminal import (
+    ClassNames,
+    ColumnNames,
+    Json,
+    NoClass,
+    Probabilities,
+    UnknownIsNoClass,
+    as_columns,
+    as_names,
+    say,
+    say_json,
+)
 from auxcal.cli.evaluate import ConfidenceColumn, PredictionColumn
 
 if TYPE_CHECKING:
@@ -61,6 +72,7 @@ def plan(
     confidence: ConfidenceColumn = "confidence",
     columns: ColumnNames = None,
     probabilities: Probabilities = None,
+    class_names: ClassNames = None,
     no_class: NoClass = None,
     unknown_is_no_class: UnknownIsNoClass = False,
     overwrite: Overwrite = False,
@@ -85,6 +97,7 @@ def plan(
         refuse_overwrite(plot, overwrite=overwrite)
     coverage = 0.5 if coverage is None else coverage
     named: dict[str, Any] = {"prediction": prediction, "confidence": confidence, "no_class": no_class or ()}
+    named["class_names"] = as_names(class_names)
     named["unknown_is_no_class"] = unknown_is_no_class
     layout: dict[str, Any] = {"columns": as_columns(columns), "probabilities": bool(probabilities)}
     labelled, rows, calibrated = _read(file, pilot, label, named, layout)
@@ -117,8 +130,9 @@ def _read(
     from auxcal.formats import read_any_confidence, read_confidence, read_own_pilot, read_scored
 
     if pilot is not None:
-        labelled = read_scored(pilot, label or "y", **named)
-        return (labelled.confidence, labelled.correct), read_confidence(file, named["confidence"]), True
+        labelled = read_scored(pilot, label or "y", **named, on_bad_rows="skip")
+        rows = read_confidence(file, named["confidence"], on_bad_rows="skip")
+        return (labelled.confidence, labelled.correct), rows, True
     rows, calibrated = read_any_confidence(file, named["confidence"], **layout)
     own = read_own_pilot(file, label, **named, **layout)
     if own is None and (label is not None or named["no_class"] or named["unknown_is_no_class"]):

@@ -35,8 +35,16 @@ def reproduce(
     methods: Annotated[list[str] | None, typer.Option("--methods", help="Only these, comma-separated.")] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="The number of processes; one per core by default.")] = None,
     figures: Annotated[bool, typer.Option(help="Whether to draw the figures.")] = True,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Also replace files in the output folder that no run wrote.")
+    ] = False,
 ) -> None:
-    """Reproduce the paper's tables and figures, with its numbers beside ours."""
+    """Reproduce the paper's tables and figures, with its numbers beside ours.
+
+    Pages, CSV files and figures of an earlier run are replaced, unless they were changed since.
+    """
+    from auxcal.experiments.pages._written import refuse_foreign
+    from auxcal.experiments.pages.writing import paths_of
     from auxcal.experiments.suites import suite
 
     screen = console()
@@ -47,10 +55,15 @@ def reproduce(
     if not chosen:
         raise typer.BadParameter("name the suites to run, or give --all; auxcal reproduce --list shows them.")
     names = [name for text in methods for name in text.split(",")] if methods else None
+    paths = paths_of(chosen, out, figures=figures)
+    if not overwrite:
+        refuse_foreign(out, paths)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended from outside, its processes end too
     try:
         results = _run(screen, chosen, names, range(random_states), data, cache, jobs)
         _print_tables(screen, chosen, results)
+        if not overwrite:
+            refuse_foreign(out, paths)  # who has edited a page in the meantime keeps it
         _write(screen, chosen, results, data, cache, out, figures=figures)
     except KeyboardInterrupt:
         typer.echo("auxcal: stopped. Finished fits are kept: run the same command again to resume.", err=True)
@@ -140,14 +153,16 @@ def _print_tables(screen: Console, suites: list[Suite], results: Results) -> Non
 def _write(
     screen: Console, suites: list[Suite], results: Results, data: Path, cache: Path, out: Path, *, figures: bool
 ) -> None:
+    from auxcal.experiments.pages._written import recorded
     from auxcal.experiments.pages.figures import FIGURE_SHIFT, figure_methods, write_figures
-    from auxcal.experiments.pages.writing import write_pages
+    from auxcal.experiments.pages.writing import paths_of, write_pages
     from auxcal.experiments.runner import fitted
 
-    for entry in suites:
-        names = figure_methods(results.where(suite=entry.name, shift=FIGURE_SHIFT).distinct("method"))
-        if figures and names:
-            calibrators, test = fitted(entry, FIGURE_SHIFT, names, data_dir=data, cache_dir=cache)
-            write_figures(entry, calibrators, test, out)
-    pages = write_pages(suites, results, out)
+    with recorded(out, paths_of(suites, out, figures=figures)):
+        for entry in suites:
+            names = figure_methods(results.where(suite=entry.name, shift=FIGURE_SHIFT).distinct("method"))
+            if figures and names:
+                calibrators, test = fitted(entry, FIGURE_SHIFT, names, data_dir=data, cache_dir=cache)
+                write_figures(entry, calibrators, test, out)
+        pages = write_pages(suites, results, out)
     screen.print(f"Written: {', '.join(str(page) for page in pages)}", soft_wrap=True, highlight=False)

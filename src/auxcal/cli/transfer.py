@@ -12,6 +12,7 @@ from auxcal._progress import progress_bar
 from auxcal.cli._own_files import Overwrite
 from auxcal.cli._terminal import (
     CalibratorOut,
+    ClassNames,
     ColumnNames,
     Files,
     GroupColumn,
@@ -23,6 +24,7 @@ from auxcal.cli._terminal import (
     UnknownIsNoClass,
     WeightColumn,
     as_columns,
+    as_names,
     calibrator_file,
     errors_named_after,
 )
@@ -43,6 +45,7 @@ def transfer(
     label: Label = None,
     columns: ColumnNames = None,
     probabilities: Probabilities = None,
+    class_names: ClassNames = None,
     no_class: NoClass = None,
     unknown_is_no_class: UnknownIsNoClass = False,
     weight: WeightColumn = None,
@@ -82,6 +85,7 @@ def transfer(
         columns=as_columns(columns),
         probabilities=probabilities,
         features=(),
+        class_names=as_names(class_names),
         no_class=no_class or (),
         unknown_is_no_class=unknown_is_no_class,
         weight=weight,

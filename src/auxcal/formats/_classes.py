@@ -89,7 +89,7 @@ class Classes:
             raise InvalidInputError(
                 f"{which[indices[1]]} holds class indices and {which[indices[0]]} holds names, such as "
                 f"{names_in((predicted, telling)[indices[0]])[0]!r}. Name the classes in order with class_names "
-                f"(--class-names)."
+                f"(--class-names), or another column of the true classes with label (--label)."
             )
         return indices[0]
 

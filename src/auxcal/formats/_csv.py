@@ -107,7 +107,7 @@ def _source(file: BinaryIO, size: int | None) -> Source:
         for fields in _at_least_one(_column_batches(body, dialect, positions), [[] for _ in names]):
             columns = dict(zip(names, fields, strict=True))
             read = {name: _numbers(columns[name], name, dialect, comma=comma) for name in numbers}
-            read |= {name: _text(columns[name], name, dialect) for name in others}
+            read |= {name: _text(columns[name], name, dialect) for name in others if name not in numbers}
             yield Batch(read, file.tell() / size if size else None)
 
     return Source(dialect.names, batches, dialect.names)

@@ -30,6 +30,9 @@ DEFAULT_LABEL = "y"
 FEWEST_KNOWN = 0.05
 """With a smaller share of known labels, what is said to be the label is likely something else, such as an id."""
 
+_NAME_LABEL = "Name the column of the true classes with label (--label)."
+_SAVE_LABEL = "Save y beside the logits, or name two files, logits.npy and y.npy."
+
 
 class Labelled(NamedTuple):
     """The rows of a file that have a label, their places in the file from 0, their ids, and the columns to slice by."""
@@ -187,7 +190,7 @@ def read_labelled(
         probabilities = known.kind == "probabilities"
     with open_source(*paths) as source:
         names = find_logits(source.names, columns, known, probabilities=probabilities)
-        check_column(source.names, label, "Name the column of the true classes with label (--label).")
+        check_column(source.names, label, _NAME_LABEL if source.passable else _SAVE_LABEL)
         further = find_features(source.names, source.matrices, features, (*names, label), known)
         weight, group = find_weights(source, weight, group)
         others = dict.fromkeys(name for name in (label, id_column, group, *by) if name)

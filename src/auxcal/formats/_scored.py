@@ -25,7 +25,10 @@ from auxcal.formats._predictions import DEFAULT_LABEL, read_predictions
 from auxcal.formats._sample import as_sample_size, even_sample
 from auxcal.formats._scored_rows import MOST_IN_FIT, ScoredRows, scored_reader
 from auxcal.formats._sources import open_source
-from auxcal.formats._usable import OnBadRows, UsableRows
+from auxcal.formats._usable import LEAVE_OUT, OnBadRows, UsableRows
+
+_SCORE_IT = "Score the file first, or name the column with confidence (--confidence)."
+_NAME_LOGITS = "the columns of the logits in the order of the classes with columns (--columns)"
 
 
 class Scored(NamedTuple):
@@ -154,10 +157,22 @@ def _sample_of(parts: Iterable[ScoredRows], n: int, random_state: int | None) ->
     return ScoredRows(*(drawn.columns.get(name) for name in ScoredRows._fields))  # type: ignore[arg-type]
 
 
-def read_confidence(path: str | os.PathLike[str], confidence: str = CONFIDENCE) -> Floats:
-    """Read the confidence of every row of a scored file that has one, labelled or not."""
+def read_confidence(
+    path: str | os.PathLike[str], confidence: str = CONFIDENCE, *, on_bad_rows: OnBadRows = "fail"
+) -> Floats:
+    """Read the confidence of every row of a scored file that has one, labelled or not.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    confidence : str
+        The column of the confidence.
+    on_bad_rows : {"fail", "skip"}
+        What becomes of a row whose confidence is not from 0 to 1: an error, or no row.
+    """
     with open_source(path) as source:
-        return _confidence_of(source, confidence)
+        return _confidence_of(source, confidence, _SCORE_IT, on_bad_rows)
 
 
 def read_any_confidence(
@@ -169,7 +184,7 @@ def read_any_confidence(
 ) -> tuple[Floats, bool]:
     """Read the confidence of a scored file; of one with logits alone the classifier's own, with a warning.
 
-    Return it, and whether it is of a scored file.
+    Return it, and whether it is of a scored file. Bad rows are left out.
 
     Parameters
     ----------
@@ -183,7 +198,7 @@ def read_any_confidence(
     with open_source(path) as source:
         names = () if confidence in source.names else _logits_among(source, columns, probabilities=probabilities)
         if not names:
-            return _confidence_of(source, confidence), True
+            return _confidence_of(source, confidence, f"{_SCORE_IT[:-1]}, or {_NAME_LOGITS}.", "skip"), True
         warnings.warn(
             f"there is no column {confidence!r}: the classifier's own confidence is taken, which is often too high. "
             f"Score the file with a calibrator first, if there is one.",
@@ -202,6 +217,7 @@ def read_own_pilot(
     confidence: str = CONFIDENCE,
     columns: str | Sequence[str] | None = None,
     probabilities: bool = False,
+    class_names: Sequence[str] | None = None,
     no_class: Sequence[str] = (),
     unknown_is_no_class: bool = False,
 ) -> tuple[Floats, Bools] | None:
@@ -218,9 +234,13 @@ def read_own_pilot(
         if not names_in(values_of_column(source.read((), (name,))[name])):
             return None
         is_scored = confidence in source.names
-    other: dict[str, Any] = {"no_class": no_class, "unknown_is_no_class": unknown_is_no_class}
+    other: dict[str, Any] = {
+        "class_names": class_names,
+        "no_class": no_class,
+        "unknown_is_no_class": unknown_is_no_class,
+    }
     if is_scored:
-        rows = read_scored(path, name, prediction=prediction, confidence=confidence, **other)
+        rows = read_scored(path, name, prediction=prediction, confidence=confidence, **other, on_bad_rows="skip")
         return rows.confidence, rows.correct
     other |= {"columns": columns, "probabilities": probabilities or None, "features": ()}
     found = read_predictions(path, label=name, on_bad_rows="skip", **other)
@@ -237,11 +257,26 @@ def _logits_among(source: Source, columns: str | Sequence[str] | None, *, probab
         return ()
 
 
-def _confidence_of(source: Source, name: str) -> Floats:
-    check_column(source.names, name, "Score the file first, or name the column with confidence (--confidence).")
+def _confidence_of(source: Source, name: str, advice: str, on_bad_rows: OnBadRows) -> Floats:
+    check_column(source.names, name, advice)
     read = as_floats(values_of_column(source.read((name,), ())[name]), "confidence")
-    missing = np.isnan(read)
+    missing, outside = np.isnan(read), (read < 0) | (read > 1)
     if missing.any() and not missing.all():
         warnings.warn(f"{missing.sum():,} of {len(read):,} rows have no score.", InputWarning, stacklevel=3)
-        read = read[~missing]
+        read, outside = read[~missing], outside[~missing]
+    if outside.any() and not outside.all():
+        read = _without(outside, read, on_bad_rows)
     return as_confidence(read)
+
+
+def _without(outside: Bools, confidence: Floats, on_bad_rows: OnBadRows) -> Floats:
+    n, row = int(outside.sum()), int(np.argmax(outside))
+    if on_bad_rows == "fail":
+        raise InvalidInputError(
+            f"confidence must be a probability in [0, 1]; got {confidence[row]:.6g} in row {row} ({n:,} such rows). "
+            f"Repair them, or {LEAVE_OUT}."
+        )
+    warnings.warn(
+        f"{n:,} of {len(confidence):,} rows have a damaged score and are left out.", InputWarning, stacklevel=4
+    )
+    return confidence[~outside]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from auxcal._arrays import NO_CLASS, Bools, Ints, as_y
+from auxcal._arrays import NO_CLASS, Bools, Ints, as_class_names, as_y
 from auxcal._columns import check_column
 from auxcal._errors import InvalidInputError
 from auxcal._files import STANDARD
@@ -41,7 +41,7 @@ class TimedTable:
         The column of the order.
     label : str, optional
         The column of the true classes, empty where a row has none. By default the one of the fit, if it is there.
-    columns, probabilities, features, no_class, unknown_is_no_class, on_bad_rows
+    columns, probabilities, features, class_names, no_class, unknown_is_no_class, on_bad_rows
         As in `read_predictions`, where they are not what the calibrator was fitted on.
 
     Examples
@@ -67,6 +67,7 @@ class TimedTable:
         columns: str | Sequence[str] | None = None,
         probabilities: bool | None = None,
         features: str | Sequence[str] | None = None,
+        class_names: Sequence[str] | None = None,
         no_class: Sequence[str] = (),
         unknown_is_no_class: bool = False,
         on_bad_rows: OnBadRows = "fail",
@@ -75,7 +76,11 @@ class TimedTable:
         known = calibrator.inputs_
         self._paths, self._by, self._label = paths, by, label
         truth = label or known.label_name or DEFAULT_LABEL
-        self._labels = Labels(truth, known.class_names, tuple(no_class) or known.no_class or (), unknown_is_no_class)
+        listed = None if isinstance(columns, str) else columns
+        classes, none = class_names or known.class_names or listed, tuple(no_class) or known.no_class or ()
+        if classes is not None:
+            classes = as_class_names(classes, calibrator.n_features_in_)
+        self._labels = Labels(truth, classes, none, unknown_is_no_class)
         self._n_classes, self._skips = calibrator.n_features_in_, on_bad_rows == "skip"
         self._scorer = TableScorer(calibrator, Options(label, columns, probabilities, features, on_bad_rows))
 

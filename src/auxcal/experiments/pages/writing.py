@@ -21,7 +21,7 @@ from auxcal.experiments.pages.claims import (
     Verdict,
     judge,
 )
-from auxcal.experiments.pages.figures import FIGURES, figure_path
+from auxcal.experiments.pages.figures import FIGURE_SHIFT, FIGURES, figure_path
 from auxcal.experiments.pages.markdown import markdown_table, to_markdown
 from auxcal.experiments.pages.tables import table
 from auxcal.experiments.results import Results
@@ -45,6 +45,13 @@ over the random states, and fails if it loses by more than that."""
 _ABBREVIATIONS = """\
 MP is the uncalibrated maximum probability; TS temperature scaling; SB scaling-binning; ETS ensemble temperature
 scaling; VS and MS vector and matrix scaling, SVS and SMS their structured forms."""
+
+
+def paths_of(suites: Sequence[Suite], out: Path, *, figures: bool) -> list[Path]:
+    """Return the files that are written for suites: their pages, CSV files and figures, and the index."""
+    paths = [out / f"{suite.name}{ending}" for suite in suites for ending in (".md", ".csv")]
+    drawn = [figure_path(out, suite, FIGURE_SHIFT, name) for suite in suites for name in FIGURES] if figures else []
+    return [*paths, *drawn, out / "index.md"]
 
 
 def write_pages(suites: Sequence[Suite], results: Results, out: Path) -> list[Path]:
