@@ -51,7 +51,7 @@ attack: $(READY)  ## extreme numbers, damaged files, interruptions, threads, int
 	$(BIN)/python docs/fill.py
 
 # The report's chart library, in the versions that its README.md names.
-CHARTS := src/auxcal/reports/html/vendor
+CHARTS := src/auxcal/report/html/vendor
 vendor:
 	npm install --silent --no-save --prefix build/vendor d3@7.9.2 @observablehq/plot@0.6.17
 	cp build/vendor/node_modules/d3/dist/d3.min.js $(CHARTS)/

@@ -6,30 +6,41 @@ from pathlib import Path
 import pytest
 
 from auxcal import CALIBRATORS, Calibrator
-from auxcal._extras import is_installed
+from auxcal._core.extras import is_installed
 
 NEEDS = {
     "torch": [
         "src/auxcal/calibrators/ccac.py",
         "src/auxcal/calibrators/simplified_ccac.py",
-        "src/auxcal/shifts/adversarial.py",
-        "src/auxcal/shifts/images.py",
-        "src/auxcal/torch",
-        "src/auxcal/training",
+        "src/auxcal_paper/shifts/adversarial.py",
+        "src/auxcal_paper/shifts/images.py",
+        "src/auxcal/torch.py",
+        "src/auxcal/export/torch",
+        "src/auxcal/calibrators/training",
         "tests/calibrators/test_auxiliary.py",
         "tests/shifts/test_adversarial.py",
         "tests/shifts/test_images.py",
         "tests/test_torch.py",
         "tests/test_torch_forms.py",
     ],
-    "onnx": ["src/auxcal/onnx"],
-    "tables": ["src/auxcal/arrow", "src/auxcal/formats/_arrow.py", "tests/arrow", "tests/engines"],
-    "spark": ["src/auxcal/spark.py", "tests/engines/test_spark.py"],
-    "ray": ["src/auxcal/ray.py", "tests/engines/test_ray.py"],
-    "report": ["src/auxcal/reports/html", "tests/reports"],
-    "plots": ["src/auxcal/plots", "tests/plots"],
+    "onnx": ["src/auxcal/onnx.py", "src/auxcal/export/onnx"],
+    "tables": [
+        "src/auxcal/arrow.py",
+        "src/auxcal/tables/_arrow.py",
+        "src/auxcal/tables/_arrow_score.py",
+        "src/auxcal/tables/_buffers.py",
+        "src/auxcal/tables/arrow_tallies.py",
+        "src/auxcal/tables/engines.py",
+        "src/auxcal/tables/matrix.py",
+        "tests/arrow",
+        "tests/engines",
+    ],
+    "spark": ["src/auxcal/spark.py", "src/auxcal/integrations/spark.py", "tests/engines/test_spark.py"],
+    "ray": ["src/auxcal/ray.py", "src/auxcal/integrations/ray.py", "tests/engines/test_ray.py"],
+    "report": ["src/auxcal/report/html", "tests/reports"],
+    "plots": ["src/auxcal/report/plots", "tests/plots"],
     "experiments": [
-        "src/auxcal/experiments",
+        "src/auxcal_paper",
         "tests/cli/test_reproduce.py",
         "tests/experiments",
         "tests/serving",
@@ -44,7 +55,7 @@ NEEDS = {
 # What extras make no difference to. `make test` tries it in the environment without them, and what has passed there not
 # again with them.
 SAME_WITHOUT_EXTRAS = (
-    "src/auxcal/classifier",
+    "src/auxcal/integrations/sklearn",
     "src/auxcal/labelling",
     "src/auxcal/metrics",
     "src/auxcal/monitoring",

@@ -13,11 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, PercentFormatter
 
 from auxcal import CCAC, CrossFittedCCAC, Predictions, Uncalibrated
-from auxcal.experiments.bundles import bundle
-from auxcal.experiments.suites import suite
 from auxcal.metrics import ece
 from auxcal.plots import reliability_diagrams
-from auxcal.plots.style import (
+from auxcal.report.plots.style import (
     CORRECT,
     LINES,
     MUTED,
@@ -29,6 +27,8 @@ from auxcal.plots.style import (
     house_style,
     new_figure,
 )
+from auxcal_paper.bundles import bundle
+from auxcal_paper.suites import suite
 
 LAMBDA1 = (0.0, 0.5, 1.0)
 LAMBDA2 = (0.4, 0.6, 0.8, 1.0, 1.2, 1.5, 2.0)

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from auxcal import Predictions
-from auxcal.experiments.bundles import bundle_path
-from auxcal.experiments.suites import suite
+from auxcal_paper.bundles import bundle_path
+from auxcal_paper.suites import suite
 
 PACKAGED = ("cifar10-resnet20", "r8-dan", "ng18-dan")
 FOLDER = Path(__file__).parents[1] / "src" / "auxcal" / "experiments" / "packaged"

@@ -23,9 +23,9 @@ from benchmarks.results import write_table
 from scipy.special import bdtr
 
 from auxcal import CrossFittedCCAC, Predictions
-from auxcal.experiments.bundles import bundle, bundle_path, is_packaged
-from auxcal.experiments.suites import SUITES
-from auxcal.metrics._promise import promised_rows, rarities, starts, sure_rows
+from auxcal.thresholds._promise import promised_rows, rarities, starts, sure_rows
+from auxcal_paper.bundles import bundle, bundle_path, is_packaged
+from auxcal_paper.suites import SUITES
 
 RISKS, ROWS = (0.01, 0.05, 0.1, 0.2), (100, 300, 1000, 8000)
 DELTA, DRAWS, FIT = 0.05, 1000, 1000

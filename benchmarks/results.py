@@ -13,10 +13,10 @@ import numpy as np
 
 from auxcal import AuxcalWarning, Predictions, evaluate
 from auxcal.calibrators import Calibrator
-from auxcal.experiments import Results, Row
-from auxcal.experiments.bundles import bundle
-from auxcal.experiments.results import spread
-from auxcal.experiments.suites import suite
+from auxcal_paper import Results, Row
+from auxcal_paper.bundles import bundle
+from auxcal_paper.results import spread
+from auxcal_paper.suites import suite
 
 BUNDLES = {
     ("cifar10-resnet20", "D1"): "CIFAR-10, D1",

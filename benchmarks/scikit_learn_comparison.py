@@ -31,9 +31,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from auxcal import METRICS, AuxcalWarning, CalibratedClassifier, TemperatureScaling, evaluate
-from auxcal._formatting import write_score
-from auxcal.experiments import Results, Row
-from auxcal.shifts import Augment
+from auxcal._core.text import write_score
+from auxcal_paper import Results, Row
+from auxcal_paper.shifts import Augment
 
 RANDOM_STATES = range(10)
 NO_CLASS = -1

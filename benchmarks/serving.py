@@ -27,14 +27,14 @@ from benchmarks.speed.tables import seconds
 from torch import nn
 
 from auxcal import Calibrator, CrossFittedCCAC
-from auxcal._arrays import Floats
-from auxcal._threads import one_thread
-from auxcal.experiments.classifiers._image_classifier import ImageClassifier, Normalise
-from auxcal.experiments.classifiers._onnx import _exported
-from auxcal.experiments.classifiers.cifar_resnet import cifar_resnet
-from auxcal.experiments.classifiers.efficientnet import efficientnet_lite0
+from auxcal._core.arrays import Floats
+from auxcal._core.threads import one_thread
 from auxcal.onnx import attach, to_onnx
 from auxcal.torch import as_module
+from auxcal_paper.classifiers._image_classifier import ImageClassifier, Normalise
+from auxcal_paper.classifiers._onnx import _exported
+from auxcal_paper.classifiers.cifar_resnet import cifar_resnet
+from auxcal_paper.classifiers.efficientnet import efficientnet_lite0
 
 N_FIT = 5_000
 ROUNDS, SECONDS = 150, 12.0

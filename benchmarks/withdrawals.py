@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.results import write_table
 
 import auxcal
-from auxcal.calibrators._certificate import RARE, FoundOn
+from auxcal.thresholds.certificate import RARE, FoundOn
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 BUNDLES = Path(auxcal.__file__).parent / "experiments" / "packaged"

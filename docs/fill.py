@@ -35,7 +35,7 @@ from statistics import fmean
 
 from commands import reference  # the file beside this one
 
-from auxcal._formatting import write_score
+from auxcal._core.text import write_score
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 
 from auxcal import Calibrator, Predictions, evaluate
-from auxcal.experiments.bundles import bundle
-from auxcal.experiments.suites import suite
 from auxcal.programs import Operations, Rows, Value, in_bins
 from auxcal.testing import check_calibrator
+from auxcal_paper.bundles import bundle
+from auxcal_paper.suites import suite
 
 
 # <calibrator>

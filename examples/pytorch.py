@@ -8,8 +8,8 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import auxcal
 from auxcal import NO_CLASS, CrossFittedCCAC
-from auxcal.shifts import Augment
 from auxcal.torch import collect
+from auxcal_paper.shifts import Augment
 
 torch.manual_seed(0)
 images, digits = load_digits(return_X_y=True)

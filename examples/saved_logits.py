@@ -8,8 +8,8 @@ from pathlib import Path
 
 import auxcal
 from auxcal import CrossFittedCCAC, Predictions
-from auxcal.experiments.bundles import bundle
-from auxcal.experiments.suites import suite
+from auxcal_paper.bundles import bundle
+from auxcal_paper.suites import suite
 
 temporary = tempfile.TemporaryDirectory()
 folder = Path(temporary.name)

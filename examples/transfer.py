@@ -7,8 +7,8 @@ of other classes (OOD), and there are 520 labels. The logits are real ones that 
 from pathlib import Path
 
 from auxcal import CrossFittedCCAC, SimplifiedCCAC, evaluate
-from auxcal.experiments.bundles import bundle
-from auxcal.experiments.suites import suite
+from auxcal_paper.bundles import bundle
+from auxcal_paper.suites import suite
 
 resnet = suite("cifar10-resnet20")
 before, after = (bundle(resnet, shift, Path("data"), Path("cache")) for shift in ("D1", "OOD"))

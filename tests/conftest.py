@@ -17,8 +17,8 @@ from sklearn.preprocessing import StandardScaler
 from auxcal import NO_CLASS, Calibrator, Predictions
 from auxcal.calibrators import _auxiliary
 from auxcal.calibrators._binary import top_scores
-from auxcal.experiments.suites import Suite
 from auxcal.programs import log_odds
+from auxcal_paper.suites import Suite
 
 PATIENCE = 600
 """Seconds to wait for what must come; a busy machine may take its time, and only what never comes is a fault."""

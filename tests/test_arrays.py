@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from auxcal import NO_CLASS, InvalidInputError, TemperatureScaling
-from auxcal._arrays import as_confidence, as_correct, as_features, as_logits, as_y
-from auxcal._conversion import to_numpy
+from auxcal._core.arrays import as_confidence, as_correct, as_features, as_logits, as_y, to_numpy
 
 # Multiples of 1/8 are exact in every float type, half and bfloat16 too.
 LOGITS = np.random.default_rng(0).integers(-40, 40, size=(12, 3)) / 8
@@ -175,7 +174,7 @@ def test_to_numpy_gives_numpy_itself_back():
 
 def test_torch_is_recognised_but_never_imported():
     code = (
-        "import sys; from auxcal._arrays import as_logits; as_logits([[1.0, 2.0]]);"
+        "import sys; from auxcal._core.arrays import as_logits; as_logits([[1.0, 2.0]]);"
         "sys.exit('torch' in sys.modules or 'jax' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -18,7 +18,7 @@ from benchmarks.speed.quality import verdict  # noqa: E402
 
 from auxcal import CrossFittedCCAC, Predictions  # noqa: E402
 from auxcal.calibrators.ccac_x import evidence  # noqa: E402
-from auxcal.experiments.results import SCORES, Results, Row  # noqa: E402
+from auxcal_paper.results import SCORES, Results, Row  # noqa: E402
 
 SCRIPTS = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts)

@@ -16,8 +16,8 @@ CALIBRATOR_GUIDE = (ROOT / "docs/add-a-calibrator.md").read_text(encoding="utf-8
 TRY = """
 import auxcal
 from auxcal.cli import main
-from auxcal.experiments import Results
-from auxcal.experiments.results import SCORES
+from auxcal_paper import Results
+from auxcal_paper.results import SCORES
 from auxcal.testing import check_metric
 
 check_metric(auxcal.METRICS["absolute_error"])
@@ -38,9 +38,9 @@ def code_of(title, guide=GUIDE):
 
 @pytest.fixture
 def package(tmp_path):
-    copy = tmp_path / "copy/auxcal"
-    shutil.copytree(ROOT / "src/auxcal", copy, ignore=shutil.ignore_patterns("__pycache__", "vendor", "packaged"))
-    return copy
+    copy = tmp_path / "copy"
+    shutil.copytree(ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__", "vendor", "packaged"))
+    return copy / "auxcal"
 
 
 def test_a_metric_is_a_function_and_one_line(package, tmp_path):
@@ -63,7 +63,7 @@ import sys
 import auxcal
 from auxcal.calibrators import UniformMixing
 from auxcal.cli import main
-from auxcal.experiments.methods import METHODS
+from auxcal_paper.methods import METHODS
 from auxcal.testing import check_calibrator
 
 check_calibrator(auxcal.CALIBRATORS["uniform-mixing"]())

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from auxcal._extras import EXTRAS
+from auxcal._core.extras import EXTRAS
 
 BLOCKED = """
 import sys
@@ -32,10 +32,10 @@ NEEDS = {
         "torch",
         "open('a.pt', 'w').close(); from auxcal.formats import read_predictions; read_predictions('a.pt')",
     ),
-    "augmented images": ("torch", "from auxcal.shifts.images import D1; D1(np.zeros((1, 3, 4, 4)), rng)"),
+    "augmented images": ("torch", "from auxcal_paper.shifts.images import D1; D1(np.zeros((1, 3, 4, 4)), rng)"),
     "DeepFool": (
         "experiments",
-        "from auxcal.shifts import DeepFool; DeepFool(None, (0,), (1,))(np.zeros((1, 3, 4, 4)), np.zeros(1, int))",
+        "from auxcal_paper.shifts import DeepFool; DeepFool(None, (0,), (1,))(np.ones((1, 3, 4, 4)), np.ones(1, int))",
     ),
     "reading parquet": (
         "tables",
@@ -62,8 +62,8 @@ NEEDS = {
         "plots",
         "from auxcal.plots import reliability_diagrams; reliability_diagrams({'TS': (z[:, 0] % 1, y > 0)})",
     ),
-    "running experiments": ("experiments", "from auxcal.experiments import run"),
-    "a classifier of the experiments": ("experiments", "import auxcal.experiments.classifiers.cifar_resnet"),
+    "running experiments": ("experiments", "from auxcal_paper import run"),
+    "a classifier of the experiments": ("experiments", "import auxcal_paper.classifiers.cifar_resnet"),
 }
 
 
@@ -102,7 +102,7 @@ main()
 def test_without_torch_a_comparison_leaves_its_networks_out_and_says_so(tmp_path):
     code = """
 import warnings, auxcal
-from auxcal.comparison._compare import _calibrators
+from auxcal.report.comparison._compare import _calibrators
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     names = list(_calibrators(None, 0))

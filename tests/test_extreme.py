@@ -109,7 +109,7 @@ def test_a_few_rows_of_many_classes_need_no_matrix_for_each_class():
 
 @pytest.mark.parametrize("method", ["matrix", "dirichlet", "structured-matrix"])
 def test_more_memory_than_there_is_is_refused_before_it_is_taken(method, monkeypatch):
-    monkeypatch.setattr("auxcal._memory._of_process", lambda: 10**6)
+    monkeypatch.setattr("auxcal._core.memory._of_process", lambda: 10**6)
     logits = np.random.default_rng(0).normal(size=(50, 1000))
     with pytest.raises(InvalidInputError, match=r"1,000 classes takes some 0.08 GB of memory, and there are 0.001 GB"):
         CALIBRATORS[method]().fit(logits, np.arange(50))
@@ -118,6 +118,6 @@ def test_more_memory_than_there_is_is_refused_before_it_is_taken(method, monkeyp
 @pytest.mark.needs("torch")
 @pytest.mark.parametrize("method", ["ccac", "ccac-s"])
 def test_networks_that_can_not_be_held_are_refused_before_they_are_made(method, monkeypatch):
-    monkeypatch.setattr("auxcal._memory._of_process", lambda: 10**6)
+    monkeypatch.setattr("auxcal._core.memory._of_process", lambda: 10**6)
     with pytest.raises(InvalidInputError, match=r"training takes some .* GB of memory.*Use smaller hidden_sizes"):
         CALIBRATORS[method](hidden_sizes=(10_000,)).fit(LOGITS, Y)

@@ -7,8 +7,9 @@ import threading
 
 import pytest
 
-from auxcal import FileFormatError, FileWriteError, InvalidInputError, _files
-from auxcal._files import (
+from auxcal import FileFormatError, FileWriteError, InvalidInputError
+from auxcal._core import files as _files
+from auxcal._core.files import (
     as_path,
     check_apart,
     check_regular,

@@ -10,8 +10,8 @@ from safetensors.numpy import save
 
 import auxcal
 from auxcal import CALIBRATORS, FileFormatError, InvalidInputError, TemperatureScaling
-from auxcal._state_files import digest
-from auxcal.calibrators._certificate import FoundOn
+from auxcal._core.state import digest
+from auxcal.thresholds.certificate import FoundOn
 
 HERE = Path(__file__).parent / "golden"
 WRONG = [float("nan"), float("inf"), -float("inf"), "text", None, [1, 2, 3], {"a": 1}]

@@ -12,7 +12,7 @@ BEGIN = """
 import os, sys, threading, warnings
 import numpy as np
 import auxcal
-from auxcal import _threads
+from auxcal._core import threads as _threads
 
 warnings.simplefilter("ignore")
 rng = np.random.default_rng(0)

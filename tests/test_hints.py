@@ -30,7 +30,7 @@ from auxcal import (
 )
 from auxcal.labelling import pick
 from auxcal.metrics import brier, ece, evaluate, risk_at_coverage, threshold_at_risk, thresholds_at_risks
-from auxcal.shifts import Mixture, TextNoise
+from auxcal_paper.shifts import Mixture, TextNoise
 
 N, K = 600, 3
 RNG = np.random.default_rng(0)

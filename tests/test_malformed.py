@@ -33,8 +33,8 @@ from auxcal import (
     VectorScaling,
     evaluate,
 )
-from auxcal._extras import is_installed
-from auxcal._state_files import digest
+from auxcal._core.extras import is_installed
+from auxcal._core.state import digest
 from auxcal.metrics import METRICS, ece, ece_noise_floor, fpr_at_tpr, mce, precision_at_recall
 
 RNG = np.random.default_rng(0)
@@ -697,7 +697,9 @@ def test_a_folder_that_can_not_be_written_to_is_refused(save, tmp_path, monkeypa
     def refuse(*_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("auxcal._files.os.open", refuse)  # root may write everywhere, so a real folder would not do
+    monkeypatch.setattr(
+        "auxcal._core.files.os.open", refuse
+    )  # root may write everywhere, so a real folder would not do
     with refused(str(tmp_path), AuxcalError):
         save(tmp_path / "file.npz")
 

@@ -11,7 +11,7 @@ from safetensors import safe_open
 
 import auxcal
 from auxcal import CALIBRATORS, NO_CLASS, Calibrator, Dirichlet, HistogramBinning
-from auxcal._extras import is_installed
+from auxcal._core.extras import is_installed
 
 RNG = np.random.default_rng(0)
 LOGITS = RNG.normal(size=(300, 10), scale=2).astype(np.float32)

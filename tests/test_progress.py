@@ -5,8 +5,8 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from auxcal import _progress
-from auxcal._progress import progress_bar
+from auxcal._core import progress as _progress
+from auxcal._core.progress import progress_bar
 
 
 @pytest.fixture

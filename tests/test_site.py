@@ -24,14 +24,14 @@ PUBLIC_MODULES = [
     "auxcal.calibrators",
     "auxcal.classifier",
     "auxcal.comparison",
-    "auxcal.experiments",
-    "auxcal.experiments.pages",
-    "auxcal.experiments.suites",
+    "auxcal_paper",
+    "auxcal_paper.pages",
+    "auxcal_paper.suites",
     "auxcal.formats",
     "auxcal.metrics",
     "auxcal.plots",
     "auxcal.reports",
-    "auxcal.shifts",
+    "auxcal_paper.shifts",
     "auxcal.testing",
 ]
 NOT_LOADED = {("a", "href"), ("form", "action")}  # what a reader may follow, but a browser does not fetch by itself

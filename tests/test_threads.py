@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
-from auxcal import PlattScaling, _threads
+from auxcal import PlattScaling
+from auxcal._core import threads as _threads
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from auxcal import NO_CLASS
-from auxcal._errors import InvalidInputError
+from auxcal._core.errors import InvalidInputError
 from auxcal.torch import collect
 
 

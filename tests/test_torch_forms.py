@@ -12,7 +12,7 @@ from torch import nn
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 
 from auxcal import NO_CLASS
-from auxcal._errors import InvalidInputError
+from auxcal._core.errors import InvalidInputError
 from auxcal.torch import collect
 
 X, Y = torch.randn(8, 5, generator=torch.Generator().manual_seed(0)), torch.tensor([0, 1, 2, NO_CLASS] * 2)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from auxcal import NO_CLASS, InvalidInputError, Predictions
-from auxcal._units import Units
+from auxcal.splits import Units
 
 RNG = np.random.default_rng(0)
 N = 240

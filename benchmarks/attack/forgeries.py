@@ -126,7 +126,7 @@ def sealed(header: Any, tensors: dict[str, Any]) -> bytes:
 def _digest() -> Callable[..., str]:
     """Return what the code under attack has for it: it was in another file once."""
     try:
-        from auxcal._state_files import digest
+        from auxcal._core.state import digest
     except ImportError:
         from auxcal.persistence import _digest as digest
     return digest

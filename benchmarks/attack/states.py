@@ -62,7 +62,7 @@ def state_files(folder: Path) -> dict[str, tuple[bytes, Load]]:
 def _found_on(z: Any) -> dict[str, Any]:
     """Return what a certificate keeps of the rows that it was found on, where the code knows of that."""
     try:
-        from auxcal.calibrators._certificate import FoundOn
+        from auxcal.thresholds.certificate import FoundOn
     except ImportError:
         return {}
     return {"found_on": FoundOn.of(fitted().predict_confidence(z), z.argmax(axis=1), 3)}

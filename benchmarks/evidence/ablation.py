@@ -23,7 +23,7 @@ from benchmarks.results import BUNDLES, ResultsFile, paired, parts, write_table
 from auxcal import CrossFittedCCAC
 from auxcal.calibrators import cross_fitted_ccac as method
 from auxcal.calibrators.ccac_x import correction, evidence, fits, open_map
-from auxcal.experiments import Results
+from auxcal_paper import Results
 
 FEW, MANY = 200, 10_000
 RANDOM_STATES = (0, 1, 2)

@@ -23,9 +23,7 @@ from matplotlib.ticker import NullLocator, PercentFormatter
 
 from auxcal import Predictions
 from auxcal.calibrators import Calibrator
-from auxcal.experiments import METHODS, Results
-from auxcal.experiments.methods import SOURCE_SHIFT
-from auxcal.plots.style import (
+from auxcal.report.plots.style import (
     CORRECT,
     INK,
     MUTED,
@@ -36,6 +34,8 @@ from auxcal.plots.style import (
     house_style,
     new_figure,
 )
+from auxcal_paper import METHODS, Results
+from auxcal_paper.methods import SOURCE_SHIFT
 
 LABELS = (100, 200, 500, 1_000, 3_000, 10_000, 30_000)
 RANDOM_STATES = (0, 1, 2)

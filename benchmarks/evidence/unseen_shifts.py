@@ -21,12 +21,12 @@ from benchmarks.results import ResultsFile, write_table
 from matplotlib.figure import Figure
 
 from auxcal import METRICS, Predictions
-from auxcal._formatting import write_score
-from auxcal.experiments import METHODS, Results
-from auxcal.experiments.bundles import bundle
-from auxcal.experiments.runner import fitted
-from auxcal.experiments.suites import Suite, suite
-from auxcal.plots.style import INK, SMALL, TEXT, apply_style, house_style, new_figure
+from auxcal._core.text import write_score
+from auxcal.report.plots.style import INK, SMALL, TEXT, apply_style, house_style, new_figure
+from auxcal_paper import METHODS, Results
+from auxcal_paper.bundles import bundle
+from auxcal_paper.runner import fitted
+from auxcal_paper.suites import Suite, suite
 
 SUITES = {
     "cifar10-resnet20": ("D1+OOD", "D2+OOD+AD", "D1+OOD+AD", "D1+D2+AD", "D1+D2+OOD"),

@@ -18,14 +18,14 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from auxcal import CrossFittedCCAC, Predictions
-from auxcal._formatting import write_score
-from auxcal.experiments import Results
-from auxcal.experiments.classifiers._image_classifier import ImageClassifier, Normalise
-from auxcal.experiments.classifiers.cifar_resnet import cifar_resnet
-from auxcal.experiments.datasets.cifar10 import load_cifar10
-from auxcal.experiments.suites._images import augmented
-from auxcal.shifts.images import D1, D2
+from auxcal._core.text import write_score
 from auxcal.torch import collect
+from auxcal_paper import Results
+from auxcal_paper.classifiers._image_classifier import ImageClassifier, Normalise
+from auxcal_paper.classifiers.cifar_resnet import cifar_resnet
+from auxcal_paper.datasets.cifar10 import load_cifar10
+from auxcal_paper.shifts.images import D1, D2
+from auxcal_paper.suites._images import augmented
 
 SUITE = "cifar10-resnet20"
 SHIFTS = {"D1": D1, "D2": D2}

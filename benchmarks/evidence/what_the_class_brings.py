@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 import auxcal
-from auxcal.experiments.bundles import bundle
-from auxcal.experiments.suites import suite
+from auxcal_paper.bundles import bundle
+from auxcal_paper.suites import suite
 
 CASES = (
     ("cifar10-resnet20", "D1"),

@@ -20,7 +20,7 @@ from benchmarks.results import write_table
 
 from auxcal import CALIBRATORS, AuxcalWarning
 from auxcal.labelling import plan
-from auxcal.metrics import _power, labels_to_promise
+from auxcal.thresholds import _power, labels_to_promise
 
 
 class Classifier(NamedTuple):

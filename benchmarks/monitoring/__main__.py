@@ -32,8 +32,8 @@ from benchmarks.monitoring.peers import LEVEL, NEVER, adwin, known_to, tested
 from benchmarks.monitoring.tables import write_tables
 
 from auxcal import NO_CLASS, AuxcalWarning, CrossFittedCCAC, Monitor, Predictions
-from auxcal.experiments.bundles import bundle, bundle_path, is_packaged
-from auxcal.experiments.suites import SUITES, suite
+from auxcal_paper.bundles import bundle, bundle_path, is_packaged
+from auxcal_paper.suites import SUITES, suite
 
 DATA, CACHE = Path("data"), Path("cache") / "bundles"
 BUNDLES = [

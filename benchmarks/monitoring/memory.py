@@ -19,8 +19,8 @@ from benchmarks.results import write_table
 from pyarrow import parquet
 
 from auxcal import CrossFittedCCAC, Predictions
-from auxcal.experiments.bundles import bundle
-from auxcal.experiments.suites import suite
+from auxcal_paper.bundles import bundle
+from auxcal_paper.suites import suite
 
 FIT, DAYS, LABELLED, FEW = 3000, 20, 0.1, 2000
 ROWS = ("2000000", "10000000")

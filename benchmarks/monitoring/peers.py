@@ -4,7 +4,7 @@ import numpy as np
 from scipy.stats import ks_2samp
 
 from auxcal import Predictions
-from auxcal.calibrators._reference import read_logits
+from auxcal.reference import read_logits
 
 try:
     from river.drift import ADWIN

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from auxcal import Predictions
-from auxcal.experiments.bundles import bundle
-from auxcal.experiments.suites import suite
+from auxcal_paper.bundles import bundle
+from auxcal_paper.suites import suite
 
 
 def packaged(name: str, shift: str) -> Predictions:

@@ -11,7 +11,7 @@ from benchmarks.speed.data import drawn, packaged
 from benchmarks.speed.measure import in_turns
 
 import auxcal
-from auxcal._threads import one_thread
+from auxcal._core.threads import one_thread
 
 MOST_TIMES = 2.0
 BYTES_TO_SCORE = 40_000_000

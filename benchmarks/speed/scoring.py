@@ -10,7 +10,7 @@ from benchmarks.speed.data import drawn
 from benchmarks.speed.measure import Measured, in_turns
 
 import auxcal
-from auxcal._threads import one_thread
+from auxcal._core.threads import one_thread
 
 SIZES = ((1_000_000, 10), (100_000, 1000))
 QUICK_SIZES = ((100_000, 10), (5_000, 1000))

@@ -30,10 +30,10 @@ from benchmarks.without_labels.mixes import FIT_SIZES, Baselines, Mix, as_it_is,
 from benchmarks.without_labels.tables import TABLES, Table
 
 from auxcal import AuxcalWarning, CrossFittedCCAC, Predictions
-from auxcal.experiments.bundles import bundle, bundle_path, is_packaged
-from auxcal.experiments.suites import SUITES, Suite
 from auxcal.metrics import brier, ece
 from auxcal.monitoring import check
+from auxcal_paper.bundles import bundle, bundle_path, is_packaged
+from auxcal_paper.suites import SUITES, Suite
 
 LEVEL = 0.05
 *FEW, MOST_FIT = FIT_SIZES

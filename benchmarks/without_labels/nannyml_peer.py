@@ -21,8 +21,8 @@ from benchmarks.results import write_table
 from benchmarks.without_labels.mixes import FOREIGN, as_it_is, other_mixes
 
 from auxcal import CrossFittedCCAC, Predictions, check
-from auxcal.experiments.bundles import bundle
-from auxcal.experiments.suites import suite
+from auxcal_paper.bundles import bundle
+from auxcal_paper.suites import suite
 
 SUITES = ("cifar10-resnet20", "ng18-dan", "r8-dan")
 FIT, ROWS = 3000, 1000

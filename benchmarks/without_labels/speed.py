@@ -17,8 +17,8 @@ import numpy as np
 from benchmarks.results import write_table
 
 from auxcal import CrossFittedCCAC, check
-from auxcal.experiments.bundles import bundle
-from auxcal.experiments.suites import suite
+from auxcal_paper.bundles import bundle
+from auxcal_paper.suites import suite
 
 FIT = 3000
 RUNS = 3

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from benchmarks.without_labels.mixes import FIT_SIZES, MIXES
 
-from auxcal._formatting import percent
+from auxcal._core.text import percent
 
 LEVEL = 0.05
 BASELINES = ("cbpe", "atc", "doc", "cot")

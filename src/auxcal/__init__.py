@@ -10,26 +10,24 @@ array([1., 0.])
 
 from typing import TYPE_CHECKING
 
-from auxcal._lazy import lazy_exports
+from auxcal._core.lazy import lazy_exports
 from auxcal._version import VERSION
 
 if TYPE_CHECKING:
-    from auxcal._arrays import NO_CLASS as NO_CLASS
-    from auxcal._arrays import floor_logits as floor_logits
-    from auxcal._errors import AuxcalError as AuxcalError
-    from auxcal._errors import AuxcalWarning as AuxcalWarning
-    from auxcal._errors import ConformanceError as ConformanceError
-    from auxcal._errors import ConvergenceWarning as ConvergenceWarning
-    from auxcal._errors import FileFormatError as FileFormatError
-    from auxcal._errors import FileWriteError as FileWriteError
-    from auxcal._errors import InputWarning as InputWarning
-    from auxcal._errors import InvalidInputError as InvalidInputError
-    from auxcal._errors import MissingDataError as MissingDataError
-    from auxcal._errors import MissingExtraError as MissingExtraError
-    from auxcal._errors import NotFittedError as NotFittedError
-    from auxcal._errors import UndefinedMetricWarning as UndefinedMetricWarning
-    from auxcal._inputs import FittedOn as FittedOn
-    from auxcal._inputs import Inputs as Inputs
+    from auxcal._core.arrays import NO_CLASS as NO_CLASS
+    from auxcal._core.arrays import floor_logits as floor_logits
+    from auxcal._core.errors import AuxcalError as AuxcalError
+    from auxcal._core.errors import AuxcalWarning as AuxcalWarning
+    from auxcal._core.errors import ConformanceError as ConformanceError
+    from auxcal._core.errors import ConvergenceWarning as ConvergenceWarning
+    from auxcal._core.errors import FileFormatError as FileFormatError
+    from auxcal._core.errors import FileWriteError as FileWriteError
+    from auxcal._core.errors import InputWarning as InputWarning
+    from auxcal._core.errors import InvalidInputError as InvalidInputError
+    from auxcal._core.errors import MissingDataError as MissingDataError
+    from auxcal._core.errors import MissingExtraError as MissingExtraError
+    from auxcal._core.errors import NotFittedError as NotFittedError
+    from auxcal._core.errors import UndefinedMetricWarning as UndefinedMetricWarning
     from auxcal.calibrators import CALIBRATORS as CALIBRATORS
     from auxcal.calibrators import CCAC as CCAC
     from auxcal.calibrators import BetaCalibration as BetaCalibration
@@ -52,9 +50,9 @@ if TYPE_CHECKING:
     from auxcal.calibrators import TemperatureScaling as TemperatureScaling
     from auxcal.calibrators import Uncalibrated as Uncalibrated
     from auxcal.calibrators import VectorScaling as VectorScaling
-    from auxcal.classifier import CalibratedClassifier as CalibratedClassifier
-    from auxcal.comparison import Comparison as Comparison
-    from auxcal.comparison import compare as compare
+    from auxcal.inputs import FittedOn as FittedOn
+    from auxcal.inputs import Inputs as Inputs
+    from auxcal.integrations.sklearn import CalibratedClassifier as CalibratedClassifier
     from auxcal.metrics import METRICS as METRICS
     from auxcal.metrics import evaluate as evaluate
     from auxcal.metrics import evaluate_by as evaluate_by
@@ -63,12 +61,14 @@ if TYPE_CHECKING:
     from auxcal.persistence import load as load
     from auxcal.persistence import save as save
     from auxcal.predictions import Predictions as Predictions
+    from auxcal.report.comparison import Comparison as Comparison
+    from auxcal.report.comparison import compare as compare
 
 __version__ = VERSION
 
 _HOMES = {
-    "AuxcalError": "auxcal._errors",
-    "AuxcalWarning": "auxcal._errors",
+    "AuxcalError": "auxcal._core.errors",
+    "AuxcalWarning": "auxcal._core.errors",
     "BetaCalibration": "auxcal.calibrators",
     "CALIBRATORS": "auxcal.calibrators",
     "CCAC": "auxcal.calibrators",
@@ -76,27 +76,27 @@ _HOMES = {
     "Calibrator": "auxcal.calibrators",
     "Certificate": "auxcal.calibrators",
     "Comparison": "auxcal.comparison",
-    "ConformanceError": "auxcal._errors",
-    "ConvergenceWarning": "auxcal._errors",
+    "ConformanceError": "auxcal._core.errors",
+    "ConvergenceWarning": "auxcal._core.errors",
     "CrossFittedCCAC": "auxcal.calibrators",
     "Dirichlet": "auxcal.calibrators",
     "DistributionCalibrator": "auxcal.calibrators",
     "EnsembleTemperatureScaling": "auxcal.calibrators",
-    "FileFormatError": "auxcal._errors",
-    "FileWriteError": "auxcal._errors",
-    "FittedOn": "auxcal._inputs",
+    "FileFormatError": "auxcal._core.errors",
+    "FileWriteError": "auxcal._core.errors",
+    "FittedOn": "auxcal.inputs",
     "HistogramBinning": "auxcal.calibrators",
-    "InputWarning": "auxcal._errors",
-    "Inputs": "auxcal._inputs",
-    "InvalidInputError": "auxcal._errors",
+    "InputWarning": "auxcal._core.errors",
+    "Inputs": "auxcal.inputs",
+    "InvalidInputError": "auxcal._core.errors",
     "IsotonicCalibration": "auxcal.calibrators",
     "METRICS": "auxcal.metrics",
     "MatrixScaling": "auxcal.calibrators",
-    "MissingDataError": "auxcal._errors",
-    "MissingExtraError": "auxcal._errors",
+    "MissingDataError": "auxcal._core.errors",
+    "MissingExtraError": "auxcal._core.errors",
     "Monitor": "auxcal.monitoring",
-    "NO_CLASS": "auxcal._arrays",
-    "NotFittedError": "auxcal._errors",
+    "NO_CLASS": "auxcal._core.arrays",
+    "NotFittedError": "auxcal._core.errors",
     "PlattScaling": "auxcal.calibrators",
     "Predictions": "auxcal.predictions",
     "ProbaCalibrator": "auxcal.calibrators",
@@ -107,13 +107,13 @@ _HOMES = {
     "StructuredVectorScaling": "auxcal.calibrators",
     "TemperatureScaling": "auxcal.calibrators",
     "Uncalibrated": "auxcal.calibrators",
-    "UndefinedMetricWarning": "auxcal._errors",
+    "UndefinedMetricWarning": "auxcal._core.errors",
     "VectorScaling": "auxcal.calibrators",
     "check": "auxcal.monitoring",
     "compare": "auxcal.comparison",
     "evaluate": "auxcal.metrics",
     "evaluate_by": "auxcal.metrics",
-    "floor_logits": "auxcal._arrays",
+    "floor_logits": "auxcal._core.arrays",
     "load": "auxcal.persistence",
     "save": "auxcal.persistence",
 }

@@ -25,19 +25,28 @@ from typing import Any
 
 import numpy as np
 
-from auxcal._errors import FileFormatError, InvalidInputError
-from auxcal._files import as_path
-from auxcal._float_errors import ignore_float_errors
-from auxcal._inputs import FittedOn, Inputs
-from auxcal._state_files import Tensors, digest, from_json, read_state, state_bytes
+from auxcal._core.errors import FileFormatError, InvalidInputError
+from auxcal._core.files import as_path
+from auxcal._core.float_errors import ignore_float_errors
+from auxcal._core.state import (
+    Tensors,
+    check_learned,
+    check_parameters,
+    digest,
+    from_json,
+    lengths_of,
+    numbers,
+    read_state,
+    state_bytes,
+)
+from auxcal.adaptation import Adaptation
 from auxcal.calibrators import CALIBRATORS, Calibrator, Certificate
-from auxcal.calibrators._adaptation import Adaptation
-from auxcal.calibrators._certificate import FoundOn
 from auxcal.calibrators._described import FORMAT, described, learned
 from auxcal.calibrators._fit_rows import FitRows
-from auxcal.calibrators._learned import check_learned, check_parameters, lengths_of, numbers
-from auxcal.calibrators._reference import Reference, n_strata
 from auxcal.calibrators._selection import as_whole
+from auxcal.inputs import FittedOn, Inputs
+from auxcal.reference import Reference, n_strata
+from auxcal.thresholds.certificate import FoundOn
 
 _MOST_CLASSES = 2**31
 _MOST_TRIED = 2**16  # classes and features up to which a calibrator scores a row when it is loaded

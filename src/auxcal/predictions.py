@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import (
+from auxcal._core.arrays import (
     NO_CLASS,
     Bools,
     Floats,
@@ -25,13 +25,13 @@ from auxcal._arrays import (
     as_sample_weight,
     as_y,
 )
-from auxcal._bundle import reading_bundle, write_bundle
-from auxcal._errors import InvalidInputError
-from auxcal._float_errors import ignore_float_errors
-from auxcal._inputs import Inputs
-from auxcal._labels import NoClassLabels, as_no_class, from_names
-from auxcal._threads import cached_property
-from auxcal._units import Units, ordered_rows
+from auxcal._core.bundle import reading_bundle, write_bundle
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.float_errors import ignore_float_errors
+from auxcal._core.labels import NoClassLabels, as_no_class, from_names
+from auxcal._core.threads import cached_property
+from auxcal.inputs import Inputs
+from auxcal.splits import Units, ordered_rows
 
 
 @dataclass(frozen=True, eq=False)

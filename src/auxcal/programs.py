@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import LEAST_PROBABILITY, Floats
-from auxcal._errors import InvalidInputError
-from auxcal._float_errors import ignore_float_errors
-from auxcal._inputs import Inputs
+from auxcal._core.arrays import LEAST_PROBABILITY, Floats
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.float_errors import ignore_float_errors
+from auxcal.inputs import Inputs
 
 Value: TypeAlias = Any
 """A matrix of a row for each sample, float32 or int64, known only when the program runs.

@@ -10,7 +10,7 @@ import auxcal
 
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 
-from auxcal.arrow.buffers import from_numpy, nulls_in, to_numpy  # noqa: E402
+from auxcal.tables._buffers import from_numpy, nulls_in, to_numpy  # noqa: E402
 
 KINDS = [pa.float16(), pa.float32(), pa.float64(), pa.int8(), pa.int64(), pa.uint16(), pa.uint64()]
 

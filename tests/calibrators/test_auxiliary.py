@@ -5,13 +5,13 @@ import pytest
 import torch
 
 from auxcal import CCAC, METRICS, Predictions, SimplifiedCCAC, TemperatureScaling, evaluate
-from auxcal._progress import reported_to
+from auxcal._core.progress import reported_to
 from auxcal.calibrators._auxiliary import MEANS, Architecture, Network, Setting, forward, standardised
-from auxcal.training.auxiliary_class import Problem, train_networks
-from auxcal.training.loop import train
-from auxcal.training.losses import auxiliary_class_loss
-from auxcal.training.networks import GridNetwork
-from auxcal.training.recipes import Recipe
+from auxcal.calibrators.training.auxiliary_class import Problem, train_networks
+from auxcal.calibrators.training.loop import train
+from auxcal.calibrators.training.losses import auxiliary_class_loss
+from auxcal.calibrators.training.networks import GridNetwork
+from auxcal.calibrators.training.recipes import Recipe
 
 QUICK = {"hidden_sizes": (8,), "lambda1": 0, "lambda2": 1, "random_state": 0}
 

@@ -16,7 +16,7 @@ from auxcal import (
     Predictions,
     TemperatureScaling,
 )
-from auxcal.calibrators import _chunks
+from auxcal._core import chunks
 from auxcal.calibrators._transferable import Transferable
 from auxcal.metrics import brier
 
@@ -49,7 +49,7 @@ def test_without_features_one_that_could_use_them_reads_the_logits(featured_plat
 @pytest.mark.parametrize("chunk_bytes", [1, 200, 7777])
 def test_features_are_cut_into_the_chunks_of_the_logits(fitted, featured, chunk_bytes, monkeypatch):
     whole = fitted.predict_confidence(featured.logits, featured.features)
-    monkeypatch.setattr(_chunks, "CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", chunk_bytes)
     np.testing.assert_allclose(fitted.predict_confidence(featured.logits, featured.features), whole, rtol=1e-6)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import auxcal
 from auxcal import NO_CLASS, CrossFittedCCAC, FileFormatError, PlattScaling
-from auxcal.calibrators._reference import MOST_BYTES, READINGS, read_logits, strata_of, stratum_of
+from auxcal.reference import MOST_BYTES, READINGS, read_logits, strata_of, stratum_of
 
 RNG = np.random.default_rng(0)
 

@@ -125,7 +125,7 @@ def test_score_counts_weights():
 def test_networks_learn_from_the_same_loss():
     import torch
 
-    from auxcal.training.losses import auxiliary_class_loss
+    from auxcal.calibrators.training.losses import auxiliary_class_loss
 
     z = torch.from_numpy(RNG.normal(size=(2, 300, 5)))
     lambdas = torch.tensor([[0.5], [0.0]]), torch.tensor([[1.0], [0.6]])

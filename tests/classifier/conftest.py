@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from auxcal._threads import one_thread
+from auxcal._core.threads import one_thread
 
 NAMES = np.array(["ant", "bee", "cow"])
 

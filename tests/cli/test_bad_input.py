@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import save_file
 
 import auxcal
-from auxcal._extras import is_installed
+from auxcal._core.extras import is_installed
 
 HEADER = "logit_0,logit_1,logit_2,y\n"
 FEATURED = "age,size,logit_0,logit_1,logit_2,y\n"
@@ -397,7 +397,7 @@ def test_a_disk_that_can_not_be_written_is_one_sentence(number, folder, call, ca
         raise OSError(number, "it can't be written", "here")
 
     with monkeypatch.context() as patch:
-        patch.setattr("auxcal._files.os.open", refuse)
+        patch.setattr("auxcal._core.files.os.open", refuse)
         assert call(*score("good.npz")) == 2
     error = capsys.readouterr().err
     assert "can't be written (" in error

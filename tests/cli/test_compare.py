@@ -9,8 +9,8 @@ import pytest
 
 import auxcal
 from auxcal.cli.demo import SHIFTS
-from auxcal.experiments import bundles
-from auxcal.experiments.suites.cifar10 import CIFAR10_RESNET20
+from auxcal_paper import bundles
+from auxcal_paper.suites.cifar10 import CIFAR10_RESNET20
 
 METHODS = ("--methods", "temperature,platt")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import auxcal
-from auxcal.formats import _tallied
+from auxcal.tables import _tallied
 
 from .test_check import ROWS, drawn
 

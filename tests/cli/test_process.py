@@ -240,7 +240,7 @@ def test_an_interrupted_comparison_leaves_the_old_one_whole(folder, call, monkey
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("auxcal.reports.folder.comparisons_as_json", full)
+    monkeypatch.setattr("auxcal.report.folder.comparisons_as_json", full)
     assert call("compare", "data.npz", "--out", "report", "--methods", "temperature") == 2
     assert {path.name: path.read_bytes() for path in (folder / "report").iterdir()} == before
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from auxcal.experiments import runner, suites
+from auxcal_paper import runner, suites
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ class TestFilesOfOthers:
         assert page.read_text() == "mine"
 
     def test_a_run_that_was_stopped_while_writing_goes_on(self, again, monkeypatch, tmp_path):
-        from auxcal.experiments.pages import writing
+        from auxcal_paper.pages import writing
 
         with monkeypatch.context() as patch:
             patch.setattr(writing, "index_page", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))

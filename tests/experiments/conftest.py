@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from auxcal import _threads as threads
 from auxcal import cli
+from auxcal._core import threads as threads
 
 WNIDS = ["n04285008", "n01443537", "n02123045"]  # not sorted, as in the official file
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from auxcal import Predictions
-from auxcal._errors import InvalidInputError, MissingDataError
-from auxcal.experiments import bundles
-from auxcal.experiments.bundles import bundle, bundle_path
-from auxcal.experiments.suites import SUITES
-from auxcal.experiments.suites._suite import Suite
+from auxcal._core.errors import InvalidInputError, MissingDataError
+from auxcal_paper import bundles
+from auxcal_paper.bundles import bundle, bundle_path
+from auxcal_paper.suites import SUITES
+from auxcal_paper.suites._suite import Suite
 
 
 @pytest.fixture

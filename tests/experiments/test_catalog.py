@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from auxcal._errors import FileFormatError, InvalidInputError, MissingDataError
-from auxcal.experiments.datasets import DATASETS, DataSet, dataset, download
-from auxcal.experiments.datasets import _catalog as catalog
-from auxcal.experiments.suites import SUITES, suite
+from auxcal._core.errors import FileFormatError, InvalidInputError, MissingDataError
+from auxcal_paper.datasets import DATASETS, DataSet, dataset, download
+from auxcal_paper.datasets import _catalog as catalog
+from auxcal_paper.suites import SUITES, suite
 
 
 def test_names_and_folders_are_unique():

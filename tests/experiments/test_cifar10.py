@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from auxcal._errors import FileFormatError, MissingDataError
-from auxcal.experiments.datasets.cifar10 import load_cifar10
+from auxcal._core.errors import FileFormatError, MissingDataError
+from auxcal_paper.datasets.cifar10 import load_cifar10
 
 
 def test_parts_and_layout(cifar10_dir):

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from auxcal.experiments.pages.claims import CLAIMS, judge
-from auxcal.experiments.results import SCORES, Results, Row
+from auxcal_paper.pages.claims import CLAIMS, judge
+from auxcal_paper.results import SCORES, Results, Row
 
 ECE, BRIER, AUROC, TRANSFER, _ = CLAIMS
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from auxcal._errors import InvalidInputError
-from auxcal.experiments.classifiers.dan import TextClassifier, train_convolutional, train_dan
-from auxcal.experiments.classifiers.tokenizer import Tokenizer, words
-from auxcal.experiments.datasets.glove import WordVectors
+from auxcal._core.errors import InvalidInputError
+from auxcal_paper.classifiers.dan import TextClassifier, train_convolutional, train_dan
+from auxcal_paper.classifiers.tokenizer import Tokenizer, words
+from auxcal_paper.datasets.glove import WordVectors
 
 VOCABULARIES = ("wheat corn harvest grain", "bank rate loan bond", "port cargo vessel crew")
 Trainer = Callable[..., TextClassifier]

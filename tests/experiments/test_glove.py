@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from auxcal._errors import FileFormatError, MissingDataError, MissingExtraError
-from auxcal.experiments.datasets.glove import load_glove
+from auxcal._core.errors import FileFormatError, MissingDataError, MissingExtraError
+from auxcal_paper.datasets.glove import load_glove
 
 
 @pytest.fixture

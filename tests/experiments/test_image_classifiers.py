@@ -5,15 +5,15 @@ import pytest
 import torch
 from torch import nn
 
-from auxcal._errors import FileFormatError, InvalidInputError, MissingDataError
-from auxcal.experiments.classifiers._image_classifier import ImageClassifier
-from auxcal.experiments.classifiers._onnx import OnnxNetwork
-from auxcal.experiments.classifiers.cifar_resnet import CifarResNet, cifar_resnet
-from auxcal.experiments.classifiers.cifar_vgg import cifar_vgg16
-from auxcal.experiments.classifiers.efficientnet import EfficientNetLite0, efficientnet_lite0
-from auxcal.experiments.classifiers.imagenet_vgg import imagenet_vgg16, vgg16
-from auxcal.experiments.classifiers.linear_head import train_head
-from auxcal.experiments.classifiers.resnet50 import ResNet50, cifar_resnet50, imagenet_resnet50
+from auxcal._core.errors import FileFormatError, InvalidInputError, MissingDataError
+from auxcal_paper.classifiers._image_classifier import ImageClassifier
+from auxcal_paper.classifiers._onnx import OnnxNetwork
+from auxcal_paper.classifiers.cifar_resnet import CifarResNet, cifar_resnet
+from auxcal_paper.classifiers.cifar_vgg import cifar_vgg16
+from auxcal_paper.classifiers.efficientnet import EfficientNetLite0, efficientnet_lite0
+from auxcal_paper.classifiers.imagenet_vgg import imagenet_vgg16, vgg16
+from auxcal_paper.classifiers.linear_head import train_head
+from auxcal_paper.classifiers.resnet50 import ResNet50, cifar_resnet50, imagenet_resnet50
 
 IMAGES = np.random.default_rng(0).random((3, 3, 32, 32), dtype=np.float32)
 

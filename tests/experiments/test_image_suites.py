@@ -5,13 +5,13 @@ import pytest
 from torch import nn
 
 from auxcal import NO_CLASS
-from auxcal.experiments.classifiers._image_classifier import ImageClassifier
-from auxcal.experiments.datasets._images import Images
-from auxcal.experiments.datasets.cifar10 import CLASSES
-from auxcal.experiments.suites import _images as parts
-from auxcal.experiments.suites import imagenet, tiny100
-from auxcal.experiments.suites.cifar10 import CIFAR10_OF_WNID
-from auxcal.shifts.images import D1, Augment
+from auxcal_paper.classifiers._image_classifier import ImageClassifier
+from auxcal_paper.datasets._images import Images
+from auxcal_paper.datasets.cifar10 import CLASSES
+from auxcal_paper.shifts.images import D1, Augment
+from auxcal_paper.suites import _images as parts
+from auxcal_paper.suites import imagenet, tiny100
+from auxcal_paper.suites.cifar10 import CIFAR10_OF_WNID
 
 
 def some_images(n, n_classes, value):

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from auxcal._errors import MissingDataError
-from auxcal.experiments.datasets import newsgroups
-from auxcal.experiments.datasets.newsgroups import (
+from auxcal._core.errors import MissingDataError
+from auxcal_paper.datasets import newsgroups
+from auxcal_paper.datasets.newsgroups import (
     NG2_TOPICS,
     NG18_CLASSES,
     load_newsgroups,

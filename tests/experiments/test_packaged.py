@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from auxcal import Predictions
-from auxcal.experiments.bundles import bundle, is_packaged
-from auxcal.experiments.suites import suite
+from auxcal_paper.bundles import bundle, is_packaged
+from auxcal_paper.suites import suite
 
 ROOT = Path(__file__).parents[2]
 

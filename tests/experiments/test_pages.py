@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from auxcal.experiments.pages import _notes, writing
-from auxcal.experiments.pages.figures import FIGURES, figure_methods, write_figures
-from auxcal.experiments.pages.tables import table
-from auxcal.experiments.pages.writing import write_pages
-from auxcal.experiments.results import Results
-from auxcal.experiments.runner import fitted, run
+from auxcal_paper.pages import _notes, writing
+from auxcal_paper.pages.figures import FIGURES, figure_methods, write_figures
+from auxcal_paper.pages.tables import table
+from auxcal_paper.pages.writing import write_pages
+from auxcal_paper.results import Results
+from auxcal_paper.runner import fitted, run
 
 METHODS = ["uncalibrated", "temperature", "scaling-binning", "platt"]
 
@@ -88,8 +88,8 @@ def test_why_a_claim_fails_is_said_where_it_fails(toy_suite, results, tmp_path, 
 
 
 def test_every_note_is_of_a_suite_a_shift_and_a_claim():
-    from auxcal.experiments.pages.claims import CLAIMS
-    from auxcal.experiments.suites import suite
+    from auxcal_paper.pages.claims import CLAIMS
+    from auxcal_paper.suites import suite
 
     for note in _notes.all_notes():
         for name in note["suites"]:

@@ -1,9 +1,9 @@
 """The paper's numbers are those of its tables, without the misprint."""
 
-from auxcal.experiments.methods import METHODS
-from auxcal.experiments.paper import PAPER_METRICS, paper_rows, paper_scores
-from auxcal.experiments.suites import SUITES
-from auxcal.experiments.suites._suite import NOT_IN_PAPER
+from auxcal_paper.methods import METHODS
+from auxcal_paper.paper import PAPER_METRICS, paper_rows, paper_scores
+from auxcal_paper.suites import SUITES
+from auxcal_paper.suites._suite import NOT_IN_PAPER
 
 
 def test_every_row_has_the_five_metrics_but_the_misprint():

@@ -5,16 +5,16 @@ import pytest
 import torch
 
 from auxcal import NO_CLASS
-from auxcal._errors import FileFormatError
-from auxcal.experiments import suites
-from auxcal.experiments.availability import availability, is_ready
-from auxcal.experiments.classifiers import imagenet_vgg
-from auxcal.experiments.classifiers.imagenet_vgg import imagenet_vgg16
-from auxcal.experiments.classifiers.resnet50 import ResNet50
-from auxcal.experiments.datasets.cifar100 import BUS, PICKUP_TRUCK, load_cifar100
-from auxcal.experiments.datasets.imagenet import N_CLASSES, imagenet_paths, read_images
-from auxcal.experiments.suites.paper_cifar import PAPER_CIFAR, Sizes, paper_cifar_suite
-from auxcal.experiments.suites.paper_imagenet import PAPER_IMAGENET, paper_imagenet_suite
+from auxcal._core.errors import FileFormatError
+from auxcal_paper import suites
+from auxcal_paper.availability import availability, is_ready
+from auxcal_paper.classifiers import imagenet_vgg
+from auxcal_paper.classifiers.imagenet_vgg import imagenet_vgg16
+from auxcal_paper.classifiers.resnet50 import ResNet50
+from auxcal_paper.datasets.cifar100 import BUS, PICKUP_TRUCK, load_cifar100
+from auxcal_paper.datasets.imagenet import N_CLASSES, imagenet_paths, read_images
+from auxcal_paper.suites.paper_cifar import PAPER_CIFAR, Sizes, paper_cifar_suite
+from auxcal_paper.suites.paper_imagenet import PAPER_IMAGENET, paper_imagenet_suite
 
 from .test_image_classifiers import keras_file, randomised
 

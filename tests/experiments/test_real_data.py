@@ -10,13 +10,13 @@ import pytest
 from torch import nn
 
 import auxcal
-from auxcal.experiments.classifiers._image_classifier import Normalise
-from auxcal.experiments.classifiers._onnx import _exported
-from auxcal.experiments.classifiers.cifar_resnet import cifar_resnet
-from auxcal.experiments.classifiers.efficientnet import efficientnet_lite0
-from auxcal.experiments.datasets.cifar10 import load_cifar10
-from auxcal.experiments.suites import imagenet
 from auxcal.onnx import attach
+from auxcal_paper.classifiers._image_classifier import Normalise
+from auxcal_paper.classifiers._onnx import _exported
+from auxcal_paper.classifiers.cifar_resnet import cifar_resnet
+from auxcal_paper.classifiers.efficientnet import efficientnet_lite0
+from auxcal_paper.datasets.cifar10 import load_cifar10
+from auxcal_paper.suites import imagenet
 
 DATA = os.environ.get("AUXCAL_DATA")
 pytestmark = pytest.mark.skipif(not DATA, reason="AUXCAL_DATA is not set")

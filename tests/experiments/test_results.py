@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from auxcal._errors import FileFormatError
-from auxcal.experiments.results import SCORES, Results, Row, spread
+from auxcal._core.errors import FileFormatError
 from auxcal.metrics import METRICS
+from auxcal_paper.results import SCORES, Results, Row, spread
 
 DOCS = Path(__file__).parents[2] / "docs"
 ROW = Row(

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from auxcal._errors import MissingDataError
-from auxcal.experiments.datasets.reuters import (
+from auxcal._core.errors import MissingDataError
+from auxcal_paper.datasets.reuters import (
     R8_CLASSES,
     load_r8,
     parse,

@@ -10,10 +10,10 @@ import pytest
 
 import auxcal
 from auxcal import CALIBRATORS, Predictions, evaluate
-from auxcal._errors import InvalidInputError, MissingDataError
-from auxcal.experiments import code, runner, units
-from auxcal.experiments.methods import METHODS, TRANSFER_SIZES
-from auxcal.experiments.runner import fitted, run
+from auxcal._core.errors import InvalidInputError, MissingDataError
+from auxcal_paper import code, runner, units
+from auxcal_paper.methods import METHODS, TRANSFER_SIZES
+from auxcal_paper.runner import fitted, run
 
 QUICK = ["uncalibrated", "temperature", "platt"]
 
@@ -153,8 +153,8 @@ import importlib.util, sys
 spec = importlib.util.spec_from_file_location("toy", sys.argv[1])
 toy = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(toy)
-from auxcal.experiments import run
-from auxcal.experiments.suites import Suite
+from auxcal_paper import run
+from auxcal_paper.suites import Suite
 suite = Suite("toy-net", (), ("D1", "OOD"), (), (700, 200, 300), {}, toy.build_toy)
 
 def report(what):

@@ -3,19 +3,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from auxcal._arrays import NO_CLASS
-from auxcal._errors import InvalidInputError
-from auxcal._progress import Report
-from auxcal.experiments.classifiers.dan import TextClassifier, train_dan
-from auxcal.experiments.classifiers.tokenizer import Tokenizer
-from auxcal.experiments.datasets._documents import Documents
-from auxcal.experiments.datasets.newsgroups import NG2_TOPICS, NG18_CLASSES
-from auxcal.experiments.datasets.reuters import R8_CLASSES
-from auxcal.experiments.suites import ng18, r8
-from auxcal.experiments.suites._suite import Suite
-from auxcal.experiments.suites._text import builder, noisy, trained_once
-from auxcal.experiments.suites.ng18 import NG18_DAN
-from auxcal.experiments.suites.r8 import R8_DAN
+from auxcal._core.arrays import NO_CLASS
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.progress import Report
+from auxcal_paper.classifiers.dan import TextClassifier, train_dan
+from auxcal_paper.classifiers.tokenizer import Tokenizer
+from auxcal_paper.datasets._documents import Documents
+from auxcal_paper.datasets.newsgroups import NG2_TOPICS, NG18_CLASSES
+from auxcal_paper.datasets.reuters import R8_CLASSES
+from auxcal_paper.suites import ng18, r8
+from auxcal_paper.suites._suite import Suite
+from auxcal_paper.suites._text import builder, noisy, trained_once
+from auxcal_paper.suites.ng18 import NG18_DAN
+from auxcal_paper.suites.r8 import R8_DAN
 
 SUITES = pytest.mark.parametrize("suite", [R8_DAN, NG18_DAN], ids=lambda suite: suite.name)
 

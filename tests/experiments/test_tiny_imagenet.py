@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from auxcal._errors import FileFormatError, MissingDataError
-from auxcal.experiments.datasets.tiny_imagenet import load_tiny_imagenet, wnids
+from auxcal._core.errors import FileFormatError, MissingDataError
+from auxcal_paper.datasets.tiny_imagenet import load_tiny_imagenet, wnids
 
 
 def test_classes_are_sorted(tiny_dir):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from auxcal import InputWarning, InvalidInputError, TemperatureScaling
-from auxcal.formats import (
+from auxcal.tables import (
     TimedTable,
     _csv,
     _format,

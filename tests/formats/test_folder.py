@@ -15,8 +15,8 @@ except ImportError:
     fcntl = None
 
 from auxcal import Certificate, InputWarning, InvalidInputError, TemperatureScaling
-from auxcal.formats import _manifest, read_scored, score_table
-from auxcal.formats._stores import remove
+from auxcal.tables import _manifest, read_scored, score_table
+from auxcal.tables._stores import remove
 
 from .conftest import pa, pq
 
@@ -217,7 +217,7 @@ def test_a_record_that_can_not_be_written_does_not_lock_the_folder(table, tmp_pa
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr("auxcal.formats._manifest.Manifest.add", lambda self, name, done: full(self))
+        patched.setattr("auxcal.tables._manifest.Manifest.add", lambda self, name, done: full(self))
         with pytest.raises(OSError, match="No space"):
             score_table(CALIBRATOR, table, out=tmp_path / "scored")
     assert score_table(CALIBRATOR, table, out=tmp_path / "scored").rows == 300
@@ -353,7 +353,7 @@ GATED = """
 import fcntl, os, sys, time
 from pathlib import Path
 from auxcal.cli import main
-from auxcal.formats import _folder
+from auxcal.tables import _folder
 
 here, score = Path(__file__).parent, _folder.Work.__call__
 

@@ -5,7 +5,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from auxcal import InputWarning, InvalidInputError, Predictions, Uncalibrated
-from auxcal._labels import Labels
+from auxcal._core.labels import Labels
 from auxcal.formats import read_predictions, read_scored, score_file
 
 CLASSES = ("cat", "dog", "bird")

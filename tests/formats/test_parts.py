@@ -7,8 +7,8 @@ import pytest
 
 from auxcal import FileFormatError, InvalidInputError, Uncalibrated
 from auxcal.formats import read_labelled, read_predictions, score_table
-from auxcal.formats._parts import find_parts
-from auxcal.formats._sources import open_source
+from auxcal.tables._parts import find_parts
+from auxcal.tables._sources import open_source
 
 from .conftest import pa, pq
 

@@ -10,7 +10,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from auxcal import AuxcalError, FileFormatError, InvalidInputError, Predictions
-from auxcal.formats import FORMATS, _csv, _format, read_predictions
+from auxcal.tables import FORMATS, _csv, _format, read_predictions
 
 from .conftest import arrow_csv, pa, pq, torch
 
@@ -455,7 +455,7 @@ def test_an_array_that_is_there_twice_is_refused(tmp_path):
 
 def test_more_arrays_than_memory_are_refused_before_they_are_unpacked(tmp_path, monkeypatch):
     np.savez_compressed(tmp_path / "zeros.npz", logits=np.zeros((100_000, 3)), y=np.zeros(100_000, int))
-    monkeypatch.setattr("auxcal._memory._available", lambda: 2 * 10**6)
+    monkeypatch.setattr("auxcal._core.memory._available", lambda: 2 * 10**6)
     with pytest.raises(InvalidInputError, match=r"takes some 0\.0032 GB of memory.*Save it as \.npy or \.parquet"):
         read_predictions(tmp_path / "zeros.npz")
 

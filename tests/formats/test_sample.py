@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from auxcal import InputWarning, InvalidInputError
-from auxcal.formats import _csv, _format, read_labelled, read_predictions
-from auxcal.formats._sample import EvenSample
+from auxcal.tables import _csv, _format, read_labelled, read_predictions
+from auxcal.tables._sample import EvenSample
 
 N = 6000
 Y = np.repeat([0, 1, 2, -1], [4000, 1500, 440, 60])

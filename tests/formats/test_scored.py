@@ -9,7 +9,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from auxcal import InputWarning, InvalidInputError, TemperatureScaling, Uncalibrated
-from auxcal.formats import _csv, _format, read_scored, score_file
+from auxcal.tables import _csv, _format, read_scored, score_file
 
 from .conftest import arrow_csv, pa, pq
 
@@ -220,7 +220,7 @@ def test_lists_are_not_written_as_text(tmp_path):
 
 @pytest.mark.needs("tables")
 def test_too_little_memory_is_not_said_of_the_columns():
-    from auxcal.formats._arrow import writing
+    from auxcal.tables._arrow import writing
 
     with pytest.raises(MemoryError), writing():
         raise pa.ArrowMemoryError("malloc of size 320 failed")

@@ -9,7 +9,7 @@ import pytest
 from auxcal import InvalidInputError, Uncalibrated
 from auxcal.cli._own_files import refuse_overwrite
 from auxcal.formats import read_predictions, read_scored, score_table
-from auxcal.formats._stores import as_file, written_whole
+from auxcal.tables._stores import as_file, written_whole
 
 from .conftest import pa, pq
 

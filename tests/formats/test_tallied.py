@@ -5,7 +5,7 @@ import pytest
 
 import auxcal
 from auxcal import InputWarning, InvalidInputError
-from auxcal.formats import Scored, Tallied, _csv, _format, _tallied, read_scored, read_scored_or_tally
+from auxcal.tables import Scored, Tallied, _csv, _format, _tallied, read_scored, read_scored_or_tally
 
 N = 5000
 RNG = np.random.default_rng(0)

@@ -9,16 +9,16 @@ import pytest
 from scipy.stats import beta, binom
 
 from auxcal import Certificate, InvalidInputError
-from auxcal.metrics import (
+from auxcal.metrics import risk_coverage
+from auxcal.thresholds import (
     _weighted_promise,
     risk_at_coverage,
-    risk_coverage,
     threshold_at_risk,
     thresholds_at_risks,
     thresholds_by_class,
 )
-from auxcal.metrics._copies import look_like_copies
-from auxcal.metrics._promise import promised_rows, rarities, starts, sure_rows
+from auxcal.thresholds._copies import look_like_copies
+from auxcal.thresholds._promise import promised_rows, rarities, starts, sure_rows
 
 
 def sample(seed, n=400, steps=40):

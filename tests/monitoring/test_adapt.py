@@ -8,7 +8,7 @@ from auxcal import InputWarning, InvalidInputError
 from auxcal.calibrators._facts import as_json, facts
 from auxcal.metrics import brier, ece
 from auxcal.monitoring import timeline
-from auxcal.reports.timeline import found
+from auxcal.report.timeline import found
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ import pytest
 
 import auxcal
 from auxcal import Monitor, PlattScaling
-from auxcal._units import row_hashes
-from auxcal.calibrators._reference import strata_of
+from auxcal.reference import strata_of
+from auxcal.splits import row_hashes
 
 
 def few_values(n, random_state=0, n_values=12, population=7):

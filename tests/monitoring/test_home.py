@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from auxcal.calibrators._reference import READINGS, Reference
 from auxcal.monitoring._evidence import another_mix
 from auxcal.monitoring._home import Home, home_of
 from auxcal.monitoring._known import Known
+from auxcal.reference import READINGS, Reference
 
 CLASSES, ROWS = 60, 720
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import auxcal
-from auxcal.calibrators._certificate import FoundOn
 from auxcal.monitoring import PromiseSample, _known
+from auxcal.thresholds.certificate import FoundOn
 
 
 @pytest.fixture

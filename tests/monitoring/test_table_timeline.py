@@ -9,11 +9,11 @@ import pytest
 
 import auxcal
 from auxcal import InputWarning, InvalidInputError
-from auxcal._timed import Timed
-from auxcal.formats import TimedTable, _csv
 from auxcal.monitoring import FEWEST_ROWS, table_timeline, timeline
 from auxcal.monitoring._monitor import Monitor
 from auxcal.monitoring._open_chunks import OpenChunks
+from auxcal.monitoring._timed import Timed
+from auxcal.tables import TimedTable, _csv
 
 DAYS = ["2026-11-01", "2026-11-02", "2026-11-03"]
 LINE = "day,logit_0,logit_1,logit_2,y"

@@ -12,7 +12,7 @@ from auxcal import NO_CLASS, InvalidInputError, cli
 from auxcal.cli.monitor import _exit_code
 from auxcal.formats import TimedTable
 from auxcal.monitoring import Alarm, Timeline, timeline
-from auxcal.reports.timeline import then, timeline_to_rich
+from auxcal.report.timeline import then, timeline_to_rich
 
 
 def draw(n, rng, foreign=0.1):
@@ -155,7 +155,7 @@ def test_the_command_shows_what_the_library_found(monkeypatch, capsys, files, fo
 
 @pytest.mark.needs("report")
 def test_the_page_holds_all_of_it_and_runs_nothing_else(found, tmp_path):
-    from auxcal.reports.html import save_timeline
+    from auxcal.report.html import save_timeline
 
     save_timeline(found, tmp_path / "monitor.html", name="<b>rows</b>")
     page = (tmp_path / "monitor.html").read_text(encoding="utf-8")
@@ -169,7 +169,7 @@ def test_the_page_holds_all_of_it_and_runs_nothing_else(found, tmp_path):
 
 @pytest.mark.needs("report")
 def test_the_page_explains_only_what_it_shows(calibrator, found, tmp_path):
-    from auxcal.reports.html import save_timeline
+    from auxcal.report.html import save_timeline
 
     logits, _ = draw(60, np.random.default_rng(4))
     quiet = timeline(calibrator, logits, ["monday"] * 60)

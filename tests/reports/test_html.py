@@ -13,9 +13,9 @@ import pytest
 from auxcal import CALIBRATORS, InvalidInputError, Predictions, Uncalibrated, compare
 from auxcal.comparison import Agreement, Comparison, Entry
 from auxcal.metrics import evaluate
+from auxcal.report.html import _page
+from auxcal.report.html._encoding import LEVELS, packed, quantise, rounded
 from auxcal.reports import save_report
-from auxcal.reports.html import _page
-from auxcal.reports.html._encoding import LEVELS, packed, quantise, rounded
 
 MEGABYTE = 1e6
 
@@ -86,7 +86,7 @@ class TestSafety:
         assert len(scripts) == len(_page.VENDOR) + 1
 
     def test_the_chart_library_is_the_one_that_was_noted(self):
-        folder = files("auxcal.reports.html") / "vendor"
+        folder = files("auxcal.report.html") / "vendor"
         noted = dict(line.split()[::-1] for line in (folder / "SHA256SUMS").read_text().splitlines())
         assert set(noted) == set(_page.VENDOR)
         for name, digest in noted.items():
@@ -152,7 +152,7 @@ def of_size(n, k, methods, correct_share=0.5):
 
 
 def test_a_page_of_40000_samples_and_all_methods_is_under_5_megabytes(tmp_path, monkeypatch):
-    monkeypatch.setattr("auxcal.reports.html._payload.MAPPED_PER_CLASS", 5)  # the maps are small, but slow
+    monkeypatch.setattr("auxcal.report.html._payload.MAPPED_PER_CLASS", 5)  # the maps are small, but slow
     save_report([of_size(40_000, 100, CALIBRATORS)], tmp_path / "page.html")
     assert (tmp_path / "page.html").stat().st_size < 5 * MEGABYTE
 

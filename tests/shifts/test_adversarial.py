@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from auxcal._errors import InvalidInputError, MissingExtraError
-from auxcal.shifts.adversarial import DeepFool
+from auxcal._core.errors import InvalidInputError, MissingExtraError
+from auxcal_paper.shifts.adversarial import DeepFool
 
 MEAN, STD = (0.5, 0.4, 0.3), (0.2, 0.25, 0.3)
 

@@ -1,4 +1,4 @@
-"""What `auxcal.shifts` gives, and what importing it costs."""
+"""What `auxcal_paper.shifts` gives, and what importing it costs."""
 
 import subprocess
 import sys
@@ -16,10 +16,10 @@ def test_every_public_name_is_there():
 
 
 def test_importing_it_imports_neither_torch_nor_foolbox():
-    code = "import sys, auxcal.shifts; print({'torch', 'foolbox', 'scipy'} & set(sys.modules))"
+    code = "import sys, auxcal_paper.shifts; print({'torch', 'foolbox', 'scipy'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "set()\n"
 
 
 def test_images_and_mixtures_import_no_torch():
-    code = "import sys; from auxcal.shifts import Augment, Mixture; print('torch' in sys.modules)"
+    code = "import sys; from auxcal_paper.shifts import Augment, Mixture; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from auxcal._errors import InvalidInputError
-from auxcal.shifts.images import D1, D2, IMAGENET_D1, Augment, affine
+from auxcal._core.errors import InvalidInputError
+from auxcal_paper.shifts.images import D1, D2, IMAGENET_D1, Augment, affine
 
 
 def keras_reference(image, angle, shift, zoom):

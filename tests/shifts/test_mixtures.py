@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from auxcal import NO_CLASS
-from auxcal._errors import InvalidInputError
-from auxcal.shifts.mixtures import Mixture
+from auxcal._core.errors import InvalidInputError
+from auxcal_paper.shifts.mixtures import Mixture
 
 
 def test_shares_and_label_map():

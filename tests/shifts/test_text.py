@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auxcal._errors import InvalidInputError
-from auxcal.shifts.text import OPERATIONS, TextNoise
+from auxcal._core.errors import InvalidInputError
+from auxcal_paper.shifts.text import OPERATIONS, TextNoise
 
 SENTENCE = "calibrated confidence reveals whether classifiers predicted correctly despite shifted inputs"
 DOCUMENT = f"{SENTENCE} {SENTENCE}"  # 20 words of at least six letters

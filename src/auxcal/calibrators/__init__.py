@@ -1,8 +1,7 @@
 """Calibrators: one file per method, and CALIBRATORS, the registry."""
 
-from auxcal._did_you_mean import one_of
+from auxcal._core.text import one_of
 from auxcal.calibrators._base import Calibrator
-from auxcal.calibrators._certificate import Certificate
 from auxcal.calibrators._distributions import DistributionCalibrator, ProbaCalibrator
 from auxcal.calibrators.beta_calibration import BetaCalibration
 from auxcal.calibrators.ccac import CCAC
@@ -20,6 +19,7 @@ from auxcal.calibrators.structured_scaling import StructuredMatrixScaling, Struc
 from auxcal.calibrators.temperature_scaling import TemperatureScaling
 from auxcal.calibrators.uncalibrated import Uncalibrated
 from auxcal.calibrators.vector_scaling import VectorScaling
+from auxcal.thresholds.certificate import Certificate
 
 CALIBRATORS: dict[str, type[Calibrator]] = {
     "uncalibrated": Uncalibrated,

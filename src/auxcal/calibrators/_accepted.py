@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from auxcal._arrays import check_total
-from auxcal._conversion import check_spread
-from auxcal._errors import InvalidInputError
+from auxcal._core.arrays import check_spread, check_total
+from auxcal._core.errors import InvalidInputError
 from auxcal.calibrators._features import check_uses_features
 
 if TYPE_CHECKING:

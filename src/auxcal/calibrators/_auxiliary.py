@@ -8,18 +8,18 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from auxcal._arrays import Floats, Weight, as_rng
-from auxcal._errors import InvalidInputError
-from auxcal._extras import needs
-from auxcal._memory import check_memory
+from auxcal._core.arrays import Floats, Weight, as_rng
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.extras import needs
+from auxcal._core.memory import check_memory
+from auxcal._core.state import Check, numbers, table, times, words
 from auxcal.calibrators._distributions import ProbaCalibrator, at_prediction
-from auxcal.calibrators._learned import Check, numbers, table, times, words
 from auxcal.calibrators._selection import SelectBy, as_candidates, check_select_by, select_score
 from auxcal.calibrators.solvers import weighting
 from auxcal.calibrators.solvers.softmax import softmax
+from auxcal.calibrators.training.recipes import FAST, Recipe
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value
-from auxcal.training.recipes import FAST, Recipe
 
 Mean = Literal["wrong", "right"]
 RecipeName = Literal["fast", "paper"]
@@ -114,8 +114,8 @@ class AuxiliaryClassCalibrator(ProbaCalibrator):
     def _train(self, data: Predictions, settings: list[Setting]) -> list[Network]:
         """Return a trained network for every setting of the grid."""
         with needs("torch"):
-            from auxcal.training.auxiliary_class import Problem, train_networks
-            from auxcal.training.networks import GridNetwork
+            from auxcal.calibrators.training.auxiliary_class import Problem, train_networks
+            from auxcal.calibrators.training.networks import GridNetwork
         rng, k = as_rng(self.random_state), data.n_classes
         x = standardised(data.logits, data.sample_weight)
         scaled, n_outputs = (data.logits, 1) if self.scales_logits else (None, k + 1)

@@ -11,12 +11,24 @@ from typing import Any, ClassVar, Literal, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Floats
-from auxcal._conversion import check_not_traced
-from auxcal._errors import InvalidInputError
-from auxcal._files import as_path
-from auxcal._float_errors import ignore_float_errors
-from auxcal._inputs import (
+from auxcal._core.arrays import Floats, check_not_traced
+from auxcal._core.chunks import OfFeatures, OfLogits, in_chunks
+from auxcal._core.deferred_warnings import warn
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.files import as_path
+from auxcal._core.float_errors import ignore_float_errors
+from auxcal._core.labels import NoClassLabels
+from auxcal._core.state import Check, write_state
+from auxcal._core.threads import one_thread
+from auxcal.adaptation import Adaptation
+from auxcal.calibrators._accepted import rows_to_fit
+from auxcal.calibrators._calibrator_card import to_html
+from auxcal.calibrators._described import described
+from auxcal.calibrators._estimator import Estimator
+from auxcal.calibrators._features import checked_features
+from auxcal.calibrators._fit_rows import FitRows, fit_rows_of
+from auxcal.calibrators._selection import SelectPart, as_select
+from auxcal.inputs import (
     ADVISED_ROWS,
     FittedOn,
     Inputs,
@@ -25,25 +37,11 @@ from auxcal._inputs import (
     warn_of_probabilities,
     warn_of_zeros,
 )
-from auxcal._labels import NoClassLabels
-from auxcal._state_files import write_state
-from auxcal._telling import tell
-from auxcal._threads import one_thread
-from auxcal.calibrators._accepted import rows_to_fit
-from auxcal.calibrators._adaptation import Adaptation
-from auxcal.calibrators._calibrator_card import to_html
-from auxcal.calibrators._certificate import Certificate
-from auxcal.calibrators._chunks import OfFeatures, OfLogits, in_chunks
-from auxcal.calibrators._described import described
-from auxcal.calibrators._estimator import Estimator
-from auxcal.calibrators._features import checked_features
-from auxcal.calibrators._fit_rows import FitRows, fit_rows_of
-from auxcal.calibrators._learned import Check
-from auxcal.calibrators._reference import Reference, reference_of
-from auxcal.calibrators._selection import SelectPart, as_select
 from auxcal.metrics import brier
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value, no_program
+from auxcal.reference import Reference, reference_of
+from auxcal.thresholds.certificate import Certificate
 
 SELECT_SHARE = 0.2
 """The share of the rows that is set aside for choosing hyper-parameters where no select part is given."""
@@ -311,9 +309,9 @@ class Calibrator(ABC, Estimator):
         """Warn if the fit has a problem, and record what it was fitted on."""
         self.converged_ = problem is None
         if problem is not None:
-            from auxcal._errors import ConvergenceWarning
+            from auxcal._core.errors import ConvergenceWarning
 
-            tell(f"{type(self).__name__}: {problem}", ConvergenceWarning, stacklevel=stacklevel)
+            warn(f"{type(self).__name__}: {problem}", ConvergenceWarning, stacklevel=stacklevel)
         self.inputs_ = data.inputs
         self.fitted_on_ = FittedOn.now(data.y) if select is None else FittedOn.now(data.y, select.y)
         self.n_features_in_, self.n_further_features_ = data.n_classes, data.n_features

@@ -9,10 +9,10 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import DTypeLike
 
-from auxcal._arrays import Bools, Floats, Ints, Weight
-from auxcal._errors import InvalidInputError
+from auxcal._core.arrays import Bools, Floats, Ints, Weight
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.state import Check
 from auxcal.calibrators._base import Calibrator
-from auxcal.calibrators._learned import Check
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value, log_odds, no_program, without
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from auxcal._formatting import first_line
-from auxcal._html_card import card, grid, note
+from auxcal._core.text import card, first_line, grid, note
 from auxcal.calibrators._facts import NOT_KNOWN, facts
 
 if TYPE_CHECKING:

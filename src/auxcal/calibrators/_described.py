@@ -6,9 +6,9 @@ import copy
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from auxcal._errors import InvalidInputError
-from auxcal._inputs import FittedOn, Inputs
-from auxcal._state_files import Header, Tensors, to_json
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.state import Header, Tensors, to_json
+from auxcal.inputs import FittedOn, Inputs
 
 if TYPE_CHECKING:
     from auxcal.calibrators._base import Calibrator
@@ -64,7 +64,7 @@ def _check(calibrator: Calibrator) -> None:
 
     kind = type(calibrator)
     if not calibrator.__sklearn_is_fitted__():
-        from auxcal._errors import NotFittedError
+        from auxcal._core.errors import NotFittedError
 
         raise NotFittedError(f"this {kind.__name__} is not fitted, so there is nothing to save. Fit it first.")
     if {each.__name__: each for each in CALIBRATORS.values()}.get(kind.__name__, kind) is not kind:

@@ -7,9 +7,9 @@ from abc import abstractmethod
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Floats
+from auxcal._core.arrays import Floats
+from auxcal._core.chunks import in_chunks
 from auxcal.calibrators._base import Calibrator
-from auxcal.calibrators._chunks import in_chunks
 
 
 class ProbaCalibrator(Calibrator):

@@ -8,7 +8,7 @@ from collections import defaultdict
 from functools import cache
 from typing import Any, Self
 
-from auxcal._errors import InvalidInputError
+from auxcal._core.errors import InvalidInputError
 
 _ROUTING = re.compile(r"get_metadata_routing|_get_\w*metadata_request\w*|set_\w+_request")
 """The methods of metadata routing: set_fit_request(features=True), and what answers for it."""
@@ -86,7 +86,7 @@ class Estimator:
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
-            from auxcal._errors import NotFittedError
+            from auxcal._core.errors import NotFittedError
 
             name = type(self).__name__
             raise NotFittedError(f"This {name} instance is not fitted yet. Call fit(logits, y), or auxcal.load(path).")

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from auxcal._formatting import first_line, percent
+from auxcal._core.text import first_line, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from auxcal._inputs import Inputs
     from auxcal.calibrators._base import Calibrator
+    from auxcal.inputs import Inputs
 
 NOT_KNOWN = "not known"
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Floats, as_features
-from auxcal._errors import InvalidInputError
+from auxcal._core.arrays import Floats, as_features
+from auxcal._core.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from auxcal.calibrators._base import Calibrator

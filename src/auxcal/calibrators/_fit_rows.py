@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from auxcal._arrays import Bools, Floats
-from auxcal._units import row_hashes
-from auxcal.calibrators._learned import check_learned, numbers
+from auxcal._core.arrays import Bools, Floats
+from auxcal._core.state import check_learned, numbers
+from auxcal.splits import row_hashes
 
 if TYPE_CHECKING:
     from auxcal.predictions import Predictions

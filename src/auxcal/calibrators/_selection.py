@@ -6,9 +6,9 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Floats
-from auxcal._errors import InvalidInputError
-from auxcal._inputs import Inputs, by_name
+from auxcal._core.arrays import Floats
+from auxcal._core.errors import InvalidInputError
+from auxcal.inputs import Inputs, by_name
 from auxcal.metrics import METRICS
 from auxcal.predictions import Predictions
 

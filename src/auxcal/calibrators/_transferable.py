@@ -7,9 +7,9 @@ from typing import Self
 
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import as_logits
-from auxcal._float_errors import ignore_float_errors
-from auxcal._threads import one_thread
+from auxcal._core.arrays import as_logits
+from auxcal._core.float_errors import ignore_float_errors
+from auxcal._core.threads import one_thread
 from auxcal.calibrators._accepted import rows_to_fit
 from auxcal.calibrators._base import Calibrator
 from auxcal.calibrators._selection import SelectPart, as_select

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from auxcal._arrays import Floats, Ints
+from auxcal._core.arrays import Floats, Ints
+from auxcal._core.state import Lengths, numbers
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
-from auxcal.calibrators._learned import Lengths, numbers
 from auxcal.calibrators.solvers.logistic import fit_logistic, unconverged
 from auxcal.calibrators.solvers.sigmoid import expit, logit, softplus
 from auxcal.calibrators.solvers.weighting import size

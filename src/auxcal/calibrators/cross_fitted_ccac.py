@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from auxcal._arrays import Floats
-from auxcal._errors import InvalidInputError
+from auxcal._core.arrays import Floats
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.state import each, knots, numbers, table
 from auxcal.calibrators._binary import RelativeLogits, near_program, relative
 from auxcal.calibrators._distributions import ProbaCalibrator
-from auxcal.calibrators._learned import each, knots, numbers, table
 from auxcal.calibrators._selection import as_whole, joined_parts
 from auxcal.calibrators.ccac_x.correction import FEW_ROWS, Correction, describe, describe_program, fit_correction
 from auxcal.calibrators.ccac_x.distribution import held_out_strata, shared_out

@@ -5,10 +5,10 @@ from itertools import product
 
 import numpy as np
 
-from auxcal._arrays import Floats
-from auxcal._memory import check_memory
+from auxcal._core.arrays import Floats
+from auxcal._core.memory import check_memory
+from auxcal._core.state import numbers, table
 from auxcal.calibrators._distributions import DistributionCalibrator, at_prediction
-from auxcal.calibrators._learned import numbers, table
 from auxcal.calibrators._selection import SelectBy, as_candidates, check_select_by, select_score
 from auxcal.calibrators.solvers.linear import BYTES_PER_WEIGHT, LinearMap, Penalty, fit_full
 from auxcal.calibrators.solvers.softmax import log_softmax, softmax

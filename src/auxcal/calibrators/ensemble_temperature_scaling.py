@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from auxcal._arrays import Floats
+from auxcal._core.arrays import Floats
+from auxcal._core.state import numbers
 from auxcal.calibrators._distributions import DistributionCalibrator
-from auxcal.calibrators._learned import numbers
 from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.calibrators.solvers.targets import NoClass, entries, rows_to_learn
 from auxcal.calibrators.temperature_scaling import TEMPERATURE, fit_temperature

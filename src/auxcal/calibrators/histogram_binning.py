@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from auxcal._arrays import Floats, Ints
+from auxcal._core.arrays import Floats, Ints
+from auxcal._core.state import numbers
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
-from auxcal.calibrators._learned import numbers
 from auxcal.calibrators.solvers.sigmoid import expit, logit
 from auxcal.calibrators.solvers.weighting import counts
 from auxcal.metrics.binning import Strategy, check_bins, equal_mass_edges, index_by_edges

@@ -3,9 +3,9 @@
 import numpy as np
 
 from auxcal import programs
-from auxcal._arrays import Floats, Ints
+from auxcal._core.arrays import Floats, Ints
+from auxcal._core.state import knots, times
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
-from auxcal.calibrators._learned import knots, times
 from auxcal.calibrators.solvers.weighting import counts
 from auxcal.programs import Operations, Value
 

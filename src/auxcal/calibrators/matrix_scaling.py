@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from auxcal._arrays import Floats
-from auxcal._memory import check_memory
+from auxcal._core.arrays import Floats
+from auxcal._core.memory import check_memory
+from auxcal._core.state import numbers
 from auxcal.calibrators._distributions import DistributionCalibrator
-from auxcal.calibrators._learned import numbers
 from auxcal.calibrators._selection import as_strength
 from auxcal.calibrators.solvers.linear import BYTES_PER_WEIGHT, LinearMap, Penalty, fit_full
 from auxcal.calibrators.solvers.softmax import softmax

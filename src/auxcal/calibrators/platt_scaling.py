@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from auxcal._arrays import Floats, Ints
+from auxcal._core.arrays import Floats, Ints
+from auxcal._core.state import numbers
 from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
-from auxcal.calibrators._learned import numbers
 from auxcal.calibrators.solvers.logistic import fit_logistic, unconverged
 from auxcal.calibrators.solvers.sigmoid import expit
 from auxcal.programs import Operations, Value, of_map

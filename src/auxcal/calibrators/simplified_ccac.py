@@ -6,8 +6,9 @@ from typing import Self
 
 import numpy as np
 
-from auxcal._arrays import as_rng
-from auxcal._extras import needs
+from auxcal._core.arrays import as_rng
+from auxcal._core.extras import needs
+from auxcal._core.state import biases, layers
 from auxcal.calibrators._auxiliary import (
     CHOSEN,
     Architecture,
@@ -17,11 +18,10 @@ from auxcal.calibrators._auxiliary import (
     forward,
     standardised,
 )
-from auxcal.calibrators._learned import biases, layers
 from auxcal.calibrators._transferable import Transferable
 from auxcal.calibrators.temperature_scaling import TEMPERATURE
+from auxcal.calibrators.training.recipes import TRANSFER
 from auxcal.predictions import Predictions
-from auxcal.training.recipes import TRANSFER
 
 
 class SimplifiedCCAC(AuxiliaryClassCalibrator, Transferable):
@@ -106,8 +106,8 @@ def _retrain_last_layer(
 ) -> list[Network]:
     """Train the temperature and the last layer on the output of the frozen layers."""
     with needs("torch"):
-        from auxcal.training.auxiliary_class import Problem, train_networks
-        from auxcal.training.networks import GridNetwork
+        from auxcal.calibrators.training.auxiliary_class import Problem, train_networks
+        from auxcal.calibrators.training.networks import GridNetwork
     z = data.logits.astype(np.float32, copy=False)
     frozen_weights, frozen_biases = network.weights[:-1], network.biases[:-1]
     hidden = np.maximum(forward(frozen_weights, frozen_biases, z), 0) if frozen_weights else z

@@ -1,6 +1,6 @@
 """Maximum probability (MP): the classifier's own softmax."""
 
-from auxcal._arrays import Floats
+from auxcal._core.arrays import Floats
 from auxcal.calibrators._distributions import DistributionCalibrator
 from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.predictions import Predictions

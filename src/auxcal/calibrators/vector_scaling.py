@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from auxcal._arrays import Floats
+from auxcal._core.arrays import Floats
+from auxcal._core.state import numbers
 from auxcal.calibrators._distributions import DistributionCalibrator
-from auxcal.calibrators._learned import numbers
 from auxcal.calibrators.solvers.linear import LinearMap, fit_diagonal
 from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.calibrators.solvers.targets import NoClass, rows_to_learn

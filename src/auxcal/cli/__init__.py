@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from functools import wraps
+from importlib.metadata import entry_points
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,7 +27,6 @@ from auxcal.cli.methods import methods
 from auxcal.cli.monitor import monitor
 from auxcal.cli.pick import pick
 from auxcal.cli.plan import plan
-from auxcal.cli.reproduce import reproduce
 from auxcal.cli.score import score
 from auxcal.cli.show import show
 from auxcal.cli.threshold import threshold
@@ -49,9 +49,9 @@ COMMANDS = (
     plan,
     export,
     methods,
-    reproduce,
+    *(entry.load() for entry in entry_points(group="auxcal.commands")),
 )
-"""The one list of commands, in the order in which --help shows them."""
+"""The one list of commands, in the order in which --help shows them; packages may add their own by entry points."""
 
 app = typer.Typer(
     help="An honest probability that your classifier is right, where it meets data it was not trained on.",
@@ -92,7 +92,7 @@ def _apart(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def checked(**arguments: Any) -> None:
-        from auxcal._files import check_apart
+        from auxcal._core.files import check_apart
 
         given = {name: value if isinstance(value, list) else [value] for name, value in arguments.items()}
         paths = {name: [path for each in values if (path := _here(name, each))] for name, values in given.items()}

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from auxcal._formatting import visible
+from auxcal._core.text import visible
 from auxcal.cli._slices import reading_of, slice_table
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from auxcal._progress import Report
-    from auxcal.comparison import Comparison
+    from auxcal._core.progress import Report
+    from auxcal.report.comparison import Comparison
 
 
 COMPARING = 0.95
@@ -29,7 +29,7 @@ def show(console: Console, comparison: Comparison) -> None:
     """Print the answer, then the table."""
     from rich.text import Text
 
-    from auxcal.reports.terminal import comparison_to_rich
+    from auxcal.report.terminal import comparison_to_rich
 
     console.print(Text(visible(comparison.name), style="dim"))
     console.print(Text(comparison.answer.found, style="bold"))
@@ -70,7 +70,7 @@ def open_page(written: Sequence[Path]) -> None:
     """Open the page in the browser, if it is among the files that were written."""
     import webbrowser
 
-    from auxcal.reports.folder import PAGE
+    from auxcal.report.folder import PAGE
 
     for path in written:
         if path.name == PAGE:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from auxcal._formatting import visible
+from auxcal._core.text import visible
 
 
 class SafeConsole(Console):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from auxcal._progress import silent
+from auxcal._core.progress import silent
 
 if TYPE_CHECKING:
-    from auxcal._progress import Report
-    from auxcal.formats import Scored, Tallied
+    from auxcal._core.progress import Report
     from auxcal.metrics import Slice, Tally
+    from auxcal.tables import Scored, Tallied
 
 
 class Evaluated(NamedTuple):
@@ -23,7 +23,7 @@ class Evaluated(NamedTuple):
 
 def evaluated(found: Scored | Tallied, resamples: int, random_state: int, report: Report) -> Evaluated:
     """Return all metrics; one that a small slice leaves undefined needs no warning."""
-    from auxcal.formats import Tallied
+    from auxcal.tables import Tallied
 
     asked = {"bootstrap": resamples, "random_state": random_state, "report": report}
     return _of_tallies(found, asked) if isinstance(found, Tallied) else _of_rows(found, asked)
@@ -32,7 +32,7 @@ def evaluated(found: Scored | Tallied, resamples: int, random_state: int, report
 def _of_rows(rows: Scored, asked: dict[str, Any]) -> Evaluated:
     import numpy as np
 
-    from auxcal._telling import kept_warnings
+    from auxcal._core.deferred_warnings import collect_warnings
     from auxcal.metrics import evaluate, evaluate_by
 
     both = {"accuracy": rows.correct, "confidence": rows.confidence}
@@ -41,18 +41,18 @@ def _of_rows(rows: Scored, asked: dict[str, Any]) -> Evaluated:
     }
     asked = asked | {"sample_weight": rows.sample_weight, "groups": rows.groups}
     scores = evaluate(rows.confidence, rows.correct, **asked)
-    with kept_warnings():
+    with collect_warnings():
         slices = None if rows.by is None else evaluate_by(rows.confidence, rows.correct, rows.by, **asked)
     return Evaluated(len(rows.y), averages, scores, slices)
 
 
 def _of_tallies(found: Tallied, asked: dict[str, Any]) -> Evaluated:
-    from auxcal._telling import kept_warnings
+    from auxcal._core.deferred_warnings import collect_warnings
 
     whole = found.tally
     averages = {"accuracy": whole.accuracy, "confidence": whole.confidence}
     scores = whole.evaluate(**asked)
-    with kept_warnings():
+    with collect_warnings():
         slices = None if found.by is None else _slices(found.by, asked)
     return Evaluated(whole.n_rows, averages, scores, slices)
 

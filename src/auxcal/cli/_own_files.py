@@ -10,7 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from auxcal.calibrators import Calibrator
-    from auxcal.formats._stores import File
+    from auxcal.tables._stores import File
 
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it is there already.")]
 
@@ -28,7 +28,7 @@ _FIRST = 4096
 
 def refuse_overwrite(path: Path | str, *, overwrite: bool, own: bool = True) -> None:
     """Raise an error if a file is there already, unless it is auxcal's `own`, in which nobody fills in anything."""
-    from auxcal._errors import InvalidInputError
+    from auxcal._core.errors import InvalidInputError
 
     if overwrite or str(path) == "-":
         return
@@ -40,11 +40,11 @@ def refuse_overwrite(path: Path | str, *, overwrite: bool, own: bool = True) -> 
 
 def _file_at(path: Path | str) -> File | None:
     """Return the file that is there, on this machine or where a URL leads; a folder is none."""
-    from auxcal._files import is_url
+    from auxcal._core.files import is_url
 
     if not is_url(str(path)):
         return Path(path) if Path(path).is_file() else None
-    from auxcal.formats._stores import as_file
+    from auxcal.tables._stores import as_file
 
     file = as_file(str(path))
     return file if file.exists() and not file.is_dir() else None
@@ -52,7 +52,7 @@ def _file_at(path: Path | str) -> File | None:
 
 def load_first(calibrator: Path, files: Sequence[Path | str]) -> Calibrator:
     """Load the calibrator, which comes before the data; say so where the two are swapped."""
-    from auxcal._errors import InvalidInputError
+    from auxcal._core.errors import InvalidInputError
     from auxcal.persistence import load
 
     first = next((file for file in map(Path, files) if file.suffix == ".safetensors" and _is_calibrator(file)), None)

@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 
 import typer
 
-from auxcal._errors import AuxcalError
-from auxcal._formatting import visible
+from auxcal._core.errors import AuxcalError
+from auxcal._core.text import visible
 
 _NO_ROOM = ("failed to map segment", "annot allocate memory")  # what libraries say that can't be loaded for want of it
 USAGE = 2  # the exit code of a command that can't do what it is asked

@@ -32,7 +32,7 @@ def slice_table(by: str, slices: Sequence[Slice]) -> Table:
     """Return one row for each slice, with what matters most."""
     from rich.table import Table
 
-    from auxcal._formatting import percent, visible, write_score
+    from auxcal._core.text import percent, visible, write_score
 
     table = Table(box=None, pad_edge=False)
     table.add_column(visible(by), overflow="fold")

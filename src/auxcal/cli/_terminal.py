@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from auxcal._formatting import visible
+from auxcal._core.text import visible
 from auxcal.cli._own_files import refuse_overwrite
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _LEAST_COLUMNS = 80  # which a table needs
 
 def as_place(text: str) -> Path | str:
     """Return a path on this machine, or the URL of one elsewhere."""
-    from auxcal._files import is_url, path_here
+    from auxcal._core.files import is_url, path_here
 
     return path_here(text) or text if is_url(text) else Path(text)
 
@@ -158,7 +158,7 @@ def as_names(text: str | None) -> list[str] | None:
     if text is None:
         return None
     if os.path.isfile(text):  # noqa: PTH113 (a Path complains of a list that is too long for a name)
-        from auxcal._files import read_text
+        from auxcal._core.files import read_text
 
         return read_text(Path(text)).rstrip("\n").split("\n")
     return [name.strip() for name in text.split(",")]
@@ -166,8 +166,8 @@ def as_names(text: str | None) -> list[str] | None:
 
 def check_kind(data: Predictions, *paths: Path | str) -> None:
     """Refuse what was surely forgotten to be called probabilities."""
-    from auxcal._arrays import look_like_probabilities
-    from auxcal._errors import InvalidInputError
+    from auxcal._core.arrays import look_like_probabilities
+    from auxcal._core.errors import InvalidInputError
 
     if data.inputs.kind == "logits" and look_like_probabilities(data.logits):
         raise InvalidInputError(
@@ -210,7 +210,7 @@ def console(*, quiet: bool = False) -> Console:
 @contextmanager
 def errors_named_after(*paths: Path | str) -> Iterator[None]:
     """Prefix an error about the contents of files with their names."""
-    from auxcal._errors import AuxcalError
+    from auxcal._core.errors import AuxcalError
 
     try:
         yield
@@ -221,8 +221,8 @@ def errors_named_after(*paths: Path | str) -> Iterator[None]:
 @contextmanager
 def calibrator_file(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
     """Yield a path to save a calibrator at, checked for writing before the work starts."""
-    from auxcal._errors import InvalidInputError
-    from auxcal._files import check_writable
+    from auxcal._core.errors import InvalidInputError
+    from auxcal._core.files import check_writable
 
     if path.suffix != ".safetensors":
         raise InvalidInputError(f"{path}: a calibrator is a .safetensors file. Save it as {path.stem}.safetensors.")

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from auxcal._progress import progress_bar
+from auxcal._core.progress import progress_bar
 from auxcal.cli._own_files import Overwrite, load_first
 from auxcal.cli._terminal import (
     CalibratorFile,
@@ -65,8 +65,8 @@ def adapt(
     auxcal adapt ccac-x.safetensors new.csv --labelled some.csv -o adapted.safetensors
     """
     from auxcal.calibrators._facts import as_json, facts
-    from auxcal.formats import read_predictions, read_rows
     from auxcal.monitoring import adapt_seen, sampled
+    from auxcal.tables import read_predictions, read_rows
 
     fitted = load_first(calibrator, files)
     named: dict[str, Any] = {

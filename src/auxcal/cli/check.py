@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from auxcal._progress import progress_bar
+from auxcal._core.progress import progress_bar
 from auxcal.cli._own_files import load_first
 from auxcal.cli._terminal import (
     CODES,
@@ -50,8 +50,8 @@ def check(
     auxcal check ccac-x.safetensors new.parquet
     auxcal check ccac-x.safetensors new.csv --level 0.01 --json
     """
-    from auxcal.formats import read_rows
     from auxcal.monitoring import PromiseSample, RowSample
+    from auxcal.tables import read_rows
 
     fitted = load_first(calibrator, files)
     sample, promise = RowSample(fitted), PromiseSample(fitted)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from auxcal._progress import progress_bar
+from auxcal._core.progress import progress_bar
 from auxcal.cli._comparing import explain, open_page, print_plain, share_of, show
 from auxcal.cli._own_files import Overwrite, refuse_overwrite
 from auxcal.cli._terminal import (
@@ -35,9 +35,9 @@ from auxcal.cli._terminal import (
 )
 
 if TYPE_CHECKING:
-    from auxcal._progress import Report
-    from auxcal.comparison import Comparison
-    from auxcal.formats import Labelled
+    from auxcal._core.progress import Report
+    from auxcal.report.comparison import Comparison
+    from auxcal.tables import Labelled
 
 
 def compare(
@@ -91,8 +91,7 @@ def compare(
     auxcal compare labelled.csv --probabilities --columns cat,dog --label truth --no-class other --id case
     """
     import auxcal
-    from auxcal.formats import read_labelled
-    from auxcal.reports.folder import (
+    from auxcal.report.folder import (
         NUMBERS,
         PAGE,
         calibrator_names,
@@ -100,6 +99,7 @@ def compare(
         make_folder,
         write_folder,
     )
+    from auxcal.tables import read_labelled
 
     sets = _data_sets(files)
     if test is not None and len(sets) > 1:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from auxcal._progress import progress_bar
+from auxcal._core.progress import progress_bar
 from auxcal.cli._comparing import explain, open_page, print_plain, share_of, show
 from auxcal.cli._own_files import Overwrite, refuse_overwrite
 from auxcal.cli._terminal import console
@@ -41,9 +41,9 @@ def demo(
     auxcal demo --out demo/ --open
     """
     import auxcal
-    from auxcal.experiments.bundles import bundle
-    from auxcal.experiments.suites.cifar10 import CIFAR10_RESNET20
-    from auxcal.reports.folder import PAGE, make_folder, write_page
+    from auxcal.report.folder import PAGE, make_folder, write_page
+    from auxcal_paper.bundles import bundle
+    from auxcal_paper.suites.cifar10 import CIFAR10_RESNET20
 
     make_folder(out)
     refuse_overwrite(out / PAGE, overwrite=overwrite)

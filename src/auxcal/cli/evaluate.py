@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from auxcal._progress import progress_bar
+from auxcal._core.progress import progress_bar
 from auxcal.cli._evaluating import bounds, evaluated
 from auxcal.cli._slices import say_slices
 from auxcal.cli._terminal import (
@@ -28,8 +28,8 @@ from auxcal.cli._terminal import (
 )
 
 if TYPE_CHECKING:
-    from auxcal._arrays import Floats
-    from auxcal.formats import Scored
+    from auxcal._core.arrays import Floats
+    from auxcal.tables import Scored
 
 ScoredFile = Annotated[
     Place,
@@ -127,7 +127,7 @@ def evaluate(
     auxcal score ccac.safetensors test.csv | auxcal evaluate - --json
     auxcal evaluate scored.csv --group patient --by hospital
     """
-    from auxcal.formats import read_confidence, read_scored, read_scored_or_tally
+    from auxcal.tables import read_confidence, read_scored, read_scored_or_tally
 
     label, known = labels_of(calibrator, label, class_names, no_class)
     named: dict[str, Any] = {
@@ -171,7 +171,7 @@ def labels_of(
     calibrator: Path | None, label: str | None, class_names: str | None, no_class: list[str] | None
 ) -> tuple[str, dict[str, Any]]:
     """Return the column of the true classes, and their names: as given, or else as the calibrator knows them."""
-    from auxcal._inputs import Inputs
+    from auxcal.inputs import Inputs
     from auxcal.persistence import load
 
     known = Inputs() if calibrator is None else load(calibrator).inputs_
@@ -181,7 +181,7 @@ def labels_of(
 
 def _say_powered(scored: Scored, rest: Floats, *, json: bool) -> None:
     """Show what labelled and unlabelled rows say together."""
-    from auxcal._formatting import write_score
+    from auxcal._core.text import write_score
     from auxcal.labelling import estimate
     from auxcal.metrics import METRICS
 
@@ -201,7 +201,7 @@ def _say_powered(scored: Scored, rest: Floats, *, json: bool) -> None:
 
 
 def _rows(rows: int, averages: dict[str, float]) -> str:
-    from auxcal._formatting import percent
+    from auxcal._core.text import percent
 
     return (
         f"{rows:,} rows: the classifier has {percent(averages['accuracy'])} right, the confidence says "
@@ -210,7 +210,7 @@ def _rows(rows: int, averages: dict[str, float]) -> str:
 
 
 def _table(scores: dict[str, float]) -> list[str]:
-    from auxcal._formatting import write_score
+    from auxcal._core.text import write_score
     from auxcal.metrics import METRICS
 
     lines = []
@@ -224,7 +224,7 @@ def _table(scores: dict[str, float]) -> list[str]:
 
 
 def _reading(scores: dict[str, float], averages: dict[str, float]) -> str:
-    from auxcal._formatting import percent
+    from auxcal._core.text import percent
 
     error, noise = percent(scores["ece"]), percent(scores["ece_floor_p95"])
     if scores["ece"] <= scores["ece_floor_p95"]:

@@ -41,9 +41,9 @@ def export(
     auxcal export ccac-x.safetensors -o ccac-x.onnx
     auxcal export ccac-x.safetensors --into classifier.onnx --output logits -o confident.onnx
     """
-    from auxcal._errors import InvalidInputError
-    from auxcal._files import check_writable, written_whole
-    from auxcal.onnx import attach, to_onnx
+    from auxcal._core.errors import InvalidInputError
+    from auxcal._core.files import check_writable, written_whole
+    from auxcal.export.onnx import attach, to_onnx
     from auxcal.persistence import load
 
     if out.suffix != ".onnx":

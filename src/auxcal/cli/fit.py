@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from auxcal._progress import progress_bar
+from auxcal._core.progress import progress_bar
 from auxcal.cli._own_files import Overwrite
 from auxcal.cli._terminal import (
     CalibratorOut,
@@ -93,8 +93,8 @@ def fit(
     auxcal fit fit.npz --select select.npz --method ccac -o ccac.safetensors
     auxcal fit picked.csv --weight weight --group patient -o ccac-x.safetensors
     """
-    from auxcal._progress import reported_to
-    from auxcal.formats import read_predictions
+    from auxcal._core.progress import reported_to
+    from auxcal.tables import read_predictions
 
     calibrator = _calibrator(method, random_state)
     read = partial(
@@ -125,7 +125,7 @@ def fit(
 
 def say_fitted(calibrator: Calibrator, data: Predictions, out: Path, *, json: bool) -> None:
     """Print what a calibrator learned, from which rows, and where it is."""
-    from auxcal._formatting import percent
+    from auxcal._core.text import percent
 
     if data.accuracy >= _TOO_GOOD:
         typer.echo(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from auxcal._formatting import first_line
+from auxcal._core.text import first_line
 from auxcal.cli._terminal import Json, say, say_json
 
 

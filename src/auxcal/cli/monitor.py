@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from auxcal._progress import progress_bar
+from auxcal._core.progress import progress_bar
 from auxcal.cli._own_files import Overwrite, load_first, refuse_overwrite
 from auxcal.cli._terminal import (
     CODES,
@@ -78,11 +78,11 @@ def monitor(
     auxcal monitor ccac-x.safetensors november.parquet --by day --label truth --out monitor.html
     auxcal monitor ccac-x.safetensors november.csv --by week --json
     """
-    from auxcal.formats import TimedTable
     from auxcal.monitoring import table_timeline
+    from auxcal.tables import TimedTable
 
     if out is not None:
-        from auxcal.reports.html import save_timeline
+        from auxcal.report.html import save_timeline
 
         if out.suffix != ".html":
             raise typer.BadParameter(f"--out writes a page, an .html file; got {out.name!r}.")
@@ -115,7 +115,7 @@ def monitor(
 def _show(timeline: Timeline, out: Path | None) -> None:
     from rich.text import Text
 
-    from auxcal.reports.timeline import alarms, found, then, timeline_to_rich
+    from auxcal.report.timeline import alarms, found, then, timeline_to_rich
 
     screen = console()
     screen.print(Text(found(timeline), style="bold"))

@@ -53,8 +53,8 @@ def pick(
     auxcal pick ccac-x.safetensors unlabelled.parquet --n 200 -o to-label.csv
     auxcal pick unlabelled.parquet --n 200 -o to-label.csv
     """
-    from auxcal.formats import pick_file
     from auxcal.persistence import load
+    from auxcal.tables import pick_file
 
     refuse_overwrite(out, overwrite=overwrite, own=False)
     fitted = load(files[0]) if len(files) > 1 and files[0].suffix == ".safetensors" else None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from auxcal._formatting import percent
+from auxcal._core.text import percent
 from auxcal.cli._own_files import Overwrite, refuse_overwrite
 from auxcal.cli._terminal import (
     ClassNames,
@@ -25,7 +25,7 @@ from auxcal.cli._terminal import (
 from auxcal.cli.evaluate import ConfidenceColumn, PredictionColumn
 
 if TYPE_CHECKING:
-    from auxcal._arrays import Bools, Floats
+    from auxcal._core.arrays import Bools, Floats
     from auxcal.labelling import Plan
 
 _BAR = 24  # characters of the largest ECE
@@ -127,7 +127,7 @@ def _read(
 
     Without a pilot in another file it is the rows of this one that have labels.
     """
-    from auxcal.formats import read_any_confidence, read_confidence, read_own_pilot, read_scored
+    from auxcal.tables import read_any_confidence, read_confidence, read_own_pilot, read_scored
 
     if pilot is not None:
         labelled = read_scored(pilot, label or "y", **named, on_bad_rows="skip")
@@ -144,9 +144,9 @@ def _read(
 
 
 def _draw(found: Plan, path: Path, name: str) -> None:
-    from auxcal._files import written_whole
-    from auxcal._inputs import time_now
-    from auxcal.plots import PlanDisplay
+    from auxcal._core.files import written_whole
+    from auxcal.inputs import time_now
+    from auxcal.report.plots import PlanDisplay
 
     if path.suffix not in _PICTURES:
         raise typer.BadParameter(f"--plot writes {', '.join(_PICTURES)}; got {path.name!r}.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from auxcal._progress import rows_bar
+from auxcal._core.progress import rows_bar
 from auxcal.cli._own_files import load_first, refuse_overwrite
 from auxcal.cli._terminal import (
     CODES,
@@ -30,10 +30,10 @@ from auxcal.cli._terminal import (
 )
 
 if TYPE_CHECKING:
-    from auxcal._arrays import Floats
+    from auxcal._core.arrays import Floats
     from auxcal.calibrators import Calibrator
-    from auxcal.formats import Written
     from auxcal.monitoring import RowSample
+    from auxcal.tables import Written
 
 _RARELY = 0.01  # how often a false alarm is given
 _LINES = {
@@ -115,8 +115,8 @@ def score(
     auxcal score ccac-x.safetensors 's3://bucket/logits/day=*' -o s3://bucket/scored
     cat new.csv | auxcal score ccac-x.safetensors - > scored.csv
     """
-    from auxcal.formats import score_table
     from auxcal.monitoring import PromiseSample, RowSample
+    from auxcal.tables import score_table
 
     to_standard_output = str(out) == "-"
     if json and to_standard_output:

@@ -31,10 +31,10 @@ from auxcal.cli.evaluate import (
 )
 
 if TYPE_CHECKING:
-    from auxcal._arrays import Ints
+    from auxcal._core.arrays import Ints
     from auxcal.calibrators import Calibrator
-    from auxcal.formats import Scored
     from auxcal.metrics import Threshold
+    from auxcal.tables import Scored
 
 
 def threshold(
@@ -112,9 +112,9 @@ def threshold(
     auxcal threshold scored.parquet --risk 0.05 --save ccac-x.safetensors
     auxcal threshold scored.csv --risk 0.01 --per-class --label truth --json
     """
-    from auxcal._arrays import check_total
-    from auxcal.formats import read_scored
+    from auxcal._core.arrays import check_total
     from auxcal.persistence import load
+    from auxcal.tables import read_scored
 
     if (coverage is None) != bool(risk) or ((len(risk or ()) > 1 or coverage) and (per_class or empirical)):
         raise typer.BadParameter(
@@ -192,7 +192,7 @@ def _why_not(scored: Scored, risk: float, level: float, label: int | None = None
 def _certify(path: Path, fitted: Calibrator, found: Threshold, scored: Scored) -> None:
     """Keep the promise with its calibrator."""
     from auxcal.calibrators import Certificate
-    from auxcal.calibrators._certificate import FoundOn
+    from auxcal.thresholds.certificate import FoundOn
 
     of_rows = scored.sample_weight, scored.groups
     found_on = FoundOn.of(scored.confidence, _classes(scored, fitted), fitted.n_features_in_, *of_rows)
@@ -223,7 +223,7 @@ def _say_json(found: dict[str, Threshold | str], rows: int, level: float) -> Non
 
 
 def _say(found: dict[str, Threshold | str], rows: int, level: float) -> None:
-    from auxcal._formatting import percent
+    from auxcal._core.text import percent
 
     alone = found.get("")
     if isinstance(alone, str | None):

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from auxcal._progress import progress_bar
+from auxcal._core.progress import progress_bar
 from auxcal.cli._own_files import Overwrite
 from auxcal.cli._terminal import (
     CalibratorOut,
@@ -64,12 +64,12 @@ def transfer(
     auxcal fit there.npz --method ccac-s -o ccac-s.safetensors
     auxcal transfer ccac-s.safetensors few.csv -o here.safetensors
     """
-    from auxcal._errors import InvalidInputError
-    from auxcal._progress import reported_to
+    from auxcal._core.errors import InvalidInputError
+    from auxcal._core.progress import reported_to
     from auxcal.calibrators import CALIBRATORS
     from auxcal.calibrators._transferable import Transferable
-    from auxcal.formats import read_predictions
     from auxcal.persistence import load
+    from auxcal.tables import read_predictions
 
     source = load(calibrator)
     if not isinstance(source, Transferable):

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Floats, Ints, as_confidence, as_rng
-from auxcal._errors import InvalidInputError
-from auxcal._float_errors import ignore_float_errors
+from auxcal._core.arrays import Floats, Ints, as_confidence, as_rng
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.float_errors import ignore_float_errors
 
 EVEN_SHARE = 0.3
 """The part of the labels that is spread evenly, against a confidence that is wrong about where the errors are."""

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Floats, as_confidence, as_correct, check_shares
-from auxcal._errors import InvalidInputError
-from auxcal._float_errors import ignore_float_errors
+from auxcal._core.arrays import Floats, as_confidence, as_correct, check_shares
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.float_errors import ignore_float_errors
 from auxcal.metrics import labels_to_promise
 
 Z = 1.96

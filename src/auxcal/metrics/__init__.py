@@ -1,23 +1,26 @@
 """Metrics of a confidence: pure functions of (confidence, correct), and METRICS, the registry."""
 
+from typing import TYPE_CHECKING
+
+from auxcal._core.lazy import lazy_exports
 from auxcal.metrics._calibration_error import NoiseFloor, ece, ece_mass, ece_noise_floor, mce
 from auxcal.metrics._checked import checked
 from auxcal.metrics._evaluate import METRICS, Metric, evaluate
-from auxcal.metrics._power import labels_to_promise
-from auxcal.metrics._promise import rows_to_promise
 from auxcal.metrics._proper import brier, nll
 from auxcal.metrics._ranking import aupr, auroc, fpr_at_tpr, precision_at_recall
 from auxcal.metrics._risk_coverage import RiskCoverage, aurc, excess_aurc, risk_coverage
 from auxcal.metrics._slices import Slice, evaluate_by
 from auxcal.metrics._tally import Tally
-from auxcal.metrics._threshold import (
-    Threshold,
-    risk_at_coverage,
-    threshold_at_risk,
-    thresholds_at_risks,
-    thresholds_by_class,
-    why_no_promise,
-)
+
+if TYPE_CHECKING:
+    from auxcal.thresholds import Threshold as Threshold
+    from auxcal.thresholds import labels_to_promise as labels_to_promise
+    from auxcal.thresholds import risk_at_coverage as risk_at_coverage
+    from auxcal.thresholds import rows_to_promise as rows_to_promise
+    from auxcal.thresholds import threshold_at_risk as threshold_at_risk
+    from auxcal.thresholds import thresholds_at_risks as thresholds_at_risks
+    from auxcal.thresholds import thresholds_by_class as thresholds_by_class
+    from auxcal.thresholds import why_no_promise as why_no_promise
 
 __all__ = [
     "METRICS",
@@ -51,3 +54,21 @@ __all__ = [
     "thresholds_by_class",
     "why_no_promise",
 ]
+
+# Thresholds lie above the metrics, and were here before they had a package of their own.
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    dict.fromkeys(
+        [
+            "Threshold",
+            "labels_to_promise",
+            "risk_at_coverage",
+            "rows_to_promise",
+            "threshold_at_risk",
+            "thresholds_at_risks",
+            "thresholds_by_class",
+            "why_no_promise",
+        ],
+        "auxcal.thresholds",
+    ),
+)

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from auxcal._arrays import Bools, Floats, Groups, Ints, Weight, as_rng, check_total
-from auxcal._progress import Report
+from auxcal._core.arrays import Bools, Floats, Groups, Ints, Weight, as_rng, check_total
+from auxcal._core.progress import Report
 from auxcal.metrics._ties import Ties
 
 _LEVELS = 4_000  # distinct confidences that are kept apart, so that the cost does not grow with the rows

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import (
+from auxcal._core.arrays import (
     Bools,
     Floats,
     Groups,
@@ -16,8 +16,8 @@ from auxcal._arrays import (
     as_rng,
     as_sample_weight,
 )
-from auxcal._errors import InvalidInputError
-from auxcal._float_errors import ignore_float_errors
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.float_errors import ignore_float_errors
 from auxcal.metrics._checked import checked
 from auxcal.metrics.binning import Bins, Strategy, bin_confidence, bin_index, check_bins
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from auxcal._arrays import Floats
+from auxcal._core.arrays import Floats
 from auxcal.metrics._cells import Cells
 from auxcal.metrics._ranking import Thresholds
 from auxcal.metrics._risk_coverage import aurc

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from auxcal._arrays import Bools, Floats, Ints, Weight
+from auxcal._core.arrays import Bools, Floats, Ints, Weight
 from auxcal.metrics._ties import ties
 
 MOST_EXACT = 2**16

@@ -8,8 +8,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Bools, Floats, as_confidence, as_correct, as_sample_weight
-from auxcal._float_errors import ignore_float_errors
+from auxcal._core.arrays import Bools, Floats, as_confidence, as_correct, as_sample_weight
+from auxcal._core.float_errors import ignore_float_errors
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -36,7 +36,7 @@ def checked(kernel: Kernel[_P, _R]) -> Checked[_P, _R]:
     0.5
     >>> accuracy([0.9, 1.8], [1, 0])
     Traceback (most recent call last):
-    auxcal._errors.InvalidInputError: confidence must be a probability in [0, 1]; got 1.8 in row 1 (1 such rows). ...
+    auxcal._core.errors.InvalidInputError: confidence must be a probability in [0, 1]; got 1.8 in row 1 (1 ...
     """
 
     @wraps(kernel)

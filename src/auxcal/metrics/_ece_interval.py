@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auxcal._arrays import Floats, Ints
+from auxcal._core.arrays import Floats, Ints
 from auxcal.metrics._bootstrap import Scored
 from auxcal.metrics.binning import Strategy, bin_index
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Bools, Floats, as_groups, as_sample_weight
-from auxcal._errors import InvalidInputError
-from auxcal._float_errors import ignore_float_errors
-from auxcal._progress import Report, silent
+from auxcal._core.arrays import Bools, Floats, as_groups, as_sample_weight
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.float_errors import ignore_float_errors
+from auxcal._core.progress import Report, silent
 from auxcal.metrics._bootstrap import OfTies, Scored, intervals, one_by_one
 from auxcal.metrics._calibration_error import ece, ece_mass, mce, noise_floor
 from auxcal.metrics._checked import check, kernel_of

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from auxcal._arrays import Bools, Floats, Weight
+from auxcal._core.arrays import Bools, Floats, Weight
 from auxcal.metrics._checked import checked
 from auxcal.metrics._ties import Ties
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from auxcal._arrays import Bools, Floats, Weight
-from auxcal._errors import InvalidInputError
-from auxcal._telling import tell
+from auxcal._core.arrays import Bools, Floats, Weight
+from auxcal._core.deferred_warnings import warn
+from auxcal._core.errors import InvalidInputError
 from auxcal.metrics._checked import checked
 from auxcal.metrics._ties import Ties, ranked
 
@@ -180,9 +180,9 @@ def _undefined(wrong: float, right: float, name: str, *, needs_right: bool = Fal
     missing = "wrong" if wrong == 0 else "correct" if needs_right and right == 0 else None
     if missing is None:
         return False
-    from auxcal._errors import UndefinedMetricWarning
+    from auxcal._core.errors import UndefinedMetricWarning
 
-    tell(
+    warn(
         f"{name} is undefined (NaN): none of the {wrong + right:.12g} predictions is {missing}, and it "
         f"compares wrong predictions with correct ones. Evaluate on more rows.",
         UndefinedMetricWarning,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from auxcal._arrays import Bools, Floats, Weight
+from auxcal._core.arrays import Bools, Floats, Weight
 from auxcal.metrics._checked import checked
 from auxcal.metrics._ties import Ties, ties
 

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import as_groups, as_sample_weight
-from auxcal._float_errors import ignore_float_errors
-from auxcal._progress import Report, silent
+from auxcal._core.arrays import as_groups, as_sample_weight
+from auxcal._core.float_errors import ignore_float_errors
+from auxcal._core.progress import Report, silent
 from auxcal.metrics._checked import check
 from auxcal.metrics._evaluate import evaluate
 

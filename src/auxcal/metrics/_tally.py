@@ -11,12 +11,12 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from auxcal._arrays import Bools, Floats, Weight, as_groups, as_sample_weight
-from auxcal._errors import FileFormatError, InvalidInputError
-from auxcal._files import as_path
-from auxcal._float_errors import ignore_float_errors
-from auxcal._progress import Report, silent
-from auxcal._state_files import from_json, read_state, state_bytes, to_json, write_state
+from auxcal._core.arrays import Bools, Floats, Weight, as_groups, as_sample_weight
+from auxcal._core.errors import FileFormatError, InvalidInputError
+from auxcal._core.files import as_path
+from auxcal._core.float_errors import ignore_float_errors
+from auxcal._core.progress import Report, silent
+from auxcal._core.state import from_json, read_state, state_bytes, to_json, write_state
 from auxcal.metrics._bootstrap import Scored
 from auxcal.metrics._calibration_error import CELLS_PER_BIN, floor_of, largest_gap, mean_gap
 from auxcal.metrics._cell_errors import error_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from auxcal._state_checks import check_count, check_like, check_numbers
+from auxcal._core.state import check_count, check_like, check_numbers
 from auxcal.metrics._calibration_error import CELLS_PER_BIN
 
 N_BINS = 20  # of ECE, as in the paper

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from auxcal._arrays import Bools, Floats, Weight
+from auxcal._core.arrays import Bools, Floats, Weight
 
 _BLOCK = 1 << 15  # rows whose counts fit into the CPU cache
 

@@ -8,8 +8,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from auxcal._arrays import Bools, Floats, Ints
-from auxcal._errors import InvalidInputError
+from auxcal._core.arrays import Bools, Floats, Ints
+from auxcal._core.errors import InvalidInputError
 
 Strategy = Literal["width", "mass"]
 

@@ -9,19 +9,19 @@ from typing import Literal, TypeVar, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Floats, as_logits
-from auxcal._errors import InputWarning, InvalidInputError
-from auxcal._float_errors import ignore_float_errors, undecorated
-from auxcal._inputs import FittedOn
-from auxcal.calibrators._adaptation import Adaptation
+from auxcal._core.arrays import Floats, as_logits
+from auxcal._core.errors import InputWarning, InvalidInputError
+from auxcal._core.float_errors import ignore_float_errors, undecorated
+from auxcal.adaptation import Adaptation
 from auxcal.calibrators._base import Calibrator
-from auxcal.calibrators._reference import stratum_of, stratum_of_rows
 from auxcal.calibrators._selection import SelectPart
+from auxcal.inputs import FittedOn
 from auxcal.monitoring._believed import believed
 from auxcal.monitoring._check import as_level, compare, sampled_rows, verdict_of
 from auxcal.monitoring._known import Known, Seen
 from auxcal.monitoring._matching import Matching
 from auxcal.predictions import Predictions
+from auxcal.reference import stratum_of, stratum_of_rows
 
 IfNew = Literal["refuse", "warn"]
 AnyCalibrator = TypeVar("AnyCalibrator", bound=Calibrator)

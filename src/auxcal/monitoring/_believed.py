@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from auxcal._arrays import Floats
+from auxcal._core.arrays import Floats
 from auxcal.monitoring._known import Known
 
 _TINY = 1e-6  # a share of the classes; where nothing is left of them, their shares among each other are as they were

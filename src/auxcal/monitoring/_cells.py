@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from auxcal._arrays import Floats, Ints
+from auxcal._core.arrays import Floats, Ints
 
 N_CELLS = 128
 

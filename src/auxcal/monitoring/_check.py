@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Floats
-from auxcal._errors import InvalidInputError
-from auxcal._float_errors import ignore_float_errors
+from auxcal._core.arrays import Floats
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.float_errors import ignore_float_errors
 from auxcal.calibrators._base import Calibrator
 from auxcal.monitoring import _known
 from auxcal.monitoring._differences import Difference, differences

@@ -7,9 +7,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from auxcal._arrays import Bools, Floats
-from auxcal.calibrators._reference import READINGS
+from auxcal._core.arrays import Bools, Floats
 from auxcal.monitoring._row_bets import Found
+from auxcal.reference import READINGS
 
 Rows: TypeAlias = NDArray[np.void]
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auxcal.calibrators._reference import READINGS
 from auxcal.monitoring._home import Home
 from auxcal.monitoring._known import Seen, unnamed
 from auxcal.monitoring._matching import Matching
+from auxcal.reference import READINGS
 
 _MOST = 5
 _NOTEWORTHY = 2.0  # standard deviations

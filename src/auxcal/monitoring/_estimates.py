@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auxcal._arrays import Floats
+from auxcal._core.arrays import Floats
 from auxcal.monitoring._believed import believed
 from auxcal.monitoring._known import Seen
 from auxcal.monitoring._matching import Matching

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from auxcal._arrays import Floats, Ints
+from auxcal._core.arrays import Floats, Ints
 from auxcal.monitoring._home import Home
 from auxcal.monitoring._known import Known, Seen
 from auxcal.monitoring._matching import Matching

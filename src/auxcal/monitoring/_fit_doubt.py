@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auxcal._arrays import Bools, Floats
-from auxcal.calibrators._adaptation import Adaptation
-from auxcal.calibrators._reference import Reference, stratum_of
+from auxcal._core.arrays import Bools, Floats
+from auxcal.adaptation import Adaptation
 from auxcal.monitoring._wealth import Numbers
+from auxcal.reference import Reference, stratum_of
 
 LEAST = 1e-6
 """No probability is 0."""

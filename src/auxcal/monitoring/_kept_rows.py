@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Floats, Ints
-from auxcal._conversion import to_numpy
-from auxcal._errors import InvalidInputError
+from auxcal._core.arrays import Floats, Ints, to_numpy
+from auxcal._core.errors import InvalidInputError
 
 _LABELLED = -2  # in place of the prediction, once a row's label has come
 

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from auxcal._arrays import Floats, Ints
-from auxcal._float_errors import ignore_float_errors
-from auxcal._threads import cached_property
-from auxcal._units import row_hashes
+from auxcal._core.arrays import Floats, Ints
+from auxcal._core.float_errors import ignore_float_errors
+from auxcal._core.threads import cached_property
 from auxcal.calibrators._base import Calibrator
-from auxcal.calibrators._reference import Reference, drawn_by_weight, read_logits, strata_of, stratum_of
+from auxcal.reference import Reference, drawn_by_weight, read_logits, strata_of, stratum_of
+from auxcal.splits import row_hashes
 
 MOST_ROWS = 20_000
 """Of new rows so many are looked at, drawn at random: more would hardly say more than the reference can answer."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from auxcal._arrays import Bools, Floats
+from auxcal._core.arrays import Bools, Floats
 from auxcal.monitoring._fit_doubt import FitDoubt, Said, bounded, from_log_odds, log_odds
 from auxcal.monitoring._wealth import Numbers, Wealth
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from auxcal._arrays import Floats
-from auxcal._threads import cached_property
+from auxcal._core.arrays import Floats
+from auxcal._core.threads import cached_property
 from auxcal.monitoring._known import Known
 
 _STEPS, _ENOUGH = 500, 1e-6

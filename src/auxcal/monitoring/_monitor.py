@@ -9,14 +9,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Bools, Floats, Ints
-from auxcal._errors import FileFormatError, InvalidInputError
-from auxcal._files import as_path
-from auxcal._float_errors import ignore_float_errors
-from auxcal._state_files import Tensors, digest, from_json, read_state, to_json, write_state
-from auxcal._threads import fork_safe_lock
+from auxcal._core.arrays import Bools, Floats, Ints
+from auxcal._core.errors import FileFormatError, InvalidInputError
+from auxcal._core.files import as_path
+from auxcal._core.float_errors import ignore_float_errors
+from auxcal._core.state import Tensors, digest, from_json, read_state, to_json, write_state
+from auxcal._core.threads import fork_safe_lock
 from auxcal.calibrators import Calibrator
-from auxcal.calibrators._reference import Reference
 from auxcal.monitoring._alarm import Alarm, Evidence, History
 from auxcal.monitoring._fit_doubt import Said
 from auxcal.monitoring._kept_rows import KeptRows
@@ -25,6 +24,7 @@ from auxcal.monitoring._label_bets import LabelBets
 from auxcal.monitoring._options import Options, as_calibrator
 from auxcal.monitoring._row_bets import Found, RowBets
 from auxcal.monitoring._saved_state import check_state
+from auxcal.reference import Reference
 
 FORMAT = 1
 

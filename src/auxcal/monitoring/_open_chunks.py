@@ -8,15 +8,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from auxcal._arrays import Bools, Ints
-from auxcal._errors import InvalidInputError
-from auxcal._timed import Names, Timed, in_order
+from auxcal._core.arrays import Bools, Ints
+from auxcal._core.errors import InvalidInputError
 from auxcal.monitoring._check import FEWEST_ROWS, Check
 from auxcal.monitoring._chunk_rows import NO_LABEL, ChunkRows, Rows, kept_of
 from auxcal.monitoring._estimates import Estimate
 from auxcal.monitoring._known import seen_by
 from auxcal.monitoring._monitor import BATCH, Monitor
 from auxcal.monitoring._sample import RowSample
+from auxcal.monitoring._timed import Names, Timed, in_order
 from auxcal.monitoring._timeline import Chunk
 
 _QUANTILE = 1.645  # of the normal distribution, for a 90 % interval

@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import NamedTuple
 
-from auxcal._errors import InvalidInputError
+from auxcal._core.errors import InvalidInputError
 from auxcal.calibrators import Calibrator
 from auxcal.monitoring._check import as_level
 

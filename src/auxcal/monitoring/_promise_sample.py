@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from auxcal._arrays import Floats, Ints
-from auxcal._units import row_hashes
+from auxcal._core.arrays import Floats, Ints
 from auxcal.calibrators._base import Calibrator
 from auxcal.monitoring import _known
+from auxcal.splits import row_hashes
 
 
 class _Rows(NamedTuple):

@@ -7,11 +7,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from auxcal._arrays import Bools, Floats, Ints
-from auxcal.calibrators._adaptation import Adaptation
-from auxcal.calibrators._reference import READINGS, Reference, read_logits, stratum_of
+from auxcal._core.arrays import Bools, Floats, Ints
+from auxcal.adaptation import Adaptation
 from auxcal.monitoring._cells import N_CELLS, Cells
 from auxcal.monitoring._wealth import Numbers, Wealth
+from auxcal.reference import READINGS, Reference, read_logits, stratum_of
 
 Found: TypeAlias = NDArray[np.uint8]
 """The cell of each reading of some rows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from auxcal._state_checks import check_count, check_like
+from auxcal._core.state import check_count, check_like
 from auxcal.monitoring._alarm import AlarmKind
 
 _SIGNED = "state.labels.doubt"  # of all that a monitor saves, only this may be below 0

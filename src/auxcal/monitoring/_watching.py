@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._arrays import Bools, Floats, Ints
-from auxcal._conversion import to_numpy
-from auxcal._errors import InvalidInputError
-from auxcal._progress import Report, silent
-from auxcal._timed import Names, Timed, TimedRows, check_names, chunk_names
+from auxcal._core.arrays import Bools, Floats, Ints, to_numpy
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.progress import Report, silent
 from auxcal.calibrators import Calibrator
 from auxcal.monitoring._monitor import BATCH, Monitor
 from auxcal.monitoring._open_chunks import OpenChunks
 from auxcal.monitoring._options import as_calibrator
+from auxcal.monitoring._timed import Names, Timed, TimedRows, check_names, chunk_names
 from auxcal.monitoring._timeline import Chunk, Timeline
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from auxcal._formatting import percent
-from auxcal.calibrators._reference import READINGS
+from auxcal._core.text import percent
+from auxcal.reference import READINGS
 
 if TYPE_CHECKING:
     from auxcal.monitoring._check import Check

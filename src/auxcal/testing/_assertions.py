@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from auxcal._errors import ConformanceError
+from auxcal._core.errors import ConformanceError
 
 
 def demand(holds: bool | np.bool_, message: str) -> None:

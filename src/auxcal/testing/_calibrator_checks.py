@@ -17,9 +17,9 @@ import numpy as np
 from sklearn.base import clone
 from threadpoolctl import threadpool_info
 
-from auxcal._arrays import NO_CLASS, Floats
-from auxcal._errors import AuxcalWarning, InvalidInputError, NotFittedError
-from auxcal._extras import is_installed
+from auxcal._core.arrays import NO_CLASS, Floats
+from auxcal._core.errors import AuxcalWarning, InvalidInputError, NotFittedError
+from auxcal._core.extras import is_installed
 from auxcal.calibrators import Calibrator, ProbaCalibrator, Uncalibrated
 from auxcal.metrics import brier
 from auxcal.persistence import load

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from auxcal._arrays import Floats
-from auxcal._errors import InvalidInputError
+from auxcal._core.arrays import Floats
+from auxcal._core.chunks import CHUNK_BYTES
+from auxcal._core.errors import InvalidInputError
 from auxcal.calibrators import Calibrator
-from auxcal.calibrators._chunks import CHUNK_BYTES
 from auxcal.persistence import load
 from auxcal.predictions import Predictions
 from auxcal.testing._assertions import demand, demand_error

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from auxcal._arrays import Floats
-from auxcal._errors import InvalidInputError
+from auxcal._core.arrays import Floats
+from auxcal._core.errors import InvalidInputError
 from auxcal.metrics import Metric
 from auxcal.testing._assertions import demand, demand_error
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auxcal._arrays import Floats
-from auxcal._errors import InvalidInputError
-from auxcal._extras import is_installed
+from auxcal._core.arrays import Floats
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.extras import is_installed
 from auxcal.calibrators import Calibrator
 from auxcal.predictions import Predictions
 from auxcal.programs import run
@@ -50,7 +50,7 @@ def a_module_gives_the_same(calibrator: Calibrator) -> None:
         return
     import torch
 
-    from auxcal.torch import as_module
+    from auxcal.export.torch import as_module
 
     for trial in _trials(calibrator):
         module = as_module(trial.fitted)
@@ -68,7 +68,7 @@ def an_onnx_model_gives_the_same(calibrator: Calibrator) -> None:
         return
     import onnxruntime
 
-    from auxcal.onnx import to_onnx
+    from auxcal.export.onnx import to_onnx
 
     for trial in _trials(calibrator):
         model = to_onnx(trial.fitted).SerializeToString()

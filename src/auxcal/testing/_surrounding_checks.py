@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import numpy as np
 
-from auxcal._arrays import Floats
-from auxcal._extras import is_installed
+from auxcal._core.arrays import Floats
+from auxcal._core.extras import is_installed
 from auxcal.calibrators import Calibrator
 from auxcal.predictions import Predictions
 from auxcal.testing._assertions import demand
@@ -43,7 +43,7 @@ def _fitted_and_scored(calibrator: Calibrator, data: Predictions, setting: Setti
         if serve:
             import torch
 
-            from auxcal.torch import as_module
+            from auxcal.export.torch import as_module
 
             scored.append(as_module(fitted)(torch.from_numpy(data.logits)).numpy())
     return scored

@@ -7,8 +7,8 @@ import warnings
 import numpy as np
 from sklearn.base import clone
 
-from auxcal._arrays import NO_CLASS, Floats
-from auxcal._errors import AuxcalWarning
+from auxcal._core.arrays import NO_CLASS, Floats
+from auxcal._core.errors import AuxcalWarning
 from auxcal.calibrators import Calibrator
 from auxcal.predictions import Predictions
 from auxcal.testing._assertions import demand

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import clone
 
-from auxcal._errors import InvalidInputError
+from auxcal._core.errors import InvalidInputError
 from auxcal.calibrators import Calibrator
 from auxcal.predictions import Predictions
 from auxcal.testing._assertions import demand, demand_error

@@ -20,7 +20,8 @@ from auxcal import (
     Predictions,
     TemperatureScaling,
 )
-from auxcal.calibrators import _chunks, cross_fitted_ccac
+from auxcal._core import chunks
+from auxcal.calibrators import cross_fitted_ccac
 from auxcal.calibrators._binary import relative, top_scores
 from auxcal.calibrators._transferable import Transferable
 from auxcal.calibrators.ccac_x import correction, fits, score_maps
@@ -294,7 +295,7 @@ def test_of_more_rows_than_enough_a_spread_sample_is_used(monkeypatch, small):
 
 
 def test_a_chunk_of_many_rows_is_scored_in_float32():
-    assert correction.FEW_ROWS < _chunks._LEAST_ROWS
+    assert correction.FEW_ROWS < chunks._LEAST_ROWS
 
 
 def test_of_many_classes_fewer_rows_are_used(monkeypatch, small):

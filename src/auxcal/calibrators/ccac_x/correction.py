@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auxcal._arrays import Bools, Floats, Weight
+from auxcal._core.arrays import Bools, Floats, Weight
 from auxcal.calibrators._binary import NearLogits, RelativeLogits
 from auxcal.calibrators.ccac_x.evidence import WIDTHS, log_marginal_likelihood, width_by_evidence
 from auxcal.calibrators.solvers.sigmoid import expit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from auxcal._arrays import Floats
+from auxcal._core.arrays import Floats
 from auxcal.calibrators._binary import RelativeLogits
 from auxcal.calibrators.ccac_x.fits import CrossFitted
 from auxcal.calibrators.solvers.sigmoid import expit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from auxcal._arrays import Bools, Floats, Weight
+from auxcal._core.arrays import Bools, Floats, Weight
 
 WIDTHS = np.array([0.1, 0.3, 1.0, 3.0, 10.0])
 """The candidates for the standard deviation of a prior, from "next to nothing is added" to "the rows alone decide"."""

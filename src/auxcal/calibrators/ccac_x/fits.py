@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auxcal._arrays import NO_CLASS, Bools, Floats, Ints, Weight
+from auxcal._core.arrays import NO_CLASS, Bools, Floats, Ints, Weight
 from auxcal.calibrators._binary import RelativeLogits
-from auxcal.calibrators._reference import MOST_CLASSES
 from auxcal.calibrators.ccac_x.evidence import (
     WIDTHS,
     log_likelihoods,
@@ -24,6 +23,7 @@ from auxcal.calibrators.solvers.softmax import softmax
 from auxcal.calibrators.solvers.weighting import mean, size, times, total
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
+from auxcal.reference import MOST_CLASSES
 
 _NONE_LEAST = 1.0  # the least width for "none", which starts from nothing
 # The marginal likelihood is about all classes; what is asked is whether the prediction is right. A prior that is wider

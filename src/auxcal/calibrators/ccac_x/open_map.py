@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
-from auxcal._arrays import Floats, Ints, Weight
-from auxcal._threads import cached_property
+from auxcal._core.arrays import Floats, Ints, Weight
+from auxcal._core.threads import cached_property
 from auxcal.calibrators._binary import RelativeLogits
 from auxcal.calibrators.solvers.blocks import Blocks
 from auxcal.calibrators.solvers.linear import MOST_BLOCKS, weighted_gram

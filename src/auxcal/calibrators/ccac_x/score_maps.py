@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auxcal._arrays import Bools, Floats, Ints, Weight
+from auxcal._core.arrays import Bools, Floats, Ints, Weight
 from auxcal.calibrators._binary import Sample
 from auxcal.calibrators.beta_calibration import beta_log_odds, beta_program, fit_beta
 from auxcal.calibrators.isotonic_calibration import fit_isotonic

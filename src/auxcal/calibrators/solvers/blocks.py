@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from auxcal._arrays import Floats
+from auxcal._core.arrays import Floats
 
 
 @dataclass(frozen=True)

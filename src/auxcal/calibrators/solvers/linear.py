@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from auxcal._arrays import Floats, Ints, Weight
-from auxcal._threads import cached_property
+from auxcal._core.arrays import Floats, Ints, Weight
+from auxcal._core.threads import cached_property
 from auxcal.calibrators.solvers.blocks import Blocks
 from auxcal.calibrators.solvers.newton import minimise
 

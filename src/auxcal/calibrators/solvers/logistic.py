@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auxcal._arrays import Floats, Weight
+from auxcal._core.arrays import Floats, Weight
 from auxcal.calibrators.solvers import weighting
 from auxcal.calibrators.solvers.weighting import size
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 
-from auxcal._arrays import Floats, Ints, Weight
+from auxcal._core.arrays import Floats, Ints, Weight
 from auxcal.calibrators.solvers import weighting
 from auxcal.calibrators.solvers.blocks import Blocks
 from auxcal.calibrators.solvers.targets import add_targets, expected

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from auxcal._arrays import Floats
+from auxcal._core.arrays import Floats
 
 
 def softmax(logits: Floats) -> Floats:

@@ -4,8 +4,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from auxcal._arrays import NO_CLASS, Floats, Ints
-from auxcal._errors import InvalidInputError
+from auxcal._core.arrays import NO_CLASS, Floats, Ints
+from auxcal._core.errors import InvalidInputError
 from auxcal.predictions import Predictions
 
 NoClass = Literal["leave-out", "uniform"]

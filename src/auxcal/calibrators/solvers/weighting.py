@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from auxcal._arrays import Floats, Weight
+from auxcal._core.arrays import Floats, Weight
 from auxcal.metrics.binning import steps
 
 

@@ -1,0 +1,1 @@
+"""What everything rests on; it knows nothing of calibration."""

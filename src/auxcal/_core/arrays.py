@@ -1,0 +1,511 @@
+"""Any array in, checked NumPy out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from auxcal._core.errors import InvalidInputError
+
+Floats: TypeAlias = NDArray[np.floating[Any]]
+
+LARGEST = 1e15
+"""Beyond it, squares and differences leave what float32 can hold."""
+
+
+def to_numpy(array: Any, name: str) -> NDArray[Any]:
+    """Return any array as NumPy, without a copy where none is needed; torch is recognised, never imported."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor):
+        check_not_traced(name)
+        try:
+            array = array.detach().cpu().resolve_conj().resolve_neg()
+            narrow = array.is_floating_point() and array.dtype not in (torch.float16, torch.float32, torch.float64)
+            return np.asarray((array.float() if narrow else array).numpy())
+        except (TypeError, NotImplementedError, RuntimeError) as error:
+            raise InvalidInputError(
+                f"{name} must be a dense tensor with data; got layout {array.layout} on {array.device}: {error}."
+            ) from error
+    if torch is not None and isinstance(array, list | tuple) and any(isinstance(row, torch.Tensor) for row in array):
+        array = [to_numpy(row, name) for row in array]
+    if _is_masked(array) or (isinstance(array, list | tuple) and any(map(_is_masked, array))):
+        raise InvalidInputError(
+            f"{name} must have a value in every entry; got a masked array. Drop the rows with masked entries."
+        )
+    if hasattr(array, "toarray"):
+        raise InvalidInputError(
+            f"{name} must be a dense array; got a sparse {type(array).__name__} (sparse data was passed). "
+            f"Convert it with {name}.toarray()."
+        )
+    try:
+        return np.asarray(array)
+    except (ValueError, TypeError) as error:
+        raise InvalidInputError(
+            f"{name} must be an array of numbers with rows of one length; got {type(array).__name__}: {error}. "
+            f"Check for rows that are shorter than the others."
+        ) from error
+
+
+def _is_masked(array: Any) -> bool:
+    return hasattr(array, "mask") and bool(np.ma.is_masked(array))  # numpy.ma is imported when it is first asked for
+
+
+def check_not_traced(name: str) -> None:
+    """Reject tensors that are being traced: in NumPy they would become constants, the same for all samples."""
+    torch = sys.modules.get("torch")
+    if torch is not None and (torch.jit.is_tracing() or torch.compiler.is_compiling()):
+        raise InvalidInputError(
+            f"{name} must be numbers; got a tensor that torch is tracing, for a compiler or an exporter. There use "
+            f"auxcal.torch.as_module(calibrator), or auxcal.torch.with_confidence(classifier, calibrator)."
+        )
+
+
+def as_floats(values: ArrayLike, name: str) -> Floats:
+    """Return any array of numbers as float32 or float64, whichever holds them."""
+    array = to_numpy(values, name)
+    if array.dtype.char in "fd" and array.dtype.isnative:
+        return array
+    if np.iscomplexobj(array):
+        raise InvalidInputError(
+            f"{name} must be real numbers; got dtype {array.dtype}. Complex data not supported: take the real part."
+        )
+    wide = array.dtype.itemsize > 4 or array.dtype.kind not in "fV"  # bfloat16 and its kin are kind V
+    if array.dtype.kind in "mM" or array.dtype.fields is not None:
+        raise InvalidInputError(
+            f"{name} must be numbers; got dtype {array.dtype}. Convert the entries to numbers first."
+        )
+    if array.dtype.kind in "UST" or (array.dtype.kind == "O" and any(isinstance(v, str | bytes) for v in array.flat)):
+        raise InvalidInputError(
+            f"{name} must be numbers; got strings (dtype {array.dtype}). Convert them with {name}.astype(float)."
+        )
+    try:
+        return array.astype(np.float64 if wide else np.float32)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InvalidInputError(
+            f"{name} must be numbers; got dtype {array.dtype}: {error}. Convert every entry to a number first."
+        ) from error
+
+
+def row_by_row(matrix: Floats) -> Floats:
+    """Return a matrix with contiguous rows: summing in another order gives other bits on some processors."""
+    in_one_piece = matrix.shape[1] == 1 or matrix.strides[1] == matrix.itemsize
+    return matrix if in_one_piece else np.ascontiguousarray(matrix)
+
+
+def check_size(array: Floats, name: str, *, repair: str, shrink: str) -> None:
+    """Reject numbers that are not finite, or too large to compute with."""
+    largest = largest_of(array)
+    if not largest <= LARGEST:
+        check_finite(array, name, repair)
+        raise InvalidInputError(f"{name} must be within ±{LARGEST:.0e}; got {largest:.3g}. {shrink}")
+
+
+def largest_of(array: Floats) -> float:
+    """Return the largest absolute value, or NaN if there is one."""
+    return max(float(array.max()), -float(array.min()))  # both are NaN if there is one
+
+
+def check_finite(array: Floats, name: str, advice: str) -> None:
+    """Reject NaN and inf."""
+    if np.isfinite(array).all():
+        return
+    bad = ~np.isfinite(array)
+    first = tuple(int(i) for i in np.argwhere(bad)[0])
+    rows = int(bad.reshape(len(array), -1).any(axis=1).sum())
+    raise InvalidInputError(
+        f"{name} must be finite; got {array[first]} (NaN or inf) at {list(first)} ({rows} such rows). {advice}"
+    )
+
+
+def check_spread(logits: Floats) -> None:
+    """Reject logits that differ too little within every row for float32; equal ones are fine."""
+    few = logits[:1000]  # which nearly always show that the others need no look
+    if _spread(few) > _least_spread(few) or (spread := _spread(logits)) > _least_spread(logits):
+        return
+    if spread > 0:
+        raise InvalidInputError(
+            f"the logits of a row must differ by more than float32 can tell; got {spread:.3g} at most, for logits up "
+            f"to {np.abs(logits).max():.3g}. These are no scores of a classifier: check where they come from, take the "
+            f"mean of each row off, or scale them."
+        )
+
+
+def _spread(logits: Floats) -> float:
+    return float((logits.max(axis=1) - logits.min(axis=1)).max())
+
+
+def _least_spread(logits: Floats) -> float:
+    return max(1 / LARGEST, float(np.abs(logits).max()) * float(np.finfo(np.float32).eps) / 2)
+
+
+NO_CLASS = -1
+"""The label of a sample that belongs to none of the target classifier's classes (the paper's NULL label)."""
+
+Ints: TypeAlias = NDArray[np.integer[Any]]
+Bools: TypeAlias = NDArray[np.bool_]
+Weight: TypeAlias = NDArray[Any]
+"""How often each row counts: numbers of at least 0."""
+Groups: TypeAlias = NDArray[Any]
+"""What each row belongs to: a patient, a camera, a day; integers or strings."""
+
+LEAST_PROBABILITY = 1e-12
+"""Probabilities are clipped here from below, since the logarithm of 0 is not a logit."""
+
+_BELOW, _BELOW_ONE = 2.0, 10.0
+"""How far -inf is put below the smallest finite logit; benchmarks/evidence/missing_logits.py compares."""
+
+_SUM_TOLERANCE = 1e-3
+
+
+def as_rng(random_state: int | None) -> np.random.Generator:
+    """Return the source of randomness that `random_state` stands for."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"random_state must be a whole number of at least 0, or None; got {random_state!r}. Use random_state=0."
+        ) from error
+
+
+def as_logits(logits: ArrayLike, *, n_classes: int | None = None) -> Floats:
+    """Check `logits` and return them as float32 or float64 of shape (n, K), K at least 2; one column is of class 1."""
+    return both_classes(_as_matrix(logits, n_classes))
+
+
+def both_classes(array: Floats, *, probabilities: bool = False) -> Floats:
+    """Return the columns of both classes of a binary classifier that has one, for the second; others unchanged."""
+    if array.shape[1] != 1:
+        return array
+    return np.column_stack([1 - array if probabilities else np.zeros_like(array), array])
+
+
+def _as_matrix(logits: ArrayLike, n_classes: int | None) -> Floats:
+    array = as_floats(logits, "logits")
+    if array.ndim != 2:
+        raise InvalidInputError(
+            f"logits must have shape (n, K), a row for each sample and a column for each class; got shape "
+            f"{array.shape}. Reshape your data: logits.reshape(-1, 1) if there is one number for each sample, which "
+            f"belongs to the second of two classes; logits.reshape(1, -1) if these are the numbers of a single sample."
+        )
+    n, k = array.shape
+    if n == 0:
+        raise InvalidInputError(
+            f"logits must have at least one row; got 0 sample(s) (shape={array.shape}) while a minimum of 1 is "
+            f"required. Check the filter or the file that the rows came from."
+        )
+    if n_classes is not None and k != n_classes and (k, n_classes) != (1, 2):
+        raise InvalidInputError(
+            f"logits must have the {n_classes} columns that the calibrator was fitted with; got {k}: X has {k} "
+            f"features, but it is expecting {n_classes} features as input. Use the logits of the same target "
+            f"classifier, or fit a calibrator for this one."
+        )
+    if k == 0:
+        raise InvalidInputError(
+            f"logits must have a column for each class, or one for the second of two; got 0 feature(s) "
+            f"(shape={array.shape}) while a minimum of 1 is required. Check where the columns were lost."
+        )
+    check_size(
+        array,
+        "logits",
+        repair="Drop or repair those rows; auxcal.floor_logits(logits) makes log-probabilities of -inf finite.",
+        shrink="These are no scores of a classifier: check where they come from, or scale them.",
+    )
+    return row_by_row(array)
+
+
+def as_log_probabilities(proba: ArrayLike, *, n_classes: int | None = None) -> Floats:
+    """Check probabilities of shape (n, K), whose rows add up to 1, and return their logarithms, which are logits."""
+    array = both_classes(_as_matrix(proba, n_classes), probabilities=True)
+    wrong = ~are_probabilities(array)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InvalidInputError(
+            f"probabilities must be from 0 to 1 and add up to 1 in every row, to within {_SUM_TOLERANCE}; row {row} "
+            f"has {array[row].min():.4g} to {array[row].max():.4g} with the sum "
+            f"{array[row].sum(dtype=np.float64):.4g} ({int(wrong.sum())} such rows). If these are logits, leave out "
+            f"probabilities=True (--probabilities); a calibrator that was fitted on probabilities needs them again. If "
+            f"some were left out, auxcal.floor_logits(proba, probabilities=True) gives logits, to fit and to score."
+        )
+    return log_of(array)
+
+
+def floor_logits(logits: ArrayLike, *, probabilities: bool = False) -> Floats:
+    """Replace -inf, such as the log-probability of a class that was not returned, by a finite number.
+
+    In each row it becomes 2 less than the smallest finite number of the row; 10 less where there is but one, since
+    nothing then tells how far the others are. A single large number for all rows, such as -1e4, rules the fit: with
+    it, the temperature is chosen for the missing entries. Whatever is scored later must be floored too.
+
+    Parameters
+    ----------
+    logits : array of shape (n, K)
+        Logits or log-probabilities, with at least one finite number in each row.
+    probabilities : bool
+        `logits` holds probabilities, which need not add up to 1. Those that are 0, or below 1e-12, are missing.
+
+    Returns
+    -------
+    array of shape (n, K)
+        Logits: for probabilities their logarithms.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import auxcal
+    >>> auxcal.floor_logits([[-0.1, -3.0, -np.inf], [-np.inf, -0.5, -np.inf]])
+    array([[ -0.1,  -3. ,  -5. ],
+           [-10.5,  -0.5, -10.5]])
+    """
+    array = as_floats(logits, "logits")
+    if array.ndim != 2:
+        raise InvalidInputError(f"logits must have shape (n, K); got shape {array.shape}.")
+    if probabilities:
+        array = _log_of_known(array)
+    missing = np.isneginf(array)
+    empty = missing.all(axis=1)
+    if empty.any():
+        raise InvalidInputError(
+            f"logits must have a finite number in every row; got none in row {int(np.argmax(empty))} "
+            f"({int(empty.sum())} such rows). Nothing is known of these predictions: leave those rows out."
+        )
+    smallest = np.where(missing, np.inf, array).min(axis=1, keepdims=True)
+    only_one = missing.sum(axis=1, keepdims=True) == array.shape[1] - 1
+    return np.where(missing, smallest - np.where(only_one, _BELOW_ONE, _BELOW), array).astype(array.dtype)
+
+
+def _log_of_known(proba: Floats) -> Floats:
+    """Return the logarithms of probabilities, -inf where there is none."""
+    outside = ~((proba >= 0) & (proba <= 1)).all(axis=1)  # NaN is neither
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise InvalidInputError(
+            f"probabilities must be from 0 to 1; row {row} has {proba[row].min():.4g} to {proba[row].max():.4g} "
+            f"({int(outside.sum())} such rows). If these are logits, leave out probabilities=True."
+        )
+    return np.where(proba < LEAST_PROBABILITY, -np.inf, log_of(proba)).astype(proba.dtype)
+
+
+def look_like_probabilities(logits: Floats) -> bool:
+    """Whether every row is non-negative and sums to 1, or is 0 and a number up to 1, which logits hardly ever are."""
+    first = logits[0]  # where it is none, which is nearly always, the others need no look
+    if not (first.min() >= 0 and first.sum() <= 2):
+        return False
+    one_column = logits.shape[1] == 2 and not logits[:, 0].any() and bool(logits.max() <= 1 and logits.min() >= 0)
+    return one_column or bool(are_probabilities(logits).all())
+
+
+def log_of(proba: Floats) -> Floats:
+    """Return the logarithms of probabilities that are already checked."""
+    return np.log(np.maximum(proba, LEAST_PROBABILITY))
+
+
+def are_probabilities(array: Floats) -> Bools:
+    """Whether the numbers of each row are from 0 to 1 and add up to 1."""
+    return (array.min(axis=1) >= 0) & (np.abs(array.sum(axis=1, dtype=np.float64) - 1) <= _SUM_TOLERANCE)
+
+
+def as_features(features: ArrayLike, *, n_rows: int, n_columns: int | None = None) -> Floats:
+    """Check `features`, further inputs of each sample, and return them as floats of shape (n, d), d at least 1."""
+    array = as_floats(features, "features")
+    if array.ndim != 2:
+        raise InvalidInputError(
+            f"features must have shape (n, d), a row of d numbers for each sample; got shape {array.shape}. "
+            f"features.reshape(len(features), -1) makes a row of what belongs to a sample."
+        )
+    n, d = array.shape
+    if n != n_rows:
+        raise InvalidInputError(
+            f"features must have one row for each of the {n_rows} rows of logits; got {n}. "
+            f"Check that both come from the same samples."
+        )
+    if d == 0:
+        raise InvalidInputError("features must have at least 1 column; got 0. Leave them out where there are none.")
+    if n_columns is not None and d != n_columns:
+        raise InvalidInputError(
+            f"features must have the {n_columns} columns that the calibrator was fitted with; got {d}. Use the same "
+            f"features of the same target classifier, or fit a calibrator with these."
+        )
+    check_size(array, "features", repair="Drop or repair those rows.", shrink="Scale them, or leave the column out.")
+    return row_by_row(array)
+
+
+def as_y(y: ArrayLike, *, n_rows: int, n_classes: int) -> Ints:
+    """Check `y` and return it as integers of shape (n,), each a class index or `NO_CLASS`."""
+    array = to_numpy(y, "y")
+    if array.ndim != 1:
+        raise InvalidInputError(
+            f"y must have shape (n,), one class index for each row of logits; got shape {array.shape}. "
+            f"Use y.ravel() on a column, np.where(y.any(axis=1), y.argmax(axis=1), -1) on one-hot labels, where a row "
+            f"of zeros is none of the classes."
+        )
+    if len(array) != n_rows:
+        raise InvalidInputError(
+            f"y must have one label for each of the {n_rows} rows of logits; got {len(array)}. "
+            f"Check that both come from the same samples."
+        )
+    if not np.issubdtype(array.dtype, np.integer):
+        raise InvalidInputError(
+            f"y must hold integers, a class index 0..{n_classes - 1} or NO_CLASS = {NO_CLASS}; got dtype "
+            f"{array.dtype}. {_advice_on_labels(array)}"
+        )
+    outside = (array < NO_CLASS) | (array >= n_classes)
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise InvalidInputError(
+            f"y must be a class index 0..{n_classes - 1} or NO_CLASS = {NO_CLASS}; got {array[row]} in row {row} "
+            f"({int(outside.sum())} such rows). Count classes from 0. Use NO_CLASS for samples of no class of the "
+            f"classifier, and leave out those whose class is not known."
+        )
+    return array.astype(np.intp, copy=False)
+
+
+def _advice_on_labels(y: NDArray[Any]) -> str:
+    if y.dtype.kind == "f":
+        return _advice_on_numbers(y)
+    kinds = {bool} if y.dtype == np.bool_ else set(map(type, y.tolist()))
+    if bool in kinds:
+        return (
+            "y is the true class, not whether the prediction is right. If True means the second of two classes, give "
+            "y.astype(int)."
+        )
+    if kinds == {int}:
+        return "Give y.astype(int)."
+    if y.dtype.kind == "O" and str not in kinds:
+        return "Leave out the rows without a label, and give the labels of the others as integers."
+    return "Name the classes in order with class_names if y holds names."
+
+
+def _advice_on_numbers(y: NDArray[Any]) -> str:
+    known = y[np.isfinite(y)]
+    if (known != np.rint(known)).any():
+        return f"{known[known != np.rint(known)][0]} is no index: check that y holds the true classes."
+    if len(known) < len(y):
+        return (
+            "Leave out the rows without a label: known = np.isfinite(y.astype(float)), then logits[known], "
+            "y[known].astype(int)."
+        )
+    return "If these whole numbers are class indices, give y.astype(int)."
+
+
+def as_confidence(confidence: ArrayLike) -> Floats:
+    """Check `confidence` and return it as floats in [0, 1] of shape (n,)."""
+    array = as_floats(confidence, "confidence")
+    if array.ndim != 1 or len(array) == 0:
+        raise InvalidInputError(
+            f"confidence must have shape (n,) with n at least 1, one number for each prediction; got shape "
+            f"{array.shape}. Use calibrator.predict_confidence(logits)."
+        )
+    if not (array.min() >= 0 and array.max() <= 1):  # NaN is neither
+        check_finite(array, "confidence", "Drop those rows, and correct with them.")
+        outside = (array < 0) | (array > 1)
+        row = int(np.argmax(outside))
+        raise InvalidInputError(
+            f"confidence must be a probability in [0, 1]; got {array[row]:.6g} in row {row} ({int(outside.sum())} "
+            f"such rows). Divide percentages by 100; turn logits into a confidence with a calibrator, for instance "
+            f"auxcal.Uncalibrated; drop or repair other rows."
+        )
+    return array
+
+
+def as_correct(correct: ArrayLike, *, n_rows: int) -> Bools:
+    """Check `correct` and return it as booleans of shape (n,)."""
+    array = to_numpy(correct, "correct")
+    if array.shape != (n_rows,):
+        raise InvalidInputError(
+            f"correct must have one value for each of the {n_rows} confidences, shape ({n_rows},); got shape "
+            f"{array.shape}. It is prediction == y."
+        )
+    if array.dtype == np.bool_:
+        return array
+    if not (np.issubdtype(array.dtype, np.number) and np.isin(array, (0, 1)).all()):
+        raise InvalidInputError(
+            f"correct must hold booleans (or 0 and 1), True where prediction == y; got dtype {array.dtype}"
+            f"{'' if array.dtype.kind in 'OUS' else ' with other values'}. Compute it as logits.argmax(axis=1) == y, "
+            f"where y holds class indices."
+        )
+    return array.astype(np.bool_)
+
+
+def as_sample_weight(sample_weight: ArrayLike | None, *, n_rows: int) -> Weight | None:
+    """Check `sample_weight`, how often each row counts, and return it as float64 of shape (n,), or None."""
+    if sample_weight is None:
+        return None
+    array = to_numpy(sample_weight, "sample_weight")
+    if array.shape != (n_rows,) or array.dtype.kind not in "biuf":
+        raise InvalidInputError(
+            f"sample_weight must be one number for each of the {n_rows} rows, shape ({n_rows},); got shape "
+            f"{array.shape} and dtype {array.dtype}. Leave it out where every row counts once."
+        )
+    bad = ~((array >= 0) & (array < np.inf))  # NaN is neither
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InvalidInputError(
+            f"sample_weight must be finite and at least 0 in every row; got {array[row]} in row {row} "
+            f"({int(bad.sum())} such rows). A weight of 2 counts a row twice, one of 0 leaves it out."
+        )
+    total = float(array.sum(dtype=np.float64))
+    if not 1 / LARGEST <= total <= LARGEST:  # beyond them, products with weights are no numbers in float32
+        raise InvalidInputError(
+            f"sample_weight must not be zero in every row, and add up to at least {1 / LARGEST:.0e} and at most "
+            f"{LARGEST:.0e}; got a sum of {total:.3g}. A weight of 2 counts a row twice, one of 0 leaves it out."
+        )
+    return array.astype(np.float64, copy=False)
+
+
+def check_total(sample_weight: Weight) -> None:
+    """Reject weights that sum to 1 where their sum should be the number of rows."""
+    total = float(sample_weight.sum())
+    if total < 1.5 and len(sample_weight) > 1:
+        raise InvalidInputError(
+            f"sample_weight must count rows: their sum is how many rows the data are worth; got a sum of {total:.6g} "
+            f"in {len(sample_weight)} rows. Multiply shares by the number of rows."
+        )
+
+
+def check_shares(**shares: float) -> None:
+    """Refuse what is not between 0 and 1."""
+    for name, share in shares.items():
+        if not isinstance(share, Real) or not 0 < share < 1:
+            percent = share if isinstance(share, Real) and 1 < share < 100 else 95 if name == "level" else 5
+            advice = f"For {percent:g} % give {percent / 100:g}."
+            raise InvalidInputError(f"{name} must be a share in (0, 1); got {share!r}. {advice}")
+
+
+def as_groups(groups: ArrayLike, *, n_rows: int, name: str = "groups") -> Groups:
+    """Check `groups`, what each row belongs to, and return them as numbers, strings or dates of shape (n,)."""
+    array = to_numpy(groups, name)
+    if array.shape != (n_rows,) or array.dtype.kind not in "biufMUSTO":
+        raise InvalidInputError(
+            f"{name} must be one number, string or date for each of the {n_rows} rows, shape ({n_rows},); got shape "
+            f"{array.shape} and dtype {array.dtype}."
+        )
+    missing = [each is None or each != each for each in array.tolist()] if array.dtype.kind in "fMO" else []
+    if any(missing):
+        raise InvalidInputError(
+            f"{name} must be known for every row; got {array[missing.index(True)]} in row {missing.index(True)} "
+            f"({sum(missing)} such rows). Leave those rows out, or give each a value of its own."
+        )
+    return array.astype(str) if array.dtype.kind in "OT" else array
+
+
+def as_class_names(class_names: Sequence[str] | None, n_classes: int) -> tuple[str, ...]:
+    """Check the names of the K classes and return them; the class indices if none are given."""
+    if class_names is None:
+        return tuple(str(index) for index in range(n_classes))
+    if isinstance(class_names, str) or len(class_names) != n_classes:
+        raise InvalidInputError(
+            f"class_names must be {n_classes} names, one for each column of the logits; got {len(class_names)}."
+        )
+    named = tuple(str(name) for name in class_names)
+    if len(set(named)) < n_classes:
+        twice = next(name for place, name in enumerate(named) if name in named[:place])
+        raise InvalidInputError(
+            f"class_names must differ; got {twice!r} more than once, so a label could be any of these classes. Tell "
+            f"them apart, for instance by their indices."
+        )
+    return named

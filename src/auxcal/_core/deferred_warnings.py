@@ -1,0 +1,41 @@
+"""Warnings that a caller can collect instead, separately for each thread, unlike Python's filters."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from auxcal._core.float_errors import undecorated
+
+_kept: ContextVar[list[Warning] | None] = ContextVar("kept", default=None)
+
+
+@contextmanager
+def collect_warnings() -> Iterator[list[Warning]]:
+    """Give a list that collects what `warn` would warn of in the block.
+
+    Examples
+    --------
+    >>> from auxcal._core.deferred_warnings import collect_warnings, warn
+    >>> with collect_warnings() as kept:
+    ...     warn("few rows", UserWarning)
+    >>> kept
+    [UserWarning('few rows')]
+    """
+    found: list[Warning] = []
+    before = _kept.set(found)
+    try:
+        yield found
+    finally:
+        _kept.reset(before)
+
+
+def warn(message: str, category: type[Warning], stacklevel: int = 1) -> None:
+    """Warn, or add the warning to the list of `collect_warnings`."""
+    found = _kept.get()
+    if found is None:
+        warnings.warn(message, category, stacklevel=undecorated(stacklevel + 1))
+    else:
+        found.append(category(message))

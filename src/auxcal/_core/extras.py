@@ -1,0 +1,64 @@
+"""Optional packages: they come with the extras, and a missing one is a one-sentence error."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+from auxcal._core.errors import MissingExtraError
+
+EXTRAS = {
+    "torch": ("torch",),
+    "onnx": ("onnx",),
+    "tables": ("pyarrow",),
+    "spark": ("pyspark",),
+    "ray": ("ray",),
+    "report": ("jinja2",),
+    "plots": ("matplotlib",),
+    "experiments": ("foolbox", "h5py", "onnx", "onnxruntime", "PIL"),
+}
+"""The extras, and the modules that each brings; joblib comes with scikit-learn."""
+
+
+@contextmanager
+def needs(extra: str) -> Iterator[None]:
+    """Give a context for imports of optional packages; if one is missing, the error names the install command.
+
+    Examples
+    --------
+    >>> from auxcal._core.extras import needs
+    >>> with needs("plots"):
+    ...     import no_such_module
+    Traceback (most recent call last):
+    auxcal._core.errors.MissingExtraError: No module named 'no_such_module'. In a clone of auxcal: pip ...
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # what it has still to change is not our user's concern
+            yield
+    except ImportError as error:
+        if isinstance(error, MissingExtraError) or (error.name or "").startswith("auxcal"):
+            raise
+        raise MissingExtraError(f"{error}. In a clone of auxcal: {install_command(extra)}", name=error.name) from error
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs an extra, in a clone of the repository: no package index has auxcal yet."""
+    return f"pip install '.[{extra}]'"
+
+
+def is_installed(extra: str) -> bool:
+    """Whether all packages of an extra are there; none of them is imported.
+
+    Examples
+    --------
+    >>> from auxcal._core.extras import is_installed
+    >>> is_installed("torch") in (True, False)
+    True
+    """
+    try:
+        return all(find_spec(module) is not None for module in EXTRAS[extra])
+    except ImportError:  # of a finder that refuses
+        return False

@@ -1,0 +1,269 @@
+"""True classes in any form: indices or names, some of no class, some missing."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from auxcal._core.arrays import NO_CLASS, Bools, Ints, to_numpy
+from auxcal._core.errors import InputWarning, InvalidInputError
+from auxcal._core.text import did_you_mean, some
+
+MISSING = frozenset(["", "NA", "N/A", "n/a", "#NA", "#N/A", "NULL", "null", "nan", "NaN"])
+"""How programs write that there is no label, where no class has that name."""
+
+_MOST = 2**53  # beyond it floats are not exact
+LEFT_OUT = np.iinfo(np.int64).min
+"""The code of a missing label."""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """How to read the true classes from an array or a column of a table.
+
+    Parameters
+    ----------
+    name : str
+        The name of the array or column.
+    class_names : sequence of str, optional
+        The names of the classes, in order. If they are whole numbers, a number is a name, else an index.
+    no_class : sequence of str
+        The labels that mean none of the classes; -1 always does, unless a class has that name.
+    unknown_is_no_class : bool or None
+        Whether every unknown label means none of the classes; None if the caller has no such option.
+    """
+
+    name: str
+    class_names: Sequence[str] | None = None
+    no_class: Sequence[str] = ()
+    unknown_is_no_class: bool | None = False
+
+    def __post_init__(self) -> None:
+        both = [name for name in self.no_class if name in (self.class_names or ())]
+        if both:
+            raise InvalidInputError(
+                f"no_class (--no-class) names what is none of the classes; {both[0]!r} is one of them. Leave it out."
+            )
+
+    def read(self, values: NDArray[Any], n_classes: int | None) -> tuple[Ints, Bools]:
+        """Return the class of every row, and which rows have a label; warn of the others.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from auxcal._core.labels import Labels
+        >>> Labels("y", ["cat", "dog"], no_class=["bus"]).read(np.array(["dog", "bus", "cat"], dtype=object), 2)
+        (array([ 1, -1,  0]), array([ True,  True,  True]))
+        """
+        codes, kept = self.known(values, n_classes)
+        warn_of_unlabelled(int((~kept).sum()), len(kept), self.name)
+        return codes, kept
+
+    def known(self, values: NDArray[Any], n_classes: int | None) -> tuple[Ints, Bools]:
+        """Return what `read` does, where it is no surprise that rows have no label."""
+        codes = self.codes(values, n_classes)
+        return codes, codes != LEFT_OUT
+
+    def required(self, values: NDArray[Any]) -> Ints:
+        """Return the class of every row; raise an error where there is none."""
+        codes = self.codes(values, None)
+        if (codes == LEFT_OUT).any():
+            row = int(np.argmax(codes == LEFT_OUT))
+            raise InvalidInputError(f"{self.name} must have a class in every row; got nothing in row {row}.")
+        return codes
+
+    def codes(self, values: NDArray[Any], n_classes: int | None) -> Ints:
+        """Return an index, `NO_CLASS`, or the code of a missing label for each row."""
+        if values.dtype.kind in "iuf" and not self.no_class and not _are_numbers(self.class_names or ()):
+            return self._checked(_whole(values, self.name), n_classes)
+        if values.dtype.kind == "b" and self.class_names is None:
+            raise InvalidInputError(
+                f"{self.name} must hold class indices or names, the true class and not whether the prediction is right"
+                f"; got dtype bool. If they are the two classes, false the first, say so with "
+                f"class_names=['false', 'true'] (--class-names false,true)."
+            )
+        if values.dtype.kind not in "biufO":
+            raise InvalidInputError(f"{self.name} must hold class indices or names; got dtype {values.dtype}.")
+        text = as_text(values)
+        meant = self._meanings(text)
+        codes = np.fromiter((meant[value] for value in text), np.int64, len(text))
+        return self._checked(codes, n_classes)
+
+    def _meanings(self, text: list[str]) -> dict[str, int]:
+        """Return the code of every label that there is."""
+        names = {name: place for place, name in enumerate(self.class_names or ())}
+        known = dict.fromkeys(MISSING, LEFT_OUT) | {str(NO_CLASS): NO_CLASS}
+        known |= dict.fromkeys(self.no_class, NO_CLASS) | names
+        distinct = dict.fromkeys(text)
+        others = [value for value in distinct if value not in known]
+        if not _are_numbers(names) and not names.keys() & distinct.keys() and _are_numbers(others):
+            return known | self._indices(others, text)
+        if others and not self.unknown_is_no_class:
+            strange = others if names else [value for value in others if not _is_number(value)]
+            raise InvalidInputError(self._unknown(text, strange[0], set(strange)))
+        return known | dict.fromkeys(others, NO_CLASS)
+
+    def _indices(self, numbers: list[str], text: list[str]) -> dict[str, int]:
+        whole = {value: float(value).is_integer() and abs(float(value)) <= _MOST for value in numbers}
+        if not all(whole.values()):
+            rows = [row for row, value in enumerate(text) if not whole.get(value, True)]
+            raise InvalidInputError(_not_whole(self.name, text[rows[0]], rows[0], len(rows)))
+        return {value: int(float(value)) for value in numbers}
+
+    def _checked(self, codes: Ints, n_classes: int | None) -> Ints:
+        if self.unknown_is_no_class and n_classes is not None:
+            outside = ((codes < NO_CLASS) & (codes != LEFT_OUT)) | (codes >= n_classes)
+            return np.where(outside, NO_CLASS, codes)
+        return codes
+
+    def _unknown(self, text: list[str], value: str, others: set[str]) -> str:
+        row, count = text.index(value), sum(each in others for each in text)
+        got = f"got {value!r} in row {row} ({count} such rows)"
+        if self.class_names is None:
+            return (
+                f"{self.name} must hold class indices, whole numbers from 0, or {NO_CLASS} for none of the classes; "
+                f"{got}. Name the classes in order with class_names (--class-names), or let the columns of logits bear "
+                f"their names, and list them with columns (--columns)."
+            )
+        or_all = ", or for all such labels with unknown_is_no_class=True (--unknown-is-no-class)"
+        return (
+            f"{self.name} must hold one of the classes {some(self.class_names)}; {got}"
+            f"{did_you_mean(value, self.class_names)}. If that is none of the classes, say so with no_class=[{value!r}]"
+            f" (--no-class {value}){'' if self.unknown_is_no_class is None else or_all}."
+        )
+
+
+NoClassLabels: TypeAlias = str | int | Sequence[str | int] | None
+"""A label that means none of the classes, or several of them."""
+
+
+def from_names(y: ArrayLike, class_names: Sequence[str] | None, no_class: Sequence[str] = ()) -> ArrayLike:
+    """Return the names of classes, and labels that mean none of them, as indices; other labels stay as they are.
+
+    Examples
+    --------
+    >>> from auxcal._core.labels import from_names
+    >>> from_names(["dog", "bus", "cat"], ["cat", "dog"], no_class=["bus"])
+    array([ 1, -1,  0])
+    >>> from_names([1, 99, 0], None, no_class=["99"])
+    array([ 1, -1,  0])
+    """
+    values = to_numpy(y, "y")
+    if values.ndim != 1 or not (no_class or (class_names is not None and _holds_text(values))):
+        return y
+    values = values.astype(object) if values.dtype.kind in "UT" else values
+    codes, kept = Labels("y", class_names, no_class, unknown_is_no_class=None).known(values, None)
+    if not kept.all():
+        row, missing = int(kept.argmin()), int((~kept).sum())
+        raise InvalidInputError(
+            f"y must have a class in every row; got nothing in row {row} ({missing} such rows). Label those rows, or "
+            f"leave them out."
+        )
+    return codes
+
+
+def as_no_class(no_class: NoClassLabels) -> tuple[str, ...]:
+    """Return the labels that mean none of the classes, given as one label or as several, as they are compared.
+
+    Examples
+    --------
+    >>> from auxcal._core.labels import as_no_class
+    >>> as_no_class("fox"), as_no_class(["fox", 99]), as_no_class(None)
+    (('fox',), ('fox', '99'), ())
+    """
+    given = () if no_class is None else np.ravel(np.asarray(no_class, dtype=object)).tolist()
+    if not all(isinstance(each, str | int) for each in given):
+        raise InvalidInputError(
+            f"no_class must be the label, or the labels, that mean none of the classes; got {no_class!r}."
+        )
+    return tuple(str(each).strip() for each in given)
+
+
+def warn_of_unlabelled(missing: int, n_rows: int, name: str) -> None:
+    """Say how many rows have no label; raise an error if none has."""
+    if not missing:
+        return
+    if missing == n_rows:
+        raise InvalidInputError(f"no row has a label in {name!r}. Name the column of the true classes (--label).")
+    warnings.warn(
+        f"{missing:,} of {n_rows:,} rows have no label in {name!r} and are left out.", InputWarning, stacklevel=2
+    )
+
+
+def are_indices(values: NDArray[Any]) -> bool:
+    """Whether a column holds nothing but whole numbers, however they are written, and missing values."""
+    return values.dtype.kind in "iuf" or _are_numbers({value for value in as_text(values) if value not in MISSING})
+
+
+def is_missing(label: Any) -> bool:
+    """Whether a label is None, NaN or pandas' NA.
+
+    Examples
+    --------
+    >>> from auxcal._core.labels import is_missing
+    >>> is_missing(None), is_missing(float("nan")), is_missing("NA")
+    (True, True, False)
+    """
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas' NA is neither equal to itself nor not
+        return True
+
+
+def names_in(values: NDArray[Any]) -> tuple[str, ...]:
+    """Return the names that a column holds, sorted."""
+    return tuple(sorted({value for value in as_text(values) if value not in MISSING}))
+
+
+def _holds_text(values: NDArray[Any]) -> bool:
+    return values.dtype.kind in "UT" or (values.dtype.kind == "O" and any(isinstance(each, str) for each in values))
+
+
+def as_text(values: NDArray[Any]) -> list[str]:
+    """Return labels without the blanks around them; 3 and 3.0 are "3", True is "true", a missing number is empty."""
+    if values.dtype.kind in "iu":
+        return [str(value) for value in values.tolist()]
+    if values.dtype.kind == "f":
+        return ["" if value != value else f"{value:.15g}" for value in values.tolist()]
+    return [_written(value) for value in values.tolist()]
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()  # as CSV files of tables have it
+    return "" if is_missing(value) else str(value).strip()
+
+
+def _are_numbers(names: Any) -> bool:
+    return bool(names) and all(_is_number(name) for name in names)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return np.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _whole(values: NDArray[Any], name: str) -> Ints:
+    if values.dtype.kind in "iu":
+        return np.clip(values, -_MOST, _MOST).astype(np.int64)  # what lies beyond is no class either
+    values = values.astype(np.float64)
+    missing = np.isnan(values)
+    whole = missing | ((np.abs(values) <= _MOST) & (values == np.round(values)))
+    if not whole.all():
+        row = int(np.argmin(whole))
+        raise InvalidInputError(_not_whole(name, f"{values[row]}", row, int((~whole).sum())))
+    return np.where(missing, LEFT_OUT, np.where(missing, 0, values).astype(np.int64))
+
+
+def _not_whole(name: str, value: str, row: int, rows: int) -> str:
+    return (
+        f"{name} must hold class indices, whole numbers from 0, or {NO_CLASS} for none of the classes; got {value} in "
+        f"row {row} ({rows} such rows). Check that {name} holds the true classes, or leave those rows out."
+    )

@@ -1,0 +1,75 @@
+"""Available memory, for work that knows beforehand how much it needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from auxcal._core.deferred_warnings import warn
+from auxcal._core.errors import AuxcalWarning, InvalidInputError
+
+_WORTH_A_WORD = 2 * 10**9
+_CONTROL_GROUPS = (
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+    ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+)
+
+
+_OTHER_METHOD = "Use a method that takes less, such as CCAC-X or structured vector scaling."
+
+
+def check_memory(n_bytes: float, what: str, instead: str = _OTHER_METHOD) -> None:
+    """Reject what needs more memory than there is, and warn of what needs much.
+
+    Examples
+    --------
+    >>> from auxcal._core.memory import check_memory
+    >>> check_memory(1e18, "a map of all classes")
+    Traceback (most recent call last):
+    ...
+    auxcal._core.errors.InvalidInputError: a map of all classes takes some 1e+09 GB of memory, and there are ...
+    """
+    there = _available()
+    if there is not None and n_bytes > there:
+        raise InvalidInputError(
+            f"{what} takes some {n_bytes / 1e9:.3g} GB of memory, and there are {there / 1e9:.3g} GB. {instead}"
+        )
+    if n_bytes > _WORTH_A_WORD:
+        warn(f"{what} takes some {n_bytes / 1e9:.3g} GB of memory.", AuxcalWarning, stacklevel=2)
+
+
+def _available() -> int | None:
+    """Return how many bytes can be had: of the machine, of the container, of the process; None if nothing tells."""
+    found = [there for there in (_of_machine(), _of_container(), _of_process()) if there is not None]
+    return min(found, default=None)
+
+
+def _of_machine() -> int | None:
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        found = dict(line.split(":", 1) for line in lines)["MemAvailable"]
+        return 1024 * int(found.split()[0])
+    except (OSError, KeyError, ValueError):
+        return None
+
+
+def _of_container() -> int | None:
+    """Return what a control group of Linux leaves, in either of its versions."""
+    for limit, used in _CONTROL_GROUPS:
+        try:
+            most, now = (int(Path(name).read_text(encoding="ascii")) for name in (limit, used))
+        except (OSError, ValueError):  # there is none, or its limit is "max"
+            continue
+        return max(most - now, 0)
+    return None
+
+
+def _of_process() -> int | None:
+    """Return what `ulimit -v` leaves."""
+    try:
+        import resource
+
+        most, _ = resource.getrlimit(resource.RLIMIT_AS)
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        return None if most == resource.RLIM_INFINITY else max(most - pages * resource.getpagesize(), 0)
+    except (ImportError, OSError, ValueError):  # as on Windows
+        return None

@@ -1,0 +1,417 @@
+"""Fitted state: numbers and arrays as one file with a digest, and the checks of what a file says."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import load as from_safetensors
+from safetensors.numpy import save as to_safetensors
+
+from auxcal._core.errors import FileFormatError, InvalidInputError
+from auxcal._core.files import check_regular, written_whole
+from auxcal._version import VERSION
+
+Tensors: TypeAlias = dict[str, NDArray[Any]]
+Header: TypeAlias = dict[str, Any]
+
+
+def write_state(path: Path, header: Header, tensors: Tensors) -> None:
+    """Write a header, in which `to_json` put names in place of arrays, and the arrays; whole or not at all."""
+    contents = state_bytes(header, tensors)
+    with written_whole(path) as temporary:
+        temporary.write_bytes(contents)
+
+
+def state_bytes(header: Header, tensors: Tensors) -> bytes:
+    """Return what `write_state` writes."""
+    described = header | {"library": VERSION}
+    described["digest"] = digest(described, tensors)
+    return bytes(to_safetensors(tensors, metadata={"auxcal": json.dumps(described)}))
+
+
+def read_state(source: Path | bytes, what: str, kinds: dict[str, type], newest: int) -> tuple[Header, Tensors]:
+    """Return the header and the arrays of a file.
+
+    Parameters
+    ----------
+    source : Path or bytes
+        The file, or what it contains.
+    what : str
+        What it should hold, in a word: a calibrator.
+    kinds : dict of str to type
+        What the header must have.
+    newest : int
+        The newest format that is known.
+    """
+    path = source if isinstance(source, Path) else f"{len(source)} bytes"
+    header, tensors = _read(source, what)
+    kinds = {"format": int, "library": str, "digest": str} | kinds
+    if not isinstance(header, dict) or any(not isinstance(header.get(key), kind) for key, kind in kinds.items()):
+        raise FileFormatError(f"{path}: the header lacks one of {', '.join(kinds)}. Save the {what} again.")
+    if header["format"] > newest:
+        raise FileFormatError(
+            f"{path}: written by auxcal {header['library']} in format {header['format']}; this is auxcal {VERSION}, "
+            f"which reads up to format {newest}. Upgrade with git pull && pip install . in a clone of auxcal."
+        )
+    if digest(header, tensors) != header["digest"]:
+        raise FileFormatError(
+            f"{path}: the contents do not match their digest, so the file was damaged or changed after it was saved. "
+            f"Save the {what} again."
+        )
+    return header, tensors
+
+
+def to_json(value: Any, name: str, tensors: Tensors) -> Any:
+    """Return the JSON form of a value, and add its arrays to the tensors."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        tensors[name] = np.ascontiguousarray(value)
+        return {"tensor": name}
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, tuple | list):
+        return [to_json(item, f"{name}.{i}", tensors) for i, item in enumerate(value)]
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {key: to_json(item, f"{name}.{key}", tensors) for key, item in value.items()}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise InvalidInputError(
+        f"{name} can't be saved: a file holds numbers, strings, arrays and tuples or dicts of them; got "
+        f"{type(value).__name__}. Use an int as random_state."
+    )
+
+
+def from_json(value: Any, tensors: Tensors) -> Any:
+    """Return what `to_json` was given, with tuples in place of lists."""
+    if isinstance(value, list):
+        return tuple(from_json(item, tensors) for item in value)
+    if isinstance(value, dict):
+        if set(value) == {"tensor"}:
+            return tensors[value["tensor"]]
+        return {key: from_json(item, tensors) for key, item in value.items()}
+    return value
+
+
+def digest(header: Header, tensors: Tensors) -> str:
+    """Return the SHA-256 of a header, without its own digest, and of the arrays."""
+    found = hashlib.sha256()
+    found.update(json.dumps({k: v for k, v in header.items() if k != "digest"}, sort_keys=True).encode())
+    for name in sorted(tensors):
+        array = tensors[name]
+        found.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()
+
+
+def _read(path: Path | bytes, what: str) -> tuple[Any, Tensors]:
+    if isinstance(path, bytes):
+        return _parsed(path, what)
+    if path.is_dir():
+        raise FileFormatError(f"{path}: a saved {what} was expected; this is a folder. Name the file in it.")
+    if path.exists():
+        check_regular(path)
+    try:
+        with safe_open(path, framework="numpy") as file:
+            header = json.loads((file.metadata() or {})["auxcal"])
+            return header, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except FileNotFoundError:
+        raise FileNotFoundError(f"No such file or directory: {path}") from None
+    except (SafetensorError, KeyError, ValueError, TypeError, OSError, RecursionError) as error:
+        raise _foreign(str(path), what, error) from error
+
+
+def _parsed(contents: bytes, what: str) -> tuple[Any, Tensors]:
+    """Read from bytes, for which safetensors gives no metadata: parse its JSON header."""
+    try:
+        described = json.loads(contents[8 : 8 + int.from_bytes(contents[:8], "little")])
+        return json.loads(described["__metadata__"]["auxcal"]), dict(from_safetensors(contents))
+    except (SafetensorError, KeyError, ValueError, TypeError, RecursionError) as error:
+        raise _foreign(f"{len(contents)} bytes", what, error) from error
+
+
+def _foreign(place: str, what: str, error: Exception) -> FileFormatError:
+    return FileFormatError(
+        f"{place}: expected a {what} that auxcal saved; this is another kind of file, or a part of one "
+        f"({type(error).__name__}: {error}). Save the {what} again with {what}.save(path)."
+    )
+
+
+_MOST = 2**62  # of what is counted
+
+
+def check_like(given: Any, fresh: Any, name: str = "state", *, signed: str | None = None) -> None:
+    """Refuse a state that is not built like that of an object that has seen nothing yet.
+
+    Numbers are not NaN, and not negative but for those of the name `signed`. A list that is empty in the fresh one
+    may hold rows of numbers; what a dict that is empty there may hold is for the caller to check.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal._core.state import check_like
+    >>> check_like({"n_rows": 5, "sums": np.array([np.nan])}, {"n_rows": 0, "sums": np.zeros(1)})
+    Traceback (most recent call last):
+    ...
+    ValueError: state.sums must hold numbers from 0 up
+    """
+    if isinstance(fresh, np.ndarray):
+        check_numbers(given, name, shape=fresh.shape, dtype=fresh.dtype)
+    elif isinstance(fresh, dict):
+        if not isinstance(given, dict) or (fresh and given.keys() != fresh.keys()):
+            raise ValueError(f"{name} must have the entries {', '.join(fresh) or 'of a state'}")
+        for key, inner in fresh.items():
+            check_like(given[key], inner, f"{name}.{key}", signed=signed)
+    elif isinstance(fresh, tuple | list):
+        if not isinstance(given, tuple | list) or (fresh and len(given) != len(fresh)):
+            raise ValueError(f"{name} must be a list{f' of {len(fresh)}' if fresh else ''}")
+        for each, inner in zip(given, fresh or [None] * len(given), strict=True):
+            check_like(each, [0.0] * _width(each) if inner is None else inner, name, signed=signed)
+    elif isinstance(fresh, str):
+        if given != fresh:
+            raise ValueError(f"{name} must be {fresh!r}")
+    else:
+        check_number(given, name, whole=isinstance(fresh, int), signed=name == signed)
+
+
+def _width(row: Any) -> int:
+    return len(row) if isinstance(row, tuple | list) and row else 1
+
+
+def check_number(value: Any, name: str, *, whole: bool = False, signed: bool = False) -> None:
+    """Refuse what is no number, or one below 0 unless that may be."""
+    kinds = int if whole else int | float
+    least = -math.inf if signed else 0
+    if not isinstance(value, kinds) or isinstance(value, bool) or math.isnan(value) or value < least:
+        raise ValueError(f"{name} must be a {'whole ' if whole else ''}number{'' if signed else ' from 0 up'}")
+
+
+def check_count(value: Any, name: str) -> None:
+    """Refuse what nobody can have counted to."""
+    check_number(value, name, whole=True)
+    if value > _MOST:
+        raise ValueError(f"{name} must be a number that can be counted to")
+
+
+def check_numbers(
+    value: Any, name: str, *, shape: tuple[int, ...], dtype: np.dtype[Any] | None = None, most: float = math.inf
+) -> None:
+    """Refuse what is no array of this shape and kind, with numbers from 0 up; those of a given whole kind are free."""
+    if (
+        not isinstance(value, np.ndarray)
+        or value.dtype.kind not in "iuf"
+        or (dtype is not None and value.dtype != dtype)
+    ):
+        raise ValueError(f"{name} must be an array of {'numbers' if dtype is None else dtype}")
+    if value.shape != shape:
+        raise ValueError(f"{name} must have the shape {shape}, not {value.shape}")
+    free = dtype is not None and dtype.kind == "i"  # such as -1 for none
+    if not free and not ((value >= 0) & (value <= most)).all():
+        raise ValueError(f"{name} must hold numbers from 0 up")
+
+
+Lengths: TypeAlias = dict[str, int]
+Check: TypeAlias = Callable[[Any, Lengths], None]
+
+_LARGEST = float(np.finfo(np.float32).max)
+_TOLERANCE = 1e-6
+
+
+def numbers(
+    *shape: int | str,
+    least: float = -_LARGEST,
+    most: float = _LARGEST,
+    adds_up: bool = False,
+    rises: bool = False,
+    may_be_nan: bool = False,
+) -> Check:
+    """Return the check of an array, or of one number where there is no shape.
+
+    Parameters
+    ----------
+    *shape : int or str
+        Its lengths: numbers, letters, or a letter plus one, as "K+1". A letter that is not known yet becomes known.
+    least, most : float
+        The range; by default all that float32 can hold.
+    adds_up : bool
+        Whether the sum must be 1.
+    rises : bool
+        Whether the numbers must not decrease along the last axis.
+    may_be_nan : bool
+        Whether NaN is allowed, for what is not known.
+
+    Examples
+    --------
+    >>> from auxcal._core.state import numbers
+    >>> numbers(least=0.0)(-1.0, {})
+    Traceback (most recent call last):
+    ...
+    ValueError: be from 0 to 3.4e+38
+    """
+
+    def check(value: Any, lengths: Lengths) -> None:
+        array = np.asarray(value)
+        plain = isinstance(value, np.ndarray) if shape else isinstance(value, int | float)
+        if not plain or isinstance(value, bool) or array.dtype.kind not in "iuf":
+            raise ValueError(f"be {'an array of numbers' if shape else 'a number'}")
+        if array.ndim != len(shape) or not all(map(_fits(lengths), array.shape, shape)):
+            raise ValueError(f"have the shape {_written(shape, lengths)}, not {array.shape}")
+        known = array[~np.isnan(array)] if may_be_nan else array
+        if known.size and not (least <= float(known.min()) and float(known.max()) <= most):  # NaN is neither
+            raise ValueError(f"be from {least:.2g} to {most:.2g}")
+        if adds_up and not abs(array.sum(dtype=np.float64) - 1) <= _TOLERANCE:
+            raise ValueError("add up to 1")
+        if rises and (array[..., 1:] < array[..., :-1]).any():  # a difference of unsigned numbers is never negative
+            raise ValueError("rise")
+
+    return check
+
+
+def _fits(lengths: Lengths) -> Callable[[int, int | str], bool]:
+    def fits(length: int, wanted: int | str) -> bool:
+        if isinstance(wanted, int):
+            return length == wanted
+        letter, plus, _ = wanted.partition("+")
+        if letter == "m" and length not in (1, lengths["K"]):  # a map for all predictions, or one for each class
+            return False
+        return length == lengths.setdefault(letter, length - bool(plus)) + bool(plus)
+
+    return fits
+
+
+def _written(shape: Sequence[int | str], lengths: Lengths) -> str:
+    known = ", ".join(f"{letter} = {lengths[letter]}" for letter in ("K", "d", "m") if letter in lengths)
+    return f"({', '.join(map(str, shape))}) with {known}"
+
+
+def knots(*, least: float = -_LARGEST, most: float = _LARGEST) -> Check:
+    """Return the check of a map that is linear between knots: their places, which rise, above their values."""
+    places, values = numbers(2, "knots", rises=False), numbers("knots", least=least, most=most)
+
+    def check(value: Any, lengths: Lengths) -> None:
+        own = {letter: length for letter, length in lengths.items() if letter != "knots"}
+        places(value, own)
+        if value.shape[1] == 0 or (value[0, 1:] <= value[0, :-1]).any():
+            raise ValueError("have knots that rise")
+        values(value[1], own)
+
+    return check
+
+
+def layers(first: str, last: str | int) -> Check:
+    """Return the check of a network's matrices, each of which takes what the one before it gives."""
+
+    def check(value: Any, lengths: Lengths) -> None:
+        if not isinstance(value, tuple) or not value:
+            raise ValueError("be the matrices of a network")
+        names = [first, *(f"layer {i}" for i in range(1, len(value))), last]
+        for matrix, before, after in zip(value, names[:-1], names[1:], strict=True):
+            numbers(before, after)(matrix, lengths)
+
+    return check
+
+
+def biases(last: str | int) -> Check:
+    """Return the check of what is added in each layer of a network, whose matrices came before."""
+
+    def check(value: Any, lengths: Lengths) -> None:
+        n_hidden = sum(name.startswith("layer ") for name in lengths)
+        each(*(numbers(f"layer {i}") for i in range(1, n_hidden + 1)), numbers(last))(value, lengths)
+
+    return check
+
+
+def words(*allowed: str) -> Check:
+    """Return the check of a word."""
+
+    def check(value: Any, lengths: Lengths) -> None:
+        if value not in allowed:
+            raise ValueError(f"be one of {', '.join(allowed)}")
+
+    return check
+
+
+def each(*checks: Check) -> Check:
+    """Return the check of a tuple with so many entries."""
+
+    def check(value: Any, lengths: Lengths) -> None:
+        if not isinstance(value, tuple) or len(value) != len(checks):
+            raise ValueError(f"have {len(checks)} parts")
+        for part, of_part in zip(value, checks, strict=True):
+            of_part(part, lengths)
+
+    return check
+
+
+def times(length: str, of_each: Check) -> Check:
+    """Return the check of a tuple of like entries, as many as a letter says."""
+
+    def check(value: Any, lengths: Lengths) -> None:
+        if not isinstance(value, tuple) or not _fits(lengths)(len(value), length):
+            raise ValueError(f"have {lengths.get(length)} parts")
+        for part in value:
+            of_each(part, lengths)
+
+    return check
+
+
+def table(**columns: Check) -> Check:
+    """Return the check of a dict with these entries."""
+
+    def check(value: Any, lengths: Lengths) -> None:
+        if not isinstance(value, dict) or set(value) != set(columns):
+            raise ValueError(f"have the entries {', '.join(columns)}")
+        for name, of_column in columns.items():
+            of_column(value[name], lengths)
+
+    return check
+
+
+def lengths_of(calibrator: Any) -> Lengths:
+    """Return what is known by letter: K classes, d features, x columns of both."""
+    k, d = calibrator.n_features_in_, calibrator.n_further_features_
+    return {"K": k, "d": d, "x": k + d}
+
+
+def check_learned(learned: Mapping[str, Check], state: Mapping[str, Any], lengths: Lengths) -> None:
+    """Reject a fitted state that fails the method's checks."""
+    if set(state) != set(learned):
+        odd = sorted(set(state) ^ set(learned))
+        raise ValueError(f"there must be {', '.join(learned) or 'nothing'}, and nothing else; see {', '.join(odd)}")
+    for name, check in learned.items():
+        try:
+            check(state[name], lengths)
+        except ValueError as error:
+            raise ValueError(f"{name} must {error}") from None
+
+
+def check_parameters(kind: type, parameters: Mapping[str, Any]) -> None:
+    """Reject arguments of a constructor that don't match its annotations."""
+    hints = get_type_hints(kind.__init__)  # type: ignore[misc]
+    for name, value in parameters.items():
+        if name in hints and not _is_a(value, hints[name]):
+            raise ValueError(f"{name} can't be {value!r}")
+
+
+def _is_a(value: Any, hint: Any) -> bool:
+    """Whether a value matches an annotation; true for types that a file can't hold."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return isinstance(value, str) and value in arguments
+    if origin is Union or type(hint).__name__ == "UnionType":
+        return any(_is_a(value, each) for each in arguments)
+    if isinstance(origin, type) and issubclass(origin, Sequence):
+        items = value.tolist() if isinstance(value, np.ndarray) and value.ndim == 1 else value
+        return isinstance(items, tuple | list) and all(_is_a(item, arguments[0]) for item in items)
+    if hint is type(None):
+        return value is None
+    if hint in (int, float):
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        return whole or (hint is float and isinstance(value, float) and bool(np.isfinite(value)))
+    return not isinstance(hint, type) or isinstance(value, hint)

@@ -1,0 +1,102 @@
+"""Adaptation to another mix: new shares of the strata, applied by Bayes' rule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from auxcal._core.arrays import Floats, Ints
+from auxcal._core.chunks import OfFeatures
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.state import check_learned, numbers
+from auxcal.programs import Operations, Value
+
+if TYPE_CHECKING:
+    from auxcal.calibrators._base import Calibrator
+
+_TINY = 1e-30
+
+
+class Adaptation(NamedTuple):
+    """The shares of the strata that a calibrator was adapted to.
+
+    Parameters
+    ----------
+    shares : array of shape (s,)
+        The share of each stratum now: of the classes and none, or of right and wrong predictions.
+    before : array of shape (s,)
+        The shares in the fit.
+    n_rows : int
+        The number of unlabelled rows that they were estimated from.
+    n_labelled : int
+        The number of labelled rows.
+    date : str
+        When, in UTC.
+    """
+
+    shares: Floats
+    before: Floats
+    n_rows: int
+    n_labelled: int
+    date: str
+
+    @property
+    def ratio(self) -> Floats:
+        """The factor by which the odds of each stratum change."""
+        return np.where(self.before > 0, self.shares / np.maximum(self.before, _TINY), 1.0)
+
+    def as_json(self) -> dict[str, object]:
+        """Return it ready for JSON."""
+        return self._asdict() | {"shares": self.shares.tolist(), "before": self.before.tolist()}
+
+    def check(self, n_strata: int) -> None:
+        """Reject shares that don't fit the strata."""
+        shares, count = numbers(n_strata, least=0, most=1, adds_up=True), numbers(least=0)
+        checks = {"shares": shares, "before": shares, "n_rows": numbers(least=1), "n_labelled": count}
+        check_learned(checks, {name: value for name, value in self._asdict().items() if name != "date"}, {})
+        if not isinstance(self.date, str):
+            raise ValueError("the date of the adaptation must be text")
+
+    def confidence(self, confidence: Floats) -> Floats:
+        """Adapt the confidence if the strata are right and wrong predictions."""
+        right, wrong = (confidence.dtype.type(ratio) for ratio in self.ratio[:2])
+        return confidence * right / (confidence * right + (1 - confidence) * wrong)
+
+    def scorer(self, calibrator: Calibrator) -> OfFeatures:
+        """Return a function that computes the confidence of a chunk of rows."""
+        from auxcal.calibrators._distributions import ProbaCalibrator, at_prediction
+
+        if len(self.ratio) > 2 and isinstance(calibrator, ProbaCalibrator):
+            proba = self.proba_of(calibrator._with_features(calibrator._proba))
+            return lambda logits, features: at_prediction(proba(logits, features), logits)
+        plain = calibrator._with_features(calibrator._confidence)
+        return lambda logits, features: self.confidence(plain(logits, features))
+
+    def proba_of(self, plain: OfFeatures) -> OfFeatures:
+        """Return a function that computes the distribution of a chunk of rows."""
+        return lambda logits, features: self.proba(plain(logits, features), logits.argmax(axis=1))
+
+    def proba(self, proba: Floats, prediction: Ints) -> Floats:
+        """Adapt the distribution over the classes, and over none of them if the calibrator has that column."""
+        ratio = self.ratio.astype(proba.dtype)
+        if len(ratio) == proba.shape[1] > 2:
+            weighed = proba * ratio
+        else:
+            weighed = proba * ratio[1]
+            if len(ratio) == 3:
+                weighed[:, -1] = proba[:, -1] * ratio[2]
+            at = np.arange(len(proba)), prediction
+            weighed[at] = proba[at] * ratio[0]
+        return weighed / weighed.sum(axis=1, keepdims=True)
+
+    def program(self, ops: Operations, confidence: Value) -> Value:
+        """Write `confidence` as a program for torch and ONNX."""
+        if len(self.ratio) > 2:
+            raise InvalidInputError(
+                "a calibrator that was adapted to shares of the classes can't become a torch module or an ONNX graph: "
+                "its program gives no distribution. Score with predict_confidence, or adapt one that knows right and "
+                "wrong alone, such as PlattScaling."
+            )
+        right, wrong = map(float, self.ratio)
+        return confidence * right / (confidence * right + (1.0 - confidence) * wrong)

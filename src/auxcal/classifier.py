@@ -1,0 +1,5 @@
+"""A scikit-learn classifier and its calibrator as one estimator."""
+
+from auxcal.integrations.sklearn import CalibratedClassifier, confidence_scorer
+
+__all__ = ["CalibratedClassifier", "confidence_scorer"]

@@ -1,0 +1,1 @@
+"""Calibrators as torch modules and ONNX models."""

@@ -1,0 +1,283 @@
+"""What kind of output a classifier gives, the names of its columns, and what a calibrator was fitted on."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from auxcal._core.arrays import (
+    LEAST_PROBABILITY,
+    NO_CLASS,
+    Floats,
+    Ints,
+    as_class_names,
+    as_log_probabilities,
+    as_logits,
+    as_y,
+    look_like_probabilities,
+)
+from auxcal._core.deferred_warnings import warn
+from auxcal._core.errors import InputWarning, InvalidInputError
+from auxcal._core.float_errors import undecorated
+from auxcal._core.labels import from_names
+from auxcal._core.text import did_you_mean, percent
+
+Kind = Literal["logits", "probabilities"]
+Names = tuple[str, ...]
+
+ADVISED_ROWS = 100
+"""The fewest labels for which docs/which-method.md advises more than temperature or Platt scaling."""
+_MANY_ZEROS = 0.05
+"""The share of probabilities of 0 from which on they are worth a warning."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The kind of a classifier's output, and the names of its columns; None if not known.
+
+    Parameters
+    ----------
+    kind : {"logits", "probabilities"} or None
+        Whether the numbers are raw scores or probabilities, whose logarithms are then the logits.
+    class_names : tuple of str or None
+        The names of the K classes, in the order of the columns.
+    column_names : tuple of str or None
+        The names of the K columns in their table or DataFrame, or of the one of a binary classifier.
+    feature_names : tuple of str or None
+        The names of the columns of the features.
+    label_name : str or None
+        The name of the column of the true classes.
+    no_class : tuple of str or None
+        The labels that mean none of the classes, besides -1.
+
+    Examples
+    --------
+    >>> import auxcal
+    >>> proba, y = [[0.9, 0.1], [0.4, 0.6], [0.7, 0.3]] * 2, [0, 1, 1] * 2
+    >>> fitted = auxcal.PlattScaling().fit(proba, y, probabilities=True, class_names=["cat", "dog"])
+    >>> fitted.inputs_.kind, fitted.inputs_.class_names
+    ('probabilities', ('cat', 'dog'))
+    """
+
+    kind: Kind | None = None
+    class_names: Names | None = None
+    column_names: Names | None = None
+    feature_names: Names | None = None
+    label_name: str | None = None
+    no_class: Names | None = None
+
+    @classmethod
+    def of(
+        cls,
+        logits: Any,
+        features: Any,
+        *,
+        n_classes: int,
+        probabilities: bool,
+        class_names: Sequence[str] | None,
+        no_class: Names = (),
+    ) -> Inputs:
+        """Return what is known about arrays or DataFrames; only DataFrames have names."""
+        kind: Kind = "probabilities" if probabilities else "logits"
+        named = None if class_names is None else as_class_names(class_names, n_classes)
+        return cls(kind, named, names_of(logits), names_of(features), no_class=no_class or None)
+
+    @classmethod
+    def from_text(cls, text: Any, n_classes: int, n_features: int) -> Inputs:
+        """Return what `as_text` wrote; nothing means logits without names."""
+        if text is None:
+            return cls("logits")
+        known: dict[str, Any] = json.loads(str(text))
+        inputs = cls(**known | {name: tuple(value) for name, value in known.items() if isinstance(value, list)})
+        inputs.check(n_classes, n_features)
+        return inputs
+
+    def as_text(self) -> NDArray[np.str_] | None:
+        """Return all that is known as JSON, in an array without dimensions; None for logits without names."""
+        return None if self == Inputs("logits") else np.array(json.dumps(asdict(self)))
+
+    @property
+    def names(self) -> Names | None:
+        """What `y` may call the classes: their names, or those of their columns, where each has one."""
+        one_each = self.column_names is not None and len(self.column_names) > 1
+        return self.class_names or (self.column_names if one_each else None)
+
+    def check(self, n_classes: int, n_features: int) -> None:
+        """Reject a wrong number of names, and an unknown kind."""
+        counts = {"class_names": n_classes, "column_names": n_classes, "feature_names": n_features}
+        if n_classes == 2 and isinstance(self.column_names, tuple):
+            counts["column_names"] = max(1, min(2, len(self.column_names)))  # one column of the second class is enough
+        counts["no_class"] = len(self.no_class) if isinstance(self.no_class, tuple) else 0
+        wrong = [name for name, n in counts.items() if not _are_names(getattr(self, name), n)]
+        if not isinstance(self.label_name, str | None):
+            wrong.append("label_name")
+        if wrong or self.kind not in (None, *get_args(Kind)):
+            raise InvalidInputError(
+                f"the names and the kind must fit the columns; {wrong[0] if wrong else 'kind'} does not."
+            )
+
+    def as_y(self, y: ArrayLike, *, n_rows: int, n_classes: int) -> Ints:
+        """Check true classes, by index or by the names that are known, and return them as indices."""
+        return as_y(from_names(y, self.names, self.no_class or ()), n_rows=n_rows, n_classes=n_classes)
+
+    def as_logits(self, given: ArrayLike, *, n_classes: int) -> Floats:
+        """Check rows of the kind that a calibrator was fitted on, and return their logits, columns taken by name."""
+        ordered = by_name(given, self.column_names, "logits")
+        if self.kind == "probabilities":
+            return as_log_probabilities(ordered, n_classes=n_classes)
+        array = as_logits(ordered, n_classes=n_classes)
+        warn_of_wrong_kind(self.kind, array, stacklevel=4)
+        return array
+
+    def as_proba(self, given: bool | None) -> bool:
+        """Whether rows hold probabilities: as given, or else as in the fit."""
+        return self.kind == "probabilities" if given is None else given
+
+
+@dataclass(frozen=True)
+class FittedOn:
+    """The rows that a calibrator was fitted on; None if not known, as in older files.
+
+    Parameters
+    ----------
+    n_rows : int or None
+        The number of rows, including the select part.
+    n_no_class : int or None
+        The number of rows of no class.
+    date : str or None
+        When the fit ended, in UTC. The environment variable SOURCE_DATE_EPOCH overrides it, so that the same fit gives
+        the same file. The date is ignored in comparisons.
+
+    Examples
+    --------
+    >>> import auxcal
+    >>> fitted = auxcal.PlattScaling().fit([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]], [0, 1, auxcal.NO_CLASS])
+    >>> fitted.fitted_on_.n_rows, fitted.fitted_on_.n_no_class
+    (3, 1)
+    """
+
+    n_rows: int | None = None
+    n_no_class: int | None = None
+    date: str | None = field(default=None, compare=False)
+
+    def check(self) -> None:
+        """Reject counts that no fit can have."""
+        rows, none = self.n_rows, self.n_no_class
+        whole = all(each is None or (type(each) is int and each >= 0) for each in (rows, none))
+        if not whole or (rows is None) != (none is None) or (none or 0) > (rows or 0) or rows == 0:
+            raise InvalidInputError(f"n_rows and n_no_class must be counts of rows; got {rows!r} and {none!r}.")
+        if not isinstance(self.date, str | None):
+            raise InvalidInputError(f"date must be text; got {self.date!r}.")
+
+    @classmethod
+    def now(cls, *parts: Ints) -> FittedOn:
+        """Count the rows of the parts of a fit that has just ended."""
+        return cls(sum(map(len, parts)), sum(int((y == NO_CLASS).sum()) for y in parts), time_now())
+
+
+def _are_names(names: Any, n: int) -> bool:
+    plain = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
+    return names is None or (plain and len(names) == n)
+
+
+def time_now() -> str:
+    """Return the time in UTC, or that of SOURCE_DATE_EPOCH, to the second."""
+    fixed = os.environ.get("SOURCE_DATE_EPOCH")
+    try:
+        time = datetime.fromtimestamp(int(fixed), UTC) if fixed else datetime.now(UTC)
+    except (ValueError, OverflowError, OSError) as error:
+        raise InvalidInputError(
+            f"the environment variable SOURCE_DATE_EPOCH must be a time in whole seconds since 1970; got {fixed!r}. "
+            f"Set it as in SOURCE_DATE_EPOCH=$(date +%s), or unset it."
+        ) from error
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def names_of(table: Any) -> Names | None:
+    """Return the names of the columns of a DataFrame; None for other arrays, and if they are not distinct strings.
+
+    Examples
+    --------
+    >>> from auxcal.inputs import names_of
+    >>> names_of([[2.0, 0.1]])
+    """
+    columns = getattr(table, "columns", None)
+    if columns is None or callable(columns):
+        return None
+    names = tuple(columns)
+    plain = all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
+    return tuple(str(name) for name in names) if plain else None
+
+
+def by_name(table: Any, names: Names | None, what: str) -> Any:
+    """Return the columns of a DataFrame with these names, in this order; other arrays unchanged."""
+    given = names_of(table)
+    if names is None or given is None or given == names:
+        return table
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise InvalidInputError(
+            f"{what} must have the columns that the calibrator was fitted with; there is no "
+            f"{missing[0]!r}{did_you_mean(missing[0], given)}. Rename the columns, or give an array with "
+            f"the columns in the order of the fit."
+        )
+    return table[list(names)]
+
+
+def warn_of_wrong_kind(kind: Kind | None, logits: Floats, *, stacklevel: int) -> None:
+    """Warn if rows to score look like probabilities but the calibrator was fitted on logits."""
+    if kind == "logits" and len(logits) and look_like_probabilities(logits):
+        warnings.warn(
+            "the calibrator was fitted on logits, and every row given looks like probabilities: all numbers are from 0 "
+            "to 1. Give the logits, or fit a calibrator with probabilities=True (--probabilities).",
+            InputWarning,
+            stacklevel=undecorated(stacklevel + 1),
+        )
+
+
+def warn_of_few_rows(n_rows: int, enough: int = ADVISED_ROWS, *, stacklevel: int) -> None:
+    """Warn of fewer rows than a method should learn from."""
+    if n_rows < enough:
+        warn(
+            f"{n_rows} rows are few to learn from: label {ADVISED_ROWS} or more, or use temperature scaling, or Platt "
+            f"scaling if some samples have no class. auxcal plan says what more labels would bring.",
+            InputWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def warn_of_probabilities(kind: Kind | None, logits: Floats, *, stacklevel: int) -> None:
+    """Warn if the given logits look like probabilities."""
+    if kind == "logits" and look_like_probabilities(logits):
+        warn(
+            "the logits look like probabilities: all numbers are from 0 to 1. If they are, give "
+            "probabilities=True (--probabilities).",
+            InputWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def warn_of_zeros(kind: Kind | None, logits: Floats, *, stacklevel: int) -> None:
+    """Warn if many probabilities were clipped: their logarithms, -27.6, rule the fit of a temperature.
+
+    With two classes nothing is left out: a 0 is the classifier's own word.
+    """
+    if kind != "probabilities" or logits.shape[1] == 2:
+        return
+    clipped = float(np.mean(logits < np.log(LEAST_PROBABILITY) + 1e-3))
+    if clipped > _MANY_ZEROS:
+        warn(
+            f"{percent(clipped)} of the probabilities are 0, or below {LEAST_PROBABILITY:.0e}, and count as that. If "
+            f"they were left out or rounded away, give the logits auxcal.floor_logits(proba, probabilities=True) "
+            f"instead, to fit and to score.",
+            InputWarning,
+            stacklevel=stacklevel + 1,
+        )

@@ -1,0 +1,298 @@
+"""The reference: what a calibrator keeps of the rows that it was fitted on, to compare later rows with."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auxcal._core.arrays import NO_CLASS, Bools, Floats, Ints, Weight
+from auxcal._core.chunks import in_chunks
+from auxcal._core.state import check_learned, numbers
+from auxcal.splits import row_hashes
+
+if TYPE_CHECKING:
+    from auxcal.calibrators._base import Calibrator
+    from auxcal.predictions import Predictions
+
+READINGS = ("log-odds", "margin", "entropy", "energy", "mean logit", "spread", "third logit", "least logit")
+"""What is read from the logits of a row, whatever the calibrator; see `read_logits`."""
+
+MOST_ROWS = 5000
+MOST_BYTES = 1_000_000
+MOST_CLASSES = 128
+"""Up to which every class has a share of its own in the mix; of more, the rows would be too few to tell."""
+
+_FARTHEST = 6e4  # float16 ends soon after
+_AGAIN = 0.02  # the share of the rows that may be there already: weights can't be followed without any
+_EXCESS = 0.1  # of a variance, which rows of one group may cause
+_ROWS_FOR_EACH = 10  # number that a calibrator learned; of fewer, it learns the rows by heart
+
+
+class Reference(NamedTuple):
+    """Some of the rows that a calibrator was fitted on, as readings of their logits; float16 keeps the file small.
+
+    Parameters
+    ----------
+    readings : array of shape (n, 8)
+        The `READINGS` of each row.
+    strata : array of shape (n, s)
+        The calibrator's probability that each row belongs to each stratum: see `strata_of`.
+    y : array of shape (n,)
+        The true class of each row, or `NO_CLASS`.
+    prediction : array of shape (n,)
+        The class that the classifier predicted.
+    counts : array of shape (K + 1,)
+        The weighted number of rows of the fit in each class, and last of no class.
+    hits : array of shape (K + 1,)
+        The number of these with a correct prediction.
+    hashes : array of shape (n,) or None
+        A hash of each row, which tells equal ones; None in files from before there were such.
+
+    Examples
+    --------
+    >>> import auxcal
+    >>> fitted = auxcal.PlattScaling().fit([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]], [0, 1, auxcal.NO_CLASS])
+    >>> fitted.reference_.counts, fitted.reference_.correct
+    (array([1., 1., 1.]), array([ True,  True, False]))
+    """
+
+    readings: Floats
+    strata: Floats
+    y: Ints
+    prediction: Ints
+    counts: Floats
+    hits: Floats
+    hashes: NDArray[np.uint64] | None = None
+
+    def take(self, rows: Ints) -> Reference:
+        """Return some of the rows, with the counts of all."""
+        per_row = {name: getattr(self, name) for name in ("readings", "strata", "y", "prediction", "hashes")}
+        return self._replace(**{name: values[rows] for name, values in per_row.items() if values is not None})
+
+    @property
+    def correct(self) -> Bools:
+        """Whether each prediction was right."""
+        return self.prediction == self.y
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return len(self.counts) - 1
+
+    def check(self, n_classes: int) -> None:
+        """Reject arrays that don't fit each other."""
+        k, most = n_classes, float(np.iinfo(np.int64).max)
+        checks = {
+            "readings": numbers("n", len(READINGS)),
+            "strata": numbers("n", "s", least=0, most=1),
+            "y": numbers("n", least=NO_CLASS, most=k - 1),
+            "prediction": numbers("n", least=0, most=k - 1),
+            "counts": numbers("K+1", least=0, most=most),
+            "hits": numbers("K+1", least=0, most=most),
+        }
+        if self.hashes is not None:
+            checks["hashes"] = numbers("n")
+        check_learned(checks, self._asdict(), {"K": k})
+        whole = all(each.dtype.kind in "iu" for each in (self.y, self.prediction))
+        whole &= self.hashes is None or self.hashes.dtype == np.uint64
+        too_many = self.hits > self.counts * (1 + 1e-9)  # which are sums of weights
+        if not whole or self.strata.shape[1] not in (2, 3, k + 1) or too_many.any():
+            raise ValueError("the reference counts what no rows can be")
+
+
+def reference_of(calibrator: Calibrator, data: Predictions, held_out: Floats | None = None) -> Reference:
+    """Return the reference of a calibrator that has just been fitted on the data.
+
+    Too many rows are subsampled with a fixed random state: a file must not depend on chance. On rows that it was
+    fitted on a calibrator is a little overconfident, so out-of-fold probabilities are preferred. But if a row stands
+    there several times, the final fit, which new rows meet, and those of the folds each give it one value: rows with
+    this value would differ from new ones, all by the same amount, and that would pass for a change.
+    """
+    k, weight = data.n_classes, data.sample_weight
+    labels = np.where(data.y == NO_CLASS, k, data.y)
+    counted = np.ones(len(data)) if weight is None else weight
+    whole = np.min_scalar_type(-k - 1)
+    per_row = 2 * (len(READINGS) + n_strata(calibrator, k) + whole.itemsize + 4)
+    rows, worth = _few_of_each_group(data)
+    kept = rows[drawn_by_weight(len(rows), worth, min(MOST_ROWS, MOST_BYTES // per_row))]
+    part = data.take(kept)
+    hashes = row_hashes(part.logits, part.features)
+    new = np.ones(len(part), dtype=bool) if held_out is None else repeated(hashes)
+    strata = np.empty((len(part), n_strata(calibrator, k)), dtype=np.float16)
+    if held_out is not None:
+        strata[~new] = held_out[kept[~new]]
+    if new.any():
+        strata[new] = strata_of(calibrator, part.logits[new], None if part.features is None else part.features[new])
+    return Reference(
+        read_logits(part.logits),
+        strata,
+        part.y.astype(whole),
+        part.prediction.astype(whole),
+        np.bincount(labels, counted, minlength=k + 1).astype(np.float64),
+        np.bincount(labels, counted * data.correct, minlength=k + 1).astype(np.float64),
+        hashes,
+    )
+
+
+def repeated(hashes: NDArray[np.uint64]) -> Bools:
+    """Return which rows stand there several times."""
+    _, at, counts = np.unique(hashes, return_inverse=True, return_counts=True)
+    return np.asarray(counts[at] > 1)
+
+
+def _few_of_each_group(data: Predictions) -> tuple[Ints, Weight | None]:
+    """Return rows that are nearly independent, and how many rows each stands for.
+
+    Rows of a group that are alike tell less than their number suggests: c of them, with the correlation r, have a mean
+    with 1 + (c - 1) r times the variance. So of each group only so many are kept that this is at most 1 + `_EXCESS`.
+    """
+    rows, weight, groups = np.arange(len(data)), data.sample_weight, data.groups
+    if groups is None:
+        return rows, weight
+    _, of_row, counts = np.unique(groups, return_inverse=True, return_counts=True)
+    readings = np.column_stack([read_logits(data.logits), data.correct])
+    most = 1 + _EXCESS / max(_correlation(readings, of_row, counts), _EXCESS / len(data))
+    order = np.random.default_rng(0).permutation(len(data))
+    order = order[np.argsort(of_row[order], kind="stable")]
+    place = np.arange(len(data)) - np.repeat(np.cumsum(counts) - counts, counts)
+    rows = np.sort(order[place < np.floor(most)])
+    stands_for = (counts / np.minimum(counts, np.floor(most)))[of_row[rows]]
+    return rows, stands_for if weight is None else stands_for * weight[rows]
+
+
+def _correlation(values: Floats, of_row: Ints, counts: Ints) -> float:
+    """Return the largest correlation of numbers within groups, less two standard errors, by analysis of variance."""
+    n, g = len(of_row), len(counts)
+    if g in (1, n):
+        return 0.0
+    values = values.astype(np.float64)
+    sums = np.zeros((g, values.shape[1]))
+    np.add.at(sums, of_row, values)
+    means = sums / counts[:, None]
+    within = ((values - means[of_row]) ** 2).sum(axis=0) / (n - g)
+    between = counts @ (means - values.mean(axis=0)) ** 2 / (g - 1)
+    size = (n - float(counts @ counts) / n) / (g - 1)
+    total = between + (size - 1) * within
+    found = (between - within)[total > 0] / total[total > 0]
+    error = math.sqrt(2 / (size * max(size - 1, 1.0) * (g - 1)))
+    return max(float(found.max(initial=0.0)) - 2 * error, 0.0)
+
+
+def drawn_by_weight(n: int, weight: Weight | None, most: int) -> Ints:
+    """Return the rows to keep: all, or a random sample; a row of weight 2 is twice as likely to be kept."""
+    if weight is None:
+        if n <= most:
+            return np.arange(n)
+        return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
+    ends = np.cumsum(weight, dtype=np.float64)
+    size = min(_number_of_others(weight), max(round(ends[-1]), 1), most)  # their sum is what the rows are worth
+    return np.searchsorted(ends, (np.arange(size) + 0.5) * ends[-1] / size, side="right").clip(max=n - 1)
+
+
+def _number_of_others(weight: Weight) -> int:
+    """Return how many rows can be drawn by their weights so that hardly any is drawn again.
+
+    A test counts rows as independent draws. A row that stands there ten times would pass for ten of them, and chance
+    for a change.
+    """
+    heaviest = np.sort(weight[weight > 0].astype(np.float64))[::-1]
+    share, rows = np.cumsum(heaviest) / heaviest.sum(), np.arange(1, len(heaviest) + 1)
+    # Of m rows the k heaviest are drawn m · share times, so m · share - k times too often, which is to be m · _AGAIN.
+    sizes = rows[share > _AGAIN] / (share[share > _AGAIN] - _AGAIN)
+    return max(int(min(sizes.min(), len(heaviest))), 1)
+
+
+def read_logits(logits: Floats) -> Floats:
+    """Return readings that tell one kind of data from another, of shape (n, 8), as float16.
+
+    They are the log-odds of the prediction, how far the second logit is behind it, the entropy of the softmax, the
+    energy log Σ eᶻ less the mean logit, the mean logit, the standard deviation of the logits, and the third and the
+    least of them less the mean. None depends on what a calibrator learned, so a row of the fit reads as a new one does.
+    """
+    from auxcal.calibrators._binary import relative  # which knows the base, which knows this file
+
+    near = relative(logits)
+    k = logits.shape[1]
+    mean = near.z.mean(axis=1)
+    total = 1 + near.others
+    entropy = np.log(total) - np.einsum("nk,nk->n", near.e, near.z) / total
+    top = np.partition(near.z, sorted({k - 2, k - min(3, k)}), axis=1)
+    columns = (
+        near.top_scores,
+        -top[:, k - 2],
+        entropy,
+        np.log(total) - mean,
+        logits.mean(axis=1),
+        near.z.std(axis=1),
+        top[:, k - min(3, k)] - mean,
+        near.z.min(axis=1) - mean,
+    )
+    return np.clip(np.stack(columns, axis=1), -_FARTHEST, _FARTHEST).astype(np.float16)
+
+
+def n_strata(calibrator: Calibrator, n_classes: int) -> int:
+    """Return the number of strata of the mix."""
+    if not calibrator.tells_none:
+        return 2
+    return n_classes + 1 if n_classes <= MOST_CLASSES else 3
+
+
+def strata_of(calibrator: Calibrator, logits: Floats, features: Floats | None) -> Floats:
+    """Return the calibrator's probability that each row belongs to each stratum, of shape (n, s).
+
+    A stratum is a part of the data whose share may change while it stays as it is. Strata are the K classes and none,
+    where the calibrator tells none of the classes from the others; right, wrong and none where classes are very many;
+    and right and wrong for any other calibrator. If it learned so many numbers that it knows its own rows by heart, it
+    is surer of them than of new ones; then it is the softmax of the logits that speaks, which learned nothing.
+    """
+    from auxcal.calibrators._binary import relative
+    from auxcal.calibrators._distributions import ProbaCalibrator, at_prediction
+    from auxcal.calibrators.solvers.sigmoid import expit
+
+    # As it was fitted: what it was adapted to since then says nothing of the rows of the fit.
+    s = n_strata(calibrator, logits.shape[1])
+    if s == 2 or not isinstance(calibrator, ProbaCalibrator):
+        if _by_heart(calibrator):
+            wrong = expit(-relative(logits).top_scores)
+            return np.stack([1 - wrong, wrong], axis=1)
+        confidence = in_chunks(calibrator._with_features(calibrator._confidence), logits, features)
+        return np.stack([confidence, 1 - confidence], axis=1)
+    proba = in_chunks(calibrator._with_features(calibrator._proba), logits, features)
+    if s == proba.shape[1]:
+        return proba
+    right, none = at_prediction(proba, logits), proba[:, -1]
+    return np.stack([right, np.maximum(1 - right - none, 0), none], axis=1)
+
+
+def _by_heart(calibrator: Calibrator) -> bool:
+    """Return whether a calibrator learned too many numbers from its rows to speak of them as of others."""
+    from auxcal.calibrators._described import state_of
+
+    before = calibrator.reference_
+    if before is not None and before.hashes is None:  # from a file in which the calibrator itself spoke of its rows
+        return False
+    n_rows = calibrator.fitted_on_.n_rows or 0
+    return n_rows < _ROWS_FOR_EACH * sum(_n_numbers(value) for value in state_of(calibrator).values())
+
+
+def _n_numbers(value: Any) -> int:
+    """Return how many numbers there are in a fitted attribute."""
+    if isinstance(value, tuple | list):
+        return sum(map(_n_numbers, value))
+    return value.size if isinstance(value, np.ndarray) else 0
+
+
+def stratum_of(reference: Reference) -> Ints:
+    """Return the stratum of each row of a reference."""
+    return stratum_of_rows(reference.y, reference.correct, reference.n_classes, reference.strata.shape[1])
+
+
+def stratum_of_rows(y: Ints, correct: Bools, n_classes: int, n_strata: int) -> Ints:
+    """Return the stratum of labelled rows."""
+    none = y == NO_CLASS
+    if n_strata == n_classes + 1:
+        return np.where(none, n_classes, y).astype(np.intp)
+    return np.where(correct, 0, np.where(none & (n_strata == 3), 2, 1))

@@ -1,0 +1,240 @@
+"""Fit every method on one part of the data and measure it on another."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+
+from auxcal._core.arrays import Ints, as_class_names
+from auxcal._core.deferred_warnings import collect_warnings
+from auxcal._core.errors import AuxcalWarning, ConvergenceWarning, InvalidInputError
+from auxcal._core.extras import install_command, is_installed
+from auxcal._core.float_errors import ignore_float_errors, undecorated
+from auxcal._core.progress import Report, silent
+from auxcal._core.text import some, visible
+from auxcal.calibrators import CALIBRATORS, Calibrator, method_named
+from auxcal.calibrators._features import features_for
+from auxcal.calibrators._seeded import seeded
+from auxcal.inputs import warn_of_few_rows, warn_of_probabilities
+from auxcal.metrics import evaluate
+from auxcal.predictions import Predictions
+from auxcal.report.comparison._agreement import Agreement
+from auxcal.report.comparison._comparison import UNCALIBRATED, Comparison, Entry
+from auxcal.report.comparison._sliced import slice_columns, sliced
+from auxcal.report.comparison.text import SHOWN
+
+
+@ignore_float_errors
+def compare(
+    data: Predictions | ArrayLike,
+    y: ArrayLike | None = None,
+    *,
+    test: Predictions | float = 0.25,
+    methods: Iterable[str] | Mapping[str, Calibrator] | None = None,
+    random_state: int = 0,
+    name: str = "data",
+    class_names: Sequence[str] | None = None,
+    ids: Sequence[Any] | NDArray[Any] | None = None,
+    by: Mapping[str, ArrayLike] | None = None,
+    bootstrap: int = 200,
+    report: Report = silent,
+) -> Comparison:
+    """Fit every method on one part of the data, measure it on the rest, and say which is best.
+
+    A method that fails does not end the comparison: its entry says why. Features, if the data have them, are passed to
+    the methods that use them.
+
+    Parameters
+    ----------
+    data : Predictions or array of shape (n, K)
+        Labelled predictions of the data that the classifier really meets. Their weights count in fits and scores, and
+        their groups stay together in both, and in the split. An array holds logits; for probabilities, weights, groups
+        or features give `Predictions`.
+    y : array of shape (n,), optional
+        The true classes of an array of logits.
+    test : Predictions or float
+        The test part, or the share of `data` to hold out for it, stratified.
+    methods : iterable of str, or mapping of str to Calibrator, optional
+        Names or abbreviations of `CALIBRATORS`, or your own unfitted calibrators by name; by default all of
+        `CALIBRATORS` whose extra is installed, with a warning that names the others. The classifier's own confidence is
+        always compared too.
+    random_state : int
+        The source of the split, of the fits and of the intervals.
+    name : str
+        The name of the data.
+    class_names : sequence of str, optional
+        The names of the K classes; by default those that the data have.
+    ids : sequence, optional
+        What the report calls each row of the test part, or of `data` where the test part is a share of it; by default
+        its number.
+    by : mapping of str to array, optional
+        Columns to slice by, such as ``{"country": countries}``, with a value for each row as in `ids`: every metric of
+        the best method for each value too.
+    bootstrap : int
+        The number of draws for the intervals; 0 for none.
+    report : callable
+        Called after each method with the share of the methods that is done.
+
+    Returns
+    -------
+    Comparison
+        Its `best` is the entry with the lowest Brier score.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import auxcal
+    >>> rng = np.random.default_rng(0)
+    >>> logits = rng.normal(size=(4000, 3))
+    >>> y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    >>> too_sure = auxcal.Predictions(3 * logits, y)
+    >>> comparison = auxcal.compare(too_sure, methods=["temperature", "platt"], bootstrap=0)
+    >>> print(comparison.answer.found)
+    Your classifier says 82 % and is right 59 % of the time.
+    >>> print(comparison.answer.then)
+    With temperature scaling (TS) the two agree to within 4 points.
+    >>> [entry.label for entry in comparison.ranked]
+    ['TS', 'Platt', 'MP']
+    """
+    data = _predictions(data, y)
+    warn_of_probabilities(data.inputs.kind, data.logits, stacklevel=2)
+    if class_names is not None:
+        data = data._with(inputs=replace(data.inputs, class_names=as_class_names(class_names, data.n_classes)))
+    fit, held_out, rows = _parts(data, test, random_state)
+    warn_of_few_rows(len(fit), stacklevel=2)
+    source = held_out if held_out is test else data
+    called, columns = _called(ids, rows, len(source)), slice_columns(by, rows, len(source))
+    calibrators = _calibrators(methods, random_state)
+    entries = []
+    for done, (method, calibrator) in enumerate(calibrators.items(), start=1):
+        label = calibrator.abbreviation if method in CALIBRATORS else method
+        entries.append(_entry(method, label, calibrator, fit, held_out, bootstrap, random_state))
+        report(done / len(calibrators))
+    agreement = _agreement(entries[0], source)
+    found = Comparison(
+        visible(str(name)), tuple(entries), held_out, rows, len(fit), agreement, data.inputs.class_names, called
+    )
+    of_columns = (
+        sliced(each, values, held_out, found.before, found.best, bootstrap=bootstrap, random_state=random_state)
+        for each, values in columns.items()
+    )
+    return replace(found, slices=tuple(of_columns))
+
+
+def _predictions(data: Predictions | ArrayLike, y: ArrayLike | None) -> Predictions:
+    if isinstance(data, Predictions):
+        if y is not None:
+            raise InvalidInputError("data are auxcal.Predictions, which have their y; got another. Leave y out.")
+        return data
+    if y is None:
+        raise InvalidInputError(
+            f"data must be auxcal.Predictions, or logits with their y; got {type(data).__name__} alone. Use "
+            f"auxcal.compare(logits, y), or auxcal.compare(auxcal.Predictions(logits, y))."
+        )
+    return Predictions(data, y)
+
+
+def _called(ids: Sequence[Any] | NDArray[Any] | None, rows: Ints, n_rows: int) -> tuple[str, ...] | None:
+    """Return what the rows of the test part are called."""
+    if ids is None:
+        return None
+    if len(ids) != n_rows:
+        raise InvalidInputError(f"ids must be one for each of the {n_rows} rows; got {len(ids)}.")
+    return tuple(str(ids[row]) for row in rows)
+
+
+def _calibrators(methods: Iterable[str] | Mapping[str, Calibrator] | None, random_state: int) -> dict[str, Calibrator]:
+    """Return unfitted calibrators by name, the uncalibrated one first."""
+    own = {name: clone(calibrator) for name, calibrator in methods.items()} if isinstance(methods, Mapping) else {}
+    names = _installed() if methods is None else list(own) or [_listed(name) for name in methods]
+    listed = {name: seeded(CALIBRATORS[name], random_state) for name in (UNCALIBRATED, *names) if name not in own}
+    return {name: (own | listed)[name] for name in dict.fromkeys((UNCALIBRATED, *names))}
+
+
+def _listed(name: str) -> str:
+    try:
+        return method_named(name)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{error} Give a calibrator of your own as {{name: calibrator}}.") from None
+
+
+def _installed() -> list[str]:
+    """Return the methods that can be fitted here, and warn of those that lack their extra."""
+    missing = {name: kind for name, kind in CALIBRATORS.items() if kind.fit_extra and not is_installed(kind.fit_extra)}
+    if missing:
+        labels = " and ".join(kind.abbreviation for kind in missing.values())
+        commands = dict.fromkeys(install_command(str(kind.fit_extra)) for kind in missing.values())
+        warnings.warn(
+            f"left out: {labels}. To fit them, in a clone of auxcal: {', '.join(commands)}",
+            AuxcalWarning,
+            stacklevel=undecorated(4),
+        )
+    return [name for name in CALIBRATORS if name not in missing]
+
+
+def _parts(data: Predictions, test: Predictions | float, random_state: int) -> tuple[Predictions, Predictions, Ints]:
+    """Return the fit part, the test part, and the row numbers of the test part in its source."""
+    if not isinstance(test, Predictions):
+        rest, aside = data.stratified_rows(test, random_state)
+        return data.take(rest), data.take(aside), aside
+    if test.n_classes != data.n_classes:
+        raise InvalidInputError(
+            f"the test part must have the {data.n_classes} columns of logits that the data have; got "
+            f"{test.n_classes}. Use the same target classifier for both."
+        )
+    wanted, got = data.inputs.column_names, test.inputs.column_names
+    if wanted is not None and got is not None and wanted != got:
+        raise InvalidInputError(
+            f"the test part must have the columns of the data in the same order, {some(wanted)}; got {some(got)}. Put "
+            f"them into that order, and let y follow."
+        )
+    if test.n_features != data.n_features:
+        raise InvalidInputError(
+            f"the test part must have the {data.n_features} features of each sample that the data have; got "
+            f"{test.n_features}. Give both the same features, or none."
+        )
+    return data, test, np.arange(len(test))
+
+
+def _agreement(before: Entry, rows: Predictions) -> Agreement:
+    """Return whether the classifier's own confidence agrees with its accuracy on all these rows."""
+    confidence = before.measured()[0]._confidence_in(rows.logits, None)
+    return Agreement.of(confidence, rows.correct, rows.sample_weight, rows.groups)
+
+
+def _entry(
+    method: str,
+    label: str,
+    calibrator: Calibrator,
+    fit: Predictions,
+    test: Predictions,
+    bootstrap: int,
+    random_state: int,
+) -> Entry:
+    start = time.process_time()
+    try:
+        with collect_warnings() as kept:
+            calibrator._fit_on(fit if calibrator.uses_features else fit.without_features())
+        seconds = time.process_time() - start
+        confidence = calibrator._confidence_in(test.logits, features_for(calibrator, test))
+    except Exception as error:  # your own method can raise anything, and the others still count
+        return Entry(method, label, time.process_time() - start, problem=f"{type(error).__name__}: {error}")
+    problems = [str(warning) for warning in kept if isinstance(warning, ConvergenceWarning)]
+    with collect_warnings():  # an undefined metric is a dash in the table; that needs no warning
+        scores = evaluate(
+            confidence,
+            test.correct,
+            metrics=SHOWN,
+            bootstrap=bootstrap,
+            random_state=random_state,
+            sample_weight=test.sample_weight,
+            groups=test.groups,
+        )
+    return Entry(method, label, seconds, calibrator, confidence, scores, " ".join(problems) or None)

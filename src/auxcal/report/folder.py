@@ -1,0 +1,141 @@
+"""A folder with what a comparison found: the page, the numbers as CSV and JSON, and the best calibrators."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from auxcal._core.errors import AuxcalWarning, InvalidInputError, MissingExtraError
+from auxcal._core.files import check_apart, written_together
+from auxcal.report.comparison import Comparison
+
+PAGE = "report.html"
+NUMBERS = ("results.csv", "results.json")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how one begins
+
+
+def make_folder(out: Path, inputs: Sequence[Path] = ()) -> None:
+    """Create the folder before anything is computed for it, or say why that is impossible.
+
+    Parameters
+    ----------
+    out : Path
+        The folder.
+    inputs : sequence of Path
+        The files that are read: none of them may be one that is to be written.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInputError(
+            f"the folder {str(out)!r} can't be made ({error.strerror}). Choose another one."
+        ) from error
+    for name in (PAGE, *NUMBERS):
+        check_apart(out / name, inputs)
+
+
+def write_folder(comparisons: Sequence[Comparison], out: Path, inputs: Sequence[Path] = ()) -> list[Path]:
+    """Write the page, `results.csv`, `results.json` and the best calibrator of each comparison: all of them, or none.
+
+    Parameters
+    ----------
+    comparisons : sequence of Comparison
+        One for each data set.
+    out, inputs
+        As for `make_folder`.
+
+    Returns
+    -------
+    list of Path
+        What was written, the page first; without the extra `report` there is no page, and a warning says so.
+    """
+    make_folder(out, inputs)
+    save_report, names = _page_writer(), calibrator_names(comparisons)
+    paths = [out / name for name in ([PAGE] if save_report else []) + [*NUMBERS, *names]]
+    for path in paths:
+        check_apart(path, inputs)
+    with written_together(paths) as temporaries:
+        *page, table, answers = temporaries[: len(paths) - len(names)]
+        for comparison, temporary in zip(comparisons, temporaries[len(paths) - len(names) :], strict=True):
+            comparison.best.measured()[0].save(temporary)
+        _write_table(comparisons, table)
+        answers.write_text(comparisons_as_json(comparisons) + "\n", encoding="utf-8")
+        if save_report:
+            save_report(comparisons, page[0], saved=names)
+    return paths
+
+
+def write_page(comparisons: Sequence[Comparison], out: Path, **options: Any) -> list[Path]:
+    """Write only the page, and return it; without the extra `report` there is none, and a warning says so."""
+    save_report = _page_writer()
+    if save_report is None:
+        return []
+    save_report(comparisons, out / PAGE, **options)
+    return [out / PAGE]
+
+
+def _page_writer() -> Callable[..., None] | None:
+    try:
+        from auxcal.report.html import save_report
+    except MissingExtraError as error:
+        warnings.warn(f"{PAGE} is left out: {error}", AuxcalWarning, stacklevel=3)
+        return None
+    return save_report
+
+
+def _write_table(comparisons: Sequence[Comparison], path: Path) -> None:
+    rows = [row for comparison in comparisons for row in comparison.table]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, fieldnames=list(dict.fromkeys(key for row in rows for key in row)))
+        writer.writeheader()
+        writer.writerows({key: _harmless(value) for key, value in row.items()} for row in rows)
+
+
+def _harmless(cell: Any) -> Any:
+    """Return a name that a spreadsheet does not take for a formula."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+
+
+def calibrator_names(comparisons: Sequence[Comparison]) -> list[str]:
+    """Return a unique file name for each best calibrator, from its data and its method."""
+    names: list[str] = []
+    for comparison in comparisons:
+        plain = re.sub(r"[^\w.-]+", "-", comparison.name).strip("-.") or "data"
+        name = f"{plain}-{comparison.best.method}"
+        names.append(name if name not in names else f"{name}-{len(names) + 1}")
+    return [f"{name}.safetensors" for name in names]
+
+
+def comparisons_as_json(comparisons: Sequence[Comparison]) -> str:
+    """Return the answers and tables as JSON; a metric without a value is null."""
+    found = [
+        {
+            "data": comparison.name,
+            "answer": str(comparison.answer),
+            "verdict": comparison.answer.verdict,
+            "best": comparison.best.method,
+            "calibrator": name,
+            "n_fit": comparison.n_fit,
+            "n_test": len(comparison.test),
+            "accuracy": comparison.answer.right,
+            "mean_confidence": comparison.answer.says,
+            "methods": [_finite_row(row) for row in comparison.table],
+            "slices": {each.by: [_finite_row(row.as_dict()) for row in each.after] for each in comparison.slices},
+        }
+        for comparison, name in zip(comparisons, calibrator_names(comparisons), strict=True)
+    ]
+    return json.dumps(found, indent=2, allow_nan=False)
+
+
+def _finite_row(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: _finite(value) for key, value in row.items()}
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isnan(value) else value

@@ -1,0 +1,178 @@
+"""The page: template, styles, scripts and data put together into one file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+import os
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.extras import needs
+from auxcal._core.files import as_path, written_whole
+from auxcal._core.text import first_line, percent, write_score, write_seconds
+from auxcal._version import VERSION
+from auxcal.metrics import METRICS, Slice
+from auxcal.report.comparison import Comparison, Entry
+from auxcal.report.comparison.text import SHOWN
+from auxcal.report.html._encoding import LEVELS, script_json
+from auxcal.report.html._payload import payload
+from auxcal.report.html._words import KEYS, MEANINGS, QUESTIONS
+from auxcal.report.plots.style import CLASSES, CORRECT, FAINT, INK, MUTED, WRONG
+
+with needs("report"):
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup, escape
+
+VENDOR = ("d3.min.js", "plot.umd.min.js")
+SCRIPTS = ("data.js", "charts.js", "methods.js", "details.js", "picker.js", "mistakes.js", "page.js")
+"""The page's own scripts, each of which uses those before it."""
+
+
+MOST_SLICES = 100
+"""The slices that a page lists."""
+
+
+def save_report(
+    comparisons: Sequence[Comparison],
+    path: str | os.PathLike[str],
+    *,
+    title: str = "How honest is the confidence?",
+    saved: Sequence[str] | None = None,
+    about: Sequence[str] | None = None,
+) -> None:
+    """Write comparisons as one self-contained HTML page, which needs no network and can't reach one.
+
+    Parameters
+    ----------
+    comparisons : sequence of Comparison
+        One for each data set; with several the page has a switch.
+    path : str or path
+        The page. It is written whole or not at all.
+    title : str
+        The title of the page.
+    saved : sequence of str, optional
+        For each comparison, the file of its best calibrator; the page then says how to use it.
+    about : sequence of str, optional
+        For each comparison, a sentence about the data.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import auxcal
+    >>> from auxcal.reports import save_report
+    >>> rng = np.random.default_rng(0)
+    >>> data = auxcal.Predictions(rng.normal(size=(200, 3)), rng.integers(3, size=200))
+    >>> comparison = auxcal.compare(data, methods=["platt"], bootstrap=0, name="nothing but noise")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_report([comparison], Path(folder) / "report.html")
+    ...     "nothing but noise" in (Path(folder) / "report.html").read_text()
+    True
+    """
+    path = as_path(path)
+    if not comparisons:
+        raise InvalidInputError("a report needs at least one comparison; got none. Make one with auxcal.compare.")
+    nothing = [""] * len(comparisons)
+    page = _render(list(zip(comparisons, saved or nothing, about or nothing, strict=True)), title)
+    with written_whole(path) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+
+
+def _render(sets: Sequence[tuple[Comparison, str, str]], title: str) -> str:
+    data = {"levels": LEVELS, "colours": CLASSES, "sets": [payload(comparison) for comparison, *_ in sets]}
+    return rendered(
+        "report.html",
+        SCRIPTS,
+        data,
+        title=title,
+        sets=sets,
+        metrics={name: (METRICS[name].label, MEANINGS[name]) for name in SHOWN},
+        all_metrics=METRICS,
+        few_rows=Slice.FEW_ROWS,
+        most_slices=MOST_SLICES,
+        higher_is_better={name: METRICS[name].higher_is_better for name in SHOWN},
+        questions=QUESTIONS,
+        lines=KEYS,
+    )
+
+
+def rendered(template: str, own: Sequence[str], data: Any, **words: Any) -> str:
+    """Return a page of the family: a template with its own scripts, data and words, and what all pages share."""
+    scripts = [*(_read("vendor", name) for name in VENDOR), _program(own)]
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            colours={"ink": INK, "muted": MUTED, "faint": FAINT, "correct": CORRECT, "wrong": WRONG},
+            style=Markup(_read("static", "report.css")),
+            scripts=[Markup(script) for script in scripts],
+            hashes=[_csp_hash(script) for script in scripts],
+            data=Markup(script_json(data)),
+            version=VERSION,
+            **words,
+        )
+    )
+
+
+def _program(own: Sequence[str]) -> str:
+    """Return the page's own scripts as one, in a scope of its own."""
+    return "(() => {\n'use strict';\n" + "\n".join(_read("static", name) for name in own) + "})();\n"
+
+
+@cache
+def _read(folder: str, name: str) -> str:
+    return files("auxcal.report.html").joinpath(folder, name).read_text(encoding="utf-8")
+
+
+def _csp_hash(script: str) -> str:
+    """Return the hash of a script for the page's content security policy: only listed scripts run."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("auxcal.report.html", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "score": lambda value, metric: write_score(metric, value),
+        "interval": _interval,
+        "seconds": write_seconds,
+        "percent": percent,
+        "about": _about,
+        "numbers": _numbers,
+    }
+    return environment
+
+
+def _interval(scores: Mapping[str, float], metric: str) -> str:
+    """Return the ends of a metric's interval; nothing where it has none, or is undefined."""
+    ends = [scores.get(f"{metric}_{end}", math.nan) for end in ("low", "high")]
+    return "" if math.isnan(sum(ends)) else "–".join(write_score(metric, end) for end in ends)
+
+
+def _about(entry: Entry) -> str:
+    """Return the first sentence of a method's documentation and where it comes from."""
+    if entry.calibrator is None:
+        return ""
+    what = first_line(type(entry.calibrator), entry.label).rstrip(".")
+    reference = getattr(entry.calibrator, "reference", "")  # which a calibrator of your own may lack
+    return f"{what} ({reference})." if reference else f"{what}."
+
+
+def _numbers(text: str) -> Markup:
+    """Highlight the percentages of a sentence; neither they nor hyphenated words break across lines."""
+    marked = re.sub(
+        r"((?:over |under )?\d+(?:\.\d+)?) %", r'<strong class="whole">\1&nbsp;%</strong>', str(escape(text))
+    )
+    return Markup(re.sub(r"(\w+(?:-\w+)+)", r'<span class="whole">\1</span>', marked))

@@ -1,0 +1,135 @@
+"""What the charts of a page show, computed with the library's own metrics and displays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from auxcal._core.arrays import Floats, as_class_names
+from auxcal._core.errors import InvalidInputError
+from auxcal.calibrators import ProbaCalibrator
+from auxcal.calibrators._features import features_for
+from auxcal.metrics import thresholds_at_risks
+from auxcal.predictions import Predictions
+from auxcal.report.comparison import Comparison, Entry
+from auxcal.report.html._encoding import packed, quantise, rounded
+from auxcal.report.plots import (
+    ConfidenceHistogramDisplay,
+    HeatmapDisplay,
+    ReliabilityDisplay,
+    RiskCoverageDisplay,
+    TSNEDisplay,
+)
+
+CURVE_POINTS = 200
+RISKS = (0.01, 0.02, 0.05, 0.1)
+"""The errors that the picker has buttons for."""
+MOST_HEATMAP_CLASSES = 100  # with more, the plot is unreadable
+MOST_MAPPED_CLASSES = 20  # more colours can't be told apart
+MOST_MAPPED = 600  # samples of a map; t-SNE's time grows faster than their number
+MAPPED_PER_CLASS = 25
+ALWAYS_MAPPED = "ccac-x"
+
+
+def payload(comparison: Comparison) -> dict[str, Any]:
+    """Return what the page needs of one comparison, ready for JSON."""
+    test = comparison.test
+    return {
+        "name": comparison.name,
+        "classes": as_class_names(comparison.class_names, test.n_classes),
+        "before": comparison.before.method,
+        "best": comparison.best.method,
+        "rows": packed(comparison.rows),
+        "ids": _ids_of_mistakes(comparison),
+        "y": packed(test.y),
+        "prediction": packed(test.prediction),
+        "methods": {entry.method: _method(comparison, entry) for entry in comparison.entries if not entry.failed},
+    }
+
+
+def _ids_of_mistakes(comparison: Comparison) -> dict[int, str]:
+    """Return the users' own ids by place, of the samples that the page may list."""
+    if comparison.ids is None:
+        return {}
+    return {place: comparison.ids[place] for place in np.flatnonzero(~comparison.test.correct).tolist()}
+
+
+def _method(comparison: Comparison, entry: Entry) -> dict[str, Any]:
+    calibrator, confidence = entry.measured()
+    found = {
+        "label": entry.label,
+        "confidence": packed(quantise(confidence)),
+        **_of_confidence(confidence, entry.scores, comparison.test),
+    }
+    if isinstance(calibrator, ProbaCalibrator):
+        mapped = entry in (comparison.before, comparison.best) or entry.method == ALWAYS_MAPPED
+        proba = calibrator._proba_in(comparison.test.logits, features_for(calibrator, comparison.test))
+        found |= _of_proba(proba, comparison, mapped=mapped)
+    return found
+
+
+def _of_confidence(confidence: Floats, scores: Mapping[str, float], test: Predictions) -> dict[str, Any]:
+    correct = test.correct
+    reliability = ReliabilityDisplay.from_predictions(confidence, correct)
+    histogram = ConfidenceHistogramDisplay.from_predictions(confidence, correct)
+    curve = RiskCoverageDisplay.from_predictions(confidence, correct, n_points=CURVE_POINTS)
+    return {
+        "reliability": {
+            "count": reliability.count.tolist(),
+            "confidence": rounded(reliability.confidence),
+            "accuracy": rounded(reliability.accuracy),
+            "low": rounded(reliability.low),
+            "high": rounded(reliability.high),
+            "ece": scores["ece"],  # the table's, so that the numbers agree
+            "floor": scores["ece_floor_p95"],
+        },
+        "histogram": {"correct": histogram.correct.tolist(), "wrong": histogram.wrong.tolist()},
+        "promised": _promised(confidence, test),
+        "curve": {"coverage": rounded(curve.coverage), "risk": rounded(curve.risk), "best": rounded(curve.best)},
+    }
+
+
+def _promised(confidence: Floats, test: Predictions) -> dict[str, list[float] | None]:
+    """Return threshold and coverage of each risk that the picker offers; None where the rows promise none.
+
+    Weighted rows promise nothing, since it is not known how much a row could have weighed; nor do copies.
+    """
+    try:
+        found = thresholds_at_risks(
+            confidence, test.correct, RISKS, sample_weight=test.sample_weight, groups=test.groups
+        )
+    except InvalidInputError:
+        return dict.fromkeys(f"{risk:g}" for risk in RISKS)
+    return {f"{risk:g}": None if each is None else [each.threshold, each.coverage] for risk, each in found.items()}
+
+
+def _of_proba(proba: Floats, comparison: Comparison, *, mapped: bool) -> dict[str, Any]:
+    test = comparison.test
+    found: dict[str, Any] = {}
+    if test.n_classes <= MOST_HEATMAP_CLASSES:
+        heat = HeatmapDisplay.from_predictions(proba, test.logits, test.y)
+        found["heatmap"] = {
+            "ofClass": heat.of_class,
+            "columns": proba.shape[1],
+            "correct": packed(np.rint(255 * heat.correct).astype(np.uint8)),
+            "wrong": packed(np.rint(255 * heat.wrong).astype(np.uint8)),
+        }
+    if mapped:
+        found["map"] = _map(proba, comparison)
+    return found
+
+
+def _map(proba: Floats, comparison: Comparison) -> dict[str, Any]:
+    test = comparison.test
+    counts = np.bincount(test.prediction, minlength=test.n_classes)
+    shown = np.sort(np.argsort(-counts, kind="stable")[:MOST_MAPPED_CLASSES])
+    n_per_class = min(MAPPED_PER_CLASS, MOST_MAPPED // len(shown))
+    display = TSNEDisplay.from_predictions(proba, test.logits, test.y, classes=shown.tolist(), n_per_class=n_per_class)
+    return {
+        "x": rounded(display.embedding[:, 0], 2),
+        "y": rounded(display.embedding[:, 1], 2),
+        "prediction": display.prediction.tolist(),
+        "correct": display.correct.astype(int).tolist(),
+    }

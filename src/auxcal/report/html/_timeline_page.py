@@ -1,0 +1,141 @@
+"""The page of a timeline: what monitoring tools show, and when the alarm came."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from auxcal._core.files import as_path, written_whole
+from auxcal.monitoring import Chunk, Estimate, Timeline
+from auxcal.report.html._encoding import rounded
+from auxcal.report.html._page import rendered
+from auxcal.report.timeline import VERDICTS, alarms, cells, found, then
+
+SCRIPTS = ("data.js", "charts.js", "timeline.js")
+
+QUESTIONS = {
+    "accuracy": (
+        "How many predictions are right?",
+        "The line is the estimate without labels, with its 90 % interval. Dots are measured, where rows have labels. "
+        "Where the rows are something new there is no estimate: that takes labels.",
+    ),
+    "foreign": (
+        "How many samples are of none of the classes?",
+        "The estimated share of foreign samples, with its 90 % interval, where the calibrator can tell them.",
+    ),
+    "verdict": (
+        "Are the rows like those of the fit?",
+        "What each chunk says by itself. The level is for all chunks together: while nothing changes, hardly any "
+        "table has a chunk that differs.",
+    ),
+    "evidence": (
+        "Is there an alarm?",
+        "The evidence against the calibrator, on a log scale: that rows differ from those of the fit, and that labels "
+        "differ from the confidence. While nothing has changed, the odds of ever reaching the line are small.",
+    ),
+}
+"""What each chart answers, and how to read it."""
+
+KEYS = {
+    "accuracy": (("correct", "estimated"), ("dot", "measured"), ("dashed", "in the fit")),
+    "foreign": (("wrong", "estimated"), ("dashed", "in the fit")),
+    "verdict": (("area same", "the same"), ("area mix", "another mix"), ("area new", "something new")),
+    "evidence": (("correct", "of the rows"), ("wrong", "of the labels"), ("dashed", "enough for an alarm")),
+}
+"""What the colours and lines of a chart stand for."""
+
+
+OF_LABELS = ("measured", "of the labels")
+"""The keys of what only labels show."""
+
+ALARM = ("dotted wrong", "alarm")
+"""The upright line at a chunk in which an alarm was raised."""
+
+
+def save_timeline(timeline: Timeline, path: str | os.PathLike[str], *, name: str = "") -> None:
+    """Write a timeline as one self-contained HTML page, which needs no network and can't reach one.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        What `auxcal.monitoring.timeline` found.
+    path : str or path
+        The page. It is written whole or not at all.
+    name : str
+        What the rows are called.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import auxcal
+    >>> from auxcal.monitoring import timeline
+    >>> from auxcal.report.html import save_timeline
+    >>> rng = np.random.default_rng(0)
+    >>> logits, y = rng.normal(size=(300, 3)), rng.integers(3, size=300)
+    >>> found = timeline(auxcal.PlattScaling().fit(logits[:200], y[:200]), logits[200:], ["monday"] * 100)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_timeline(found, Path(folder) / "monitor.html")
+    ...     "The rows of monday show no difference from" in (Path(folder) / "monitor.html").read_text()
+    True
+    """
+    page = rendered(
+        "timeline.html",
+        SCRIPTS,
+        _payload(timeline),
+        title="Does the calibrator still hold?",
+        name=name,
+        timeline=timeline,
+        found=found(timeline),
+        alarms=alarms(timeline),
+        then=then(timeline),
+        verdicts=VERDICTS,
+        cells=cells,
+        questions=QUESTIONS,
+        lines=_keys(timeline),
+    )
+    with written_whole(as_path(path)) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+
+
+def _keys(timeline: Timeline) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Return the keys of the charts, with those of what this timeline has."""
+    few = (("area", VERDICTS["few"]),) if any(chunk.check is None for chunk in timeline.chunks) else ()
+    labels = any(chunk.n_labels for chunk in timeline.chunks)
+    found = KEYS | {"verdict": KEYS["verdict"] + few}
+    further = (ALARM,) if timeline.alarms else ()
+    return {
+        chart: tuple(key for key in keys if labels or key[1] not in OF_LABELS) + further
+        for chart, keys in found.items()
+    }
+
+
+def _payload(timeline: Timeline) -> dict[str, Any]:
+    """Return what the charts show, ready for JSON."""
+    return {
+        "level": timeline.level,
+        "accuracy": timeline.accuracy_before,
+        "foreign": timeline.no_class_before,
+        "chunks": [_chunk(chunk) for chunk in timeline.chunks],
+    }
+
+
+def _chunk(chunk: Chunk) -> dict[str, Any]:
+    check = chunk.check
+    return {
+        "name": chunk.name,
+        "rows": chunk.n_rows,
+        "labels": chunk.n_labels,
+        "verdict": chunk.verdict,
+        "accuracy": _three(None if check is None else check.accuracy),
+        "measured": _three(chunk.measured),
+        "foreign": _three(None if check is None else check.no_class),
+        "data": chunk.evidence.data,
+        "labelled": chunk.evidence.labels,
+        "alarms": [str(alarm) for alarm in chunk.alarms],
+    }
+
+
+def _three(estimate: Estimate | None) -> list[float | None] | None:
+    return None if estimate is None else rounded(estimate)

@@ -1,0 +1,9 @@
+"""Shifts for your own data, which live in `auxcal_paper.shifts`."""
+
+from importlib import import_module
+
+_paper = import_module("auxcal_paper.shifts")
+
+__all__ = _paper.__all__
+
+__getattr__, __dir__ = _paper.__getattr__, _paper.__dir__

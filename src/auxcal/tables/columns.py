@@ -1,0 +1,133 @@
+"""Which columns of a table hold the logits and the features: the same rule for files, Arrow tables and engines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.text import did_you_mean
+from auxcal.inputs import Inputs
+
+_FEATURES = "features"
+_DEFAULTS = {False: ("logits", "logit_"), True: ("proba", "prob_")}  # a matrix, and the prefix of columns
+_MOST_SHOWN = 8
+
+
+def find_logits(
+    names: Sequence[str], columns: str | Sequence[str] | None, known: Inputs, *, probabilities: bool
+) -> tuple[str, ...]:
+    """Return the columns of the classes in order, or the name of the one matrix that holds them all."""
+    if columns is None and known.column_names and not _has_matrix(names, probabilities=probabilities):
+        for name in known.column_names:
+            check_column(
+                names,
+                name,
+                f"The calibrator was fitted on the {known.kind} in {', '.join(known.column_names[:_MOST_SHOWN])}: name "
+                f"those columns so, or give the columns of the classes in that order with columns (--columns).",
+            )
+        return known.column_names
+    if columns is not None and not isinstance(columns, str):
+        for name in columns:
+            check_column(names, name, "Give the columns of the classes in order.")
+        if len(set(columns)) < len(columns):
+            raise InvalidInputError(
+                f"every class needs a column of its own; got {', '.join(columns)}. Name each column once."
+            )
+        return tuple(columns)
+    if columns is not None:
+        matrix, prefix = columns, columns
+    else:
+        matrix, prefix = _DEFAULTS[probabilities]
+    found = _matrix_or_numbered(
+        names, matrix, prefix, "name the columns of the classes in order with columns (--columns)"
+    )
+    if len(found) == 1 and found[0] != matrix:
+        raise InvalidInputError(
+            f"the columns {prefix}0, {prefix}1, … must be one for each class; got {found[0]} alone. If it belongs to "
+            f"the second of two classes, name it with columns (--columns {found[0]})."
+        )
+    if not found:
+        raise InvalidInputError(_not_found(names, matrix, prefix, columns, known, probabilities=probabilities))
+    return found
+
+
+def find_features(
+    names: Sequence[str],
+    matrices: Sequence[str],
+    features: str | Sequence[str] | None,
+    taken: Sequence[str],
+    known: Inputs,
+) -> tuple[str, ...]:
+    """Return the columns of the features, or the name of the one matrix; an empty tuple if there are none."""
+    if features is None:  # a vector of that name can be anything
+        if _FEATURES in matrices:
+            return (_FEATURES,)
+        features = known.feature_names or ()
+    found = tuple(features)
+    if isinstance(features, str):
+        advice = "name the columns of the features with features (--features)"
+        found = _matrix_or_numbered(names, features, features, advice) or (features,)
+    for name in found:
+        check_column(names, name, "Name the columns of the features with features (--features).")
+        if name in taken or found.count(name) > 1:
+            raise InvalidInputError(
+                f"the columns of the features must each be named once, and hold neither logits nor true classes; got "
+                f"{name!r}. Leave it out of features (--features)."
+            )
+    return found
+
+
+def check_column(names: Sequence[str], name: str, advice: str) -> None:
+    """Raise an error if a column does not exist."""
+    if name not in names:
+        raise InvalidInputError(f"there is no column {name!r}{did_you_mean(name, names)}; {_have(names)}. {advice}")
+
+
+def _has_matrix(names: Sequence[str], *, probabilities: bool) -> bool:
+    """Whether there is an array of all classes, whose columns have no names."""
+    return _DEFAULTS[probabilities][0] in names
+
+
+def _matrix_or_numbered(names: Sequence[str], matrix: str, prefix: str, advice: str) -> tuple[str, ...]:
+    """Return the one matrix if it exists, else the columns with the prefix in the order of their numbers."""
+    if matrix in names:
+        return (matrix,)
+    numbered = _numbered(names, prefix)
+    gap = next((place for place, number in enumerate(sorted(numbered)) if place != number), None)
+    if gap is not None:
+        raise InvalidInputError(
+            f"the columns {prefix}0 to {prefix}{max(numbered)} must all be there; {prefix}{gap} is not. Add it, or "
+            f"{advice}."
+        )
+    return tuple(numbered[place] for place in sorted(numbered))
+
+
+def _numbered(names: Sequence[str], prefix: str) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for name in names:
+        if re.fullmatch(re.escape(prefix) + r"\d{1,9}", name):
+            number = int(name.removeprefix(prefix))
+            if number in found:
+                raise InvalidInputError(f"{found[number]!r} and {name!r} are the same column. Remove one of them.")
+            found[number] = name
+    return found
+
+
+def _not_found(
+    names: Sequence[str], matrix: str, prefix: str, columns: str | None, known: Inputs, *, probabilities: bool
+) -> str:
+    wanted = f"an array {matrix!r}, or columns {prefix}0, {prefix}1, …"
+    kind, other = ("probabilities", "logits") if probabilities else ("logits", "probabilities")
+    other_matrix, other_prefix = _DEFAULTS[not probabilities]
+    if columns is None and (other_matrix in names or _numbered(names, other_prefix)):
+        advice = f"{'Leave out' if probabilities else 'Give'} probabilities=True (--probabilities)."
+        if known.kind is not None:
+            advice = f"The calibrator was fitted on {known.kind}: give these, or fit one on {other}."
+        return f"expected {kind}, {wanted}; got {other}. {advice}"
+    return f"expected {wanted}; {_have(names)}. Name those of the classes in order with columns (--columns)."
+
+
+def _have(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
+    return f"found {', '.join(map(repr, names[:_MOST_SHOWN])) or 'nothing'}{more}"

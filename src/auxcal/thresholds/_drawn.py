@@ -1,0 +1,156 @@
+"""Labelled rows as draws, evenly or with known probabilities, and the tests that each kind allows."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from auxcal._core.arrays import Bools, Floats, Groups, Ints, Weight, as_groups, as_sample_weight
+from auxcal._core.errors import InvalidInputError
+from auxcal.metrics._checked import check
+from auxcal.thresholds import _promise, _weighted_promise
+from auxcal.thresholds._copies import look_like_copies
+from auxcal.thresholds._cut import singles
+from auxcal.thresholds._promise import Start
+
+_ROUNDING = 1e-6  # of weights that were written as text, or in float32
+
+
+class Drawn(NamedTuple):
+    """Rows that were drawn evenly, or, where they have weights, with probabilities that these make up for.
+
+    `max_weight` is the largest weight that a row could have had. Rows of one group are one draw.
+    """
+
+    confidence: Floats
+    correct: Bools
+    sample_weight: Weight | None = None
+    max_weight: float | None = None
+    groups: Groups | None = None
+
+    @property
+    def weights(self) -> Floats:
+        """The weight of each row."""
+        return np.ones(len(self.correct)) if self.sample_weight is None else self.sample_weight
+
+    def take(self, rows: Bools | Ints) -> Drawn:
+        """Return some of the rows."""
+        weight, groups = (None if each is None else each[rows] for each in (self.sample_weight, self.groups))
+        return Drawn(self.confidence[rows], self.correct[rows], weight, self.max_weight, groups)
+
+    def independent(self) -> Drawn:
+        """Return rows that are one draw each: of every group one at most, so that each row is as likely to be it.
+
+        One row of each group is drawn, and it stays with a probability in proportion to the size of its group: else
+        the rows of large groups would count less than there are of them.
+        """
+        if self.groups is None:
+            return self
+        single = singles(self.confidence)
+        order = np.lexsort((self.correct, single, self.groups))
+        _, first, size = np.unique(self.groups[order], return_index=True, return_counts=True)
+        # Numbers that are the same for other data too would favour the same places in all of them.
+        rng = np.random.default_rng([crc32(each.tobytes()) for each in (single[order], self.correct[order], size)])
+        one_of_each = order[first + (rng.random(len(size)) * size).astype(np.intp)]
+        by_size = np.lexsort((rng.random(len(size)), size))
+        steps = np.floor(np.cumsum(size[by_size]) / size.max() + rng.random())
+        return self.take(one_of_each[by_size[np.diff(steps, prepend=0) > 0]])._replace(groups=None)
+
+    def ranked(self, ties: Floats | None = None) -> Drawn:
+        """Return the rows with a weight in float32, the most confident first; the largest weight for all is none.
+
+        Among equal confidences the errors come first; with `ties`, one number for each row in this order, those with
+        the lowest numbers. Numbers drawn for rows in this order, not in that of the input, give any order of the rows
+        one answer.
+        """
+        rows = self._replace(confidence=singles(self.confidence))
+        order = np.lexsort((rows.weights, rows.correct, -rows.confidence))
+        if ties is not None:
+            order = order[np.lexsort((ties, -rows.confidence[order]))]
+        if rows.sample_weight is not None:
+            order = order[rows.sample_weight[order] > 0]
+        found = rows.take(order)
+        even = self.max_weight is None or bool((found.weights >= self.max_weight * (1 - _ROUNDING)).all())
+        return found._replace(sample_weight=None) if even else found
+
+    @property
+    def _weight_shares(self) -> Weight:
+        """The weights as shares of the largest that a row could have had."""
+        return np.minimum(self.weights / (self.max_weight or self.weights.max()), 1.0)
+
+    def tests(self, risk: float, delta: float) -> tuple[list[Start], Floats]:
+        """Return where the runs over ranked rows start, and how rare so few errors would be at each rank."""
+        sure = _promise.sure_rows(self.confidence, risk)
+        if self.sample_weight is None:
+            begun = _promise.starts(len(self.correct), risk, delta, sure=sure)
+            return begun, _promise.rarities(np.cumsum(~self.correct, dtype=np.intp), risk)
+        weight = self._weight_shares
+        begun = _weighted_promise.weighted_starts(len(weight), risk, delta, sure=sure)
+        return begun, _weighted_promise.rarities(~self.correct, weight, risk)
+
+    def risk_upper(self, ranks: Ints, level: float) -> float:
+        """Return the largest of the risks that the first so many ranked rows show not to be exceeded."""
+        if self.sample_weight is None:
+            errors = np.cumsum(~self.correct, dtype=np.intp)
+            return float(np.max(upper_bounds(errors[ranks - 1], ranks, level)))
+        wrong, weight = ~self.correct, self._weight_shares
+        return max(_weighted_promise.upper_risk(wrong[:rank], weight[:rank], 1 - level) for rank in ranks.tolist())
+
+
+def as_drawn(
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    sample_weight: ArrayLike | None,
+    max_weight: float | None,
+    groups: ArrayLike | None,
+) -> Drawn:
+    """Check rows, and return them as draws."""
+    checked, hits = check(confidence, correct)
+    weight = as_sample_weight(sample_weight, n_rows=len(hits))
+    if max_weight is not None:
+        _check_largest(weight, max_weight)
+    return Drawn(checked, hits, weight, max_weight, None if groups is None else as_groups(groups, n_rows=len(hits)))
+
+
+def check_draws(drawn: Drawn) -> None:
+    """Reject rows that can't promise anything, however many they are."""
+    if drawn.sample_weight is not None and drawn.groups is not None:
+        raise InvalidInputError(
+            "a promise takes sample_weight or groups, not both: with which probability a group was drawn is not known. "
+            "Leave one of them out, or use promise=False (--empirical)."
+        )
+    if drawn.sample_weight is not None and drawn.max_weight is None:
+        raise InvalidInputError(
+            "weighted rows promise nothing unless the largest weight that a row could have had is known: rows that "
+            "are drawn rarely weigh much, and may be missing here. Give it as max_weight (--max-weight); picks have it "
+            "as picks.max_weight, and what auxcal pick writes has a column max_weight."
+        )
+    if drawn.groups is None and look_like_copies(drawn.confidence):
+        n, different = len(drawn.correct), len(np.unique(singles(drawn.confidence)))
+        raise InvalidInputError(
+            f"these {n:,} rows have {different:,} different confidences, and as many rows share one as copies of a row "
+            f"do. Copies are one draw. Say which rows belong together with groups (--group), where rows that were "
+            f"drawn apart have a group each; or leave the copies out."
+        )
+
+
+def _check_largest(weight: Weight | None, max_weight: float) -> None:
+    if weight is None:
+        raise InvalidInputError("max_weight is that of sample_weight. Give the weights too (--weight).")
+    if not isinstance(max_weight, Real) or not float(weight.max()) <= max_weight * (1 + _ROUNDING) < np.inf:
+        raise InvalidInputError(
+            f"max_weight must be the largest weight that a row could have had, on the scale of the weights, of which "
+            f"the largest is {weight.max():.6g}; got {max_weight!r}. If you scaled the weights, scale it with them."
+        )
+
+
+def upper_bounds(errors: Ints, accepted: Ints, level: float) -> Floats:
+    """Return the upper bounds of Clopper and Pearson for shares."""
+    from scipy.special import betaincinv
+
+    right = np.where(errors == accepted, 1, accepted - errors)
+    return np.where(errors == accepted, 1.0, betaincinv(errors + 1, right, level))

@@ -1,0 +1,5 @@
+"""Where classifiers are torch modules: from a module to `Predictions`, and from a calibrator to a module."""
+
+from auxcal.export.torch import Scored, as_module, collect, with_confidence
+
+__all__ = ["Scored", "as_module", "collect", "with_confidence"]

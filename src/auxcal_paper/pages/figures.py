@@ -1,0 +1,163 @@
+"""The paper's figures of a suite: one panel for each method, on the out-of-distribution shift."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from auxcal._core.files import written_whole
+from auxcal.calibrators import Calibrator
+from auxcal.calibrators._distributions import ProbaCalibrator
+from auxcal.predictions import Predictions
+from auxcal_paper.methods import METHODS
+from auxcal_paper.suites import Suite
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FIGURE_SHIFT = "OOD"
+"""The shift that the paper draws."""
+
+FIGURE_METHODS = ("uncalibrated", "temperature", "scaling-binning", "dirichlet", "ccac")
+"""The methods that the paper draws; CCAC-S takes the place of CCAC where that is left out."""
+
+_DOTS = 110
+_MOST_SHOWN = 20  # classes of a map; more colours can't be told apart
+_MOST_CLASSES = 100  # with more, the plot is unreadable
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The calibrators of one shift by the label of their method, and the test part."""
+
+    calibrators: Mapping[str, Calibrator]
+    test: Predictions
+    class_names: tuple[str, ...] | None = None
+
+    def scored(self) -> dict[str, tuple[object, object]]:
+        """Return (confidence, correct) of every method."""
+        return {
+            label: (calibrator.predict_confidence(self.test.logits), self.test.correct)
+            for label, calibrator in self.calibrators.items()
+        }
+
+    def probas(self) -> dict[str, object]:
+        """Return the distribution of every method that has one."""
+        return {
+            label: calibrator.predict_proba(self.test.logits)
+            for label, calibrator in self.calibrators.items()
+            if isinstance(calibrator, ProbaCalibrator)
+        }
+
+
+@dataclass(frozen=True)
+class FigureKind:
+    """What a figure shows, how it is drawn, and of how many classes at most."""
+
+    caption: str
+    draw: Callable[[Fitted], Figure]
+    most_classes: float = math.inf
+
+
+def _histograms(fitted: Fitted) -> Figure:
+    from auxcal.report.plots import confidence_histograms
+
+    return confidence_histograms(fitted.scored())  # type: ignore[arg-type]
+
+
+def _reliability(fitted: Fitted) -> Figure:
+    from auxcal.report.plots import reliability_diagrams
+
+    return reliability_diagrams(fitted.scored())  # type: ignore[arg-type]
+
+
+def _tsne(fitted: Fitted) -> Figure:
+    from auxcal.report.plots import tsne_panels
+
+    counts = np.bincount(fitted.test.prediction, minlength=fitted.test.n_classes)
+    most_predicted = np.argsort(-counts, kind="stable")[:_MOST_SHOWN]
+    return tsne_panels(
+        fitted.probas(),  # type: ignore[arg-type]
+        fitted.test.logits,
+        fitted.test.y,
+        classes=sorted(most_predicted.tolist()),
+        class_names=fitted.class_names,
+    )
+
+
+def _heatmaps(fitted: Fitted) -> Figure:
+    from auxcal.report.plots import heatmap_panels
+
+    return heatmap_panels(
+        fitted.probas(),  # type: ignore[arg-type]
+        fitted.test.logits,
+        fitted.test.y,
+        class_names=fitted.class_names,
+        columns=len(fitted.probas()),
+    )
+
+
+FIGURES: dict[str, FigureKind] = {
+    "histograms": FigureKind("Confidence of the correct and of the wrong predictions.", _histograms),
+    "reliability": FigureKind("Reliability diagrams, with the number of predictions in each bin.", _reliability),
+    "tsne": FigureKind(
+        "t-SNE of the probabilities, coloured by the predicted class; the wrong predictions are marked.",
+        _tsne,
+        _MOST_CLASSES,
+    ),
+    "heatmaps": FigureKind(
+        "Probabilities of 50 correct predictions of one class and of 50 wrong ones.", _heatmaps, _MOST_CLASSES
+    ),
+}
+"""The figures of a suite, in the order of its page."""
+
+
+def figure_path(out: Path, suite: Suite, shift: str, name: str) -> Path:
+    """Return the path of a figure in the folder of the pages."""
+    return out / "figures" / f"{suite.name}-{shift}-{name}.png"
+
+
+def figure_methods(present: Collection[str]) -> list[str]:
+    """Return the methods that are drawn, of those that there are results for.
+
+    Examples
+    --------
+    >>> from auxcal_paper.pages.figures import figure_methods
+    >>> figure_methods(["uncalibrated", "temperature", "ccac-s", "platt"])
+    ['uncalibrated', 'temperature', 'ccac-s']
+    """
+    names = [name for name in FIGURE_METHODS if name in present]
+    return names if "ccac" in names or "ccac-s" not in present else [*names, "ccac-s"]
+
+
+def write_figures(suite: Suite, fitted: Mapping[str, Calibrator], test: Predictions, out: Path) -> list[Path]:
+    """Draw the figures of a suite into a folder.
+
+    Parameters
+    ----------
+    suite : Suite
+        The suite that the figures are named after.
+    fitted : mapping of str to Calibrator
+        The calibrators of the out-of-distribution shift by the name of their method.
+    test : Predictions
+        The test part.
+    out : Path
+        The folder of the pages.
+    """
+    labelled = {METHODS[name].label: calibrator for name, calibrator in fitted.items()}
+    shown = Fitted(labelled, test, suite.class_names or None)
+    paths = []
+    for name, kind in FIGURES.items():
+        if test.n_classes > kind.most_classes:
+            continue
+        path = figure_path(out, suite, FIGURE_SHIFT, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with written_whole(path) as temporary:
+            kind.draw(shown).savefig(temporary, format="png", dpi=_DOTS)
+        paths.append(path)
+    return paths

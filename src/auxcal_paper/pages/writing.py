@@ -1,0 +1,213 @@
+"""The pages: one for each suite, and an index over all of them, in Markdown with CSV files beside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from auxcal._core.files import written_whole
+from auxcal._core.text import percent, write_score
+from auxcal._version import VERSION
+from auxcal_paper.methods import METHODS, TRANSFER_SIZES
+from auxcal_paper.pages._notes import notes_on
+from auxcal_paper.pages.claims import (
+    BASELINES,
+    CLAIMS,
+    OUR_CLAIMS,
+    PAPER_METHODS,
+    SIGNS,
+    WORDS,
+    Claim,
+    Verdict,
+    judge,
+)
+from auxcal_paper.pages.figures import FIGURE_SHIFT, FIGURES, figure_path
+from auxcal_paper.pages.markdown import markdown_table, to_markdown
+from auxcal_paper.pages.tables import table
+from auxcal_paper.results import Results
+from auxcal_paper.suites import SUITES, Suite
+from auxcal_paper.suites._suite import CLEAN
+
+_IN_INDEX = (*PAPER_METHODS, "ccac-x")
+
+_HOW_TO_READ = f"""\
+Values are means ± standard deviations over the random states, each of which draws its own fit, select and test part.
+The best of each column is bold. The ECE uses 20 bins of equal width. In brackets is its noise floor: in 19 of 20
+samples of this size, the ECE of a perfectly calibrated confidence stays below it, so an ECE below the floor can't be
+told from zero. *Fit* is CPU time. CCAC-T is CCAC-S fitted on D1 and transferred with {TRANSFER_SIZES[0]} +
+{TRANSFER_SIZES[1]} labels of the new shift; all other methods get the full fit and select part. CCAC-X is not in the
+paper: it is this library's own.
+
+Each claim of the paper is judged against the paper's baselines, {", ".join(METHODS[name].label for name in BASELINES)}.
+It holds if the best of the methods it names beats the best baseline by more than one standard error of the difference
+over the random states, and fails if it loses by more than that."""
+
+_ABBREVIATIONS = """\
+MP is the uncalibrated maximum probability; TS temperature scaling; SB scaling-binning; ETS ensemble temperature
+scaling; VS and MS vector and matrix scaling, SVS and SMS their structured forms."""
+
+
+def paths_of(suites: Sequence[Suite], out: Path, *, figures: bool) -> list[Path]:
+    """Return the files that are written for suites: their pages, CSV files and figures, and the index."""
+    paths = [out / f"{suite.name}{ending}" for suite in suites for ending in (".md", ".csv")]
+    drawn = [figure_path(out, suite, FIGURE_SHIFT, name) for suite in suites for name in FIGURES] if figures else []
+    return [*paths, *drawn, out / "index.md"]
+
+
+def write_pages(suites: Sequence[Suite], results: Results, out: Path) -> list[Path]:
+    """Write a page and a CSV file for each suite into a folder, and an index over all that the folder holds.
+
+    Figures that are in the folder already (see `auxcal_paper.pages.figures`) are shown on the pages.
+
+    Returns
+    -------
+    list of Path
+        The pages, the index last.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    pages = []
+    for suite in suites:
+        here = results.where(suite=suite.name)
+        here.write(out / f"{suite.name}.csv")
+        pages.append(_write(out / f"{suite.name}.md", suite_page(suite, here, out)))
+    known = {entry.name: entry for entry in (*suites, *SUITES)}
+    found = {name: Results.read(path) for name in known if (path := out / f"{name}.csv").is_file()}
+    ordered = sorted(found, key=lambda name: [entry.name for entry in (*SUITES, *suites)].index(name))
+    index = index_page([known[name] for name in ordered], Results(sum((found[name].rows for name in ordered), ())))
+    return [*pages, _write(out / "index.md", index)]
+
+
+def suite_page(suite: Suite, results: Results, out: Path) -> str:
+    """Return the page of a suite: for each shift the table, the paper's numbers beside it, and the claims."""
+    stands_for = " and ".join(f"{classifier} on {dataset}" for classifier, dataset in suite.stands_for)
+    parts = [
+        f"# {suite.name}",
+        f"This suite stands for the paper's {stands_for}. {_made_by(suite.name, results)}",
+        _HOW_TO_READ,
+    ]
+    parts.append(_ABBREVIATIONS)
+    if len(suite.stands_for) > 1:
+        parts.append(f"The paper's numbers are for {' / '.join(name for name, _ in suite.stands_for)}.")
+    if suite.left_out:
+        reasons = "; ".join(f"{METHODS[name].label}: {reason}" for name, reason in suite.left_out.items())
+        parts.append(f"Left out here: {reasons}.")
+    absent = [METHODS[name].label for name in METHODS if name not in (*suite.left_out, *results.distinct("method"))]
+    if absent:
+        parts.append(f"Not run for this page: {', '.join(absent)}.")
+    for shift in results.distinct("shift"):
+        parts += _shift_section(suite, shift, results, out)
+    return "\n\n".join(parts) + "\n"
+
+
+def index_page(suites: Sequence[Suite], results: Results) -> str:
+    """Return the index: how often each claim holds, and one line for each table."""
+    lines, verdicts = [], []
+    for suite in suites:
+        for shift in results.where(suite=suite.name).distinct("shift"):
+            here = results.where(suite=suite.name, shift=shift)
+            judged = [_judged(claim, shift, here) for claim in CLAIMS]
+            verdicts += [verdict for verdict in judged if verdict is not None]
+            lines.append(_index_line(suite, shift, here, judged))
+    columns = ["Suite", "Shift", "Accuracy", *(METHODS[name].label for name in _IN_INDEX)]
+    columns += [claim.name.replace("transfer-", "CCAC-T ") for claim in CLAIMS]
+    states = len(results.distinct("random_state"))
+    return "\n\n".join(
+        [
+            "# Results",
+            f"The paper's experiments, reproduced by `auxcal reproduce` (auxcal {VERSION}, {states} random "
+            f"states). Each page has the full tables, the paper's numbers beside them, and the figures.",
+            "## The claims of the paper",
+            _count(verdicts),
+            "## ECE of the paper's methods and of CCAC-X, and the claims",
+            f"{', '.join(f'{SIGNS[outcome]} {word}' for outcome, word in WORDS.items())}; the pages give the numbers.",
+            markdown_table(columns, lines),
+            *_standing(suites, results),
+            _HOW_TO_READ,
+            _ABBREVIATIONS,
+        ]
+    ) + "\n"  # fmt: skip
+
+
+def _shift_section(suite: Suite, shift: str, results: Results, out: Path) -> list[str]:
+    here = results.where(shift=shift)
+    row = max(here, key=lambda row: row.n_fit)  # CCAC-T sees a few labels only
+    sizes = f"{row.n_fit:,} rows to fit, {row.n_select:,} to select, {row.n_test:,} to test"
+    verdicts = [verdict for claim in CLAIMS if (verdict := _judged(claim, shift, here)) is not None]
+    section = [
+        f"## {shift}",
+        f"{suite.differences.get(shift, '')} {sizes}; the classifier's accuracy is {_accuracy(here)}.".strip(),
+        to_markdown(table(suite, shift, here)),
+    ]
+    if verdicts:
+        rows = [[verdict.claim.text, WORDS[verdict.outcome], verdict.text] for verdict in verdicts]
+        section.append(markdown_table(["The paper's claim", "", "the numbers"], rows, numbers=False))
+    section += _why(suite, shift, verdicts)
+    for name, figure in FIGURES.items():
+        path = figure_path(out, suite, shift, name)
+        if path.is_file():
+            section.append(f"![{figure.caption}]({path.relative_to(out).as_posix()})\n\n*{figure.caption}*")
+    return section
+
+
+def _judged(claim: Claim, shift: str, here: Results) -> Verdict | None:
+    """Judge a claim of the paper; of the classifier on clean data it claims nothing."""
+    return None if shift == CLEAN else judge(claim, here)
+
+
+def _why(suite: Suite, shift: str, verdicts: list[Verdict]) -> list[str]:
+    failed = [verdict.claim.name for verdict in verdicts if verdict.outcome == "fails"]
+    notes = notes_on(suite.name, shift, failed)
+    return [f"Why: {' '.join(notes)}"] if notes else []
+
+
+def _index_line(suite: Suite, shift: str, here: Results, judged: Sequence[Verdict | None]) -> list[str]:
+    ece = [write_score("ece", here.where(method=name).spread("ece").mean) for name in _IN_INDEX]
+    signs = [SIGNS[verdict.outcome] if verdict else "–" for verdict in judged]
+    return [f"[{suite.name}]({suite.name}.md)", shift, _accuracy(here), *ece, *signs]
+
+
+def _standing(suites: Sequence[Suite], results: Results) -> list[str]:
+    """Return how the default fares in every table against the best of all others."""
+    lines = []
+    for suite in suites:
+        for shift in results.where(suite=suite.name).distinct("shift"):
+            here = results.where(suite=suite.name, shift=shift)
+            ours = here.where(method="ccac-x")
+            verdicts = [verdict for claim in OUR_CLAIMS if (verdict := judge(claim, here)) is not None]
+            if len(verdicts) < len(OUR_CLAIMS):
+                continue
+            ece, floor = ours.spread("ece").mean, ours.spread("ece_floor_p95").mean
+            written = f"{SIGNS['holds' if ece <= floor else 'fails']} {write_score('ece', ece)}, noise to "
+            cells = [f"{SIGNS[verdict.outcome]} {verdict.text}" for verdict in verdicts]
+            lines.append([suite.name, shift, *cells, written + write_score("ece", floor)])
+    if not lines:
+        return []
+    return [
+        "## CCAC-X and the best of all others",
+        f"{SIGNS['holds']} better by more than one standard error of the difference over the random states, "
+        f"{SIGNS['open']} within it, {SIGNS['fails']} worse by more. The ECE should stay below its noise floor.",
+        markdown_table(["Suite", "Shift", "AUROC", "AUPR", "Brier score", "ECE"], lines, numbers=False),
+    ]
+
+
+def _count(verdicts: list[Verdict]) -> str:
+    rows = []
+    for claim in CLAIMS:
+        outcomes = [verdict.outcome for verdict in verdicts if verdict.claim == claim]
+        rows.append([claim.text, *(str(outcomes.count(outcome)) for outcome in WORDS)])
+    return markdown_table(["In how many tables", *WORDS.values()], rows)
+
+
+def _accuracy(here: Results) -> str:
+    return percent(sum(row.accuracy for row in here) / len(here))
+
+
+def _made_by(name: str, results: Results) -> str:
+    states = ", ".join(str(state) for state in results.distinct("random_state"))
+    return f"Made by `auxcal reproduce {name}` (auxcal {VERSION}, random states {states})."
+
+
+def _write(path: Path, text: str) -> Path:
+    with written_whole(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return path

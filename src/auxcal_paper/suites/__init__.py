@@ -1,0 +1,40 @@
+"""The suites: the paper's experiments, each a target classifier that meets several shifts."""
+
+from auxcal._core.errors import InvalidInputError
+from auxcal_paper.suites._suite import Suite
+from auxcal_paper.suites.cifar10 import CIFAR10_RESNET20, CIFAR10_RESNET56
+from auxcal_paper.suites.imagenet import IMAGENET_EFFICIENTNET
+from auxcal_paper.suites.ng18 import NG18_DAN
+from auxcal_paper.suites.paper_cifar import PAPER_CIFAR
+from auxcal_paper.suites.paper_imagenet import PAPER_IMAGENET
+from auxcal_paper.suites.r8 import R8_DAN
+from auxcal_paper.suites.tiny100 import TINY100_EFFICIENTNET
+
+__all__ = ["SUITES", "Suite", "suite"]
+
+SUITES: tuple[Suite, ...] = (
+    CIFAR10_RESNET20,
+    CIFAR10_RESNET56,
+    TINY100_EFFICIENTNET,
+    IMAGENET_EFFICIENTNET,
+    R8_DAN,
+    NG18_DAN,
+    *PAPER_CIFAR,
+    *PAPER_IMAGENET,
+)
+"""Every suite: those that stand for the paper's, in its order; then the paper's own, which need official files."""
+
+
+def suite(name: str) -> Suite:
+    """Return the suite with the given name.
+
+    Examples
+    --------
+    >>> from auxcal_paper.suites import suite
+    >>> suite("cifar10-resnet20").shifts
+    ('D0', 'D1', 'D2', 'OOD', 'AD')
+    """
+    for entry in SUITES:
+        if entry.name == name:
+            return entry
+    raise InvalidInputError(f"name must be a suite, one of {', '.join(entry.name for entry in SUITES)}; got {name!r}.")
