@@ -11,13 +11,13 @@ from auxcal import FileFormatError, FileWriteError, InvalidInputError
 from auxcal._core import files as _files
 from auxcal._core.files import (
     as_path,
+    atomic_write,
+    atomic_writes,
     check_apart,
     check_regular,
     check_writable,
     local_path,
     read_text,
-    atomic_writes,
-    atomic_write,
 )
 
 

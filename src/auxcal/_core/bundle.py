@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from auxcal._core.arrays import Floats
 from auxcal._core.errors import AuxcalError, FileFormatError, InvalidInputError
-from auxcal._core.files import as_path, check_regular, open_arrays, atomic_write
+from auxcal._core.files import as_path, atomic_write, check_regular, open_arrays
 
 
 def write_bundle(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any] | None], *, half: bool) -> None:

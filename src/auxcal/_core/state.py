@@ -16,7 +16,7 @@ from safetensors.numpy import load as from_safetensors
 from safetensors.numpy import save as to_safetensors
 
 from auxcal._core.errors import FileFormatError, InvalidInputError
-from auxcal._core.files import check_regular, atomic_write
+from auxcal._core.files import atomic_write, check_regular
 from auxcal._version import VERSION
 
 Tensors: TypeAlias = dict[str, NDArray[Any]]

@@ -42,7 +42,7 @@ def export(
     auxcal export ccac-x.safetensors --into classifier.onnx --output logits -o confident.onnx
     """
     from auxcal._core.errors import InvalidInputError
-    from auxcal._core.files import check_writable, atomic_write
+    from auxcal._core.files import atomic_write, check_writable
     from auxcal.export.onnx import attach, to_onnx
     from auxcal.persistence import load
 

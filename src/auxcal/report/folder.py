@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from auxcal._core.errors import AuxcalWarning, InvalidInputError, MissingExtraError
-from auxcal._core.files import check_apart, atomic_writes
+from auxcal._core.files import atomic_writes, check_apart
 from auxcal.report.comparison import Comparison
 
 PAGE = "report.html"

@@ -30,7 +30,7 @@ from auxcal.tables._pool import Tell, run
 from auxcal.tables._sample import EvenSample
 from auxcal.tables._scored_batches import Habits, Options, ScoredBatch, TableScorer, Watch
 from auxcal.tables._sources import format_of_all, open_part, open_source
-from auxcal.tables._stores import File, as_file, remove, atomic_write
+from auxcal.tables._stores import File, as_file, atomic_write, remove
 from auxcal.tables._withdrawn import Holds, Withdrawal
 from auxcal.tables.scores import BadRows
 

@@ -11,7 +11,7 @@ from typing import Any
 from auxcal._core.errors import FileFormatError, InvalidInputError
 from auxcal._core.state import check_count, check_like
 from auxcal.tables._parts import Part, parts_in
-from auxcal.tables._stores import File, remove, atomic_write
+from auxcal.tables._stores import File, atomic_write, remove
 from auxcal.tables.scores import BadRows
 
 MANIFEST, SUCCESS = "_auxcal.json", "_SUCCESS"

@@ -13,7 +13,7 @@ from auxcal.tables._format import Batch, Columns, Format
 from auxcal.tables._manifest import digest_of
 from auxcal.tables._parts import Part, part_at
 from auxcal.tables._pool import Tell
-from auxcal.tables._stores import File, on_this_machine, atomic_write
+from auxcal.tables._stores import File, atomic_write, on_this_machine
 from auxcal.tables.scores import ACCEPTED, CONFIDENCE
 
 Holds: TypeAlias = Callable[[], bool]
