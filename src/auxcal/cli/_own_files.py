@@ -10,7 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from auxcal.calibrators import Calibrator
-    from auxcal.tables._stores import File
+    from auxcal.tables.discover import File
 
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it is there already.")]
 
@@ -38,13 +38,13 @@ def refuse_overwrite(path: Path | str, *, overwrite: bool, own: bool = True) -> 
     raise InvalidInputError(f"{path}: this file is there already. Give another name, or --overwrite to replace it.")
 
 
-def _file_at(path: Path | str) -> File | None:
+def _file_at(path: Path | str) -> File | Path | None:
     """Return the file that is there, on this machine or where a URL leads; a folder is none."""
     from auxcal._core.files import is_url
 
-    if not is_url(str(path)):
+    if not is_url(str(path)):  # and reading tables need not be imported
         return Path(path) if Path(path).is_file() else None
-    from auxcal.tables._stores import as_file
+    from auxcal.tables.discover import as_file
 
     file = as_file(str(path))
     return file if file.exists() and not file.is_dir() else None
@@ -65,7 +65,7 @@ def _is_calibrator(file: Path) -> bool:
     return file.suffix == ".safetensors" and file.is_file() and _is_ours(file)
 
 
-def _is_ours(file: File) -> bool:
+def _is_ours(file: File | Path) -> bool:
     sign = _SIGNS.get(file.suffix.lower())
     if sign is None:
         return False
