@@ -30,7 +30,7 @@ from auxcal.tables._pool import Tell, run
 from auxcal.tables._sample import EvenSample
 from auxcal.tables._scored_batches import Habits, Options, ScoredBatch, TableScorer, Watch
 from auxcal.tables._sources import format_of_all, open_part, open_source
-from auxcal.tables._stores import File, as_file, remove, written_whole
+from auxcal.tables._stores import File, as_file, atomic_write, remove
 from auxcal.tables._withdrawn import Holds, Withdrawal
 from auxcal.tables.scores import BadRows
 
@@ -87,7 +87,7 @@ def score_folder(
         totals = _totals(manifest, len(parts), resumed, withdrawn=withdrawn)
         if totals.rows == totals.bad.total:
             raise InvalidInputError(f"{paths[0]}: no row could be scored; of {totals.rows:,} there are {totals.bad}.")
-        with written_whole(folder / SUCCESS) as temporary:
+        with atomic_write(folder / SUCCESS) as temporary:
             temporary.touch()
         return totals
 
@@ -154,7 +154,7 @@ class Work:
                 rows, bad = rows + batch.rows, bad + batch.bad
                 tell(batch.rows, batch.done or 0)
 
-        with written_whole(target) as temporary:
+        with atomic_write(target) as temporary:
             if is_blank(part):
                 temporary.touch()
             else:

@@ -11,13 +11,13 @@ import numpy as np
 
 from auxcal._core.arrays import Floats
 from auxcal._core.errors import InvalidInputError
-from auxcal._core.files import STANDARD, as_path, check_apart, written_whole
+from auxcal._core.files import STANDARD, as_path, atomic_write, check_apart
 from auxcal.calibrators import Calibrator
 from auxcal.inputs import Inputs
 from auxcal.labelling import Picks, pick
 from auxcal.tables._layout import features_of, logits_of, own_confidence
 from auxcal.tables._predictions import DEFAULT_LABEL
-from auxcal.tables._scored_batches import as_classes, names_beside
+from auxcal.tables._scored_batches import as_classes, prediction_names
 from auxcal.tables._sources import format_of, open_source
 from auxcal.tables._usable import PLACE, OnBadRows, UsableRows
 from auxcal.tables.columns import find_logits
@@ -93,7 +93,7 @@ def pick_file(
     for name in (*names, *further):
         chosen |= _flat("prob" if as_proba else "logit", name, table[name][picks.rows])
     label = known.label_name or DEFAULT_LABEL
-    class_names = names_beside(chosen.setdefault(label, np.full(n, None)), known.class_names)
+    class_names = prediction_names(chosen.setdefault(label, np.full(n, None)), known.class_names)
     chosen |= {
         PREDICTION: as_classes(logits.argmax(axis=1)[picks.rows], class_names),
         CONFIDENCE: confidence[picks.rows],
@@ -131,5 +131,5 @@ def _write(out: str | os.PathLike[str], columns: dict[str, Any]) -> None:
     if str(target) == STANDARD:
         write(target, iter([columns]))
         return
-    with written_whole(target) as temporary:
+    with atomic_write(target) as temporary:
         write(temporary, iter([columns]))

@@ -217,7 +217,7 @@ class TableScorer:
 
     def _habits(self, label: Any, marked: list[Bools]) -> Habits:
         whole = label is not None and _are_whole_numbers(label)
-        return Habits(names_beside(label, self._class_names), whole, any(map(np.any, marked)))
+        return Habits(prediction_names(label, self._class_names), whole, any(map(np.any, marked)))
 
     def _beside(self, passed: dict[str, Any], found: RowScores, habits: Habits, marked: Bools | None) -> Columns:
         """Return what is passed through, and the scores; of a bad row there are none, or it is skipped.
@@ -254,7 +254,7 @@ class TableScorer:
         return [f"{PROBA}{name}" for name in (*names, last)]
 
 
-def names_beside(label: Any, class_names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+def prediction_names(label: Any, class_names: tuple[str, ...] | None) -> tuple[str, ...] | None:
     """Return the names that predictions are written as; None for indices, where the labels beside them are such."""
     if class_names is None or label is None or are_indices(np.array(class_names, dtype=object)):
         return class_names

@@ -19,7 +19,7 @@ from auxcal.tables._format import Columns
 from auxcal.tables._parts import find_parts, is_below
 from auxcal.tables._scored_batches import OnBadRows, Options, ScoredBatch, TableScorer, Watch
 from auxcal.tables._sources import FORMATS, format_of, open_source
-from auxcal.tables._stores import File, as_file, written_whole
+from auxcal.tables._stores import File, as_file, atomic_write
 from auxcal.tables._usable import check_choice
 from auxcal.tables._withdrawn import Holds, accept_nothing
 from auxcal.tables.scores import BadRows
@@ -261,11 +261,11 @@ def _to_file(
             kind.write(Path(STANDARD), counts.of(scored))
             withdrawn = holds is not None and not holds()
         else:
-            with written_whole(target) as temporary:
+            with atomic_write(target) as temporary:
                 kind.write(temporary, counts.of(scored))
                 withdrawn = holds is not None and not holds()
                 if withdrawn:
-                    with written_whole(temporary) as again:
+                    with atomic_write(temporary) as again:
                         accept_nothing(kind, temporary, again)
     return Written(counts.rows, counts.bad, withdrawn=withdrawn)
 
