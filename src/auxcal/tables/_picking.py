@@ -10,7 +10,7 @@ import numpy as np
 
 from auxcal._core.arrays import Floats
 from auxcal._core.errors import InvalidInputError
-from auxcal._core.files import STANDARD, as_path, check_apart, atomic_write
+from auxcal._core.files import STANDARD, as_path, atomic_write, check_apart
 from auxcal.calibrators import Calibrator
 from auxcal.inputs import Inputs
 from auxcal.labelling import Picks, pick
