@@ -79,7 +79,7 @@ SAME_WITHOUT_EXTRAS = (
     "tests/test_forged.py",
     "tests/test_predictions.py",
     "tests/test_repository.py::test_a_public_module",
-    "tests/test_repository.py::test_private_modules",
+    "tests/test_repository.py::test_private_modules_stay",
     "tests/test_repository.py::test_the_library_neither",
     "tests/test_scikit_learn.py",
     "tests/test_units.py",

@@ -14,7 +14,7 @@ import numpy as np
 
 from auxcal._core.errors import AuxcalError, AuxcalWarning
 from auxcal._core.extras import needs
-from auxcal._core.files import written_whole
+from auxcal._core.files import atomic_write
 from auxcal._core.threads import one_thread
 from auxcal._version import VERSION
 from auxcal.calibrators import Calibrator
@@ -99,7 +99,7 @@ class UnitCache:
         """Keep a finished unit."""
         self.folder.mkdir(parents=True, exist_ok=True)
         calibrator.save(self.folder / f"{unit.key}.safetensors")
-        with written_whole(self.folder / f"{unit.key}.json") as temporary:
+        with atomic_write(self.folder / f"{unit.key}.json") as temporary:
             temporary.write_text(json.dumps(row.flat(), indent=1), encoding="utf-8")
 
 

@@ -15,8 +15,8 @@ from auxcal._core.errors import InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal.calibrators import Calibrator, ProbaCalibrator
 from auxcal.tables.columns import find_features
-
-PREDICTION, CONFIDENCE = "prediction", "confidence"
+from auxcal.tables.spec import CONFIDENCE as CONFIDENCE
+from auxcal.tables.spec import PREDICTION as PREDICTION
 
 ACCEPTED = "accepted"
 """The column that a calibrator with a certificate adds: whether the confidence reaches its threshold."""
