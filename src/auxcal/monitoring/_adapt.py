@@ -13,8 +13,8 @@ from auxcal._core.arrays import Floats, as_logits
 from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors, undecorated
 from auxcal.adaptation import Adaptation
-from auxcal.calibrators._base import Calibrator
-from auxcal.calibrators._selection import SelectPart
+from auxcal.calibrators import Calibrator
+from auxcal.calibrators.fitting import SelectPart
 from auxcal.inputs import FittedOn
 from auxcal.monitoring._believed import believed
 from auxcal.monitoring._check import as_level, compare, sampled_rows, verdict_of
@@ -41,7 +41,7 @@ def adapt(
     if if_new not in get_args(IfNew):
         raise InvalidInputError(f"if_new must be 'refuse' or 'warn'; got {if_new!r}.")
     level = as_level(level)
-    array, further = calibrator._rows(logits, features)
+    array, further = calibrator.validate_rows(logits, features)
     some = None if labelled is None else _labelled(calibrator, labelled)
     return adapt_seen(calibrator, sampled_rows(calibrator, array, further), len(array), some, if_new, level)
 
@@ -74,7 +74,7 @@ def _labelled(calibrator: Calibrator, labelled: SelectPart) -> Predictions:
             f"labelled must be a pair (logits, y), with features a triple (logits, y, features), or Predictions; got "
             f"{type(labelled).__name__}. Give labelled=(labelled_logits, y)."
         )
-    array, further = calibrator._rows(labelled[0], labelled[2] if len(labelled) == 3 else None)
+    array, further = calibrator.validate_rows(labelled[0], labelled[2] if len(labelled) == 3 else None)
     return calibrator._labelled(array, labelled[1], further)
 
 

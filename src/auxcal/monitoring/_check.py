@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from auxcal._core.arrays import Floats
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
-from auxcal.calibrators._base import Calibrator
+from auxcal.calibrators import Calibrator
 from auxcal.monitoring import _known
 from auxcal.monitoring._differences import Difference, differences
 from auxcal.monitoring._estimates import Estimate, accuracy, foreign_share, smallest_change
@@ -142,7 +142,7 @@ def check(
             f"calibrator must be a fitted auxcal.Calibrator; got {type(calibrator).__name__}. Fit one, or load it."
         )
     calibrator, level = calibrator._now(), as_level(level)
-    array, further = calibrator._rows(logits, features)
+    array, further = calibrator.validate_rows(logits, features)
     return check_seen(calibrator, sampled_rows(calibrator, array, further), level)
 
 

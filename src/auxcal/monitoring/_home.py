@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auxcal._core.arrays import Floats
-from auxcal.calibrators._base import Calibrator
+from auxcal.calibrators import Calibrator
 from auxcal.monitoring import _known
 from auxcal.monitoring._known import Known
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from auxcal._core.arrays import Floats, Ints
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.threads import cached_property
-from auxcal.calibrators._base import Calibrator
-from auxcal.reference import Reference, drawn_by_weight, read_logits, strata_of, stratum_of
+from auxcal.calibrators import Calibrator
+from auxcal.reference import Reference, drawn_by_weight, read_logits, stratum_of
 from auxcal.splits import row_hashes
 
 MOST_ROWS = 20_000
@@ -42,7 +42,7 @@ class Seen(NamedTuple):
 @ignore_float_errors
 def seen_by(calibrator: Calibrator, logits: Floats, features: Floats | None) -> Seen:
     """Return rows that are checked already as the calibrator sees them, rounded as those of the reference are."""
-    strata = strata_of(calibrator, logits, features).astype(np.float16)
+    strata = calibrator.strata(logits, features).astype(np.float16)
     return Seen(strata, read_logits(logits), logits.argmax(axis=1), row_hashes(logits, features))
 
 

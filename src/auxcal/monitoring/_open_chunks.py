@@ -77,7 +77,7 @@ class OpenChunks:
         calibrator, logits = self._monitor.calibrator, batch.logits
         labelled = np.zeros(len(logits), dtype=bool) if batch.labelled is None else batch.labelled
         correct = labelled if batch.y is None else logits.argmax(axis=1) == batch.y
-        confidence = calibrator._confidence_in(logits, batch.features)
+        confidence = calibrator.score_validated(logits, batch.features)
         return kept_of(self._monitor._rows.find(logits), confidence, correct, labelled)
 
     def _sample(self, batch: Timed, rows_of: Mapping[str, Ints]) -> None:

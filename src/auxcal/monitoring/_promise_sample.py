@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auxcal._core.arrays import Floats, Ints
-from auxcal.calibrators._base import Calibrator
+from auxcal.calibrators import Calibrator
 from auxcal.monitoring import _known
 from auxcal.splits import row_hashes
 
@@ -51,7 +51,7 @@ class PromiseSample:
         if not self._asked or not len(near):
             return
         rows, further = logits[near], None if features is None else features[near]
-        confidence = self.calibrator._confidence_in(rows, further)
+        confidence = self.calibrator.score_validated(rows, further)
         self._rows.append(_Rows(draws[near], confidence, rows.argmax(axis=1), row_hashes(rows, further)))
         if sum(len(each.draw) for each in self._rows) > 2 * _known.MOST_ROWS:
             joined = self._sample

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from auxcal._core.arrays import Floats, Ints
-from auxcal.calibrators._base import Calibrator
+from auxcal.calibrators import Calibrator
 from auxcal.monitoring import _known
 from auxcal.monitoring._check import Check, as_level, check_seen
 from auxcal.monitoring._known import Seen, seen_by

@@ -76,7 +76,7 @@ def timeline(
     [('monday', 'same'), ('tuesday', 'same')]
     """
     calibrator = as_calibrator(calibrator)
-    array, further = calibrator._rows(logits, features)
+    array, further = calibrator.validate_rows(logits, features)
     names = _names_of(by, len(array))
     if y is None:
         rows = _Arrays(array, further, None, None, names)

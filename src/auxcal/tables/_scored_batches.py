@@ -12,7 +12,7 @@ from auxcal._core.arrays import Bools, Floats, Ints, as_class_names, as_logits, 
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.labels import MISSING, are_indices, as_text
 from auxcal.calibrators import CALIBRATORS, Calibrator, ProbaCalibrator
-from auxcal.calibrators._features import checked_features
+from auxcal.calibrators.fitting import validate_features
 from auxcal.tables._column_values import values_of_column
 from auxcal.tables._format import Batch, Columns, Source
 from auxcal.tables._layout import features_of, logits_of, text_of
@@ -182,7 +182,7 @@ class TableScorer:
         """Refuse another number of columns than the calibrator was fitted with."""
         if (logits.shape[1], 0 if features is None else features.shape[1]) != self._widths:
             as_logits(logits[:1], n_classes=self._widths[0])
-            checked_features(self.calibrator, features, n_rows=len(logits))
+            validate_features(self.calibrator, features, n_rows=len(logits))
 
     def _check_first(self, batch: Batch, names: Sequence[str], further: Sequence[str], found: RowScores) -> None:
         """Refuse a table whose first rows are all bad, and probabilities where logits were fitted on."""
@@ -242,7 +242,7 @@ class TableScorer:
     def _proba_names(self) -> list[str]:
         """Return the columns of the distribution: one for each class, then that of the auxiliary class, if any."""
         names = as_class_names(self.calibrator.inputs_.class_names, self.calibrator.n_features_in_)
-        last = "no_class" if self.calibrator.tells_none else "misclassified"
+        last = "no_class" if self.calibrator.has_ood_column else "misclassified"
         return [f"{PROBA}{name}" for name in (*names, last)]
 
 
