@@ -11,13 +11,13 @@ from auxcal import FileFormatError, FileWriteError, InvalidInputError
 from auxcal._core import files as _files
 from auxcal._core.files import (
     as_path,
+    atomic_write,
+    atomic_writes,
     check_apart,
     check_regular,
     check_writable,
-    path_here,
+    local_path,
     read_text,
-    written_together,
-    written_whole,
 )
 
 
@@ -26,12 +26,12 @@ def temporaries_of(folder):
 
 
 def write(path, text="new"):
-    with written_whole(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_text(text)
 
 
 def write_together(paths):
-    with written_together(paths) as temporaries:
+    with atomic_writes(paths) as temporaries:
         for temporary in temporaries:
             temporary.write_text("new")
 
@@ -98,11 +98,11 @@ def test_of_several_files_all_are_replaced_or_none(error, tmp_path):
     paths = [tmp_path / name for name in ("a", "b")]
     for path in paths:
         path.write_text("old")
-    with pytest.raises(error), written_together(paths) as (first, _):
+    with pytest.raises(error), atomic_writes(paths) as (first, _):
         _fail(first, error)
     assert [path.read_text() for path in paths] == ["old", "old"]
     assert not temporaries_of(tmp_path)
-    with written_together(paths) as both:
+    with atomic_writes(paths) as both:
         for path in both:
             path.write_text("new")
     assert [path.read_text() for path in paths] == ["new", "new"]
@@ -156,14 +156,14 @@ def test_what_can_not_be_put_back_is_kept(tmp_path, monkeypatch):
 
 
 def test_an_error_of_something_else_stays_what_it_is(tmp_path):
-    with pytest.raises(FileNotFoundError, match="nowhere"), written_whole(tmp_path / "file"):
+    with pytest.raises(FileNotFoundError, match="nowhere"), atomic_write(tmp_path / "file"):
         (tmp_path / "nowhere").read_text()
-    with pytest.raises(BrokenPipeError), written_whole(tmp_path / "file"):
+    with pytest.raises(BrokenPipeError), atomic_write(tmp_path / "file"):
         raise BrokenPipeError(32, "Broken pipe")
     with (
         pytest.raises(FileWriteError, match=rf"^{tmp_path / 'file'}: can't be written \(No space left"),
-        written_whole(tmp_path / "file") as outer,
-        written_whole(outer),
+        atomic_write(tmp_path / "file") as outer,
+        atomic_write(outer),
     ):
         raise OSError(28, "No space left on device")
     assert not list(tmp_path.iterdir())
@@ -178,7 +178,7 @@ def test_a_signal_waits_until_all_are_replaced(tmp_path, monkeypatch):
         return replace(self, target)
 
     monkeypatch.setattr(type(tmp_path), "replace", interrupted)
-    with pytest.raises(KeyboardInterrupt), written_together(paths):
+    with pytest.raises(KeyboardInterrupt), atomic_writes(paths):
         pass
     assert all(path.exists() for path in paths)
     assert signal.signal(signal.SIGINT, before) is signal.default_int_handler
@@ -216,7 +216,7 @@ def test_the_same_file_by_another_name_is_not_written_onto(link, tmp_path):
 
 @pytest.mark.parametrize("before", ["file://", "FILE://", "local://", "file://localhost"])
 def test_a_url_of_this_machine_is_a_path(before, tmp_path):
-    assert path_here(f"{before}{tmp_path}/a%20b.csv") == tmp_path / "a b.csv"
+    assert local_path(f"{before}{tmp_path}/a%20b.csv") == tmp_path / "a b.csv"
 
 
 def test_a_name_has_no_null_character():

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from auxcal._core.errors import FileFormatError
-from auxcal._core.files import written_whole
+from auxcal._core.files import atomic_write
 from auxcal.metrics import METRICS
 
 SCORES = (*METRICS, "ece_floor", "ece_floor_p95")
@@ -122,7 +122,7 @@ class Results:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the table as a CSV file that `read` reads to the same bits."""
-        with written_whole(Path(path)) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        with atomic_write(Path(path)) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
             names = dict.fromkeys(name for row in self for name in row.scores)
             writer = csv.DictWriter(file, [*_FACTS, *names], restval="", lineterminator="\n")
             writer.writeheader()

@@ -14,11 +14,11 @@ import numpy as np
 
 from auxcal._core.errors import AuxcalError, AuxcalWarning
 from auxcal._core.extras import needs
-from auxcal._core.files import written_whole
+from auxcal._core.files import atomic_write
 from auxcal._core.threads import one_thread
 from auxcal._version import VERSION
 from auxcal.calibrators import Calibrator
-from auxcal.calibrators._transferable import Transferable
+from auxcal.calibrators.transferable import Transferable
 from auxcal.metrics import evaluate
 from auxcal.persistence import load
 from auxcal.predictions import Predictions
@@ -26,7 +26,7 @@ from auxcal_paper.methods import METHODS, TRANSFER_SIZES
 from auxcal_paper.results import Row
 
 with needs("experiments"):
-    import auxcal.calibrators.training.auxiliary_class  # noqa: F401 (here, so that the time of the first fit is that of a fit)
+    import auxcal.calibrators.training  # noqa: F401 (here, so that the time of the first fit is that of a fit)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class UnitCache:
         """Keep a finished unit."""
         self.folder.mkdir(parents=True, exist_ok=True)
         calibrator.save(self.folder / f"{unit.key}.safetensors")
-        with written_whole(self.folder / f"{unit.key}.json") as temporary:
+        with atomic_write(self.folder / f"{unit.key}.json") as temporary:
             temporary.write_text(json.dumps(row.flat(), indent=1), encoding="utf-8")
 
 

@@ -9,7 +9,7 @@ import pytest
 from auxcal import InvalidInputError, Uncalibrated
 from auxcal.cli._own_files import refuse_overwrite
 from auxcal.formats import read_predictions, read_scored, score_table
-from auxcal.tables._stores import as_file, written_whole
+from auxcal.tables._stores import as_file, atomic_write
 
 from .conftest import pa, pq
 
@@ -43,7 +43,7 @@ def bucket(server, monkeypatch):
 
 
 def put(url, path):
-    with written_whole(as_file(url)) as temporary:
+    with atomic_write(as_file(url)) as temporary:
         temporary.write_bytes(path.read_bytes())
 
 
@@ -122,7 +122,7 @@ def test_what_is_not_there_is_said(table, tmp_path):
 
 def test_a_write_that_fails_leaves_nothing(bucket):
     target = as_file(f"{bucket}/out/part.csv")
-    with suppress(ZeroDivisionError), written_whole(target) as temporary:
+    with suppress(ZeroDivisionError), atomic_write(target) as temporary:
         temporary.write_text("half")
         raise ZeroDivisionError
     assert target.info().type.name == "NotFound"

@@ -5,7 +5,6 @@ import pytest
 
 import auxcal
 from auxcal import Monitor, PlattScaling
-from auxcal.reference import strata_of
 from auxcal.splits import row_hashes
 
 
@@ -61,10 +60,10 @@ def test_twenty_copies_of_every_row_are_copies(draw, calibrator):
 def test_rows_that_repeat_meet_the_fit_that_new_rows_meet(draw):
     logits, y = few_values(300)
     fitted = auxcal.CrossFittedCCAC(random_state=0).fit(logits, y)
-    assert np.allclose(fitted.reference_.strata, strata_of(fitted, logits, None), atol=1e-3)
+    assert np.allclose(fitted.reference_.strata, fitted.strata(logits, None), atol=1e-3)
     logits, y = draw(300)
     fitted = auxcal.CrossFittedCCAC(random_state=0).fit(logits, y)  # whose rows differ: those were held out
-    assert not np.allclose(fitted.reference_.strata, strata_of(fitted, logits, None), atol=1e-3)
+    assert not np.allclose(fitted.reference_.strata, fitted.strata(logits, None), atol=1e-3)
 
 
 def test_of_rows_of_a_group_that_are_alike_the_reference_keeps_one(draw):

@@ -74,7 +74,7 @@ def as_floats(values: ArrayLike, name: str) -> Floats:
         raise InvalidInputError(
             f"{name} must be real numbers; got dtype {array.dtype}. Complex data not supported: take the real part."
         )
-    wide = array.dtype.itemsize > 4 or array.dtype.kind not in "fV"  # bfloat16 and its kin are kind V
+    wide = array.dtype.itemsize > 4 or array.dtype.kind not in "fV"  # bfloat16 and the like are kind V
     if array.dtype.kind in "mM" or array.dtype.fields is not None:
         raise InvalidInputError(
             f"{name} must be numbers; got dtype {array.dtype}. Convert the entries to numbers first."

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from auxcal._core.arrays import Floats
 from auxcal._core.errors import AuxcalError, FileFormatError, InvalidInputError
-from auxcal._core.files import as_path, check_regular, open_arrays, written_whole
+from auxcal._core.files import as_path, atomic_write, check_regular, open_arrays
 
 
 def write_bundle(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any] | None], *, half: bool) -> None:
@@ -23,7 +23,7 @@ def write_bundle(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]
     stored = {name: array for name, array in arrays.items() if array is not None}
     if half:
         stored |= {name: _halved(stored[name], name) for name in ("logits", "features") if name in stored}
-    with written_whole(path) as temporary, temporary.open("wb") as file:
+    with atomic_write(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, **stored)  # type: ignore[arg-type]
 
 

@@ -52,13 +52,13 @@ def is_url(text: str) -> bool:
     return _URL.match(text) is not None
 
 
-def path_here(url: str) -> Path | None:
+def local_path(url: str) -> Path | None:
     """Return the path on this machine that an address means, or None where it is elsewhere.
 
     Examples
     --------
-    >>> from auxcal._core.files import path_here
-    >>> str(path_here("file:///data/May%202024.csv")), path_here("s3://bucket/data.csv")
+    >>> from auxcal._core.files import local_path
+    >>> str(local_path("file:///data/May%202024.csv")), local_path("s3://bucket/data.csv")
     ('/data/May 2024.csv', None)
     """
     here = _HERE.match(url)
@@ -66,7 +66,7 @@ def path_here(url: str) -> Path | None:
 
 
 def check_regular(path: Path) -> None:
-    """Refuse what is not there, and what is no file on a disk: a device has no end, and a pipe may have no beginning.
+    """Reject missing and non-regular files.
 
     Examples
     --------
@@ -227,16 +227,16 @@ def check_writable(path: Path) -> None:
     """Refuse what can't be written, before there is work to lose; nothing of it stays in the meantime."""
     target = _target(path)
     temporary = _beside(target)
-    with _undisturbed():
+    with defer_signals():
         try:
-            with _said_of(path):
+            with _write_errors(path):
                 _make(temporary, target)
         finally:
             _remove(temporary)
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """Give a temporary path beside `path` that takes its place when the block ends without an error.
 
     A link is followed, and a file that is replaced keeps its mode.
@@ -246,17 +246,17 @@ def written_whole(path: Path) -> Iterator[Path]:
     >>> import tempfile
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with written_whole(Path(folder) / "note.txt") as temporary:
+    ...     with atomic_write(Path(folder) / "note.txt") as temporary:
     ...         _ = temporary.write_text("whole")
     ...     (Path(folder) / "note.txt").read_text()
     'whole'
     """
-    with written_together([path]) as (temporary,):
+    with atomic_writes([path]) as (temporary,):
         yield temporary
 
 
 @contextmanager
-def written_together(paths: Sequence[Path]) -> Iterator[list[Path]]:
+def atomic_writes(paths: Sequence[Path]) -> Iterator[list[Path]]:
     """Give a temporary path beside each path; all take their places when the block ends without an error, or none.
 
     Whichever call fails, no temporary file stays, and what was there is there again. A process that is killed can leave
@@ -266,11 +266,11 @@ def written_together(paths: Sequence[Path]) -> Iterator[list[Path]]:
     temporaries = [_beside(target) for target in targets]
     try:
         for path, temporary, target in zip(paths, temporaries, targets, strict=True):
-            with _said_of(path):
+            with _write_errors(path):
                 _make(temporary, target)
-        with _said_of(*paths, unless_about_others=temporaries):
+        with _write_errors(*paths, unless_about_others=temporaries):
             yield temporaries
-        with _said_of(*paths), _undisturbed():
+        with _write_errors(*paths), defer_signals():
             for temporary in temporaries:
                 with temporary.open("rb") as written:
                     os.fsync(written.fileno())
@@ -281,7 +281,7 @@ def written_together(paths: Sequence[Path]) -> Iterator[list[Path]]:
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Let nobody else hold a folder in the meantime; the system lets go of it when the process ends, however it ends.
+    """Lock a folder against other processes; the system unlocks it when the process ends, however it ends.
 
     Windows has no such locks, and neither have some network drives: there nothing is held.
 
@@ -315,7 +315,7 @@ def held(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _said_of(*paths: Path, unless_about_others: Sequence[Path] | None = None) -> Iterator[None]:
+def _write_errors(*paths: Path, unless_about_others: Sequence[Path] | None = None) -> Iterator[None]:
     """Turn an error of the system into a sentence about the files that are written.
 
     In a block that does other things too, it is about these files if it names one of them or, as writing does, none.
@@ -356,7 +356,7 @@ def _take_places(temporaries: Sequence[Path], targets: Sequence[Path]) -> None:
 
 
 def _put_back(copy: Path, target: Path) -> None:
-    """Let a file be what it was; if it was not there, it is none again."""
+    """Restore a file, or delete it if there was none."""
     if copy.exists():
         _persist(lambda: copy.replace(target))
     else:
@@ -365,7 +365,7 @@ def _put_back(copy: Path, target: Path) -> None:
 
 def _remove(*paths: Path) -> None:
     """Delete files as far as they are there and can be deleted: an error here would hide why they are deleted."""
-    with _undisturbed():
+    with defer_signals():
         for path in paths:
             if path.exists():
                 _persist(path.unlink)
@@ -436,8 +436,8 @@ def _make(temporary: Path, target: Path) -> None:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Hold back the signals that end a process until the block ends; they reach the main thread alone."""
+def defer_signals() -> Iterator[None]:
+    """Defer SIGINT, SIGTERM and SIGHUP until the block ends; only the main thread receives signals."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

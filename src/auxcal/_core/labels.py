@@ -65,7 +65,7 @@ class Labels:
         return codes, kept
 
     def known(self, values: NDArray[Any], n_classes: int | None) -> tuple[Ints, Bools]:
-        """Return what `read` does, where it is no surprise that rows have no label."""
+        """Like `read`, without a warning."""
         codes = self.codes(values, n_classes)
         return codes, codes != LEFT_OUT
 
@@ -104,8 +104,8 @@ class Labels:
         if not _are_numbers(names) and not names.keys() & distinct.keys() and _are_numbers(others):
             return known | self._indices(others, text)
         if others and not self.unknown_is_no_class:
-            strange = others if names else [value for value in others if not _is_number(value)]
-            raise InvalidInputError(self._unknown(text, strange[0], set(strange)))
+            unknown = others if names else [value for value in others if not _is_number(value)]
+            raise InvalidInputError(self._unknown(text, unknown[0], set(unknown)))
         return known | dict.fromkeys(others, NO_CLASS)
 
     def _indices(self, numbers: list[str], text: list[str]) -> dict[str, int]:

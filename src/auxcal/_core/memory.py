@@ -7,7 +7,7 @@ from pathlib import Path
 from auxcal._core.deferred_warnings import warn
 from auxcal._core.errors import AuxcalWarning, InvalidInputError
 
-_WORTH_A_WORD = 2 * 10**9
+WARN_ABOVE_BYTES = 2 * 10**9
 _CONTROL_GROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
     ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
@@ -33,7 +33,7 @@ def check_memory(n_bytes: float, what: str, instead: str = _OTHER_METHOD) -> Non
         raise InvalidInputError(
             f"{what} takes some {n_bytes / 1e9:.3g} GB of memory, and there are {there / 1e9:.3g} GB. {instead}"
         )
-    if n_bytes > _WORTH_A_WORD:
+    if n_bytes > WARN_ABOVE_BYTES:
         warn(f"{what} takes some {n_bytes / 1e9:.3g} GB of memory.", AuxcalWarning, stacklevel=2)
 
 

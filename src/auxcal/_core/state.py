@@ -16,7 +16,7 @@ from safetensors.numpy import load as from_safetensors
 from safetensors.numpy import save as to_safetensors
 
 from auxcal._core.errors import FileFormatError, InvalidInputError
-from auxcal._core.files import check_regular, written_whole
+from auxcal._core.files import atomic_write, check_regular
 from auxcal._version import VERSION
 
 Tensors: TypeAlias = dict[str, NDArray[Any]]
@@ -26,7 +26,7 @@ Header: TypeAlias = dict[str, Any]
 def write_state(path: Path, header: Header, tensors: Tensors) -> None:
     """Write a header, in which `to_json` put names in place of arrays, and the arrays; whole or not at all."""
     contents = state_bytes(header, tensors)
-    with written_whole(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_bytes(contents)
 
 

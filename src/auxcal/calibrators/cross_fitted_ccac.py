@@ -9,17 +9,17 @@ import numpy as np
 
 from auxcal._core.arrays import Floats
 from auxcal._core.errors import InvalidInputError
+from auxcal._core.logits import RelativeLogits, expit, relative
 from auxcal._core.state import each, knots, numbers, table
-from auxcal.calibrators._binary import RelativeLogits, near_program, relative
-from auxcal.calibrators._distributions import ProbaCalibrator
-from auxcal.calibrators._selection import as_whole, joined_parts
+from auxcal.calibrators.base import ProbaCalibrator
+from auxcal.calibrators.binary import near_program
 from auxcal.calibrators.ccac_x.correction import FEW_ROWS, Correction, describe, describe_program, fit_correction
 from auxcal.calibrators.ccac_x.distribution import held_out_strata, shared_out
 from auxcal.calibrators.ccac_x.evidence import log_likelihoods, weights_by_evidence
 from auxcal.calibrators.ccac_x.fits import cross_fit
 from auxcal.calibrators.ccac_x.open_map import Coordinates, OpenMap, read, read_program
 from auxcal.calibrators.ccac_x.score_maps import ScoreMaps, cross_fit_maps
-from auxcal.calibrators.solvers.sigmoid import expit
+from auxcal.calibrators.fitting import as_whole, joined_parts
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value
 
@@ -79,7 +79,7 @@ class CrossFittedCCAC(ProbaCalibrator):
     reference = "this library, after Shao et al., 2020"
     uses_weights = True
     uses_features = True
-    tells_none = True
+    has_ood_column = True
     former_designs: ClassVar[Mapping[str, str]] = {"width_": "the first design of CCAC-X, which had networks"}
 
     score_maps_: tuple[Any, ...]

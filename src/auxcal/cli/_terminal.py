@@ -32,9 +32,9 @@ _LEAST_COLUMNS = 80  # which a table needs
 
 def as_place(text: str) -> Path | str:
     """Return a path on this machine, or the URL of one elsewhere."""
-    from auxcal._core.files import is_url, path_here
+    from auxcal._core.files import is_url, local_path
 
-    return path_here(text) or text if is_url(text) else Path(text)
+    return local_path(text) or text if is_url(text) else Path(text)
 
 
 Files = Annotated[

@@ -64,7 +64,7 @@ def adapt(
     auxcal adapt ccac-x.safetensors new.parquet -o adapted.safetensors
     auxcal adapt ccac-x.safetensors new.csv --labelled some.csv -o adapted.safetensors
     """
-    from auxcal.calibrators._facts import as_json, facts
+    from auxcal.calibrators.facts import as_json, facts
     from auxcal.monitoring import adapt_seen, sampled
     from auxcal.tables import read_predictions, read_rows
 

@@ -42,7 +42,7 @@ def export(
     auxcal export ccac-x.safetensors --into classifier.onnx --output logits -o confident.onnx
     """
     from auxcal._core.errors import InvalidInputError
-    from auxcal._core.files import check_writable, written_whole
+    from auxcal._core.files import atomic_write, check_writable
     from auxcal.export.onnx import attach, to_onnx
     from auxcal.persistence import load
 
@@ -54,7 +54,7 @@ def export(
     fitted = load(calibrator)
     check_writable(out)
     model = to_onnx(fitted) if into is None else attach(into, fitted, output=output, features=features)
-    with written_whole(out) as temporary:
+    with atomic_write(out) as temporary:
         temporary.write_bytes(model.SerializeToString())
     inputs, outputs = ([each.name for each in part] for part in (model.graph.input, model.graph.output))
     if json:

@@ -163,8 +163,7 @@ def say_fitted(calibrator: Calibrator, data: Predictions, out: Path, *, json: bo
 
 
 def _calibrator(method: str, random_state: int) -> Calibrator:
-    from auxcal.calibrators import CALIBRATORS, method_named
-    from auxcal.calibrators._seeded import seeded
+    from auxcal.calibrators import CALIBRATORS, method_named, seeded
 
     return seeded(CALIBRATORS[method_named(method)], random_state)
 

@@ -144,7 +144,7 @@ def _read(
 
 
 def _draw(found: Plan, path: Path, name: str) -> None:
-    from auxcal._core.files import written_whole
+    from auxcal._core.files import atomic_write
     from auxcal.inputs import time_now
     from auxcal.report.plots import PlanDisplay
 
@@ -152,7 +152,7 @@ def _draw(found: Plan, path: Path, name: str) -> None:
         raise typer.BadParameter(f"--plot writes {', '.join(_PICTURES)}; got {path.name!r}.")
     time_now()  # Matplotlib reads SOURCE_DATE_EPOCH too: if it is no time, this says so
     figure = PlanDisplay.from_plan(found).plot(title=name).figure_
-    with written_whole(path) as temporary:
+    with atomic_write(path) as temporary:
         figure.savefig(temporary, format=path.suffix[1:])
 
 

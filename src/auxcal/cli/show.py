@@ -13,7 +13,7 @@ def show(calibrator: CalibratorFile, json: Json = False) -> None:
     auxcal show ccac-x.safetensors
     auxcal show ccac-x.safetensors --json
     """
-    from auxcal.calibrators._facts import as_json, facts
+    from auxcal.calibrators.facts import as_json, facts
     from auxcal.persistence import load
 
     fitted = load(calibrator)

@@ -67,7 +67,7 @@ def transfer(
     from auxcal._core.errors import InvalidInputError
     from auxcal._core.progress import reported_to
     from auxcal.calibrators import CALIBRATORS
-    from auxcal.calibrators._transferable import Transferable
+    from auxcal.calibrators.transferable import Transferable
     from auxcal.persistence import load
     from auxcal.tables import read_predictions
 

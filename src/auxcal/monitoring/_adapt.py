@@ -14,6 +14,7 @@ from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors, undecorated
 from auxcal.adaptation import Adaptation
 from auxcal.calibrators import Calibrator
+from auxcal.calibrators.fitting import SelectPart
 from auxcal.inputs import FittedOn
 from auxcal.monitoring._check import represent_some
 from auxcal.monitoring._mix import Representations, ShareEstimate, shrink_shares
@@ -22,7 +23,6 @@ from auxcal.predictions import Predictions
 from auxcal.reference import stratum_of, stratum_of_rows
 
 IfNew = Literal["refuse", "warn"]
-Labelled = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike | None] | Predictions
 AnyCalibrator = TypeVar("AnyCalibrator", bound=Calibrator)
 
 
@@ -32,7 +32,7 @@ def adapt(
     logits: ArrayLike,
     features: ArrayLike | None = None,
     *,
-    labelled: Labelled | None = None,
+    labelled: SelectPart | None = None,
     if_new: IfNew = "refuse",
     level: float = 0.05,
 ) -> AnyCalibrator:
@@ -40,7 +40,7 @@ def adapt(
     if if_new not in get_args(IfNew):
         raise InvalidInputError(f"if_new must be 'refuse' or 'warn'; got {if_new!r}.")
     level = as_level(level)
-    array, further = calibrator._rows(logits, features)
+    array, further = calibrator.validate_rows(logits, features)
     some = None if labelled is None else _as_predictions(calibrator, labelled)
     return adapt_seen(calibrator, represent_some(calibrator, array, further), len(array), some, if_new, level)
 
@@ -65,7 +65,7 @@ def adapt_seen(
     return new
 
 
-def _as_predictions(calibrator: Calibrator, labelled: Labelled) -> Predictions:
+def _as_predictions(calibrator: Calibrator, labelled: SelectPart) -> Predictions:
     """Validate the rows that have labels."""
     if isinstance(labelled, Predictions):
         return labelled
@@ -74,7 +74,7 @@ def _as_predictions(calibrator: Calibrator, labelled: Labelled) -> Predictions:
             f"labelled must be a pair (logits, y), with features a triple (logits, y, features), or Predictions; got "
             f"{type(labelled).__name__}. Give labelled=(labelled_logits, y)."
         )
-    array, further = calibrator._rows(labelled[0], labelled[2] if len(labelled) == 3 else None)
+    array, further = calibrator.validate_rows(labelled[0], labelled[2] if len(labelled) == 3 else None)
     return calibrator._labelled(array, labelled[1], further)
 
 

@@ -172,7 +172,7 @@ def check(
             f"calibrator must be a fitted auxcal.Calibrator; got {type(calibrator).__name__}. Fit one, or load it."
         )
     calibrator, level = calibrator._now(), as_level(level)
-    return check_rows(calibrator, represent_some(calibrator, *calibrator._rows(logits, features)), level)
+    return check_rows(calibrator, represent_some(calibrator, *calibrator.validate_rows(logits, features)), level)
 
 
 def represent_some(calibrator: Calibrator, logits: Floats, features: Floats | None) -> Representations:

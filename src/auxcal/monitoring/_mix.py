@@ -14,7 +14,7 @@ from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.threads import cached_property
 from auxcal.adaptation import Adaptation
 from auxcal.calibrators import Calibrator
-from auxcal.reference import Reference, drawn_by_weight, read_logits, strata_of, stratum_of
+from auxcal.reference import Reference, drawn_by_weight, read_logits, stratum_of
 from auxcal.splits import row_hashes
 
 MOST_ROWS = 20_000
@@ -61,7 +61,7 @@ class Representations(NamedTuple):
 @ignore_float_errors
 def represent(calibrator: Calibrator, logits: Floats, features: Floats | None) -> Representations:
     """Return validated rows as the calibrator represents them, rounded as the rows of the reference are."""
-    strata = strata_of(calibrator, logits, features).astype(np.float16)
+    strata = calibrator.strata(logits, features).astype(np.float16)
     return Representations(strata, read_logits(logits), logits.argmax(axis=1), row_hashes(logits, features))
 
 

@@ -146,9 +146,9 @@ class Monitor:
         array of shape (n,)
             The numbers of the rows, for `label`.
         """
-        array, further = self.calibrator._rows(logits, features)
+        array, further = self.calibrator.validate_rows(logits, features)
         labels = None if y is None else self._true(y, len(array))
-        confidence = self.calibrator._confidence_in(array, further).astype(np.float32)
+        confidence = self.calibrator.score_validated(array, further).astype(np.float32)
         prediction = array.argmax(axis=1)
         with _lock:
             for start in range(0, len(array), BATCH):

@@ -180,7 +180,7 @@ def timeline(
     [('monday', 'same'), ('tuesday', 'same')]
     """
     calibrator = as_calibrator(calibrator)
-    array, further = calibrator._rows(logits, features)
+    array, further = calibrator.validate_rows(logits, features)
     names = _names_of(by, len(array))
     if y is None:
         rows = _Arrays(array, further, None, None, names)
@@ -334,7 +334,7 @@ class PendingChunks:
         """Return what is kept of rows: their cells, the confidence, and whether the prediction is right."""
         monitor, logits = self._monitor, batch.logits
         rows = np.empty(len(logits), _ROW)
-        rows["confidence"] = monitor.calibrator._confidence_in(logits, batch.features)
+        rows["confidence"] = monitor.calibrator.score_validated(logits, batch.features)
         rows["cells"], rows["right"] = monitor._rows.find(logits), NO_LABEL
         if batch.y is not None and batch.labelled is not None:
             rows["right"] = np.where(batch.labelled, logits.argmax(axis=1) == batch.y, NO_LABEL)

@@ -91,7 +91,7 @@ def as_level(level: float) -> float:
 def no_reference(calibrator: Calibrator) -> InvalidInputError:
     """Return the error for a calibrator from a file that has no reference."""
     return InvalidInputError(
-        f"this {type(calibrator).__name__} has no reference to compare rows with: it was saved before calibrators had a "
+        f"this {type(calibrator).__name__} has nothing to compare rows with: it was saved before calibrators had a "
         f"reference. Fit it again with fit(logits, y) (auxcal fit)."
     )
 

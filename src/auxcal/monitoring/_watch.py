@@ -109,7 +109,7 @@ class PromiseSample:
         if not len(at := drawn.places):
             return
         logits, features = logits[at], None if features is None else features[at]
-        confidence = self.calibrator._confidence_in(logits, features) if confidence is None else confidence[at]
+        confidence = self.calibrator.score_validated(logits, features) if confidence is None else confidence[at]
         columns = {"confidence": confidence, "prediction": logits.argmax(axis=1)}
         self._rows.hold(columns | {"hashes": row_hashes(logits, features)}, drawn)
 

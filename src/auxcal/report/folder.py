@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from auxcal._core.errors import AuxcalWarning, InvalidInputError, MissingExtraError
-from auxcal._core.files import check_apart, written_together
+from auxcal._core.files import atomic_writes, check_apart
 from auxcal.report.comparison import Comparison
 
 PAGE = "report.html"
@@ -60,7 +60,7 @@ def write_folder(comparisons: Sequence[Comparison], out: Path, inputs: Sequence[
     paths = [out / name for name in ([PAGE] if save_report else []) + [*NUMBERS, *names]]
     for path in paths:
         check_apart(path, inputs)
-    with written_together(paths) as temporaries:
+    with atomic_writes(paths) as temporaries:
         *page, table, answers = temporaries[: len(paths) - len(names)]
         for comparison, temporary in zip(comparisons, temporaries[len(paths) - len(names) :], strict=True):
             comparison.best.measured()[0].save(temporary)

@@ -8,11 +8,13 @@ from auxcal.tables._scoring import Written, read_rows, score_file, score_table
 from auxcal.tables._sources import FORMATS
 from auxcal.tables._tallied import Tallied, read_scored_or_tally
 from auxcal.tables._timed import TimedTable
+from auxcal.tables.spec import TableSpec
 
 __all__ = [
     "FORMATS",
     "Labelled",
     "Scored",
+    "TableSpec",
     "Tallied",
     "Timed",
     "TimedTable",

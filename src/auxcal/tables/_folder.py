@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -21,16 +21,15 @@ from auxcal._core.errors import InvalidInputError
 from auxcal._core.files import held, is_temporary
 from auxcal._core.progress import RowReport
 from auxcal._core.sampling import Reservoir
-from auxcal.calibrators import Calibrator
 from auxcal.persistence import fingerprint
 from auxcal.tables._format import Columns, Format
 from auxcal.tables._joined import check_names, is_blank
 from auxcal.tables._manifest import SUCCESS, Done, Manifest, digest_of, open_manifest
-from auxcal.tables._parts import Part, find_parts, is_below, part_at
+from auxcal.tables._parts import Part, is_below, part_at
 from auxcal.tables._pool import Tell, run
-from auxcal.tables._scored_batches import Habits, Options, ScoredBatch, TableScorer, Watch
+from auxcal.tables._scored_batches import Habits, ScoredBatch, TableScorer, Watch
 from auxcal.tables._sources import format_of_all, open_part, open_source
-from auxcal.tables._stores import File, as_file, remove, written_whole
+from auxcal.tables._stores import File, as_file, atomic_write, remove
 from auxcal.tables._withdrawn import Holds, Withdrawal
 from auxcal.tables.scores import BadRows
 
@@ -50,10 +49,10 @@ class Totals(NamedTuple):
 
 
 def score_folder(
-    calibrator: Calibrator,
+    scorer: TableScorer,
     paths: Sequence[str | os.PathLike[str]],
+    parts: Sequence[Part],
     folder: File,
-    options: Options,
     jobs: int,
     report: RowReport,
     watch: Watch | None,
@@ -62,11 +61,10 @@ def score_folder(
     overwrite: bool,
 ) -> Totals:
     """Score every part that is not in the folder yet, show a sample of their good rows to `watch`, and ask `holds`."""
-    parts = find_parts(*paths)
     kind = format_of_all(parts)
     _check_apart(parts, paths, folder, kind)
     with _held(folder):
-        made_with = {"calibrator": fingerprint(calibrator)} | asdict(options)
+        made_with = {"calibrator": fingerprint(scorer.calibrator)} | scorer.options
         manifest = open_manifest(folder, _plain(made_with), {part.relative for part in parts}, overwrite=overwrite)
         # Where a run was stopped before it could ask, there must be rows to watch again.
         to_do = [part for part in parts if not manifest.is_done(part)] or (manifest.unchecked(parts) if holds else [])
@@ -76,7 +74,7 @@ def score_folder(
             manifest.forget(to_do)
             with TemporaryDirectory() as samples:
                 watched = None if watch is None else Watched(Path(samples), _bytes_of(to_do))
-                work = _work(calibrator, options, paths, parts, folder, kind, watched)
+                work = _work(scorer, paths, parts, folder, kind, watched)
                 for place, done in run(work, to_do, jobs, report):
                     manifest.add(to_do[place].relative, replace(done, checked=holds is None))
                 seen = sum(map(Reservoir.load, sorted(Path(samples).iterdir())), Reservoir(_WATCHED, default_rng(0)))
@@ -87,7 +85,7 @@ def score_folder(
         totals = _totals(manifest, len(parts), resumed, withdrawn=withdrawn)
         if totals.rows == totals.bad.total:
             raise InvalidInputError(f"{paths[0]}: no row could be scored; of {totals.rows:,} there are {totals.bad}.")
-        with written_whole(folder / SUCCESS) as temporary:
+        with atomic_write(folder / SUCCESS) as temporary:
             temporary.touch()
         return totals
 
@@ -154,7 +152,7 @@ class Work:
                 rows, bad = rows + batch.rows, bad + batch.bad
                 tell(batch.rows, batch.done or 0)
 
-        with written_whole(target) as temporary:
+        with atomic_write(target) as temporary:
             if is_blank(part):
                 temporary.touch()
             else:
@@ -182,8 +180,7 @@ def _watch(sample: Reservoir, logits: Floats, features: Floats | None) -> None:
 
 
 def _work(
-    calibrator: Calibrator,
-    options: Options,
+    scorer: TableScorer,
     paths: Sequence[str | os.PathLike[str]],
     parts: Sequence[Part],
     folder: File,
@@ -191,8 +188,6 @@ def _work(
     watched: Watched | None,
 ) -> Work:
     """Look at the first rows, which decide for all parts, before any process starts."""
-    text = parts[0].file.suffix.lower() != ".safetensors"
-    scorer = TableScorer(calibrator, options, text=text)
     with open_source(*paths) as source:
         habits, names = scorer.habits(source), source.names
     first = next(part for part in parts if not is_blank(part))

@@ -11,7 +11,7 @@ from typing import Any
 from auxcal._core.errors import FileFormatError, InvalidInputError
 from auxcal._core.state import check_count, check_like
 from auxcal.tables._parts import Part, parts_in
-from auxcal.tables._stores import File, remove, written_whole
+from auxcal.tables._stores import File, atomic_write, remove
 from auxcal.tables.scores import BadRows
 
 MANIFEST, SUCCESS = "_auxcal.json", "_SUCCESS"
@@ -89,7 +89,7 @@ class Manifest:
         """Write the record, whole or not at all."""
         self._unrecorded = 0
         parts = {name: asdict(done) for name, done in self.parts.items()}
-        with written_whole(self.folder / MANIFEST) as temporary:
+        with atomic_write(self.folder / MANIFEST) as temporary:
             temporary.write_text(json.dumps({"format": _FORMAT, "made_with": self.made_with, "parts": parts}))
 
 

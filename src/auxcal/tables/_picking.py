@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from auxcal._core.arrays import Floats
 from auxcal._core.errors import InvalidInputError
-from auxcal._core.files import STANDARD, as_path, check_apart, written_whole
+from auxcal._core.files import STANDARD, as_path, atomic_write, check_apart
 from auxcal.calibrators import Calibrator
 from auxcal.inputs import Inputs
 from auxcal.labelling import Picks, pick
 from auxcal.tables._layout import features_of, logits_of, own_confidence
-from auxcal.tables._predictions import DEFAULT_LABEL
-from auxcal.tables._scored_batches import as_classes, names_beside
+from auxcal.tables._scored_batches import as_classes, prediction_names
 from auxcal.tables._sources import format_of, open_source
-from auxcal.tables._usable import PLACE, OnBadRows, UsableRows
+from auxcal.tables._usable import PLACE, UsableRows
 from auxcal.tables.columns import find_logits
 from auxcal.tables.scores import CONFIDENCE, MAX_WEIGHT, PREDICTION, features_for
+from auxcal.tables.spec import LogitOptions, TableSpec
 
 WEIGHT, ROW = "weight", "row"
 
@@ -31,11 +30,9 @@ def pick_file(
     *paths: str | os.PathLike[str],
     out: str | os.PathLike[str],
     n: int,
-    columns: str | Sequence[str] | None = None,
-    probabilities: bool | None = None,
-    features: str | Sequence[str] | None = None,
-    on_bad_rows: OnBadRows = "fail",
+    spec: TableSpec | None = None,
     random_state: int | None = 0,
+    **where: Unpack[LogitOptions],
 ) -> Picks:
     r"""Pick rows of a file to label, and write them with all their columns, prediction, confidence and `weight`.
 
@@ -54,7 +51,7 @@ def pick_file(
         The file to write, in the format of its extension.
     n : int
         How many rows to pick.
-    columns, probabilities, features, on_bad_rows
+    spec, **where
         As in `read_predictions`, where they are not what the calibrator was fitted on.
     random_state : int or None
         The source of randomness.
@@ -71,19 +68,22 @@ def pick_file(
     ...     out.read_text().splitlines()[0]
     'row,id,logit_0,logit_1,y,prediction,confidence,weight,max_weight'
     """
-    known = Inputs() if calibrator is None else calibrator.inputs_
-    as_proba = known.as_proba(probabilities)
+    spec = TableSpec.of(LogitOptions, where, spec).known_to(Inputs() if calibrator is None else calibrator.inputs_)
+    spec.check_bad_rows()
+    known, as_proba = spec.inputs, spec.as_probabilities
     check_apart(as_path(out), map(Path, paths))
     with open_source(*paths) as source:
-        names = find_logits(source.names, columns, known, probabilities=as_proba)
-        further = features_for(calibrator, source.names, source.matrices, features, taken=names) if calibrator else ()
+        names = find_logits(source.names, spec.columns, known, probabilities=as_proba)
+        further = (
+            features_for(calibrator, source.names, source.matrices, spec.features, taken=names) if calibrator else ()
+        )
         others = [name for name in source.passable if name not in (*names, *further)]
         for name in (WEIGHT, MAX_WEIGHT):
             if name in (*names, *further, *others):
                 raise InvalidInputError(
                     f"there is a column {name!r} already, which the weights of the picks would replace. Rename it."
                 )
-        usable = UsableRows(names, further, probabilities=as_proba, on_bad_rows=on_bad_rows)
+        usable = UsableRows(names, further, probabilities=as_proba, on_bad_rows=spec.on_bad_rows)
         table = usable.read(source, (*names, *further), others)
     logits = logits_of(table, names, probabilities=as_proba)
     of_rows = features_of(table, further, n_rows=len(logits))
@@ -92,8 +92,8 @@ def pick_file(
     chosen = {ROW: table[PLACE][picks.rows]} | {name: _taken(table[name], picks) for name in others}
     for name in (*names, *further):
         chosen |= _flat("prob" if as_proba else "logit", name, table[name][picks.rows])
-    label = known.label_name or DEFAULT_LABEL
-    class_names = names_beside(chosen.setdefault(label, np.full(n, None)), known.class_names)
+    label = spec.label_name
+    class_names = prediction_names(chosen.setdefault(label, np.full(n, None)), known.class_names)
     chosen |= {
         PREDICTION: as_classes(logits.argmax(axis=1)[picks.rows], class_names),
         CONFIDENCE: confidence[picks.rows],
@@ -108,10 +108,10 @@ def _scores(calibrator: Calibrator | None, logits: Floats, features: Floats | No
     """Return the confidence, and the probability of none of the classes where the calibrator tells it."""
     if calibrator is None:
         return own_confidence(logits), None
-    confidence = calibrator._confidence_in(logits, features)
-    if not calibrator.tells_none:
+    confidence = calibrator.score_validated(logits, features)
+    if not calibrator.has_ood_column:
         return confidence, None
-    return confidence, calibrator._proba_in(logits, features)[:, -1]
+    return confidence, calibrator.proba_validated(logits, features)[:, -1]
 
 
 def _taken(column: Any, picks: Picks) -> Any:
@@ -131,5 +131,5 @@ def _write(out: str | os.PathLike[str], columns: dict[str, Any]) -> None:
     if str(target) == STANDARD:
         write(target, iter([columns]))
         return
-    with written_whole(target) as temporary:
+    with atomic_write(target) as temporary:
         write(temporary, iter([columns]))

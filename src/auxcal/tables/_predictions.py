@@ -6,26 +6,23 @@ import os
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from auxcal._core.arrays import NO_CLASS, Ints, as_class_names
+from auxcal._core.arrays import NO_CLASS, Ints
 from auxcal._core.errors import InputWarning, InvalidInputError
-from auxcal._core.labels import Labels
 from auxcal._core.text import some
-from auxcal.inputs import Inputs
 from auxcal.predictions import Predictions
 from auxcal.tables._column_values import groups_of_column, slices_of_column, values_of_column, weights_of_column
 from auxcal.tables._format import Batch, Columns
 from auxcal.tables._layout import features_of, logits_of
 from auxcal.tables._sample import as_sample_size, labelled_sample
 from auxcal.tables._sources import open_source
-from auxcal.tables._usable import PLACE, OnBadRows, UsableRows
+from auxcal.tables._usable import PLACE, UsableRows
 from auxcal.tables.columns import check_column, find_features, find_logits
-
-DEFAULT_LABEL = "y"
+from auxcal.tables.spec import LabelOptions, TableSpec
 
 FEWEST_KNOWN = 0.05
 """With a smaller share of known labels, what is said to be the label is likely something else, such as an id."""
@@ -45,19 +42,10 @@ class Labelled(NamedTuple):
 
 def read_predictions(
     *paths: str | os.PathLike[str],
-    label: str | None = None,
-    columns: str | Sequence[str] | None = None,
-    probabilities: bool | None = None,
-    features: str | Sequence[str] | None = None,
-    class_names: Sequence[str] | None = None,
-    no_class: Sequence[str] = (),
-    unknown_is_no_class: bool = False,
-    weight: str | None = None,
-    group: str | None = None,
-    inputs: Inputs | None = None,
-    on_bad_rows: OnBadRows = "fail",
+    spec: TableSpec | None = None,
     sample: int | None = None,
     random_state: int | None = 0,
+    **where: Unpack[LabelOptions],
 ) -> Predictions:
     r"""Read logits and true classes from a file, and features if it has them.
 
@@ -98,6 +86,8 @@ def read_predictions(
     on_bad_rows : {"fail", "skip"}
         What becomes of a row whose logits or features are null, NaN, infinite, of another width, or not a distribution
         where probabilities are expected: it is an error, or it is left out, and an `InputWarning` counts such rows.
+    spec : TableSpec, optional
+        The arguments before, in one.
     sample : int, optional
         Read a random sample of so many rows, with every label in the share that it has, if there are more, and give an
         `InputWarning`. It is drawn in one pass, so memory does not grow with the table. By default all rows are read.
@@ -119,53 +109,29 @@ def read_predictions(
     ...     read_predictions(path, columns=["cat", "dog"], no_class=["bus"])
     Predictions(n=2, K=2, accuracy=0.500, no_class=1)
     """
-    return read_labelled(
-        *paths,
-        label=label,
-        columns=columns,
-        probabilities=probabilities,
-        features=features,
-        class_names=class_names,
-        no_class=no_class,
-        unknown_is_no_class=unknown_is_no_class,
-        weight=weight,
-        group=group,
-        inputs=inputs,
-        on_bad_rows=on_bad_rows,
-        sample=sample,
-        random_state=random_state,
-    ).data
+    return read_labelled(*paths, spec=spec, sample=sample, random_state=random_state, **where).data
 
 
 def read_labelled(
     *paths: str | os.PathLike[str],
-    label: str | None = None,
-    columns: str | Sequence[str] | None = None,
-    probabilities: bool | None = None,
-    features: str | Sequence[str] | None = None,
-    class_names: Sequence[str] | None = None,
-    no_class: Sequence[str] = (),
-    unknown_is_no_class: bool = False,
-    weight: str | None = None,
-    group: str | None = None,
-    inputs: Inputs | None = None,
     id_column: str | None = None,
     by: Sequence[str] = (),
-    on_bad_rows: OnBadRows = "fail",
+    spec: TableSpec | None = None,
     sample: int | None = None,
     random_state: int | None = 0,
+    **where: Unpack[LabelOptions],
 ) -> Labelled:
     r"""Read what `read_predictions` reads, and which rows of the file these are.
 
     Parameters
     ----------
-    *paths, label, columns, probabilities, features, class_names, no_class, unknown_is_no_class, weight, group, inputs
+    *paths
         As in `read_predictions`.
     id_column : str, optional
         The column of the rows' own ids.
     by : sequence of str
         Columns to slice by.
-    on_bad_rows, sample, random_state
+    spec, sample, random_state, **where
         As in `read_predictions`.
 
     Returns
@@ -184,15 +150,14 @@ def read_labelled(
     ...     read_labelled(path, id_column="id").ids.tolist()
     ['a', 'b']
     """
-    known = inputs or Inputs()
-    label = label or known.label_name or DEFAULT_LABEL
-    if probabilities is None:
-        probabilities = known.kind == "probabilities"
+    spec = TableSpec.of(LabelOptions, where, spec)
+    spec.check_bad_rows()
+    known, label, probabilities = spec.inputs, spec.label_name, spec.as_probabilities
     with open_source(*paths) as source:
-        names = find_logits(source.names, columns, known, probabilities=probabilities)
+        names = find_logits(source.names, spec.columns, known, probabilities=probabilities)
         check_column(source.names, label, _NAME_LABEL if source.passable else _SAVE_LABEL)
-        further = find_features(source.names, source.matrices, features, (*names, label), known)
-        weight, group = find_weights(source, weight, group)
+        further = find_features(source.names, source.matrices, spec.features, (*names, label), known)
+        weight, group = find_weights(source, spec.weight, spec.group)
         others = dict.fromkeys(name for name in (label, id_column, group, *by) if name)
         for name in others:
             advice = (
@@ -200,28 +165,24 @@ def read_labelled(
             )
             check_column(source.names, name, advice)
         numbers = (*names, *further, *([weight] if weight else []))
-        usable = UsableRows(names, further, probabilities=probabilities, on_bad_rows=on_bad_rows)
+        usable = UsableRows(names, further, probabilities=probabilities, on_bad_rows=spec.on_bad_rows)
         if sample is None:
             rows = usable.read(source, numbers, tuple(others))
         else:
             rows = _sample_of(usable.batches(source, numbers, tuple(others)), label, sample, random_state)
         logits = logits_of(rows, names, probabilities=probabilities)
-        listed = None if columns is None or isinstance(columns, str) else names
-        classes = class_names or known.class_names or listed
-        if classes is not None:
-            classes = as_class_names(classes, logits.shape[1])
-        none = tuple(no_class) or known.no_class or ()
-        y, kept = Labels(label, classes, none, unknown_is_no_class).read(values_of_column(rows[label]), logits.shape[1])
-        if unknown_is_no_class:
-            _check_known(y[kept], label, classes)
+        labels = spec.labels(logits.shape[1])
+        y, kept = labels.read(values_of_column(rows[label]), logits.shape[1])
+        if spec.unknown_is_no_class:
+            _check_known(y[kept], label, labels.class_names)
         described = replace(
             known,
             kind="probabilities" if probabilities else "logits",
-            class_names=classes,
+            class_names=spec.classes(logits.shape[1]),
             column_names=_names_in(rows, names) or known.column_names,
             feature_names=_names_in(rows, further) or known.feature_names,
             label_name=label,
-            no_class=none or None,
+            no_class=spec.none_labels or None,
         )
         safe = np.where(kept, y, 0)
         data = Predictions(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -18,13 +19,14 @@ from auxcal.tables._classes import Classes
 from auxcal.tables._column_values import values_of_column
 from auxcal.tables._format import Source
 from auxcal.tables._layout import logits_of, own_confidence
-from auxcal.tables._predictions import DEFAULT_LABEL, read_predictions
+from auxcal.tables._predictions import read_predictions
 from auxcal.tables._sample import as_sample_size, even_sample
 from auxcal.tables._scored_rows import MOST_IN_FIT, ScoredRows, scored_reader
 from auxcal.tables._sources import open_source
-from auxcal.tables._usable import LEAVE_OUT, OnBadRows, UsableRows
+from auxcal.tables._usable import LEAVE_OUT, UsableRows
 from auxcal.tables.columns import check_column, find_logits
-from auxcal.tables.scores import CONFIDENCE, PREDICTION
+from auxcal.tables.scores import CONFIDENCE
+from auxcal.tables.spec import DEFAULT_LABEL, OnBadRows, PilotOptions, ScoreOptions, TableSpec
 
 _SCORE_IT = "Score the file first, or name the column with confidence (--confidence)."
 _NAME_LOGITS = "the columns of the logits in the order of the classes with columns (--columns)"
@@ -60,19 +62,13 @@ class Scored(NamedTuple):
 
 def read_scored(
     path: str | os.PathLike[str],
-    label: str = DEFAULT_LABEL,
+    label: str | None = None,
     *,
-    prediction: str = PREDICTION,
-    confidence: str = CONFIDENCE,
-    class_names: Sequence[str] | None = None,
-    no_class: Sequence[str] = (),
-    unknown_is_no_class: bool = False,
-    weight: str | None = None,
-    group: str | None = None,
     by: str | None = None,
-    on_bad_rows: OnBadRows = "fail",
+    spec: TableSpec | None = None,
     sample: int | None = None,
     random_state: int | None = 0,
+    **where: Unpack[ScoreOptions],
 ) -> Scored:
     """Read a file of `score_file`, or of another tool, that has the true classes next to the scores.
 
@@ -101,6 +97,8 @@ def read_scored(
         What becomes of a row whose score is damaged, with a prediction and no confidence or the other way round, or
         with a confidence that is not from 0 to 1: it is an error, or it is left out, and an `InputWarning` counts such
         rows.
+    spec : TableSpec, optional
+        The arguments before, but for `by`, in one.
     sample : int, optional
         Keep a random sample of so many rows, if there are more, and give an `InputWarning`. It is drawn in one pass, so
         memory does not grow with the table. By default all rows are kept.
@@ -112,22 +110,17 @@ def read_scored(
     Scored
         `confidence`, `correct`, `prediction`, `y`, the `class_names`, and the last three if they were asked for.
     """
-    reader, classes = scored_reader(
-        label,
-        prediction,
-        confidence,
-        class_names,
-        no_class,
-        unknown_is_no_class=unknown_is_no_class,
-        on_bad_rows=on_bad_rows,
-        weight=weight,
-        group=group,
-        by=by,
-    )
+    reader, classes = scored_reader(scored_spec(where, spec, label), by)
     with open_source(path) as source:
         batches = reader.batches(source)
         rows = joined_rows(batches) if sample is None else _sample_of(batches, sample, random_state)
         return as_scored(rows, classes)._replace(share_in_fit=reader.share_in_fit, max_weight=reader.max_weight)
+
+
+def scored_spec(where: Any, spec: TableSpec | None, label: str | None) -> TableSpec:
+    """Return where things are in a scored table, of which no calibrator knows the columns."""
+    found = TableSpec.of(ScoreOptions, where, spec)
+    return found if label is None else replace(found, label=label)
 
 
 def as_scored(rows: ScoredRows, classes: Classes) -> Scored:
@@ -209,22 +202,15 @@ def read_any_confidence(
 
 
 def read_own_pilot(
-    path: str | os.PathLike[str],
-    label: str | None = None,
-    *,
-    prediction: str = PREDICTION,
-    confidence: str = CONFIDENCE,
-    columns: str | Sequence[str] | None = None,
-    probabilities: bool = False,
-    class_names: Sequence[str] | None = None,
-    no_class: Sequence[str] = (),
-    unknown_is_no_class: bool = False,
+    path: str | os.PathLike[str], label: str | None = None, *, spec: TableSpec | None = None, **where: Any
 ) -> tuple[Floats, Bools] | None:
     """Read the confidence in the rows of a file that have labels, and whether each is right; None if none has.
 
     The arguments are those of `read_scored` and, for a file of logits alone, of `read_predictions`. A label that is
     named must be there; by default it is `y`, if there is such a column.
     """
+    spec = replace(TableSpec.of(PilotOptions, where, spec), on_bad_rows="skip", features=())
+    label = label or spec.label
     name = label or DEFAULT_LABEL
     with open_source(path) as source:
         if label is None and name not in source.names:
@@ -232,17 +218,11 @@ def read_own_pilot(
         check_column(source.names, name, "Name the column of the true classes (--label).")
         if not names_in(values_of_column(source.read((), (name,))[name])):
             return None
-        is_scored = confidence in source.names
-    other: dict[str, Any] = {
-        "class_names": class_names,
-        "no_class": no_class,
-        "unknown_is_no_class": unknown_is_no_class,
-    }
+        is_scored = spec.confidence in source.names
     if is_scored:
-        rows = read_scored(path, name, prediction=prediction, confidence=confidence, **other, on_bad_rows="skip")
+        rows = read_scored(path, name, spec=spec)
         return rows.confidence, rows.correct
-    other |= {"columns": columns, "probabilities": probabilities or None, "features": ()}
-    found = read_predictions(path, label=name, on_bad_rows="skip", **other)
+    found = read_predictions(path, spec=replace(spec, label=name))
     return own_confidence(found.logits), found.correct
 
 

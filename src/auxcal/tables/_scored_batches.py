@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -13,11 +12,10 @@ from auxcal._core.arrays import Bools, Floats, Ints, as_class_names, as_logits, 
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.labels import MISSING, are_indices, as_text
 from auxcal.calibrators import CALIBRATORS, Calibrator, ProbaCalibrator
-from auxcal.calibrators._features import checked_features
+from auxcal.calibrators.fitting import validate_features
 from auxcal.tables._column_values import values_of_column
 from auxcal.tables._format import Batch, Columns, Source
 from auxcal.tables._layout import features_of, logits_of, text_of
-from auxcal.tables._predictions import DEFAULT_LABEL
 from auxcal.tables._usable import Numbers, UsableRows, bad_rows_error, numbers_of, taken, width_of
 from auxcal.tables.columns import find_logits
 from auxcal.tables.scores import (
@@ -32,24 +30,10 @@ from auxcal.tables.scores import (
     features_for,
     score_rows,
 )
+from auxcal.tables.spec import TableSpec
 
 Watch: TypeAlias = Callable[[Floats, Floats | None], None]
 """Looks at the logits and the features of a batch."""
-
-OnBadRows: TypeAlias = Literal["null", "skip", "fail"]
-"""What becomes of a row that can't be scored: no score, no row, or an error."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """Where the logits are, what becomes of bad rows, and what is written; `score_table` explains them."""
-
-    label: str | None = None
-    columns: str | Sequence[str] | None = None
-    probabilities: bool | None = None
-    features: str | Sequence[str] | None = None
-    on_bad_rows: OnBadRows = "null"
-    proba: bool = False
 
 
 class Habits(NamedTuple):
@@ -86,23 +70,31 @@ class TableScorer:
     ----------
     calibrator : Calibrator
         A fitted one.
-    options : Options
-        Where the logits are.
+    spec : TableSpec
+        Where the logits are, and what becomes of bad rows.
+    proba : bool
+        Give the calibrated distribution too.
     text : bool
         Whether text can be written.
     """
 
-    def __init__(self, calibrator: Calibrator, options: Options, *, text: bool = True) -> None:
-        self.calibrator, self.options = calibrator, options
+    def __init__(self, calibrator: Calibrator, spec: TableSpec, *, proba: bool = False, text: bool = True) -> None:
+        self.calibrator, self.spec, self._proba = calibrator, spec.known_to(calibrator.inputs_), proba
         self._class_names = calibrator.inputs_.class_names if text else None
-        self._label = options.label or calibrator.inputs_.label_name or DEFAULT_LABEL
-        self._probabilities = calibrator.inputs_.as_proba(options.probabilities)
-        if options.proba and not isinstance(calibrator, ProbaCalibrator):
+        self._label = self.spec.label_name
+        self._probabilities = self.spec.as_probabilities
+        if proba and not isinstance(calibrator, ProbaCalibrator):
             able = [name for name, kind in CALIBRATORS.items() if issubclass(kind, ProbaCalibrator)]
             raise InvalidInputError(
                 f"{calibrator.abbreviation} gives a confidence in the prediction, and no probabilities of the classes. "
                 f"Leave out proba (--proba), or fit one of {', '.join(able)}."
             )
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What scores depend on besides the calibrator and the rows, as the record of a folder keeps it."""
+        names = "label", "columns", "probabilities", "features", "on_bad_rows"
+        return {name: getattr(self.spec, name) for name in names} | {"proba": self._proba}
 
     def habits(self, source: Source) -> Habits:
         """Look at the first rows: refuse what can't be meant, and return what they decide."""
@@ -142,10 +134,10 @@ class TableScorer:
 
     def _layout(self, source: Source, others: Sequence[str] = ()) -> tuple[tuple[str, ...], tuple[str, ...], list[str]]:
         """Return the columns of the logits, those of the features, which are no others, and those passed through."""
-        known, options = self.calibrator.inputs_, self.options
-        names = find_logits(source.names, options.columns, known, probabilities=self._probabilities)
+        known, spec = self.calibrator.inputs_, self.spec
+        names = find_logits(source.names, spec.columns, known, probabilities=self._probabilities)
         taken = (*names, self._label, *others)
-        further = features_for(self.calibrator, source.names, source.matrices, options.features, taken)
+        further = features_for(self.calibrator, source.names, source.matrices, spec.features, taken)
         return names, further, [name for name in source.passable if name not in (*names, *further)]
 
     def _score(
@@ -154,9 +146,9 @@ class TableScorer:
         logits, features, known, _ = self._numbers(batch, names, further)
         if len(batch):
             self._check_shape(logits, features)
-        kind = {"probabilities": self._probabilities, "proba": self.options.proba}
+        kind = {"probabilities": self._probabilities, "proba": self._proba}
         found = score_rows(self.calibrator, logits, features, known, **kind)
-        if found.problems is not None and self.options.on_bad_rows == "fail":
+        if found.problems is not None and self.spec.on_bad_rows == "fail":
             raise bad_rows_error(batch, logits, features, found.problems, before, probabilities=self._probabilities)
         if watch is not None and len(batch):
             good = slice(None) if found.problems is None else found.problems == Problem.NONE
@@ -169,7 +161,7 @@ class TableScorer:
     ) -> Iterator[tuple[Batch, Floats, Floats | None]]:
         """Yield batches of good rows with other columns, the logits and the features; at the end, warn of the rest."""
         names, further, _ = self._layout(source, others)
-        skip_or_fail: Literal["skip", "fail"] = "skip" if self.options.on_bad_rows == "skip" else "fail"
+        skip_or_fail: Literal["skip", "fail"] = "skip" if self.spec.on_bad_rows == "skip" else "fail"
         usable = UsableRows(names, further, probabilities=self._probabilities, on_bad_rows=skip_or_fail, warn=warn)
         for place, batch in enumerate(usable.batches(source, (*names, *further), tuple(dict.fromkeys(others)))):
             logits = logits_of(batch.columns, names, probabilities=self._probabilities)
@@ -190,7 +182,7 @@ class TableScorer:
         """Refuse another number of columns than the calibrator was fitted with."""
         if (logits.shape[1], 0 if features is None else features.shape[1]) != self._widths:
             as_logits(logits[:1], n_classes=self._widths[0])
-            checked_features(self.calibrator, features, n_rows=len(logits))
+            validate_features(self.calibrator, features, n_rows=len(logits))
 
     def _check_first(self, batch: Batch, names: Sequence[str], further: Sequence[str], found: RowScores) -> None:
         """Refuse a table whose first rows are all bad, and probabilities where logits were fitted on."""
@@ -217,7 +209,7 @@ class TableScorer:
 
     def _habits(self, label: Any, marked: list[Bools]) -> Habits:
         whole = label is not None and _are_whole_numbers(label)
-        return Habits(names_beside(label, self._class_names), whole, any(map(np.any, marked)))
+        return Habits(prediction_names(label, self._class_names), whole, any(map(np.any, marked)))
 
     def _beside(self, passed: dict[str, Any], found: RowScores, habits: Habits, marked: Bools | None) -> Columns:
         """Return what is passed through, and the scores; of a bad row there are none, or it is skipped.
@@ -228,7 +220,7 @@ class TableScorer:
         in_fit = np.zeros(len(found.confidence), dtype=bool)
         if marked is not None:
             in_fit[slice(None) if bad is None else ~bad] = marked
-        if bad is not None and self.options.on_bad_rows == "skip":
+        if bad is not None and self.spec.on_bad_rows == "skip":
             keep = ~bad
             passed = {name: taken(column, keep) for name, column in passed.items()}
             proba = None if found.proba is None else found.proba[keep]
@@ -250,11 +242,11 @@ class TableScorer:
     def _proba_names(self) -> list[str]:
         """Return the columns of the distribution: one for each class, then that of the auxiliary class, if any."""
         names = as_class_names(self.calibrator.inputs_.class_names, self.calibrator.n_features_in_)
-        last = "no_class" if self.calibrator.tells_none else "misclassified"
+        last = "no_class" if self.calibrator.has_ood_column else "misclassified"
         return [f"{PROBA}{name}" for name in (*names, last)]
 
 
-def names_beside(label: Any, class_names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+def prediction_names(label: Any, class_names: tuple[str, ...] | None) -> tuple[str, ...] | None:
     """Return the names that predictions are written as; None for indices, where the labels beside them are such."""
     if class_names is None or label is None or are_indices(np.array(class_names, dtype=object)):
         return class_names

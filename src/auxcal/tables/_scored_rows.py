@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -26,9 +26,10 @@ from auxcal._core.text import percent
 from auxcal.tables._classes import Classes
 from auxcal.tables._column_values import groups_of_column, slices_of_column, values_of_column, weights_of_column
 from auxcal.tables._format import Batch, Source
-from auxcal.tables._usable import LEAVE_OUT, OnBadRows, check_choice
+from auxcal.tables._usable import LEAVE_OUT
 from auxcal.tables.columns import check_column
-from auxcal.tables.scores import CONFIDENCE, IN_FIT, MAX_WEIGHT, PREDICTION
+from auxcal.tables.scores import IN_FIT, MAX_WEIGHT
+from auxcal.tables.spec import OnBadRows, TableSpec
 
 MOST_IN_FIT = 0.05
 """The share of rows that may be equal to some of the fit: more were in it."""
@@ -85,7 +86,6 @@ class ScoredReader:
     """
 
     def __init__(self, columns: ScoredColumns, classes: Classes, on_bad_rows: OnBadRows = "fail") -> None:
-        check_choice(on_bad_rows)
         self._columns, self._classes, self._skip = columns, classes, on_bad_rows == "skip"
         self._rows = self._unscored = self._bad = self._unlabelled = self._in_fit = 0
         self._weight = 0.0
@@ -209,17 +209,12 @@ def _groups(values: Groups, name: str) -> Groups:
     return as_groups(values, n_rows=len(values), name=name)
 
 
-def scored_reader(
-    label: str,
-    prediction: str = PREDICTION,
-    confidence: str = CONFIDENCE,
-    class_names: Sequence[str] | None = None,
-    no_class: Sequence[str] = (),
-    *,
-    unknown_is_no_class: bool = False,
-    on_bad_rows: OnBadRows = "fail",
-    **others: str | None,
-) -> tuple[ScoredReader, Classes]:
-    """Return what reads a scored table, and what its classes are; `read_scored` explains the arguments."""
-    classes = Classes(prediction, label, class_names, no_class, unknown_is_no_class=unknown_is_no_class)
-    return ScoredReader(ScoredColumns(label, prediction, confidence, **others), classes, on_bad_rows), classes
+def scored_reader(spec: TableSpec, by: str | None = None) -> tuple[ScoredReader, Classes]:
+    """Return what reads a scored table, and what its classes are."""
+    spec.check_bad_rows()
+    label = spec.label_name
+    classes = Classes(
+        spec.prediction, label, spec.class_names, spec.no_class, unknown_is_no_class=spec.unknown_is_no_class
+    )
+    columns = ScoredColumns(label, spec.prediction, spec.confidence, spec.weight, spec.group, by)
+    return ScoredReader(columns, classes, spec.on_bad_rows), classes

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple, Unpack
 
 from auxcal._core.arrays import Floats
 from auxcal._core.errors import InputWarning, InvalidInputError
@@ -16,13 +16,13 @@ from auxcal._core.progress import Report, RowReport, silent
 from auxcal.calibrators import Calibrator
 from auxcal.tables._folder import score_folder
 from auxcal.tables._format import Columns
-from auxcal.tables._parts import find_parts, is_below
-from auxcal.tables._scored_batches import OnBadRows, Options, ScoredBatch, TableScorer, Watch
+from auxcal.tables._parts import Part, find_parts, is_below
+from auxcal.tables._scored_batches import ScoredBatch, TableScorer, Watch
 from auxcal.tables._sources import FORMATS, format_of, open_source
-from auxcal.tables._stores import File, as_file, written_whole
-from auxcal.tables._usable import check_choice
+from auxcal.tables._stores import File, as_file, atomic_write
 from auxcal.tables._withdrawn import Holds, accept_nothing
 from auxcal.tables.scores import BadRows
+from auxcal.tables.spec import LogitOptions, TableSpec
 
 
 class Written(NamedTuple):
@@ -51,17 +51,14 @@ def score_table(
     calibrator: Calibrator,
     *paths: str | os.PathLike[str],
     out: str | os.PathLike[str],
-    label: str | None = None,
-    columns: str | Sequence[str] | None = None,
-    probabilities: bool | None = None,
-    features: str | Sequence[str] | None = None,
-    on_bad_rows: OnBadRows = "null",
     proba: bool = False,
     jobs: int = 1,
     overwrite: bool = False,
     report: RowReport = lambda done, rows: None,
     watch: Watch | None = None,
     holds: Holds | None = None,
+    spec: TableSpec | None = None,
+    **where: Unpack[LogitOptions],
 ) -> Written:
     r"""Write the prediction and the confidence of every row of a table next to its other columns, without the inputs.
 
@@ -113,6 +110,8 @@ def score_table(
         Asked after that, before the output is whole, if the calibrator has a certificate: whether its promise holds for
         these rows. If not, `accepted` is false for every row that was scored in this run. Standard output can't be
         taken back.
+    spec : TableSpec, optional
+        Where things are in the table, in one.
 
     Returns
     -------
@@ -137,18 +136,21 @@ def score_table(
     4 2 bad rows (2 NaN) ['_SUCCESS', '_auxcal.json', 'a.csv', 'b.csv']
     """
     calibrator = calibrator._now()
-    check_choice(on_bad_rows, get_args(OnBadRows))
+    spec = TableSpec.of(LogitOptions, where, spec, on_bad_rows="null")
+    spec.check_bad_rows("null", "skip", "fail")
     if not isinstance(jobs, int) or jobs < 1:
         raise InvalidInputError(f"jobs must be a whole number of at least 1; got {jobs!r}.")
-    options = Options(label, columns, probabilities, features, on_bad_rows, proba)
+    parts = find_parts(*paths)
+    ending = parts[0].file.suffix if is_folder(out) else as_file(out).suffix
+    scorer = TableScorer(calibrator, spec, proba=proba, text=ending.lower() != ".safetensors")  # of numbers alone
     target, asked = as_file(out), None if calibrator.certificate_ is None else holds
     if is_folder(out):
-        scored = score_folder(calibrator, paths, target, options, jobs, report, watch, asked, overwrite=overwrite)
+        scored = score_folder(scorer, paths, parts, target, jobs, report, watch, asked, overwrite=overwrite)
         written = Written(*scored)
     else:
-        written = _to_file(calibrator, paths, target, options, report, watch, asked)
+        written = _to_file(scorer, paths, parts, target, report, watch, asked)
     if written.bad.total:
-        fate = "are left out" if on_bad_rows == "skip" else "have no score"
+        fate = "are left out" if spec.on_bad_rows == "skip" else "have no score"
         warnings.warn(f"of {written.rows:,} rows, {written.bad} {fate}.", InputWarning, stacklevel=2)
     return written
 
@@ -157,19 +159,15 @@ def score_file(
     calibrator: Calibrator,
     *paths: str | os.PathLike[str],
     out: str | os.PathLike[str],
-    label: str | None = None,
-    columns: str | Sequence[str] | None = None,
-    probabilities: bool | None = None,
-    features: str | Sequence[str] | None = None,
-    on_bad_rows: OnBadRows = "null",
     report: Report = silent,
     watch: Watch | None = None,
+    **where: Unpack[LogitOptions],
 ) -> int:
     """Do what `score_table` does, in this process, and return the number of rows.
 
     Parameters
     ----------
-    calibrator, *paths, out, label, columns, probabilities, features, on_bad_rows, watch
+    calibrator, *paths, out, watch, **where
         As in `score_table`.
     report : callable
         Called every now and then with the share that is done, if it is known.
@@ -194,32 +192,26 @@ def score_file(
         calibrator,
         *paths,
         out=out,
-        label=label,
-        columns=columns,
-        probabilities=probabilities,
-        features=features,
-        on_bad_rows=on_bad_rows,
         report=lambda done, rows: report(done),
         watch=watch,
+        **where,
     ).rows
 
 
 def read_rows(
     calibrator: Calibrator,
     *paths: str | os.PathLike[str],
-    label: str | None = None,
-    columns: str | Sequence[str] | None = None,
-    probabilities: bool | None = None,
-    features: str | Sequence[str] | None = None,
-    on_bad_rows: Literal["skip", "fail"] = "fail",
+    spec: TableSpec | None = None,
     report: Report = silent,
+    **where: Unpack[LogitOptions],
 ) -> Iterator[tuple[Floats, Floats | None]]:
     """Yield the logits and the features of a table in batches, as `score_table` reads them, of the good rows alone.
 
     A bad row is an error, or it is left out, and an `InputWarning` counts such rows at the end.
     """
-    check_choice(on_bad_rows)
-    scorer = TableScorer(calibrator, Options(label, columns, probabilities, features, on_bad_rows))
+    spec = TableSpec.of(LogitOptions, where, spec)
+    spec.check_bad_rows()
+    scorer = TableScorer(calibrator, spec)
     with open_source(*paths) as source:
         for batch, logits, further in scorer.rows(source):
             yield logits, further
@@ -236,10 +228,10 @@ def is_folder(out: str | os.PathLike[str]) -> bool:
 
 
 def _to_file(
-    calibrator: Calibrator,
+    scorer: TableScorer,
     paths: Sequence[str | os.PathLike[str]],
+    parts: Sequence[Part],
     target: File,
-    options: Options,
     report: RowReport,
     watch: Watch | None,
     holds: Holds | None,
@@ -248,24 +240,21 @@ def _to_file(
     if kind.write is None:
         writable = ", ".join(ending for ending, format_ in FORMATS.items() if format_.write and ending != STANDARD)
         raise InvalidInputError(f"{target}: such files are only read. Write one of {writable}, or a folder.")
-    parts = find_parts(*paths)
     if isinstance(target, Path):
         check_apart(target, (part.file for part in parts if isinstance(part.file, Path)))
     elif any(is_below(part.file, target) for part in parts):
         raise InvalidInputError(f"{target}: would replace a file that is read. Write to another one.")
-    text = target.suffix.lower() != ".safetensors"  # which holds numbers alone
-    scorer = TableScorer(calibrator, options, text=text)
     counts = _Counts(report)
     with closing(_scored(scorer, paths, watch)) as scored:  # and with it the file that is read
         if str(target) == STANDARD:
             kind.write(Path(STANDARD), counts.of(scored))
             withdrawn = holds is not None and not holds()
         else:
-            with written_whole(target) as temporary:
+            with atomic_write(target) as temporary:
                 kind.write(temporary, counts.of(scored))
                 withdrawn = holds is not None and not holds()
                 if withdrawn:
-                    with written_whole(temporary) as again:
+                    with atomic_write(temporary) as again:
                         accept_nothing(kind, temporary, again)
     return Written(counts.rows, counts.bad, withdrawn=withdrawn)
 

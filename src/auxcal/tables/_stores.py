@@ -14,8 +14,8 @@ from urllib.parse import unquote, urlsplit
 
 from auxcal._core.errors import AuxcalError, InvalidInputError
 from auxcal._core.extras import needs
-from auxcal._core.files import as_path, is_url, path_here, temporary_name
-from auxcal._core.files import written_whole as written_here
+from auxcal._core.files import as_path, is_url, local_path, temporary_name
+from auxcal._core.files import atomic_write as written_here
 from auxcal.tables._format import shortened
 
 _SHOWN_WHEN_WHOLE = ("s3", "gcs", "abfs")  # where an upload is seen when it is complete
@@ -87,7 +87,7 @@ def as_file(path: str | os.PathLike[str]) -> File:
     """Return what a path or URL names; a file on this machine is a Path, whatever its name is."""
     if not isinstance(path, str) or not is_url(path):
         return as_path(path)
-    here = path_here(path)
+    here = local_path(path)
     return remote(path) if here is None else here
 
 
@@ -131,7 +131,7 @@ def on_this_machine(file: File) -> Iterator[Path]:
 
 
 @contextmanager
-def written_whole(file: File) -> Iterator[Path]:
+def atomic_write(file: File) -> Iterator[Path]:
     """Give a temporary path on this machine; the file appears when the block ends without an error, whole.
 
     One that is elsewhere is sent in one go: object stores show it when all of it has arrived, and other file systems

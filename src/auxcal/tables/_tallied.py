@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from auxcal.metrics import Tally
-from auxcal.tables._predictions import DEFAULT_LABEL
-from auxcal.tables._scored import Scored, as_scored, joined_rows
+from auxcal.tables._scored import Scored, as_scored, joined_rows, scored_spec
 from auxcal.tables._scored_rows import ScoredRows, scored_reader
 from auxcal.tables._sources import open_source
+from auxcal.tables.spec import ScoreOptions, TableSpec
 
 MOST_ROWS = 2**21
 """So many rows are held; more are counted."""
@@ -26,7 +26,12 @@ class Tallied(NamedTuple):
 
 
 def read_scored_or_tally(
-    path: str | os.PathLike[str], label: str = DEFAULT_LABEL, *, group: str | None = None, **options: Any
+    path: str | os.PathLike[str],
+    label: str | None = None,
+    *,
+    by: str | None = None,
+    spec: TableSpec | None = None,
+    **where: Unpack[ScoreOptions],
 ) -> Scored | Tallied:
     """Read what `read_scored` reads; of more than two million rows the tally, so that memory does not grow with them.
 
@@ -34,22 +39,21 @@ def read_scored_or_tally(
 
     Parameters
     ----------
-    path, label, group
+    path, label, by, spec, **where
         As in `read_scored`.
-    **options
-        The other arguments of `read_scored`, apart from the sample.
 
     Returns
     -------
     Scored or Tallied
     """
-    reader, classes = scored_reader(label, group=group, **options)
+    spec = scored_spec(where, spec, label)
+    reader, classes = scored_reader(spec, by)
     held: list[ScoredRows] = []
     found: Tallied | None = None
     with open_source(path) as source:
         for rows in reader.batches(source):
             held.append(rows)
-            if group is None and sum(len(each.y) for each in held) > (MOST_ROWS if found is None else _AT_ONCE):
+            if spec.group is None and sum(len(each.y) for each in held) > (MOST_ROWS if found is None else _AT_ONCE):
                 found = _added(found, held)
                 held.clear()
         if found is None:

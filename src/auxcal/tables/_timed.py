@@ -5,25 +5,25 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from auxcal._core.arrays import NO_CLASS, Bools, Ints, as_class_names, as_y
+from auxcal._core.arrays import NO_CLASS, Bools, Ints, as_y
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.files import STANDARD
-from auxcal._core.labels import LEFT_OUT, Labels
+from auxcal._core.labels import LEFT_OUT
 from auxcal.calibrators import Calibrator
 from auxcal.monitoring.timed import Names, Timed, check_names, chunk_names
 from auxcal.tables._classes import CodedColumn
 from auxcal.tables._column_values import values_of_column
 from auxcal.tables._format import Source
-from auxcal.tables._predictions import DEFAULT_LABEL
-from auxcal.tables._scored_batches import Options, TableScorer
+from auxcal.tables._scored_batches import TableScorer
 from auxcal.tables._sources import open_source
 from auxcal.tables._stores import as_file
-from auxcal.tables._usable import PLACE, OnBadRows, check_choice
+from auxcal.tables._usable import PLACE
 from auxcal.tables.columns import check_column
+from auxcal.tables.spec import ClassOptions, TableSpec
 
 
 class TimedTable:
@@ -41,7 +41,7 @@ class TimedTable:
         The column of the order.
     label : str, optional
         The column of the true classes, empty where a row has none. By default the one of the fit, if it is there.
-    columns, probabilities, features, class_names, no_class, unknown_is_no_class, on_bad_rows
+    spec, columns, probabilities, features, class_names, no_class, unknown_is_no_class, on_bad_rows
         As in `read_predictions`, where they are not what the calibrator was fitted on.
 
     Examples
@@ -63,26 +63,14 @@ class TimedTable:
         calibrator: Calibrator,
         *paths: str | os.PathLike[str],
         by: str,
-        label: str | None = None,
-        columns: str | Sequence[str] | None = None,
-        probabilities: bool | None = None,
-        features: str | Sequence[str] | None = None,
-        class_names: Sequence[str] | None = None,
-        no_class: Sequence[str] = (),
-        unknown_is_no_class: bool = False,
-        on_bad_rows: OnBadRows = "fail",
+        spec: TableSpec | None = None,
+        **where: Unpack[ClassOptions],
     ) -> None:
-        check_choice(on_bad_rows)
-        known = calibrator.inputs_
-        self._paths, self._by, self._label = paths, by, label
-        truth = label or known.label_name or DEFAULT_LABEL
-        listed = None if isinstance(columns, str) else columns
-        classes, none = class_names or known.class_names or listed, tuple(no_class) or known.no_class or ()
-        if classes is not None:
-            classes = as_class_names(classes, calibrator.n_features_in_)
-        self._labels = Labels(truth, classes, none, unknown_is_no_class)
-        self._n_classes, self._skips = calibrator.n_features_in_, on_bad_rows == "skip"
-        self._scorer = TableScorer(calibrator, Options(label, columns, probabilities, features, on_bad_rows))
+        spec = TableSpec.of(ClassOptions, where, spec).known_to(calibrator.inputs_)
+        spec.check_bad_rows()
+        self._paths, self._by, self._spec = paths, by, spec
+        self._labels, self._n_classes = spec.labels(calibrator.n_features_in_), calibrator.n_features_in_
+        self._scorer = TableScorer(calibrator, spec)
 
     def counts(self) -> Counter[str] | None:
         """Return how many rows each chunk has; None for standard input, which can be read only once.
@@ -94,7 +82,7 @@ class TimedTable:
         found: Counter[str] = Counter()
         with open_source(*self._paths) as source:
             self._check_columns(source)
-            for names in self._good_names(source) if self._skips else self._all_names(source):
+            for names in self._good_names(source) if self._spec.on_bad_rows == "skip" else self._all_names(source):
                 found.update(names.tolist())
         return found
 
@@ -110,8 +98,8 @@ class TimedTable:
 
     def _check_columns(self, source: Source) -> None:
         check_column(source.names, self._by, "Name the column that puts the rows in order with --by.")
-        if self._label is not None:
-            check_column(source.names, self._label, "Name the column of the true classes with label (--label).")
+        if self._spec.label is not None:
+            check_column(source.names, self._spec.label, "Name the column of the true classes with label (--label).")
 
     def _all_names(self, source: Source) -> Iterator[Names]:
         """Yield the chunk of every row."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,10 @@ from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal.tables._format import Batch, Columns, Source, joined_columns
 from auxcal.tables._layout import logits_of
 from auxcal.tables.scores import BadRows, Problem, Problems, problems_of
+from auxcal.tables.spec import OnBadRows
 
 PLACE = ""
 """The column of where each row is in the table; no column of a file has such a name."""
-
-OnBadRows: TypeAlias = Literal["skip", "fail"]
-"""What becomes of a row that can't be used: no row, or an error."""
 
 LEAVE_OUT = "leave them out with on_bad_rows='skip' (--on-bad-rows skip)"
 """What can be done about bad rows."""
@@ -98,7 +96,6 @@ class UsableRows:
         on_bad_rows: OnBadRows = "fail",
         warn: bool = True,
     ) -> None:
-        check_choice(on_bad_rows)
         self._names, self._further, self._probabilities = names, further, probabilities
         self._skip, self._warn = on_bad_rows == "skip", warn
         self.n_rows, self.bad = 0, BadRows()
@@ -140,12 +137,6 @@ class UsableRows:
         self.bad += BadRows.among(problems)
         keep = problems == Problem.NONE
         return Batch({name: taken(column, keep) for name, column in columns.items()}, batch.done)
-
-
-def check_choice(on_bad_rows: str, choices: Sequence[str] = get_args(OnBadRows)) -> None:
-    """Refuse what is no choice."""
-    if on_bad_rows not in choices:
-        raise InvalidInputError(f"on_bad_rows must be one of {', '.join(choices)}; got {on_bad_rows!r}.")
 
 
 def taken(column: Any, keep: Bools) -> Any:

@@ -13,7 +13,7 @@ from auxcal.tables._format import Batch, Columns, Format
 from auxcal.tables._manifest import digest_of
 from auxcal.tables._parts import Part, part_at
 from auxcal.tables._pool import Tell
-from auxcal.tables._stores import File, on_this_machine, written_whole
+from auxcal.tables._stores import File, atomic_write, on_this_machine
 from auxcal.tables.scores import ACCEPTED, CONFIDENCE
 
 Holds: TypeAlias = Callable[[], bool]
@@ -46,7 +46,7 @@ class Withdrawal:
     def __call__(self, part: Part, tell: Tell) -> dict[str, Any]:
         """Write a part again, and return what is to be recorded of it."""
         file = self.folder / part.relative
-        with on_this_machine(file) as before, written_whole(file) as temporary:
+        with on_this_machine(file) as before, atomic_write(file) as temporary:
             accept_nothing(self.kind, before, temporary)
             digest = digest_of(temporary)
         tell(0, 1.0)

@@ -15,8 +15,8 @@ from auxcal._core.errors import InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal.calibrators import Calibrator, ProbaCalibrator
 from auxcal.tables.columns import find_features
-
-PREDICTION, CONFIDENCE = "prediction", "confidence"
+from auxcal.tables.spec import CONFIDENCE as CONFIDENCE
+from auxcal.tables.spec import PREDICTION as PREDICTION
 
 ACCEPTED = "accepted"
 """The column that a calibrator with a certificate adds: whether the confidence reaches its threshold."""
@@ -132,10 +132,10 @@ def score_rows(
     problems = problems_of(numbers, features, problems, probabilities=probabilities)
     if problems is None:
         logits = log_of(numbers) if probabilities else numbers
-        confidence = calibrator._confidence_in(logits, features) if len(logits) else logits[:, 0]
+        confidence = calibrator.score_validated(logits, features) if len(logits) else logits[:, 0]
         given = None
         if proba and isinstance(calibrator, ProbaCalibrator):
-            given = calibrator._proba_in(logits, features).astype(numbers.dtype, copy=False)
+            given = calibrator.proba_validated(logits, features).astype(numbers.dtype, copy=False)
         return RowScores(logits.argmax(axis=1), confidence.astype(numbers.dtype, copy=False), None, given)
     good = np.flatnonzero(problems == Problem.NONE)
     found = score_rows(calibrator, numbers[good], _rows(features, good), probabilities=probabilities, proba=proba)

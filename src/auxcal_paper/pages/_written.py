@@ -9,7 +9,7 @@ from hashlib import file_digest
 from pathlib import Path
 
 from auxcal._core.errors import InvalidInputError
-from auxcal._core.files import written_whole
+from auxcal._core.files import atomic_write
 
 RECORD = "_auxcal.json"
 _UNFINISHED = ""  # in place of a digest: a run was about to write the file, so it may be anything
@@ -55,5 +55,5 @@ def _read(out: Path) -> dict[str, str]:
 
 
 def _write(out: Path, record: dict[str, str]) -> None:
-    with written_whole(out / RECORD) as temporary:
+    with atomic_write(out / RECORD) as temporary:
         temporary.write_text(json.dumps(record, indent=1, sort_keys=True), encoding="utf-8")

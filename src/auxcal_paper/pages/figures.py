@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from auxcal._core.files import written_whole
-from auxcal.calibrators import Calibrator
-from auxcal.calibrators._distributions import ProbaCalibrator
+from auxcal._core.files import atomic_write
+from auxcal.calibrators import Calibrator, ProbaCalibrator
 from auxcal.predictions import Predictions
 from auxcal_paper.methods import METHODS
 from auxcal_paper.suites import Suite
@@ -157,7 +156,7 @@ def write_figures(suite: Suite, fitted: Mapping[str, Calibrator], test: Predicti
             continue
         path = figure_path(out, suite, FIGURE_SHIFT, name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with written_whole(path) as temporary:
+        with atomic_write(path) as temporary:
             kind.draw(shown).savefig(temporary, format="png", dpi=_DOTS)
         paths.append(path)
     return paths

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from auxcal._core.files import written_whole
+from auxcal._core.files import atomic_write
 from auxcal._core.text import percent, write_score
 from auxcal._version import VERSION
 from auxcal_paper.methods import METHODS, TRANSFER_SIZES
@@ -208,6 +208,6 @@ def _made_by(name: str, results: Results) -> str:
 
 
 def _write(path: Path, text: str) -> Path:
-    with written_whole(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return path

@@ -21,11 +21,11 @@ from auxcal import (
     TemperatureScaling,
 )
 from auxcal._core import chunks
+from auxcal._core.logits import relative, top_scores
 from auxcal.calibrators import cross_fitted_ccac
-from auxcal.calibrators._binary import relative, top_scores
-from auxcal.calibrators._transferable import Transferable
 from auxcal.calibrators.ccac_x import correction, fits, score_maps
 from auxcal.calibrators.ccac_x.correction import Correction, describe
+from auxcal.calibrators.transferable import Transferable
 from auxcal.metrics import auroc, brier, ece
 
 

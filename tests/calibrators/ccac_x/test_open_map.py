@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 
 from auxcal import NO_CLASS, MatrixScaling, Predictions, TemperatureScaling
-from auxcal.calibrators._binary import relative, top_scores
+from auxcal._core.logits import relative, top_scores
 from auxcal.calibrators.ccac_x import fits, open_map
 from auxcal.calibrators.ccac_x.evidence import WIDTHS
 from auxcal.calibrators.ccac_x.fits import cross_fit

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 
 from auxcal import BetaCalibration, IsotonicCalibration
-from auxcal.calibrators._binary import top_scores
+from auxcal._core.logits import top_scores
 from auxcal.calibrators.ccac_x import score_maps
 from auxcal.calibrators.ccac_x.score_maps import cross_fit_maps
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from auxcal._core.arrays import Bools, Floats, Weight
-from auxcal.calibrators._binary import NearLogits, RelativeLogits
+from auxcal._core.logits import RelativeLogits, expit
+from auxcal.calibrators.binary import NearLogits
 from auxcal.calibrators.ccac_x.evidence import WIDTHS, log_marginal_likelihood, width_by_evidence
-from auxcal.calibrators.solvers.sigmoid import expit
-from auxcal.calibrators.solvers.weighting import deviation, mean, quantiles, times, total
+from auxcal.calibrators.solvers.targets_and_weights import deviation, mean, quantiles, times, total
 from auxcal.programs import Operations, Value
 
 _MOST_RANKS = 10  # of the largest logits

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from auxcal._core.arrays import Floats
-from auxcal.calibrators._binary import RelativeLogits
+from auxcal._core.logits import RelativeLogits, expit, softmax
 from auxcal.calibrators.ccac_x.fits import CrossFitted
-from auxcal.calibrators.solvers.sigmoid import expit
-from auxcal.calibrators.solvers.softmax import softmax
 
 
 def shared_out(confidence: Floats, scores: Floats, near: RelativeLogits) -> Floats:

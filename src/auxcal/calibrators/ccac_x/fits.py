@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auxcal._core.arrays import NO_CLASS, Bools, Floats, Ints, Weight
-from auxcal.calibrators._binary import RelativeLogits
+from auxcal._core.logits import RelativeLogits, softmax
 from auxcal.calibrators.ccac_x.evidence import (
     WIDTHS,
     log_likelihoods,
@@ -19,8 +19,7 @@ from auxcal.calibrators.ccac_x.evidence import (
 from auxcal.calibrators.ccac_x.open_map import OpenDesign, OpenMap, learn_coordinates, read
 from auxcal.calibrators.solvers.linear import MOST_BLOCKS, Ridge
 from auxcal.calibrators.solvers.newton import MAX_STEPS, minimise
-from auxcal.calibrators.solvers.softmax import softmax
-from auxcal.calibrators.solvers.weighting import mean, size, times, total
+from auxcal.calibrators.solvers.targets_and_weights import mean, size, times, total
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
 from auxcal.reference import MOST_CLASSES

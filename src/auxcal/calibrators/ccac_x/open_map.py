@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from auxcal._core.arrays import Floats, Ints, Weight
+from auxcal._core.logits import RelativeLogits, softplus
 from auxcal._core.threads import cached_property
-from auxcal.calibrators._binary import RelativeLogits
-from auxcal.calibrators.solvers.blocks import Blocks
 from auxcal.calibrators.solvers.linear import MOST_BLOCKS, weighted_gram
-from auxcal.calibrators.solvers.sigmoid import softplus
-from auxcal.calibrators.solvers.weighting import deviation, mean, times
+from auxcal.calibrators.solvers.newton import Blocks
+from auxcal.calibrators.solvers.targets_and_weights import deviation, mean, times
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value, without
 

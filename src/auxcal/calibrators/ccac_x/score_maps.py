@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from auxcal._core.arrays import Bools, Floats, Ints, Weight
-from auxcal.calibrators._binary import Sample
+from auxcal._core.logits import logit
 from auxcal.calibrators.beta_calibration import beta_log_odds, beta_program, fit_beta
+from auxcal.calibrators.binary import Sample
 from auxcal.calibrators.isotonic_calibration import fit_isotonic
-from auxcal.calibrators.solvers.sigmoid import logit
-from auxcal.calibrators.solvers.weighting import size
+from auxcal.calibrators.solvers.targets_and_weights import size
 from auxcal.programs import Operations, Value, between_knots
 
 

@@ -6,8 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auxcal._core.arrays import Floats, Weight
-from auxcal.calibrators.solvers import weighting
-from auxcal.calibrators.solvers.weighting import size
+from auxcal.calibrators.solvers.targets_and_weights import deviation, mean, size
 
 _MAX_STEPS = 100
 _MAX_HALVINGS = 30
@@ -48,7 +47,7 @@ def fit_logistic(
     if weight is None:
         centre, scale = features.mean(axis=1, keepdims=True), features.std(axis=1, keepdims=True)
     else:
-        found = weighting.mean(features, weight, axis=1), weighting.deviation(features, weight, axis=1)
+        found = mean(features, weight, axis=1), deviation(features, weight, axis=1)
         centre, scale = (each[:, None].astype(features.dtype) for each in found)
     scale[scale == 0] = 1
     x, x_hits = (_with_intercept((part - centre) / scale) for part in (features, of_hits))

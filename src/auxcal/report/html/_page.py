@@ -14,7 +14,7 @@ from typing import Any
 
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.extras import needs
-from auxcal._core.files import as_path, written_whole
+from auxcal._core.files import as_path, atomic_write
 from auxcal._core.text import first_line, percent, write_score, write_seconds
 from auxcal._version import VERSION
 from auxcal.metrics import METRICS, Slice
@@ -81,7 +81,7 @@ def save_report(
         raise InvalidInputError("a report needs at least one comparison; got none. Make one with auxcal.compare.")
     nothing = [""] * len(comparisons)
     page = _render(list(zip(comparisons, saved or nothing, about or nothing, strict=True)), title)
-    with written_whole(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from auxcal._core.files import as_path, written_whole
+from auxcal._core.files import as_path, atomic_write
 from auxcal.monitoring import Chunk, Estimate, Timeline
 from auxcal.report.html._encoding import rounded
 from auxcal.report.html._page import rendered
@@ -95,7 +95,7 @@ def save_timeline(timeline: Timeline, path: str | os.PathLike[str], *, name: str
         questions=QUESTIONS,
         lines=_keys(timeline),
     )
-    with written_whole(as_path(path)) as temporary:
+    with atomic_write(as_path(path)) as temporary:
         temporary.write_text(page, encoding="utf-8")
 
 

@@ -15,19 +15,15 @@ from auxcal._core.arrays import Floats, check_not_traced
 from auxcal._core.chunks import OfFeatures, OfLogits, in_chunks
 from auxcal._core.deferred_warnings import warn
 from auxcal._core.errors import InvalidInputError
-from auxcal._core.files import as_path
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.labels import NoClassLabels
-from auxcal._core.state import Check, write_state
+from auxcal._core.logits import at_prediction, expit, top_scores
+from auxcal._core.state import Check
 from auxcal._core.threads import one_thread
 from auxcal.adaptation import Adaptation
-from auxcal.calibrators._accepted import rows_to_fit
-from auxcal.calibrators._calibrator_card import to_html
-from auxcal.calibrators._described import described
-from auxcal.calibrators._estimator import Estimator
-from auxcal.calibrators._features import checked_features
-from auxcal.calibrators._fit_rows import FitRows, fit_rows_of
-from auxcal.calibrators._selection import SelectPart, as_select
+from auxcal.calibrators.estimator import Estimator
+from auxcal.calibrators.facts import to_html
+from auxcal.calibrators.fitting import FitRows, SelectPart, as_select, rows_to_fit, validate_features
 from auxcal.inputs import (
     ADVISED_ROWS,
     FittedOn,
@@ -40,11 +36,18 @@ from auxcal.inputs import (
 from auxcal.metrics import brier
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value, no_program
-from auxcal.reference import Reference, reference_of
+from auxcal.reference import Reference, n_strata, repeated, sample_rows, strata_of_proba
+from auxcal.splits import row_hashes
 from auxcal.thresholds.certificate import Certificate
 
 SELECT_SHARE = 0.2
-"""The share of the rows that is set aside for choosing hyper-parameters where no select part is given."""
+"""The share of the rows that is set aside for choosing hyper-parameters where no select part is given: a convention."""
+
+_ROWS_PER_NUMBER = 10
+"""With fewer rows for each number that it learned, a calibrator is surer of its own rows than of new ones."""
+
+# What a fit records beside what it learned: it does not change the scores of the method.
+_RECORDED = ("inputs_", "fitted_on_", "reference_", "fit_rows_", "adaptation_", "certificate_")
 
 
 class Calibrator(ABC, Estimator):
@@ -90,7 +93,7 @@ class Calibrator(ABC, Estimator):
     """Whether the method can learn from further inputs of each sample."""
     uses_weights: ClassVar[bool] = False
     """Whether the fit can use `sample_weight`; otherwise weights are rejected."""
-    tells_none: ClassVar[bool] = False
+    has_ood_column: ClassVar[bool] = False
     """Whether the last column of its `predict_proba` is the probability that none of the classes is right."""
     fit_extra: ClassVar[str | None] = None
     """The extra of the package that fitting needs, if any; scoring needs none."""
@@ -154,11 +157,19 @@ class Calibrator(ABC, Estimator):
         -------
         self
         """
-        of_rows: dict[str, Any] = {"features": features, "sample_weight": sample_weight, "groups": groups}
-        known: dict[str, Any] = {"probabilities": probabilities, "class_names": class_names, "no_class": no_class}
         fresh = copy.copy(self)
         try:
-            fresh._fit_on(Predictions(logits, y, **of_rows, **known), select)
+            data = Predictions(
+                logits,
+                y,
+                features,
+                sample_weight=sample_weight,
+                groups=groups,
+                probabilities=probabilities,
+                class_names=class_names,
+                no_class=no_class,
+            )
+            fresh._fit_on(data, select)
         except BaseException:
             self._forget()
             raise
@@ -180,7 +191,7 @@ class Calibrator(ABC, Estimator):
         array of shape (n,)
         """
         now = self._now()
-        return now._confidence_in(*now._rows(logits, features))
+        return now.score_validated(*now.validate_rows(logits, features))
 
     def score(
         self, logits: ArrayLike, y: ArrayLike, features: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -199,9 +210,9 @@ class Calibrator(ABC, Estimator):
             How often each row counts.
         """
         now = self._now()
-        checked, further = now._rows(logits, features)
+        checked, further = now.validate_rows(logits, features)
         data = now._labelled(checked, y, sample_weight=sample_weight)
-        return -brier(now._confidence_in(checked, further), data.correct, sample_weight=data.sample_weight)
+        return -brier(now.score_validated(checked, further), data.correct, sample_weight=data.sample_weight)
 
     def share_in_fit(self, logits: ArrayLike, features: ArrayLike | None = None) -> float | None:
         """Return the share of rows that were in the fit, where every metric looks too good and nothing can be promised.
@@ -209,7 +220,7 @@ class Calibrator(ABC, Estimator):
         None where that can't be told: many rows of the fit are equal to each other, or the calibrator is from a file of
         an earlier version. Of a fit on more than 16,384 rows, so many are known again.
         """
-        checked, further = self._rows(logits, features)
+        checked, further = self.validate_rows(logits, features)
         return None if self.fit_rows_ is None else float(np.mean(self.fit_rows_.contain(checked, further)))
 
     def adapt(
@@ -240,7 +251,37 @@ class Calibrator(ABC, Estimator):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted calibrator to a file that `auxcal.load` reads; see `auxcal.persistence`."""
-        write_state(as_path(path), *described(self))
+        from auxcal.persistence import save  # which looks classes up by name, and so imports all of them
+
+        save(self, path)
+
+    @ignore_float_errors
+    def validate_rows(self, logits: ArrayLike, features: ArrayLike | None) -> tuple[Floats, Floats | None]:
+        """Return rows to score as arrays, for `score_validated`; reject what can't be scored."""
+        self._check_fitted()
+        array = self.inputs_.as_logits(logits, n_classes=self.n_features_in_)
+        return array, validate_features(self, by_name(features, self.inputs_.feature_names, "features"), len(array))
+
+    def score_validated(self, logits: Floats, features: Floats | None) -> Floats:
+        """Return the confidence of rows from `validate_rows`: logits, never probabilities."""
+        return in_chunks(self._adapted_confidence, logits, features)
+
+    def strata(self, logits: Floats, features: Floats | None) -> Floats:
+        """Return the probability that each row of `validate_rows` belongs to each stratum, of shape (n, s).
+
+        A stratum is a part of the data whose share may change while it stays as it is. Strata are the K classes and
+        none, where the calibrator tells none of the classes from the others; right, wrong and none where classes are
+        very many; and right and wrong for any other calibrator. If it learned so many numbers that it overfits, it is
+        surer of its own rows than of new ones; then the softmax of the logits, which learned nothing, is used.
+        Adaptation makes no difference, since it says nothing of the rows of the fit.
+        """
+        if self.has_ood_column and isinstance(self, ProbaCalibrator):
+            return strata_of_proba(in_chunks(self._with_features(self._proba), logits, features), logits)
+        if self._overfits():
+            wrong = expit(-top_scores(logits))
+            return np.stack([1 - wrong, wrong], axis=1)
+        confidence = in_chunks(self._with_features(self._confidence), logits, features)
+        return np.stack([confidence, 1 - confidence], axis=1)
 
     @abstractmethod
     def _fit(self, data: Predictions) -> str | None: ...
@@ -316,10 +357,46 @@ class Calibrator(ABC, Estimator):
         self.fitted_on_ = FittedOn.now(data.y) if select is None else FittedOn.now(data.y, select.y)
         self.n_features_in_, self.n_further_features_ = data.n_classes, data.n_features
         whole = data if select is None else data.joined(select)
-        self.reference_ = reference_of(self, whole, self._held_out)
-        self.fit_rows_ = fit_rows_of(whole if self._searches(data.n_classes) else data)
+        self.reference_ = self._reference(whole)
+        self.fit_rows_ = FitRows.of(whole if self._searches(data.n_classes) else data)
         vars(self).pop("_held_out", None)
         return self
+
+    def _reference(self, data: Predictions) -> Reference:
+        """Return the reference of a calibrator that has just been fitted on the data.
+
+        On rows that it was fitted on a calibrator is a little overconfident, so out-of-fold probabilities are
+        preferred. But if a row occurs several times, the final fit, which new rows meet, and those of the folds each
+        give it one value: rows with this value would differ from new ones, all by the same amount, and that would pass
+        for a change.
+        """
+        kept = sample_rows(data, self._n_strata)
+        part = data.take(kept)
+        hashes = row_hashes(part.logits, part.features)
+        strata = np.empty((len(part), self._n_strata), dtype=np.float16)
+        scored = np.ones(len(part), dtype=bool)
+        if self._held_out is not None:
+            scored = repeated(hashes)
+            strata[~scored] = self._held_out[kept[~scored]]
+        if scored.any():
+            features = None if part.features is None else part.features[scored]
+            strata[scored] = self.strata(part.logits[scored], features)
+        return Reference.of(data, part, strata, hashes)
+
+    @property
+    def _n_strata(self) -> int:
+        return n_strata(self.n_features_in_, self.has_ood_column)
+
+    def _overfits(self) -> bool:
+        """Whether it learned too many numbers from its rows to score them as new ones."""
+        if self.reference_ is not None and self.reference_.hashes is None:
+            return False  # from a file in which the calibrator itself scored the rows of its reference
+        n_numbers = sum(_n_numbers(value) for value in self._learned_state().values())
+        return (self.fitted_on_.n_rows or 0) < _ROWS_PER_NUMBER * n_numbers
+
+    def _learned_state(self) -> dict[str, Any]:
+        """Return the fitted attributes that determine the scores."""
+        return {name: value for name, value in vars(self).items() if name.endswith("_") and name not in _RECORDED}
 
     def _with_features(self, score: OfLogits) -> OfFeatures:
         """Return `_confidence` or `_proba` as a function of logits and features, even if it uses no features."""
@@ -327,23 +404,82 @@ class Calibrator(ABC, Estimator):
             return cast(OfFeatures, score)
         return lambda logits, features: score(logits)
 
-    @ignore_float_errors
-    def _rows(self, logits: ArrayLike, features: ArrayLike | None) -> tuple[Floats, Floats | None]:
-        """Check rows to score, and return their logits and features."""
-        self._check_fitted()
-        array = self.inputs_.as_logits(logits, n_classes=self.n_features_in_)
-        return array, checked_features(self, by_name(features, self.inputs_.feature_names, "features"), len(array))
+    def _adapted_confidence(self, logits: Floats, features: Floats | None) -> Floats:
+        """Return the confidence of a chunk of rows, for the mix that it was adapted to, if any."""
+        adaptation = self.adaptation_
+        if adaptation is not None and len(adaptation.shares) > 2 and isinstance(self, ProbaCalibrator):
+            return at_prediction(self._adapted_proba(logits, features), logits)
+        confidence = self._with_features(self._confidence)(logits, features)
+        return confidence if adaptation is None else adaptation.confidence(confidence)
 
     def _labelled(self, logits: Floats, y: ArrayLike, features: Floats | None = None, **of_rows: Any) -> Predictions:
         """Return checked rows with their true classes, by index or by the names of the fit."""
-        known = self.inputs_
-        data = Predictions(logits, y, features, **of_rows, class_names=known.names, no_class=known.no_class)
-        return data._with(inputs=known)
-
-    def _confidence_in(self, logits: Floats, features: Floats | None) -> Floats:
-        """Return the confidence for checked logits, never probabilities."""
-        score = self._with_features(self._confidence)
-        return in_chunks(score if self.adaptation_ is None else self.adaptation_.scorer(self), logits, features)
+        inputs = self.inputs_
+        data = Predictions(logits, y, features, **of_rows, class_names=inputs.names, no_class=inputs.no_class)
+        return data._with(inputs=inputs)
 
     def _repr_html_(self) -> str:
         return to_html(self)
+
+
+class ProbaCalibrator(Calibrator):
+    """One that also gives a distribution; a method supplies `_proba` as well."""
+
+    def predict_proba(self, logits: ArrayLike, features: ArrayLike | None = None) -> Floats:
+        """Return the calibrated distribution, one row for each sample.
+
+        Parameters
+        ----------
+        logits : array of shape (n, K)
+            The raw scores of the same target classifier, or its probabilities if it was fitted on those.
+        features : array of shape (n, d), optional
+            The features of each sample, if the calibrator was fitted with features.
+
+        Returns
+        -------
+        array of shape (n, K), or (n, K + 1) where the method has an auxiliary class, which is last
+        """
+        now = self._now()
+        return now.proba_validated(*now.validate_rows(logits, features))
+
+    def proba_validated(self, logits: Floats, features: Floats | None) -> Floats:
+        """Return the distribution of rows from `validate_rows`: logits, never probabilities."""
+        return in_chunks(self._adapted_proba, logits, features)
+
+    def _adapted_proba(self, logits: Floats, features: Floats | None) -> Floats:
+        """Return the distribution of a chunk of rows, for the mix that it was adapted to, if any."""
+        proba = self._with_features(self._proba)(logits, features)
+        return proba if self.adaptation_ is None else self.adaptation_.proba(proba, logits.argmax(axis=1))
+
+    @abstractmethod
+    def _proba(self, logits: Floats) -> Floats: ...
+
+
+class DistributionCalibrator(ProbaCalibrator):
+    """One that calibrates the distribution over the K classes; its confidence is the value at the prediction."""
+
+    def _confidence(self, logits: Floats, features: Floats | None = None) -> Floats:
+        return at_prediction(self._with_features(self._proba)(logits, features), logits)
+
+
+def seeded(kind: type[Calibrator], random_state: int) -> Calibrator:
+    """Return an unfitted calibrator, with the random state if the method takes one.
+
+    Examples
+    --------
+    >>> from auxcal import CCAC, PlattScaling
+    >>> from auxcal.calibrators import seeded
+    >>> seeded(CCAC, 3), seeded(PlattScaling, 3)
+    (CCAC(random_state=3), PlattScaling())
+    """
+    calibrator = kind()
+    if "random_state" in calibrator.get_params():
+        calibrator.set_params(random_state=random_state)
+    return calibrator
+
+
+def _n_numbers(value: Any) -> int:
+    """Return how many numbers a fitted attribute holds."""
+    if isinstance(value, tuple | list):
+        return sum(map(_n_numbers, value))
+    return value.size if isinstance(value, np.ndarray) else 0

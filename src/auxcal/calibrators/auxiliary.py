@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import ClassVar, Literal, NamedTuple
 
@@ -11,13 +12,12 @@ import numpy as np
 from auxcal._core.arrays import Floats, Weight, as_rng
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.extras import needs
+from auxcal._core.logits import at_prediction, softmax
 from auxcal._core.memory import check_memory
 from auxcal._core.state import Check, numbers, table, times, words
-from auxcal.calibrators._distributions import ProbaCalibrator, at_prediction
-from auxcal.calibrators._selection import SelectBy, as_candidates, check_select_by, select_score
-from auxcal.calibrators.solvers import weighting
-from auxcal.calibrators.solvers.softmax import softmax
-from auxcal.calibrators.training.recipes import FAST, Recipe
+from auxcal.calibrators.base import ProbaCalibrator
+from auxcal.calibrators.fitting import SelectBy, as_candidates, check_select_by, select_score
+from auxcal.calibrators.solvers.targets_and_weights import deviation, mean
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value
 
@@ -43,6 +43,41 @@ CHOSEN: dict[str, Check] = {
     ),
 }
 """What the search leaves behind."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The settings of the training loop.
+
+    Parameters
+    ----------
+    epochs : int
+        Passes over the fit part.
+    batch_size : int
+        Rows per step.
+    learning_rate : float
+        Adam's learning rate; with `one_cycle`, its maximum.
+    least_steps : int
+        The minimum number of steps: with few rows, epochs are added.
+    weight_decay : float
+        Decoupled, as in AdamW, and proportional to the number of weights per row: the more rows, the less decay.
+    one_cycle : bool
+        Whether the learning rate rises and falls once, or is constant.
+    """
+
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    least_steps: int = 0
+    weight_decay: float = 0.0
+    one_cycle: bool = False
+
+
+FAST = Recipe(epochs=20, batch_size=256, learning_rate=2e-2, least_steps=1500, weight_decay=0.3, one_cycle=True)
+"""The default: a fiftieth of the paper's epochs, with a schedule and weight decay."""
+
+TRANSFER = Recipe(epochs=0, batch_size=64, learning_rate=3e-2, least_steps=300, one_cycle=True)
+"""For CCAC-T, which fine-tunes a few dozen parameters on a few hundred rows."""
 
 
 class Architecture(NamedTuple):
@@ -114,8 +149,7 @@ class AuxiliaryClassCalibrator(ProbaCalibrator):
     def _train(self, data: Predictions, settings: list[Setting]) -> list[Network]:
         """Return a trained network for every setting of the grid."""
         with needs("torch"):
-            from auxcal.calibrators.training.auxiliary_class import Problem, train_networks
-            from auxcal.calibrators.training.networks import GridNetwork
+            from auxcal.calibrators.training import GridNetwork, Problem, train_networks
         rng, k = as_rng(self.random_state), data.n_classes
         x = standardised(data.logits, data.sample_weight)
         scaled, n_outputs = (data.logits, 1) if self.scales_logits else (None, k + 1)
@@ -176,11 +210,11 @@ class AuxiliaryClassCalibrator(ProbaCalibrator):
     def _choose(self, settings: list[Setting], networks: list[Network], select: Predictions | None) -> None:
         """Keep the network and the mean with the best score on the select part."""
         candidates = []
-        for (setting, network), mean in product(zip(settings, networks, strict=True), self._means()):
+        for (setting, network), name in product(zip(settings, networks, strict=True), self._means()):
             score = np.nan
             if select is not None:
-                score = select_score(self.select_by, _combine(network, mean, select.logits), select)
-            candidates.append((setting, network, mean, score))
+                score = select_score(self.select_by, _combine(network, name, select.logits), select)
+            candidates.append((setting, network, name, score))
         scores = np.array([score for *_, score in candidates])
         setting, network, self.mean_, _ = candidates[0 if select is None else int(scores.argmin())]
         self.lambda1_, self.lambda2_ = setting
@@ -190,7 +224,7 @@ class AuxiliaryClassCalibrator(ProbaCalibrator):
         self.candidates_ = {
             "lambda1": np.array([setting.lambda1 for setting, *_ in candidates]),
             "lambda2": np.array([setting.lambda2 for setting, *_ in candidates]),
-            "mean": tuple(mean for _, _, mean, _ in candidates),
+            "mean": tuple(name for _, _, name, _ in candidates),
             "score": scores,
         }
 
@@ -262,6 +296,6 @@ class Standardised(NamedTuple):
 
 def standardised(x: Floats, weight: Weight | None = None) -> Standardised:
     """Standardise the columns; a constant one is only centred."""
-    centre, scale = weighting.mean(x, weight), weighting.deviation(x, weight)
+    centre, scale = mean(x, weight), deviation(x, weight)
     scale[scale == 0] = 1
     return Standardised(((x - centre) / scale).astype(np.float32), centre, scale)

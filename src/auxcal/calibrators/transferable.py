@@ -10,13 +10,12 @@ from numpy.typing import ArrayLike
 from auxcal._core.arrays import as_logits
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.threads import one_thread
-from auxcal.calibrators._accepted import rows_to_fit
-from auxcal.calibrators._base import Calibrator
-from auxcal.calibrators._selection import SelectPart, as_select
+from auxcal.calibrators.base import Calibrator
+from auxcal.calibrators.fitting import SelectPart, as_select, rows_to_fit
 from auxcal.predictions import Predictions
 
 SELECT_SHARE = 0.4
-"""The share of the rows that is set aside for a choice where no select part is given, near the paper's."""
+"""The share of the rows that is set aside for a choice where no select part is given; the paper takes 200 of 520."""
 
 
 class Transferable(Calibrator):
@@ -54,7 +53,7 @@ class Transferable(Calibrator):
             A new calibrator; this one is unchanged.
         """
         now = self._now()
-        checked, further = now._rows(logits, features)
+        checked, further = now.validate_rows(logits, features)
         data = now._labelled(checked, y, further, sample_weight=sample_weight, groups=groups)
         return now._transfer_on(data, select)
 

@@ -7,19 +7,18 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from auxcal._core.arrays import Bools, Floats, Ints, Weight
 from auxcal._core.errors import InvalidInputError
+from auxcal._core.logits import relative, top_scores
 from auxcal._core.state import Check
-from auxcal.calibrators._base import Calibrator
+from auxcal.calibrators.base import Calibrator
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value, log_odds, no_program, without
 
 Scheme = Literal["top-label", "per-class"]
 
 _CHUNK = 2**16  # logits that stay in the processor's cache
-_FAINT = 1e-30  # a sum of exponentials below which float32 loses digits
 
 
 class Sample(NamedTuple):
@@ -98,56 +97,6 @@ class BinaryCalibrator(Calibrator):
         raise no_program(self, "_maps_program(ops, score, maps)")
 
 
-class RelativeLogits(NamedTuple):
-    """Logits relative to that of the prediction, in float32: a score must not depend on the precision of the logits.
-
-    Parameters
-    ----------
-    top : pair of arrays of shape (n,)
-        Where the prediction is.
-    z : array of shape (n, K)
-        The logits minus that of the prediction.
-    e : array of shape (n, K)
-        e^z, but 0 at the prediction.
-    others : array of shape (n,)
-        The sum of e.
-    top_scores : array of shape (n,)
-        The log-odds of the prediction, −log Σ e.
-    """
-
-    top: tuple[Ints, Ints]
-    z: Floats
-    e: Floats
-    others: Floats
-    top_scores: Floats
-
-
-def relative(logits: Floats, dtype: DTypeLike = np.float32) -> RelativeLogits:
-    """Return the logits relative to that of the prediction."""
-    n, k = logits.shape
-    top = np.arange(n), logits.argmax(axis=1)
-    at = top[0] * k + top[1]  # one index is several times as fast as a pair
-    z = (logits - logits.take(at)[:, None]).astype(dtype, copy=False)
-    e = np.exp(z)
-    e.put(at, 0)
-    others = np.einsum("nk->n", e)  # as fast as a product with ones, and the same for a row alone
-    return RelativeLogits(top, z, e, others, _top_scores(z, top[1], others))
-
-
-def _top_scores(z: Floats, prediction: Ints, others: Floats) -> Floats:
-    """Return −log Σ e; where e is too small for float32, as a sum of its larger multiple."""
-    if others.min() >= _FAINT:
-        return -np.log(others)
-    faint = others < _FAINT
-    rest = z[faint]
-    rest[np.arange(len(rest)), prediction[faint]] = -np.inf
-    second = rest.max(axis=1)
-    scores = np.empty_like(others)
-    scores[~faint] = -np.log(others[~faint])
-    scores[faint] = -second - np.log(np.exp(rest - second[:, None]).sum(axis=1))
-    return scores
-
-
 class NearLogits(NamedTuple):
     """`RelativeLogits` as values of a program."""
 
@@ -171,13 +120,11 @@ def near_program(ops: Operations, rows: Rows, n_classes: int) -> NearLogits:
     return NearLogits(z, size * unit, ops.sum(e * z) * unit, 0.0 - (second + ops.log(size)))
 
 
-def top_scores(logits: Floats) -> Floats:
-    """Return the log-odds of the prediction, the same number as in `_scores`: bins end at scores of the fit part."""
-    return relative(logits).top_scores
-
-
 def _scores(logits: Floats) -> Floats:
-    """Return the log-odds of every class, of shape (K, n)."""
+    """Return the log-odds of every class, of shape (K, n).
+
+    At the prediction they are the same numbers as `top_scores`: bins end at scores of the fit part.
+    """
     n, k = logits.shape
     scores = np.empty((k, n), dtype=np.float32)
     chunk = 1 + _CHUNK // k

@@ -1,13 +1,58 @@
-"""Weighted sums, means and quantiles; without weights, each row counts once."""
+"""What a row aims at and how often it counts: target distributions, and sums, means and quantiles by weight.
+
+The target of a row is one-hot at its class, or uniform if it has none. Without weights, each row counts once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal, get_args
 
 import numpy as np
 
-from auxcal._core.arrays import Floats, Weight
+from auxcal._core.arrays import NO_CLASS, Floats, Ints, Weight
+from auxcal._core.errors import InvalidInputError
 from auxcal.metrics.binning import steps
+from auxcal.predictions import Predictions
+
+NoClass = Literal["leave-out", "uniform"]
+
+
+def rows_to_learn(data: Predictions, no_class: NoClass) -> Predictions | None:
+    """Return the rows that a fit learns from, or None if there are none.
+
+    "uniform" keeps the rows of `NO_CLASS`, whose target is the uniform one below (Roschewitz et al., arXiv 2507.07780).
+    """
+    if no_class not in get_args(NoClass):
+        raise InvalidInputError(f"no_class must be 'leave-out' or 'uniform'; got {no_class!r}.")
+    return data if no_class == "uniform" else data.with_class()
+
+
+def expected(values: Floats, y: Ints) -> Floats:
+    """Return the mean of each row of values, of shape (n, K), under its target."""
+    means = values[np.arange(len(y)), y]
+    is_ood = y == NO_CLASS
+    if is_ood.any():
+        means[is_ood] = values[is_ood].mean(axis=1)
+    return means
+
+
+def add_targets(values: Floats, y: Ints, times: int) -> None:
+    """Add a multiple of every row's target to it, in place."""
+    with_class = np.flatnonzero(y != NO_CLASS)
+    values[with_class, y[with_class]] += times
+    if len(with_class) < len(y):
+        values[y == NO_CLASS] += times / values.shape[1]
+
+
+def entries(y: Ints, n_classes: int) -> tuple[Ints, Ints, Floats]:
+    """Return rows, classes and probabilities of the non-zero targets: one entry per row, or all K."""
+    is_ood = y == NO_CLASS
+    counts = np.where(is_ood, n_classes, 1)
+    rows = np.repeat(np.arange(len(y)), counts)
+    classes = y[rows]
+    classes[is_ood[rows]] = np.tile(np.arange(n_classes), is_ood.sum())
+    return rows, classes, 1 / counts[rows]
 
 
 def total(values: Floats, weight: Weight | None = None) -> Floats:
@@ -16,7 +61,7 @@ def total(values: Floats, weight: Weight | None = None) -> Floats:
     Examples
     --------
     >>> import numpy as np
-    >>> from auxcal.calibrators.solvers.weighting import total
+    >>> from auxcal.calibrators.solvers.targets_and_weights import total
     >>> float(total(np.array([1.0, 2.0]))), float(total(np.array([1.0, 2.0]), np.array([1.0, 3.0])))
     (3.0, 7.0)
     """

@@ -1,4 +1,4 @@
-"""What a fitted calibrator knows about itself, in words and as JSON."""
+"""A calibrator described: in words, as JSON, and as a card in a notebook."""
 
 from __future__ import annotations
 
@@ -6,15 +6,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from auxcal._core.text import first_line, percent
+from auxcal._core.text import card, first_line, grid, note, percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from auxcal.calibrators._base import Calibrator
+    from auxcal.calibrators.base import Calibrator
     from auxcal.inputs import Inputs
 
 NOT_KNOWN = "not known"
+
+_SAID = (
+    "converged_",
+    "n_features_in_",
+    "n_further_features_",
+    "inputs_",
+    "fitted_on_",
+    "reference_",
+    "adaptation_",
+)  # in words, above the table
+_SHOWN = ("takes", "classes", "fitted on")  # of the facts
 
 
 def facts(calibrator: Calibrator) -> dict[str, str]:
@@ -23,7 +34,7 @@ def facts(calibrator: Calibrator) -> dict[str, str]:
     Examples
     --------
     >>> import auxcal
-    >>> from auxcal.calibrators._facts import facts
+    >>> from auxcal.calibrators.facts import facts
     >>> fitted = auxcal.TemperatureScaling().fit([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]] * 2, [0, 1, 0, 0, 1, 1])
     >>> facts(fitted)["takes"]
     'logits of 2 classes'
@@ -115,3 +126,48 @@ def _rows(calibrator: Calibrator) -> str:
         return NOT_KNOWN
     when = f", {_when(rows.date)}" if rows.date else ""
     return f"{rows.n_rows:,} rows, {percent(rows.n_no_class / rows.n_rows)} of them of no class{when}"
+
+
+def to_html(calibrator: Calibrator) -> str:
+    """Return the card of a calibrator, fitted or not."""
+    kind = type(calibrator)
+    about = f"{first_line(kind, kind.abbreviation)} {kind.reference}."
+    if not calibrator.__sklearn_is_fitted__():
+        return card(repr(calibrator), about, note("Not fitted yet: call fit(logits, y)."))
+    learned = {name: value for name, value in sorted(vars(calibrator).items()) if name.endswith("_")}
+    numbers = [(name, _formatted(value)) for name, value in learned.items() if _is_scalar(value) and name not in _SAID]
+    others = [_summary(name, value) for name, value in learned.items() if not _is_scalar(value) and name not in _SAID]
+    known = [(name, fact) for name, fact in facts(calibrator).items() if name in _SHOWN and NOT_KNOWN not in fact]
+    d = calibrator.n_further_features_
+    inputs = f"K = {calibrator.n_features_in_} classes" + (f" and {d} features of each sample" if d else "")
+    state = "converged" if calibrator.converged_ else "did not converge"
+    return card(
+        repr(calibrator),
+        about,
+        note(f"Fitted for {inputs}; {state}."),
+        *(note(f"{name[0].upper()}{name[1:]}: {fact}.") for name, fact in known),
+        *([grid(numbers)] if numbers else []),
+        *([note("; ".join(others))] if others else []),
+    )
+
+
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, bool | int | float | str | np.generic)
+
+
+def _formatted(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def _summary(name: str, value: Any) -> str:
+    """Say what a collection holds."""
+    if isinstance(value, dict):
+        return f"{name}: {', '.join(value)}"
+    return f"{name}: {', '.join(_shapes(value))}"
+
+
+def _shapes(value: Any) -> list[str]:
+    """Return the shape of an array, or of all arrays in a tuple, however deep."""
+    if isinstance(value, tuple | list):
+        return [shape for part in value for shape in _shapes(part)]
+    return [] if _is_scalar(value) else ["×".join(map(str, np.shape(value)))]

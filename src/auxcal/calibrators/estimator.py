@@ -94,7 +94,7 @@ class Estimator:
     def __getattr__(self, name: str) -> Any:
         # This is called for what is not there otherwise.
         if _ROUTING.fullmatch(name):
-            kind = _twin(type(self))  # type: ignore[arg-type]  # mypy takes a class for one of its instances
+            kind = routing_class(type(self))  # type: ignore[arg-type]  # mypy takes a class for one of its instances
             return inspect.getattr_static(kind, name).__get__(self, kind)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
@@ -114,7 +114,7 @@ def _is_estimator(value: Any) -> bool:
 
 
 @cache
-def _twin(kind: type) -> type:
+def routing_class(kind: type) -> type:
     """Return a subclass of scikit-learn's base with the same methods, for metadata routing."""
     from sklearn.base import BaseEstimator
 

@@ -1,0 +1,169 @@
+"""TableSpec: where things are in a table. Readers take its fields as keywords, and pass it on whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias, TypedDict, get_args
+
+from auxcal._core.arrays import as_class_names
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.labels import Labels
+from auxcal.inputs import Inputs
+
+OnBadRows: TypeAlias = Literal["null", "skip", "fail"]
+"""What becomes of a row that can't be used: no score, no row, or an error."""
+
+DEFAULT_LABEL = "y"
+PREDICTION, CONFIDENCE = "prediction", "confidence"
+
+
+class LogitOptions(TypedDict, total=False):
+    """Where the logits of a table are, and what becomes of bad rows; `TableSpec` explains each."""
+
+    label: str | None
+    columns: str | Sequence[str] | None
+    probabilities: bool | None
+    features: str | Sequence[str] | None
+    on_bad_rows: OnBadRows
+
+
+class ClassOptions(LogitOptions, total=False):
+    """And how its true classes are written."""
+
+    class_names: Sequence[str] | None
+    no_class: Sequence[str]
+    unknown_is_no_class: bool
+
+
+class LabelOptions(ClassOptions, total=False):
+    """And what else is known of its rows."""
+
+    weight: str | None
+    group: str | None
+    inputs: Inputs | None
+
+
+class ScoreOptions(TypedDict, total=False):
+    """Where the scores of a scored table are, and how its true classes are written."""
+
+    prediction: str
+    confidence: str
+    class_names: Sequence[str] | None
+    no_class: Sequence[str]
+    unknown_is_no_class: bool
+    weight: str | None
+    group: str | None
+    on_bad_rows: OnBadRows
+
+
+class PilotOptions(ClassOptions, total=False):
+    """Where the logits or the scores, and the true classes, of a table with either are."""
+
+    prediction: str
+    confidence: str
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """Where things are in a table, and what becomes of its bad rows.
+
+    Parameters
+    ----------
+    label : str, optional
+        The column of the true classes; by default the one of `inputs`, else `y`.
+    columns : str or sequence of str, optional
+        The columns of the logits: an array, the prefix of numbered columns, or a list in the order of the classes.
+    probabilities : bool, optional
+        Whether these hold probabilities; by default, whether `inputs` says so.
+    features : str or sequence of str, optional
+        The columns of the features, given as for `columns`; `()` for none.
+    class_names : sequence of str, optional
+        The names of the classes in order.
+    no_class : sequence of str
+        Labels that mean none of the classes, besides -1.
+    unknown_is_no_class : bool
+        Whether all labels that are none of the classes mean that too.
+    weight, group : str, optional
+        The columns of how often each row counts, and of what it belongs to.
+    on_bad_rows : {"fail", "skip", "null"}
+        What becomes of a row that can't be used: an error, no row, or a row without a score.
+    prediction, confidence : str
+        The columns of the scores, in a table that has some.
+    inputs : Inputs, optional
+        What is known of the columns already, such as ``calibrator.inputs_``; the other fields come before it.
+
+    Examples
+    --------
+    >>> from auxcal.tables import TableSpec
+    >>> spec = TableSpec(columns=["cat", "dog"], no_class=["bus"])
+    >>> spec.label_name, spec.columns, spec.as_probabilities
+    ('y', ('cat', 'dog'), False)
+    """
+
+    label: str | None = None
+    columns: str | Sequence[str] | None = None
+    probabilities: bool | None = None
+    features: str | Sequence[str] | None = None
+    class_names: Sequence[str] | None = None
+    no_class: Sequence[str] = ()
+    unknown_is_no_class: bool = False
+    weight: str | None = None
+    group: str | None = None
+    on_bad_rows: OnBadRows = "fail"
+    prediction: str = PREDICTION
+    confidence: str = CONFIDENCE
+    inputs: Inputs = field(default_factory=Inputs)
+
+    def __post_init__(self) -> None:
+        for name in ("columns", "features", "class_names", "no_class"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str | tuple):
+                object.__setattr__(self, name, tuple(value))
+        if self.inputs is None:
+            object.__setattr__(self, "inputs", Inputs())
+
+    @classmethod
+    def of(cls, options: type, where: Any, spec: TableSpec | None = None, **defaults: Any) -> TableSpec:
+        """Return a spec, or a default, with some fields replaced; `options` is the TypedDict of those allowed."""
+        unknown = [name for name in where if name not in options.__annotations__]
+        if unknown:
+            raise TypeError(
+                f"unexpected keyword argument {unknown[0]!r}; expected {', '.join(options.__annotations__)}"
+            )
+        return replace(spec or cls(**defaults), **where)
+
+    def known_to(self, inputs: Inputs) -> TableSpec:
+        """Return the spec with what a calibrator knows of its columns."""
+        return replace(self, inputs=inputs)
+
+    @property
+    def label_name(self) -> str:
+        """The column of the true classes."""
+        return self.label or self.inputs.label_name or DEFAULT_LABEL
+
+    @property
+    def as_probabilities(self) -> bool:
+        """Whether the columns of the classes hold probabilities."""
+        return self.inputs.as_proba(self.probabilities)
+
+    @property
+    def none_labels(self) -> tuple[str, ...]:
+        """The labels that mean none of the classes."""
+        return tuple(self.no_class) or self.inputs.no_class or ()
+
+    def classes(self, n_classes: int) -> tuple[str, ...] | None:
+        """Return the names of the classes, by default those of the columns, if these are listed."""
+        listed = None if isinstance(self.columns, str) else self.columns
+        names = self.class_names or self.inputs.class_names or listed
+        return None if names is None else as_class_names(names, n_classes)
+
+    def labels(self, n_classes: int) -> Labels:
+        """Return how the true classes are read."""
+        return Labels(self.label_name, self.classes(n_classes), self.none_labels, self.unknown_is_no_class)
+
+    def check_bad_rows(self, *choices: str) -> None:
+        """Validate `on_bad_rows`."""
+        choices = choices or get_args(OnBadRows)[1:]
+        if self.on_bad_rows not in choices:
+            raise InvalidInputError(f"on_bad_rows must be one of {', '.join(choices)}; got {self.on_bad_rows!r}.")
