@@ -142,7 +142,7 @@ def wilson_interval(share: float, n: float, z: float) -> tuple[float, float]:
     --------
     >>> from auxcal._core.sampling import wilson_interval
     >>> [round(end, 3) for end in wilson_interval(0.9, 100, 1.645)]
-    [0.839, 0.939]
+    [0.84, 0.939]
     """
     spread = z**2 / n
     middle = (share + spread / 2) / (1 + spread)
