@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auxcal._core.arrays import Floats, Ints
+from auxcal._core.equal_rows import EqualRows, are_copies
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.threads import cached_property
 from auxcal.adaptation import Adaptation
@@ -22,9 +23,6 @@ MOST_ROWS = 20_000
 
 # Set by hand on random states that are not reported; benchmarks/without_labels measures the false alarms with them.
 _LEAST_ROWS = 10  # of a stratum; fewer say too little of what it looks like
-_MOST_COPIES = 10  # of a row on average; values that repeat more often are the few that the classifier gives
-_EQUAL_SIZES = 0.25  # of the variance that chance gives to the sizes of sets: sets this alike are copies
-_FEWEST_SETS = 10  # of copies; fewer don't show how alike their sizes are
 _NEAR = 2  # rows: classes this close to the limit estimate how many have exactly as many rows as the limit
 _MOST_RARE = 0.99  # the largest share of the rare classes together
 _ROUNDS = 3  # of linear equations: the shares hardly move after the first
@@ -76,14 +74,17 @@ def without_copies(reference: Reference, rows: Representations) -> tuple[Referen
 def each_once(reference: Reference) -> Reference:
     """Return a reference in which copies of a row count once, before any new row has come.
 
-    Copies have one label. If equal rows have several, the classifier gives few different values, and each is a draw.
+    If every row was copied as often, one of each is left. Other copies have one label: if equal rows have several, the
+    classifier gives few different values, and each row is a draw.
     """
     if reference.hashes is None:
         return reference
-    labelled = np.stack([reference.hashes, reference.y.astype(np.int64).view(np.uint64)], axis=1)
-    if len(np.unique(labelled, axis=0)) > len(np.unique(reference.hashes)):
-        return reference
-    return reference.take(counted_once(reference.hashes, reference.hashes[:0]))
+    equal = EqualRows.of(reference.hashes, reference.y)
+    rows = np.flatnonzero(equal.rank() % equal.times == 0)
+    hashes = reference.hashes[rows]
+    if len(equal.counts) == len(np.unique(hashes)):
+        rows = rows[counted_once(hashes, hashes[:0])]
+    return reference.take(rows)
 
 
 def counted_once(hashes: NDArray[np.uint64], elsewhere: NDArray[np.uint64]) -> Ints:
@@ -95,11 +96,7 @@ def counted_once(hashes: NDArray[np.uint64], elsewhere: NDArray[np.uint64]) -> I
     """
     values, at, counts = np.unique(hashes, return_inverse=True, return_counts=True)
     copied = (counts > 1) & ~np.isin(values, elsewhere)
-    sizes = counts[copied]
-    if not len(sizes):
-        return np.arange(len(hashes))
-    alike = len(sizes) >= _FEWEST_SETS and sizes.var() < _EQUAL_SIZES * sizes.mean()
-    if sizes.mean() > _MOST_COPIES and not alike:
+    if not are_copies(counts[copied]):
         return np.arange(len(hashes))
     first = np.zeros(len(hashes), dtype=bool)
     first[np.unique(hashes, return_index=True)[1]] = True
