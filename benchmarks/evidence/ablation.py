@@ -60,7 +60,7 @@ def one_for_both(rows: Any) -> tuple[open_map.Widths, np.ndarray]:
 def scoreless(own: np.ndarray, shared: np.ndarray) -> open_map.OpenDesign:
     """Let "none" not see the log-odds of the prediction."""
     own[:, -1] = 0
-    return open_map.OpenDesign(own, shared)
+    return OPEN_DESIGN(own, shared)
 
 
 def map_on_seen(data: Any, near: Any, folds: np.ndarray) -> open_map.CrossFitted:
@@ -83,7 +83,7 @@ def no_correction(inputs: np.ndarray, base: np.ndarray, correct: np.ndarray, wei
     return same, 0.0, None
 
 
-CROSS_FIT_MAPS = method.cross_fit_maps
+CROSS_FIT_MAPS, OPEN_DESIGN = method.cross_fit_maps, open_map.OpenDesign
 
 VARIANTS: dict[str, list[Change]] = {
     WHOLE: [],
