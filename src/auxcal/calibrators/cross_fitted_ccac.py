@@ -11,6 +11,7 @@ from auxcal._core.arrays import Floats
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.logits import RelativeLogits, expit, relative
 from auxcal._core.state import each, knots, numbers, table
+from auxcal.calibrators._copies import each_once
 from auxcal.calibrators.base import ProbaCalibrator
 from auxcal.calibrators.binary import near_program
 from auxcal.calibrators.ccac_x.correction import FEW_ROWS, Correction, describe, describe_program, fit_correction
@@ -38,7 +39,8 @@ class CrossFittedCCAC(ProbaCalibrator):
     once without each fold, and the out-of-fold predictions give the stacking weights. An additive model of ranked
     logits and of the open map's readings then corrects their weighted mean. The widths of all priors are chosen by
     evidence; with few rows they stay narrow. Every fit is convex, and no validation set is needed: one that is given is
-    used like the other rows.
+    used like the other rows. Copies of a row count once, unless groups are given: in other folds they would tell the
+    answer.
 
     Parameters
     ----------
@@ -113,6 +115,7 @@ class CrossFittedCCAC(ProbaCalibrator):
 
     def _fit(self, data: Predictions) -> str | None:
         n_folds = as_whole(self.n_folds, "n_folds", least=2)
+        data, of_row = each_once(data)
         n_rows, data = len(data), data.take(data.spread_rows(min(_ENOUGH, _MOST_LOGITS // data.n_classes)))
         # So that the kind of array does not matter, all is float32.
         data = data._with(logits=data.logits.astype(np.float32, copy=False))
@@ -126,7 +129,7 @@ class CrossFittedCCAC(ProbaCalibrator):
         base = voices @ self.voices_.astype(voices.dtype)
         correction, width, problem = fit_correction(inputs, base, data.correct, weight)
         if len(data) == n_rows:
-            self._held_out = held_out_strata(expit(correction.log_odds(inputs, base)), found, near)
+            self._held_out = held_out_strata(expit(correction.log_odds(inputs, base)), found, near)[of_row]
         self.score_maps_, self.open_map_, self.correction_ = tuple(maps), tuple(found.map), tuple(correction)
         self.widths_ = {**found.widths._asdict(), "correction": width}
         return next(filter(None, [found.problem, *problems, problem]), None)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auxcal._core.arrays import Floats, Ints
+from auxcal._core.equal_rows import EqualRows, are_copies
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.threads import cached_property
 from auxcal.calibrators import Calibrator
@@ -21,9 +22,6 @@ MOST_ROWS = 20_000
 
 _LEAST = 10  # rows of a stratum; fewer say too little of what it looks like
 _TINY = 1e-6
-_OFTEN = 10  # times: what repeats more often is what the classifier says, not a row that was copied
-_ALIKE = 0.25  # of the variance that chance gives to counts: these are no draws
-_SETS = 10  # of copies: fewer don't tell how alike their sizes are
 
 
 class Seen(NamedTuple):
@@ -59,14 +57,17 @@ def without_copies(reference: Reference, seen: Seen) -> tuple[Reference, Seen]:
 def each_once(reference: Reference) -> Reference:
     """Return a reference in which copies of a row count once, before it is known which rows will come.
 
-    Copies have one label. If equal rows have several, the classifier has few values to say, and each row is a draw.
+    Where every row was copied as often, one of each is left. Other copies have one label: if equal rows have several,
+    the classifier has few values to say, and each row is a draw.
     """
     if reference.hashes is None:
         return reference
-    labelled = np.stack([reference.hashes, reference.y.astype(np.int64).view(np.uint64)], axis=1)
-    if len(np.unique(labelled, axis=0)) > len(np.unique(reference.hashes)):
-        return reference
-    return reference.take(counted_once(reference.hashes, reference.hashes[:0]))
+    equal = EqualRows.of(reference.hashes, reference.y)
+    rows = np.flatnonzero(equal.rank() % equal.times == 0)
+    hashes = reference.hashes[rows]
+    if len(equal.counts) == len(np.unique(hashes)):
+        rows = rows[counted_once(hashes, hashes[:0])]
+    return reference.take(rows)
 
 
 def counted_once(hashes: NDArray[np.uint64], elsewhere: NDArray[np.uint64]) -> Ints:
@@ -78,20 +79,13 @@ def counted_once(hashes: NDArray[np.uint64], elsewhere: NDArray[np.uint64]) -> I
     """
     values, at, counts = np.unique(hashes, return_inverse=True, return_counts=True)
     copied = (counts > 1) & ~np.isin(values, elsewhere)
-    if not _are_copies(counts[copied]):
+    if not are_copies(counts[copied]):
         return np.arange(len(hashes))
     first = np.zeros(len(hashes), dtype=bool)
     first[np.unique(hashes, return_index=True)[1]] = True
     rows = np.flatnonzero(first | ~copied[at])
     weight = np.where(copied[at], counts[at], 1)[rows]
     return rows[drawn_by_weight(len(rows), weight.astype(np.float64), len(rows))]
-
-
-def _are_copies(counts: Ints) -> bool:
-    """Return whether values that stand there so often each are rows that were copied."""
-    if not len(counts) or counts.mean() <= _OFTEN:
-        return bool(len(counts))
-    return len(counts) >= _SETS and bool(counts.var() < _ALIKE * counts.mean())
 
 
 @dataclass(frozen=True)
