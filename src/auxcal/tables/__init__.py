@@ -1,6 +1,6 @@
 """Files of logits and of scores: one module per format, and FORMATS, the registry by file extension."""
 
-from auxcal.monitoring._timed import Timed
+from auxcal.monitoring.timed import Timed
 from auxcal.tables._evaluation import Evaluation, evaluate_scored
 from auxcal.tables._picking import pick_file
 from auxcal.tables._predictions import Labelled, read_labelled, read_predictions
