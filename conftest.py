@@ -16,7 +16,7 @@ NEEDS = {
         "src/auxcal_paper/shifts/images.py",
         "src/auxcal/torch.py",
         "src/auxcal/export/torch",
-        "src/auxcal/calibrators/training",
+        "src/auxcal/calibrators/training.py",
         "tests/calibrators/test_auxiliary.py",
         "tests/shifts/test_adversarial.py",
         "tests/shifts/test_images.py",

@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from auxcal import NO_CLASS, Calibrator, Predictions
-from auxcal.calibrators import _auxiliary
-from auxcal.calibrators._binary import top_scores
+from auxcal._core.logits import top_scores
+from auxcal.calibrators import auxiliary
 from auxcal.programs import log_odds
 from auxcal_paper.suites import Suite
 
@@ -108,7 +108,7 @@ def heeded_signals():
 @pytest.fixture
 def quick_training(monkeypatch):
     """Train networks for a tenth of the steps, where a test asks for a contract and not for quality."""
-    monkeypatch.setattr(_auxiliary, "FAST", replace(_auxiliary.FAST, epochs=1, least_steps=150))
+    monkeypatch.setattr(auxiliary, "FAST", replace(auxiliary.FAST, epochs=1, least_steps=150))
 
 
 class FeaturedPlatt(Calibrator):

@@ -14,6 +14,7 @@ GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 CALIBRATOR_GUIDE = (ROOT / "docs/add-a-calibrator.md").read_text(encoding="utf-8")  # which the first one refers to
 
 TRY = """
+import sys
 import auxcal
 from auxcal.cli import main
 from auxcal_paper import Results
@@ -39,23 +40,47 @@ def code_of(title, guide=GUIDE):
 @pytest.fixture
 def package(tmp_path):
     copy = tmp_path / "copy"
-    shutil.copytree(ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__", "vendor", "packaged"))
+    shutil.copytree(ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__", "vendor", "packaged", "demo_data"))
     return copy / "auxcal"
 
 
-def test_a_metric_is_a_function_and_one_line(package, tmp_path):
-    function, line = code_of("Add a metric in one line")
+@pytest.fixture
+def with_a_metric(package):
+    """Give the package with the metric of the guide."""
+    function, line, _ = code_of("Add a metric in one line")
     (package / "metrics/_absolute_error.py").write_text(function)
+    first, end = "from auxcal.metrics._bootstrap", '}\n"""The one list of metrics'
     evaluate = package / "metrics/_evaluate.py"
-    text = evaluate.read_text().replace("METRICS: dict[str, Metric] = {\n", f"METRICS: dict[str, Metric] = {{\n{line}")
-    first = "from auxcal.metrics._calibration_error"
-    evaluate.write_text(text.replace(first, f"from auxcal.metrics._absolute_error import absolute_error\n{first}", 1))
+    text = evaluate.read_text()
+    assert first in text
+    assert end in text
+    text = text.replace(first, f"from auxcal.metrics._absolute_error import absolute_error\n{first}", 1)
+    evaluate.write_text(text.replace(end, line + end, 1))
+    return package
+
+
+def test_a_metric_is_a_function_and_one_line(with_a_metric, tmp_path):
     (tmp_path / "scored.csv").write_text("prediction,confidence,y\n0,0.9,0\n1,0.6,1\n0,0.5,1\n")
-    program = f"import sys; sys.path.insert(0, {str(package.parent)!r})\n{TRY}"
-    command = [sys.executable, "-c", program, str(ROOT / "docs/results/r8-dan.csv")]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = run_with(with_a_metric, "-c", TRY, ROOT / "docs/results/r8-dan.csv", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Absolute error" in done.stdout
+
+
+def test_the_tests_of_every_metric_demand_no_more_of_a_metric_than_its_twin(with_a_metric, tmp_path):
+    """Run them with the new one: those of it alone, and those of all metrics together."""
+    for name in ("conftest.py", "pyproject.toml", "tests/conftest.py", "tests/test_conformance.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    shutil.copytree(ROOT / "tests/metrics", tmp_path / "tests/metrics")
+    values = tmp_path / "tests/metrics/test_values.py"
+    *_, twin = code_of("Add a metric in one line")
+    values.write_text(values.read_text().replace("TWINS = {\n", "TWINS = {\n" + twin, 1))
+    own = "absolute_error or test_tally or test_slices or every_metric_and or plain_float or named or undefined"
+    done = run_with(
+        with_a_metric, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "-k", own, "tests", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stdout
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 70
 
 
 TRY_CALIBRATOR = """

@@ -84,9 +84,9 @@ def small(kind: Any) -> dict[str, Any]:
 
 def train_quickly() -> None:
     """Let networks take as few steps as show what an input does to them: all of them take most of the time."""
-    from auxcal.calibrators import _auxiliary, simplified_ccac
+    from auxcal.calibrators import auxiliary, simplified_ccac
 
-    _auxiliary.FAST = replace(_auxiliary.FAST, epochs=1, least_steps=60)
+    auxiliary.FAST = replace(auxiliary.FAST, epochs=1, least_steps=60)
     simplified_ccac.TRANSFER = replace(simplified_ccac.TRANSFER, least_steps=6)
 
 

@@ -12,7 +12,7 @@ from benchmarks.speed.measure import Measured, in_turns, measured
 
 import auxcal
 from auxcal._core.threads import one_thread
-from auxcal.calibrators.training.losses import auxiliary_class_loss
+from auxcal.calibrators.training import auxiliary_class_loss
 
 LEAST_TIMES, MOST_SECONDS = 100, 1.0
 KINDS = {"ccac": auxcal.CCAC, "ccac-s": auxcal.SimplifiedCCAC}

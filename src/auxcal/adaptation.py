@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from auxcal._core.arrays import Floats, Ints
-from auxcal._core.chunks import OfFeatures
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.state import check_learned, numbers
 from auxcal.programs import Operations, Value
-
-if TYPE_CHECKING:
-    from auxcal.calibrators._base import Calibrator
 
 _TINY = 1e-30
 
@@ -62,20 +58,6 @@ class Adaptation(NamedTuple):
         """Adapt the confidence if the strata are right and wrong predictions."""
         right, wrong = (confidence.dtype.type(ratio) for ratio in self.ratio[:2])
         return confidence * right / (confidence * right + (1 - confidence) * wrong)
-
-    def scorer(self, calibrator: Calibrator) -> OfFeatures:
-        """Return a function that computes the confidence of a chunk of rows."""
-        from auxcal.calibrators._distributions import ProbaCalibrator, at_prediction
-
-        if len(self.ratio) > 2 and isinstance(calibrator, ProbaCalibrator):
-            proba = self.proba_of(calibrator._with_features(calibrator._proba))
-            return lambda logits, features: at_prediction(proba(logits, features), logits)
-        plain = calibrator._with_features(calibrator._confidence)
-        return lambda logits, features: self.confidence(plain(logits, features))
-
-    def proba_of(self, plain: OfFeatures) -> OfFeatures:
-        """Return a function that computes the distribution of a chunk of rows."""
-        return lambda logits, features: self.proba(plain(logits, features), logits.argmax(axis=1))
 
     def proba(self, proba: Floats, prediction: Ints) -> Floats:
         """Adapt the distribution over the classes, and over none of them if the calibrator has that column."""

@@ -19,7 +19,9 @@ else is numbers and strings.
 
 from __future__ import annotations
 
+import copy
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,7 @@ from auxcal._core.errors import FileFormatError, InvalidInputError
 from auxcal._core.files import as_path
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.state import (
+    Header,
     Tensors,
     check_learned,
     check_parameters,
@@ -38,15 +41,21 @@ from auxcal._core.state import (
     numbers,
     read_state,
     state_bytes,
+    to_json,
+    write_state,
 )
 from auxcal.adaptation import Adaptation
 from auxcal.calibrators import CALIBRATORS, Calibrator, Certificate
-from auxcal.calibrators._described import FORMAT, described, learned
-from auxcal.calibrators._fit_rows import FitRows
-from auxcal.calibrators._selection import as_whole
+from auxcal.calibrators.fitting import FitRows, as_whole
 from auxcal.inputs import FittedOn, Inputs
-from auxcal.reference import Reference, n_strata
+from auxcal.reference import Reference
 from auxcal.thresholds.certificate import FoundOn
+
+FORMAT = 2
+"""The newest layout: that of an adapted calibrator, which earlier versions would score as if it were not.
+
+All others are written in format 1.
+"""
 
 _MOST_CLASSES = 2**31
 _MOST_TRIED = 2**16  # classes and features up to which a calibrator scores a row when it is loaded
@@ -68,8 +77,7 @@ def save(calibrator: Calibrator, path: str | os.PathLike[str]) -> None:
     ...     auxcal.load(path).temperature_ == fitted.temperature_
     True
     """
-    _check(calibrator)
-    calibrator.save(path)
+    write_state(as_path(path), *_describe(calibrator))
 
 
 @ignore_float_errors
@@ -84,15 +92,7 @@ def to_bytes(calibrator: Calibrator) -> bytes:
     >>> from_bytes(to_bytes(fitted)).temperature_ == fitted.temperature_
     True
     """
-    _check(calibrator)
-    return state_bytes(*described(calibrator))
-
-
-def _check(calibrator: Any) -> None:
-    if not isinstance(calibrator, Calibrator):
-        raise InvalidInputError(
-            f"calibrator must be a fitted auxcal.Calibrator; got {type(calibrator).__name__}. Fit one first."
-        )
+    return state_bytes(*_describe(calibrator))
 
 
 def fingerprint(calibrator: Calibrator) -> str:
@@ -107,7 +107,60 @@ def fingerprint(calibrator: Calibrator) -> str:
     True
     """
     tensors: Tensors = {}
-    return digest(learned(calibrator, tensors), tensors)
+    return digest(_describe_scores(calibrator, tensors), tensors)
+
+
+def _describe(calibrator: Calibrator) -> tuple[Header, Tensors]:
+    """Return the header and the tensors of the file of a fitted calibrator."""
+    calibrator = copy.copy(calibrator)  # which another thread may be fitting
+    _check_savable(calibrator)
+    tensors: Tensors = {}
+    written = FORMAT if calibrator.adaptation_ is not None else 1
+    header = _describe_scores(calibrator, tensors) | {"format": written, "fitted_on": _given(calibrator.fitted_on_)}
+    if calibrator.reference_ is not None:
+        header["reference"] = to_json(calibrator.reference_._asdict(), "reference", tensors)
+    if calibrator.fit_rows_ is not None:
+        header["fit_rows"] = to_json(calibrator.fit_rows_._asdict(), "fit_rows", tensors)
+    return header, tensors
+
+
+def _describe_scores(calibrator: Calibrator, tensors: Tensors) -> Header:
+    """Return the part of the header that determines the scores, and add its arrays to the tensors."""
+    header = {
+        "class": type(calibrator).__name__,
+        "params": to_json(calibrator.get_params(deep=False), "params", tensors),
+        "state": {name: to_json(value, name, tensors) for name, value in calibrator._learned_state().items()},
+        "inputs": _given(calibrator.inputs_),
+    }
+    if calibrator.adaptation_ is not None:
+        header["adaptation"] = to_json(calibrator.adaptation_._asdict(), "adaptation", tensors)
+    if calibrator.certificate_ is not None:
+        found_on = calibrator.certificate_.found_on
+        kept = {} if found_on is None else {"found_on": found_on._asdict()}
+        header["certificate"] = to_json(calibrator.certificate_.as_json() | kept, "certificate", tensors)
+    return header
+
+
+def _given(facts: Inputs | FittedOn) -> dict[str, Any]:
+    return {name: value for name, value in asdict(facts).items() if value is not None}
+
+
+def _check_savable(calibrator: Any) -> None:
+    """Reject what is not fitted, and a class of the user's own that a file would take for one of auxcal's."""
+    if not isinstance(calibrator, Calibrator):
+        raise InvalidInputError(
+            f"calibrator must be a fitted auxcal.Calibrator; got {type(calibrator).__name__}. Fit one first."
+        )
+    kind = type(calibrator)
+    if not calibrator.__sklearn_is_fitted__():
+        from auxcal._core.errors import NotFittedError  # which imports scikit-learn
+
+        raise NotFittedError(f"this {kind.__name__} is not fitted, so there is nothing to save. Fit it first.")
+    if {each.__name__: each for each in CALIBRATORS.values()}.get(kind.__name__, kind) is not kind:
+        raise InvalidInputError(
+            f"this {kind.__name__} is not the one of auxcal, which a file would be taken for. Give your class another "
+            f"name."
+        )
 
 
 def load(path: str | os.PathLike[str]) -> Calibrator:
@@ -164,7 +217,7 @@ def _loaded(source: Path | bytes) -> Calibrator:
             calibrator.certificate_.check(calibrator.n_features_in_)
         if "adaptation" in header:
             calibrator.adaptation_ = Adaptation(**from_json(header["adaptation"], tensors))
-            calibrator.adaptation_.check(n_strata(calibrator, calibrator.n_features_in_))
+            calibrator.adaptation_.check(calibrator._n_strata)
     except Exception as error:  # a state that does not fit its class can fail in as many ways as there are classes
         raise FileFormatError(
             f"{path}: the fitted state does not fit a {header['class']}: {type(error).__name__}: {error}. "
@@ -198,7 +251,7 @@ def _score_zeros(calibrator: Calibrator) -> None:
     if calibrator.n_features_in_ + d > _MOST_TRIED:  # a file of a few bytes could ask for gigabytes
         return
     features = np.zeros((1, d), dtype=np.float32) if d else None
-    calibrator._confidence_in(np.zeros((1, calibrator.n_features_in_), dtype=np.float32), features)
+    calibrator.score_validated(np.zeros((1, calibrator.n_features_in_), dtype=np.float32), features)
 
 
 def _class_named(name: str, path: Path | str) -> type[Calibrator]:

@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auxcal._core.arrays import NO_CLASS, Bools, Floats, Ints, Weight
-from auxcal._core.chunks import in_chunks
+from auxcal._core.logits import at_prediction, relative
 from auxcal._core.state import check_learned, numbers
-from auxcal.splits import row_hashes
 
 if TYPE_CHECKING:
-    from auxcal.calibrators._base import Calibrator
     from auxcal.predictions import Predictions
 
 READINGS = ("log-odds", "margin", "entropy", "energy", "mean logit", "spread", "third logit", "least logit")
@@ -28,7 +26,6 @@ MOST_CLASSES = 128
 _FARTHEST = 6e4  # float16 ends soon after
 _AGAIN = 0.02  # the share of the rows that may be there already: weights can't be followed without any
 _EXCESS = 0.1  # of a variance, which rows of one group may cause
-_ROWS_FOR_EACH = 10  # number that a calibrator learned; of fewer, it learns the rows by heart
 
 
 class Reference(NamedTuple):
@@ -39,7 +36,7 @@ class Reference(NamedTuple):
     readings : array of shape (n, 8)
         The `READINGS` of each row.
     strata : array of shape (n, s)
-        The calibrator's probability that each row belongs to each stratum: see `strata_of`.
+        The calibrator's probability that each row belongs to each stratum: see `Calibrator.strata`.
     y : array of shape (n,)
         The true class of each row, or `NO_CLASS`.
     prediction : array of shape (n,)
@@ -67,6 +64,22 @@ class Reference(NamedTuple):
     hits: Floats
     hashes: NDArray[np.uint64] | None = None
 
+    @classmethod
+    def of(cls, data: Predictions, kept: Predictions, strata: Floats, hashes: NDArray[np.uint64]) -> Reference:
+        """Return the reference of the rows of a fit, of which some are kept, with their strata and hashes."""
+        k, weight = data.n_classes, data.sample_weight
+        labels = np.where(data.y == NO_CLASS, k, data.y)
+        counted = np.ones(len(data)) if weight is None else weight
+        return cls(
+            read_logits(kept.logits),
+            strata,
+            kept.y.astype(_label_type(k)),
+            kept.prediction.astype(_label_type(k)),
+            np.bincount(labels, counted, minlength=k + 1).astype(np.float64),
+            np.bincount(labels, counted * data.correct, minlength=k + 1).astype(np.float64),
+            hashes,
+        )
+
     def take(self, rows: Ints) -> Reference:
         """Return some of the rows, with the counts of all."""
         per_row = {name: getattr(self, name) for name in ("readings", "strata", "y", "prediction", "hashes")}
@@ -88,57 +101,38 @@ class Reference(NamedTuple):
         checks = {
             "readings": numbers("n", len(READINGS)),
             "strata": numbers("n", "s", least=0, most=1),
-            "y": numbers("n", least=NO_CLASS, most=k - 1),
-            "prediction": numbers("n", least=0, most=k - 1),
+            "y": numbers("n", least=NO_CLASS, most=k - 1, whole=True),
+            "prediction": numbers("n", least=0, most=k - 1, whole=True),
             "counts": numbers("K+1", least=0, most=most),
             "hits": numbers("K+1", least=0, most=most),
+            "hashes": numbers("n", dtype=np.uint64),
         }
-        if self.hashes is not None:
-            checks["hashes"] = numbers("n")
-        check_learned(checks, self._asdict(), {"K": k})
-        whole = all(each.dtype.kind in "iu" for each in (self.y, self.prediction))
-        whole &= self.hashes is None or self.hashes.dtype == np.uint64
+        state = self._asdict()
+        if self.hashes is None:  # as in files from before there were hashes
+            del state["hashes"], checks["hashes"]
+        check_learned(checks, state, {"K": k})
         too_many = self.hits > self.counts * (1 + 1e-9)  # which are sums of weights
-        if not whole or self.strata.shape[1] not in (2, 3, k + 1) or too_many.any():
-            raise ValueError("the reference counts what no rows can be")
+        if self.strata.shape[1] not in (2, 3, k + 1) or too_many.any():
+            raise ValueError("strata, counts and hits must be those of rows of a fit")
 
 
-def reference_of(calibrator: Calibrator, data: Predictions, held_out: Floats | None = None) -> Reference:
-    """Return the reference of a calibrator that has just been fitted on the data.
+def sample_rows(data: Predictions, n_strata: int) -> Ints:
+    """Return the rows of a fit that its reference keeps.
 
-    Too many rows are subsampled with a fixed random state: a file must not depend on chance. On rows that it was
-    fitted on a calibrator is a little overconfident, so out-of-fold probabilities are preferred. But if a row stands
-    there several times, the final fit, which new rows meet, and those of the folds each give it one value: rows with
-    this value would differ from new ones, all by the same amount, and that would pass for a change.
+    Too many are subsampled with a fixed random state: a file must not depend on chance.
     """
-    k, weight = data.n_classes, data.sample_weight
-    labels = np.where(data.y == NO_CLASS, k, data.y)
-    counted = np.ones(len(data)) if weight is None else weight
-    whole = np.min_scalar_type(-k - 1)
-    per_row = 2 * (len(READINGS) + n_strata(calibrator, k) + whole.itemsize + 4)
-    rows, worth = _few_of_each_group(data)
-    kept = rows[drawn_by_weight(len(rows), worth, min(MOST_ROWS, MOST_BYTES // per_row))]
-    part = data.take(kept)
-    hashes = row_hashes(part.logits, part.features)
-    new = np.ones(len(part), dtype=bool) if held_out is None else repeated(hashes)
-    strata = np.empty((len(part), n_strata(calibrator, k)), dtype=np.float16)
-    if held_out is not None:
-        strata[~new] = held_out[kept[~new]]
-    if new.any():
-        strata[new] = strata_of(calibrator, part.logits[new], None if part.features is None else part.features[new])
-    return Reference(
-        read_logits(part.logits),
-        strata,
-        part.y.astype(whole),
-        part.prediction.astype(whole),
-        np.bincount(labels, counted, minlength=k + 1).astype(np.float64),
-        np.bincount(labels, counted * data.correct, minlength=k + 1).astype(np.float64),
-        hashes,
-    )
+    per_row = 2 * (len(READINGS) + n_strata + _label_type(data.n_classes).itemsize + 4)
+    rows, weight = _few_of_each_group(data)
+    return np.asarray(rows[drawn_by_weight(len(rows), weight, min(MOST_ROWS, MOST_BYTES // per_row))])
+
+
+def _label_type(n_classes: int) -> np.dtype[Any]:
+    """Return the smallest type of integers for K classes and `NO_CLASS`."""
+    return np.min_scalar_type(-n_classes - 1)
 
 
 def repeated(hashes: NDArray[np.uint64]) -> Bools:
-    """Return which rows stand there several times."""
+    """Return which rows occur several times."""
     _, at, counts = np.unique(hashes, return_inverse=True, return_counts=True)
     return np.asarray(counts[at] > 1)
 
@@ -195,7 +189,7 @@ def drawn_by_weight(n: int, weight: Weight | None, most: int) -> Ints:
 def _number_of_others(weight: Weight) -> int:
     """Return how many rows can be drawn by their weights so that hardly any is drawn again.
 
-    A test counts rows as independent draws. A row that stands there ten times would pass for ten of them, and chance
+    A test counts rows as independent draws. A row that occurs ten times would pass for ten of them, and chance
     for a change.
     """
     heaviest = np.sort(weight[weight > 0].astype(np.float64))[::-1]
@@ -212,8 +206,6 @@ def read_logits(logits: Floats) -> Floats:
     energy log Σ eᶻ less the mean logit, the mean logit, the standard deviation of the logits, and the third and the
     least of them less the mean. None depends on what a calibrator learned, so a row of the fit reads as a new one does.
     """
-    from auxcal.calibrators._binary import relative  # which knows the base, which knows this file
-
     near = relative(logits)
     k = logits.shape[1]
     mean = near.z.mean(axis=1)
@@ -233,56 +225,19 @@ def read_logits(logits: Floats) -> Floats:
     return np.clip(np.stack(columns, axis=1), -_FARTHEST, _FARTHEST).astype(np.float16)
 
 
-def n_strata(calibrator: Calibrator, n_classes: int) -> int:
-    """Return the number of strata of the mix."""
-    if not calibrator.tells_none:
+def n_strata(n_classes: int, has_ood_column: bool) -> int:
+    """Return the number of strata of the mix: see `Calibrator.strata`."""
+    if not has_ood_column:
         return 2
     return n_classes + 1 if n_classes <= MOST_CLASSES else 3
 
 
-def strata_of(calibrator: Calibrator, logits: Floats, features: Floats | None) -> Floats:
-    """Return the calibrator's probability that each row belongs to each stratum, of shape (n, s).
-
-    A stratum is a part of the data whose share may change while it stays as it is. Strata are the K classes and none,
-    where the calibrator tells none of the classes from the others; right, wrong and none where classes are very many;
-    and right and wrong for any other calibrator. If it learned so many numbers that it knows its own rows by heart, it
-    is surer of them than of new ones; then it is the softmax of the logits that speaks, which learned nothing.
-    """
-    from auxcal.calibrators._binary import relative
-    from auxcal.calibrators._distributions import ProbaCalibrator, at_prediction
-    from auxcal.calibrators.solvers.sigmoid import expit
-
-    # As it was fitted: what it was adapted to since then says nothing of the rows of the fit.
-    s = n_strata(calibrator, logits.shape[1])
-    if s == 2 or not isinstance(calibrator, ProbaCalibrator):
-        if _by_heart(calibrator):
-            wrong = expit(-relative(logits).top_scores)
-            return np.stack([1 - wrong, wrong], axis=1)
-        confidence = in_chunks(calibrator._with_features(calibrator._confidence), logits, features)
-        return np.stack([confidence, 1 - confidence], axis=1)
-    proba = in_chunks(calibrator._with_features(calibrator._proba), logits, features)
-    if s == proba.shape[1]:
+def strata_of_proba(proba: Floats, logits: Floats) -> Floats:
+    """Return the strata, given the probabilities of the K classes and of none, which is last."""
+    if proba.shape[1] == n_strata(logits.shape[1], has_ood_column=True):
         return proba
     right, none = at_prediction(proba, logits), proba[:, -1]
     return np.stack([right, np.maximum(1 - right - none, 0), none], axis=1)
-
-
-def _by_heart(calibrator: Calibrator) -> bool:
-    """Return whether a calibrator learned too many numbers from its rows to speak of them as of others."""
-    from auxcal.calibrators._described import state_of
-
-    before = calibrator.reference_
-    if before is not None and before.hashes is None:  # from a file in which the calibrator itself spoke of its rows
-        return False
-    n_rows = calibrator.fitted_on_.n_rows or 0
-    return n_rows < _ROWS_FOR_EACH * sum(_n_numbers(value) for value in state_of(calibrator).values())
-
-
-def _n_numbers(value: Any) -> int:
-    """Return how many numbers there are in a fitted attribute."""
-    if isinstance(value, tuple | list):
-        return sum(map(_n_numbers, value))
-    return value.size if isinstance(value, np.ndarray) else 0
 
 
 def stratum_of(reference: Reference) -> Ints:

@@ -11,13 +11,15 @@ from pathlib import Path
 
 from auxcal.calibrators import Calibrator
 
+# What changes the numbers of a fit or of a score; files, messages and progress don't.
 _MEASURING = (
     "auxcal._core.arrays",
-    "auxcal._core.arrays",
+    "auxcal._core.chunks",
+    "auxcal._core.logits",
     "auxcal.predictions",
+    "auxcal.splits",
     "auxcal.calibrators.",
     "auxcal.metrics",
-    "auxcal.calibrators.training",
 )
 
 

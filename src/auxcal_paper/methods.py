@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from auxcal.calibrators import CALIBRATORS, Calibrator, SimplifiedCCAC
-from auxcal.calibrators._seeded import seeded
+from auxcal.calibrators import CALIBRATORS, Calibrator, SimplifiedCCAC, seeded
 
 SOURCE_SHIFT = "D1"
 """The shift that a calibrator is fitted on before its transfer to another one."""

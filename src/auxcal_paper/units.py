@@ -18,7 +18,7 @@ from auxcal._core.files import atomic_write
 from auxcal._core.threads import one_thread
 from auxcal._version import VERSION
 from auxcal.calibrators import Calibrator
-from auxcal.calibrators._transferable import Transferable
+from auxcal.calibrators.transferable import Transferable
 from auxcal.metrics import evaluate
 from auxcal.persistence import load
 from auxcal.predictions import Predictions
@@ -26,7 +26,7 @@ from auxcal_paper.methods import METHODS, TRANSFER_SIZES
 from auxcal_paper.results import Row
 
 with needs("experiments"):
-    import auxcal.calibrators.training.auxiliary_class  # noqa: F401 (here, so that the time of the first fit is that of a fit)
+    import auxcal.calibrators.training  # noqa: F401 (here, so that the time of the first fit is that of a fit)
 
 
 @dataclass(frozen=True)

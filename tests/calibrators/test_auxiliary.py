@@ -6,12 +6,8 @@ import torch
 
 from auxcal import CCAC, METRICS, Predictions, SimplifiedCCAC, TemperatureScaling, evaluate
 from auxcal._core.progress import reported_to
-from auxcal.calibrators._auxiliary import MEANS, Architecture, Network, Setting, forward, standardised
-from auxcal.calibrators.training.auxiliary_class import Problem, train_networks
-from auxcal.calibrators.training.loop import train
-from auxcal.calibrators.training.losses import auxiliary_class_loss
-from auxcal.calibrators.training.networks import GridNetwork
-from auxcal.calibrators.training.recipes import Recipe
+from auxcal.calibrators.auxiliary import MEANS, Architecture, Network, Recipe, Setting, forward, standardised
+from auxcal.calibrators.training import GridNetwork, Problem, auxiliary_class_loss, train, train_networks
 
 QUICK = {"hidden_sizes": (8,), "lambda1": 0, "lambda2": 1, "random_state": 0}
 

@@ -18,7 +18,8 @@ from auxcal import (
     ScalingBinning,
     SplineCalibration,
 )
-from auxcal.calibrators._binary import _scores, top_scores
+from auxcal._core.logits import top_scores
+from auxcal.calibrators.binary import _scores
 
 from .conftest import draw
 

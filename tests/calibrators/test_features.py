@@ -17,7 +17,7 @@ from auxcal import (
     TemperatureScaling,
 )
 from auxcal._core import chunks
-from auxcal.calibrators._transferable import Transferable
+from auxcal.calibrators.transferable import Transferable
 from auxcal.metrics import brier
 
 

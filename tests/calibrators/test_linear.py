@@ -15,8 +15,8 @@ from auxcal import (
     TemperatureScaling,
     VectorScaling,
 )
+from auxcal._core.logits import log_softmax
 from auxcal.calibrators.solvers.linear import Penalty, centred
-from auxcal.calibrators.solvers.softmax import log_softmax
 
 from .conftest import draw
 

@@ -15,7 +15,7 @@ from auxcal import (
     TemperatureScaling,
     VectorScaling,
 )
-from auxcal.calibrators.solvers.softmax import softmax
+from auxcal._core.logits import softmax
 from auxcal.testing import check_calibrator
 
 KINDS = {

@@ -5,7 +5,7 @@ import pytest
 
 import auxcal
 from auxcal import NO_CLASS, CrossFittedCCAC, FileFormatError, PlattScaling
-from auxcal.reference import MOST_BYTES, READINGS, read_logits, strata_of, stratum_of
+from auxcal.reference import MOST_BYTES, READINGS, read_logits, stratum_of
 
 RNG = np.random.default_rng(0)
 
@@ -49,7 +49,7 @@ def test_all_rows_of_a_small_fit_are_kept_and_counted(kind):
     assert kept.counts.tolist() == [*np.bincount(Y[Y >= 0], minlength=4), (Y == NO_CLASS).sum()]
     assert kept.hits[-1] == 0
     assert kept.hits.sum() == kept.correct.sum()
-    apart = np.abs(kept.strata - strata_of(fitted, LOGITS, None)).mean()
+    apart = np.abs(kept.strata - fitted.strata(LOGITS, None)).mean()
     assert apart < 1e-3 if kind is PlattScaling else 0 < apart < 0.05  # CCAC-X kept what it said of held-out rows
     np.testing.assert_allclose(kept.strata.sum(axis=1), 1, atol=1e-2)
 

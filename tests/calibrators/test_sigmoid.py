@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from auxcal.calibrators.solvers.sigmoid import expit, logit, softplus
+from auxcal._core.logits import expit, logit, softplus
 
 FAR = np.concatenate([np.linspace(-800, 800, 4001), [-1e4, -0.0, 1e4, -1e38, 1e38]])
 

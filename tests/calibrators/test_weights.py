@@ -14,7 +14,7 @@ from auxcal import (
     TemperatureScaling,
 )
 from auxcal.calibrators import Calibrator
-from auxcal.calibrators.solvers.weighting import deviation, mean, quantiles
+from auxcal.calibrators.solvers.targets_and_weights import deviation, mean, quantiles
 from auxcal.testing._trials import sample
 
 DATA = sample(n=300)
@@ -125,7 +125,7 @@ def test_score_counts_weights():
 def test_networks_learn_from_the_same_loss():
     import torch
 
-    from auxcal.calibrators.training.losses import auxiliary_class_loss
+    from auxcal.calibrators.training import auxiliary_class_loss
 
     z = torch.from_numpy(RNG.normal(size=(2, 300, 5)))
     lambdas = torch.tensor([[0.5], [0.0]]), torch.tensor([[1.0], [0.6]])

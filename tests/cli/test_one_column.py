@@ -75,7 +75,7 @@ def test_a_table_with_one_column_is_fitted_scored_and_checked(table, call, capsy
     with scored.open() as file:
         written = [float(row["confidence"]) for row in csv.DictReader(file)]
     data = read_predictions(table, columns="score", label="fraud", probabilities=True)
-    expected = auxcal.load(fitted)._confidence_in(data.logits, None)
+    expected = auxcal.load(fitted).score_validated(data.logits, None)
     np.testing.assert_allclose(written, expected, atol=1e-6)
 
 
@@ -108,7 +108,7 @@ class TestProba:
             rows = list(csv.DictReader(file))
         assert list(rows[0])[-3:] == ["proba_no", "proba_yes", "proba_no_class"]
         written = np.array([[float(value) for value in list(row.values())[-3:]] for row in rows])
-        np.testing.assert_allclose(written, fitted._proba_in(data.logits, None), atol=1e-6)
+        np.testing.assert_allclose(written, fitted.proba_validated(data.logits, None), atol=1e-6)
 
     @pytest.mark.parametrize("on_bad_rows", ["null", "skip"])
     def test_bad_rows_have_none_in_a_folder_too(self, table, on_bad_rows):

@@ -8,7 +8,8 @@ import pytest
 from auxcal import InvalidInputError, UndefinedMetricWarning, evaluate
 from auxcal._core import arrays
 from auxcal.metrics import METRICS, ece_noise_floor
-from auxcal.metrics._bootstrap import Scored, _draws, one_by_one
+from auxcal.metrics._bootstrap import _draws, one_by_one
+from auxcal.metrics.edge import Sample
 
 
 def calibrated(n, seed):
@@ -136,7 +137,7 @@ def test_only_the_named_metrics_are_computed():
     scores = evaluate(CONFIDENCE, CORRECT, metrics=["ece", "brier"], bootstrap=2)
     assert {name.split("_")[0] for name in scores} == {"ece", "brier"}
     assert scores["brier_low"] == evaluate(CONFIDENCE, CORRECT, bootstrap=2)["brier_low"]
-    with pytest.raises(InvalidInputError, match="metrics must be among auroc"):
+    with pytest.raises(InvalidInputError, match=r"metrics must be among auroc, .*; got 'beauty'"):
         evaluate(CONFIDENCE, CORRECT, metrics=["beauty"])
 
 
@@ -148,7 +149,7 @@ def test_progress_is_reported(monkeypatch):
 
 
 def test_draws_weigh_each_row_by_as_many_exponential_numbers_as_it_counts():
-    rows = Scored(np.array([0.2, 0.2, 0.8]), np.array([True, False, True]), np.array([1.0, 2.0, 40.0]))
+    rows = Sample(np.array([0.2, 0.2, 0.8]), np.array([True, False, True]), np.array([1.0, 2.0, 40.0]))
     drawn, missing = next(_draws(rows, 10_000, np.random.default_rng(0)))
     weight = np.column_stack([drawn.right[:, 0], drawn.wrong[:, 0], drawn.right[:, 1], missing])
     assert weight.mean(axis=0) == pytest.approx([1, 2, 40, 1], rel=0.05)
@@ -158,7 +159,7 @@ def test_draws_weigh_each_row_by_as_many_exponential_numbers_as_it_counts():
 
 @pytest.mark.parametrize("name", [name for name, metric in METRICS.items() if metric.of_ties])
 def test_many_draws_at_once_are_what_the_metric_says_of_each(name):
-    rows = Scored(np.sort(CONFIDENCE.round(2)), CORRECT)
+    rows = Sample(np.sort(CONFIDENCE.round(2)), CORRECT)
     drawn, _ = next(_draws(rows, 5, np.random.default_rng(0)))
     assert METRICS[name].of_ties(drawn) == pytest.approx(one_by_one(METRICS[name].kernel)(drawn), rel=1e-12)
 

@@ -339,7 +339,7 @@ def test_a_class_without_weight_has_no_threshold_and_does_no_harm():
 
 
 def test_a_level_in_percent_is_told_from_a_risk():
-    with pytest.raises(InvalidInputError, match=r"level must be a share in \(0, 1\); got 95\. Use 0\.95"):
+    with pytest.raises(InvalidInputError, match=r"level must be a share in \(0, 1\); got 95\. For 95 % give 0\.95"):
         threshold_at_risk([0.9] * 100, [True] * 100, 0.1, level=95)
     with pytest.raises(InvalidInputError, match="risks must be several shares"):
         thresholds_at_risks([0.9] * 100, [True] * 100, 0.1)

@@ -9,7 +9,7 @@ from scipy.integrate import quad
 from sklearn import metrics as sklearn_metrics
 
 from auxcal.metrics import METRICS, auroc, ece, fpr_at_tpr, mce, nll, precision_at_recall
-from auxcal.metrics._ties import ties
+from auxcal.metrics._ranking import ties
 
 
 def sample(confidence, seed=0):
@@ -243,7 +243,7 @@ def test_ties_that_cross_blocks_are_counted_whole(monkeypatch, dtype, steps, blo
     confidence = (rng.integers(0, steps + 1, 40) / steps).astype(dtype)
     confidence[confidence == 0] = -0.0
     correct = rng.random(40) < 0.6
-    monkeypatch.setattr("auxcal.metrics._ties._BLOCK", block)
+    monkeypatch.setattr("auxcal.metrics._ranking._BLOCK", block)
     found = ties(confidence, correct)
     assert found.confidence.tolist() == np.unique(confidence).tolist()
     assert found.right.tolist() == [correct[confidence == c].sum() for c in found.confidence]

@@ -5,7 +5,6 @@ import pytest
 
 import auxcal
 from auxcal import Monitor, PlattScaling
-from auxcal.reference import strata_of
 from auxcal.splits import row_hashes
 
 
@@ -61,10 +60,10 @@ def test_twenty_copies_of_every_row_are_copies(draw, calibrator):
 def test_rows_that_repeat_meet_the_fit_that_new_rows_meet(draw):
     logits, y = few_values(300)
     fitted = auxcal.CrossFittedCCAC(random_state=0).fit(logits, y)
-    assert np.allclose(fitted.reference_.strata, strata_of(fitted, logits, None), atol=1e-3)
+    assert np.allclose(fitted.reference_.strata, fitted.strata(logits, None), atol=1e-3)
     logits, y = draw(300)
     fitted = auxcal.CrossFittedCCAC(random_state=0).fit(logits, y)  # whose rows differ: those were held out
-    assert not np.allclose(fitted.reference_.strata, strata_of(fitted, logits, None), atol=1e-3)
+    assert not np.allclose(fitted.reference_.strata, fitted.strata(logits, None), atol=1e-3)
 
 
 def test_of_rows_of_a_group_that_are_alike_the_reference_keeps_one(draw):
@@ -128,6 +127,22 @@ def test_copies_in_the_fit_are_no_reason_for_an_alarm_of_a_monitor(draw, copied)
         monitor.update(*draw(1000, random_state=100 + random_state))
         alarms += monitor.alarm is not None
     assert alarms <= 3
+
+
+@pytest.mark.parametrize(("copied", "values"), [("three times", "any"), ("unevenly", "any"), ("three times", "few")])
+def test_a_fit_that_holds_rows_out_is_not_deceived_by_their_copies(copied, values):
+    alarms = 0
+    for random_state in range(16):
+        rng = np.random.default_rng(random_state)
+        logits = rng.normal(size=(1100, 8))
+        logits = np.round(logits[:, :4]) if values == "few" else logits
+        y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)  # 36 or 51 % right
+        rows = np.arange(100).repeat(3) if copied == "three times" else rng.integers(100, size=300)
+        fitted = auxcal.CrossFittedCCAC(random_state=0).fit(logits[rows], y[rows])
+        monitor = Monitor(fitted, keep=0)
+        monitor.update(logits[100:], y[100:])
+        alarms += "labels" in [alarm.kind for alarm in monitor.alarms]
+    assert alarms <= 2  # while copies were in other folds: 16, 16 and 6
 
 
 def test_a_monitor_counts_values_that_repeat_by_themselves_as_often_as_they_are_there():

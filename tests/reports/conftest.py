@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from auxcal import NO_CLASS, Predictions, compare
-from auxcal.calibrators import _auxiliary
+from auxcal.calibrators import auxiliary
 
 AWKWARD = ("</script><b>cat", "dog & 'pup'", 'the "bird"')
 
@@ -22,7 +22,7 @@ def sample(seed, n=1500):
 @pytest.fixture(scope="session")
 def comparisons():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_auxiliary, "FAST", replace(_auxiliary.FAST, epochs=1, least_steps=150))
+        patch.setattr(auxiliary, "FAST", replace(auxiliary.FAST, epochs=1, least_steps=150))
         options = {"methods": ["temperature", "ccac-s", "platt"], "bootstrap": 20}
         return [
             compare(sample(0), name="spring <1>", class_names=AWKWARD, **options),

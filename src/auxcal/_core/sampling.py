@@ -1,74 +1,56 @@
-"""A random sample of rows that come in batches, in one pass; memory does not grow with their number."""
+"""Reservoir sampling, and the interval of a share that a sample shows."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+import math
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from auxcal._core.arrays import as_rng
-from auxcal._core.errors import InvalidInputError
+from auxcal._core.arrays import Floats, Ints
 
-_Rows: TypeAlias = dict[str, NDArray[Any]]
+Rows: TypeAlias = dict[str, NDArray[Any]]
+"""Columns of equal length, by name."""
 
-_KEY, _ORDER = "\0", "\1"  # no column has such names
-_SPARE = 1.25  # rows are drawn for each that is kept, so that every label has enough of them
+KEY, ORDER = "\0", "\1"
+"""The columns of the random key and of the row number; no table has columns of such names."""
 
-
-class Sampled(NamedTuple):
-    """Rows of a table, and how many there are in all."""
-
-    columns: _Rows
-    n_rows: int
+_SLACK = 1.5  # times n rows are held before the pool is cut to n: sorting it less often costs memory
 
 
-def labelled_sample(parts: Iterable[_Rows], label: str, n: int, random_state: int | None) -> Sampled:
-    """Return `n` rows, or all if there are no more; each label has the share that it has among all rows."""
-    counts: Counter[Any] = Counter()
+class Drawn(NamedTuple):
+    """The rows of a batch that may stay in a reservoir.
 
-    def counted() -> Iterator[_Rows]:
-        for rows in parts:
-            counts.update(_as_keys(rows[label]))
-            yield rows
+    Parameters
+    ----------
+    places : array of int
+        Where they are in the batch.
+    order, key : arrays
+        Their numbers in the stream, and their random keys.
+    """
 
-    drawn, total = _lowest_of(counted(), int(_SPARE * n), random_state)
-    if total > n:
-        drawn = _in_shares(drawn, label, counts, n / total)
-    return Sampled(_in_order(drawn), total)
-
-
-def even_sample(parts: Iterable[_Rows], n: int, random_state: int | None) -> Sampled:
-    """Return `n` rows, each with the same probability, or all if there are no more."""
-    drawn, total = _lowest_of(parts, n, random_state)
-    return Sampled(_in_order(drawn), total)
+    places: Ints
+    order: Ints
+    key: Floats
 
 
-def as_sample_size(n: int | None) -> int:
-    """Check how many rows are to be drawn."""
-    if not isinstance(n, int) or n < 1:
-        raise InvalidInputError(f"sample must be a whole number of at least 1, or None for all rows; got {n!r}.")
-    return n
-
-
-class EvenSample:
-    """The `n` rows with the lowest of the numbers that each row draws as it goes by: each has the same probability.
+class Reservoir:
+    """A random sample of a stream: the `n` rows with the lowest random keys. Each row stays with the same probability.
 
     Parameters
     ----------
     n : int
         How many rows to keep.
     rng : numpy.random.Generator
-        What the numbers are drawn from.
+        What the keys are drawn from.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from auxcal._core.sampling import EvenSample
-    >>> sample = EvenSample(3, np.random.default_rng(0))
+    >>> from auxcal._core.sampling import Reservoir
+    >>> sample = Reservoir(3, np.random.default_rng(0))
     >>> for _ in range(10):
     ...     sample.add({"x": np.arange(5)})
     >>> sample.n_rows, len(sample.rows["x"])
@@ -77,90 +59,92 @@ class EvenSample:
 
     def __init__(self, n: int, rng: np.random.Generator) -> None:
         self._n, self._rng = n, rng
-        self._pool: list[_Rows] = []
-        self._most = 1.0  # what can't stay, because it draws more, need not be held
+        self._pool: list[Rows] = []
+        self._size = 0  # rows in the pool
+        self._most = 1.0  # rows with a larger key can't stay
         self.n_rows = 0
 
-    def add(self, rows: _Rows) -> None:
-        """Give each row a random key."""
+    def add(self, rows: Rows) -> None:
+        """Give each row a random key, and keep the rows with the lowest."""
         n_rows = len(next(iter(rows.values())))
-        drawn = {**rows, _ORDER: self.n_rows + np.arange(n_rows), _KEY: self._rng.random(n_rows)}
-        self.n_rows += n_rows
-        self._hold(_below(drawn, self._most))
+        drawn = self.draw(n_rows)
+        if len(drawn.places) == n_rows:
+            self.hold(rows, drawn)
+        elif len(drawn.places):
+            self.hold({name: column[drawn.places] for name, column in rows.items()}, drawn)
 
-    def _hold(self, rows: _Rows) -> None:
+    def draw(self, n_rows: int) -> Drawn:
+        """Give new rows random keys, and return those that may stay; nothing need be computed for the others."""
+        key, order = self._rng.random(n_rows), self.n_rows + np.arange(n_rows)
+        self.n_rows += n_rows
+        places = np.arange(n_rows) if self._most == 1 else np.flatnonzero(key <= self._most)
+        return Drawn(places, order[places], key[places])
+
+    def hold(self, rows: Rows, drawn: Drawn) -> None:
+        """Keep the rows that `draw` returned."""
+        self._hold({**rows, ORDER: drawn.order, KEY: drawn.key})
+
+    def _hold(self, rows: Rows) -> None:
         self._pool.append(rows)
-        if sum(len(each[_KEY]) for each in self._pool) > 1.5 * self._n:
+        self._size += len(rows[KEY])
+        if self._size > _SLACK * self._n:
             self._pool = [self.rows]
-            self._most = min(self._most, float(self._pool[0][_KEY][-1]))
+            self._size = len(self._pool[0][KEY])
+            self._most = min(self._most, float(self._pool[0][KEY][-1]))
 
     @property
-    def rows(self) -> _Rows:
-        """Those that stay, in the order of what they drew."""
+    def rows(self) -> Rows:
+        """The rows that stay, sorted by key, with the columns KEY and ORDER."""
         joined = {name: np.concatenate([rows[name] for rows in self._pool]) for name in self._pool[0]}
-        order = np.argsort(joined[_KEY])[: self._n]
-        return {name: column[order] for name, column in joined.items()}
+        lowest = np.argsort(joined[KEY])[: self._n]
+        return {name: column[lowest] for name, column in joined.items()}
 
     def save(self, path: Path) -> None:
-        """Write what a sample of another process needs to be added to this one."""
+        """Write the sample to a file, for another process."""
         rows = self.rows if self._pool else {}
-        names = {_KEY: "key", _ORDER: "order"}
+        names = {KEY: "key", ORDER: "order"}
         columns = {names.get(name, f"column {name}"): column for name, column in rows.items()}
         np.savez(path, facts=np.array([self.n_rows, self._n, self._most]), **columns)  # type: ignore[arg-type]
 
     @classmethod
-    def load(cls, path: Path) -> EvenSample:
+    def load(cls, path: Path) -> Reservoir:
         """Read what `save` wrote, to be added to another sample."""
         with np.load(path, allow_pickle=False) as file:
             columns = {name: file[name] for name in file.files}
         n_rows, n, most = columns.pop("facts")
         found = cls(int(n), np.random.default_rng(0))
         found.n_rows, found._most = int(n_rows), float(most)
-        names = {"key": _KEY, "order": _ORDER}
-        rows = {names.get(name) or name.removeprefix("column "): column for name, column in columns.items()}
-        found._pool = [rows] if rows else []
+        names = {"key": KEY, "order": ORDER}
+        if columns:
+            found._hold({names.get(name) or name.removeprefix("column "): column for name, column in columns.items()})
         return found
 
-    def __add__(self, other: EvenSample) -> EvenSample:
-        """Return a sample of the rows of both, of the larger size; fewer where one has let go of rows too early."""
-        both = EvenSample(max(self._n, other._n), self._rng)
+    def __add__(self, other: Reservoir) -> Reservoir:
+        """Return a sample of the rows of both, of the larger size; fewer rows if one has dropped some too early."""
+        both = Reservoir(max(self._n, other._n), self._rng)
         both.n_rows, both._most = self.n_rows + other.n_rows, min(self._most, other._most)
         for rows in (*self._pool, *other._pool):
-            both._hold(_below(rows, both._most))
+            low = slice(None) if both._most == 1 else rows[KEY] <= both._most
+            both._hold({name: column[low] for name, column in rows.items()})
         return both
 
 
-def _lowest_of(parts: Iterable[_Rows], n: int, random_state: int | None) -> tuple[_Rows, int]:
-    """Return the `n` rows that drew the lowest numbers, and how many there are."""
-    sample = EvenSample(n, as_rng(random_state).spawn(1)[0])  # the data may have been drawn with the same random state
-    for part in parts:
-        sample.add(part)
-    return sample.rows, sample.n_rows
+def in_order(rows: Rows) -> Rows:
+    """Return the rows of a reservoir in the order of the stream, without KEY and ORDER."""
+    order = np.argsort(rows[ORDER])
+    return {name: column[order] for name, column in rows.items() if name not in (KEY, ORDER)}
 
 
-def _below(rows: _Rows, most: float) -> _Rows:
-    return rows if most == 1 else {name: column[rows[_KEY] <= most] for name, column in rows.items()}
+def wilson_interval(share: float, n: float, z: float) -> tuple[float, float]:
+    """Return Wilson's interval of a share that n draws show, z standard deviations wide on either side.
 
-
-def _in_order(rows: _Rows) -> _Rows:
-    """Return rows in the order of the table, without what they were drawn by."""
-    order = np.argsort(rows[_ORDER])
-    return {name: column[order] for name, column in rows.items() if name not in (_KEY, _ORDER)}
-
-
-def _in_shares(rows: _Rows, label: str, counts: Counter[Any], share: float) -> _Rows:
-    """Return of each label the share that is wanted, those with the lowest keys first."""
-    left = {key: round(count * share) for key, count in counts.items()}
-    kept = np.zeros(len(rows[_KEY]), np.bool_)
-    for row, key in enumerate(_as_keys(rows[label])):
-        if left[key] > 0:
-            left[key] -= 1
-            kept[row] = True
-    return {name: column[kept] for name, column in rows.items()}
-
-
-def _as_keys(labels: NDArray[Any]) -> list[Any]:
-    """Return labels that are equal where they are the same; a missing number is none, and so is what is no label."""
-    if labels.ndim != 1:
-        return [None] * len(labels)
-    return [None if value != value else value for value in labels.tolist()]
+    Examples
+    --------
+    >>> from auxcal._core.sampling import wilson_interval
+    >>> [round(end, 3) for end in wilson_interval(0.9, 100, 1.645)]
+    [0.84, 0.939]
+    """
+    spread = z**2 / n
+    middle = (share + spread / 2) / (1 + spread)
+    reach = math.sqrt(share * (1 - share) * spread + spread**2 / 4) / (1 + spread)
+    return middle - reach, middle + reach

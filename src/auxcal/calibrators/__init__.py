@@ -1,8 +1,8 @@
 """Calibrators: one file per method, and CALIBRATORS, the registry."""
 
 from auxcal._core.text import one_of
-from auxcal.calibrators._base import Calibrator
-from auxcal.calibrators._distributions import DistributionCalibrator, ProbaCalibrator
+from auxcal.calibrators.base import Calibrator, DistributionCalibrator, ProbaCalibrator
+from auxcal.calibrators.base import seeded as seeded
 from auxcal.calibrators.beta_calibration import BetaCalibration
 from auxcal.calibrators.ccac import CCAC
 from auxcal.calibrators.cross_fitted_ccac import CrossFittedCCAC

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 from auxcal._core.arrays import Floats, Ints
+from auxcal._core.logits import expit, logit, softplus
 from auxcal._core.state import Lengths, numbers
-from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
+from auxcal.calibrators.binary import BinaryCalibrator, Sample, Scheme
 from auxcal.calibrators.solvers.logistic import fit_logistic, unconverged
-from auxcal.calibrators.solvers.sigmoid import expit, logit, softplus
-from auxcal.calibrators.solvers.weighting import size
+from auxcal.calibrators.solvers.targets_and_weights import size
 from auxcal.programs import Operations, Value, of_map
 
 

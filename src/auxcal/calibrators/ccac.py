@@ -1,7 +1,7 @@
 """CCAC: confidence calibration with an auxiliary class."""
 
 from auxcal._core.state import biases, layers
-from auxcal.calibrators._auxiliary import CHOSEN, Architecture, AuxiliaryClassCalibrator
+from auxcal.calibrators.auxiliary import CHOSEN, Architecture, AuxiliaryClassCalibrator
 
 
 class CCAC(AuxiliaryClassCalibrator):

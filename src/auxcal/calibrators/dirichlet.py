@@ -6,13 +6,13 @@ from itertools import product
 import numpy as np
 
 from auxcal._core.arrays import Floats
+from auxcal._core.logits import at_prediction, log_softmax, softmax
 from auxcal._core.memory import check_memory
 from auxcal._core.state import numbers, table
-from auxcal.calibrators._distributions import DistributionCalibrator, at_prediction
-from auxcal.calibrators._selection import SelectBy, as_candidates, check_select_by, select_score
+from auxcal.calibrators.base import DistributionCalibrator
+from auxcal.calibrators.fitting import SelectBy, as_candidates, check_select_by, select_score
 from auxcal.calibrators.solvers.linear import BYTES_PER_WEIGHT, LinearMap, Penalty, fit_full
-from auxcal.calibrators.solvers.softmax import log_softmax, softmax
-from auxcal.calibrators.solvers.targets import NoClass, rows_to_learn
+from auxcal.calibrators.solvers.targets_and_weights import NoClass, rows_to_learn
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value, softmax_at

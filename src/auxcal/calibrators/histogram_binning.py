@@ -3,10 +3,10 @@
 import numpy as np
 
 from auxcal._core.arrays import Floats, Ints
+from auxcal._core.logits import expit, logit
 from auxcal._core.state import numbers
-from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
-from auxcal.calibrators.solvers.sigmoid import expit, logit
-from auxcal.calibrators.solvers.weighting import counts
+from auxcal.calibrators.binary import BinaryCalibrator, Sample, Scheme
+from auxcal.calibrators.solvers.targets_and_weights import counts
 from auxcal.metrics.binning import Strategy, check_bins, equal_mass_edges, index_by_edges
 from auxcal.programs import Operations, Value, in_bins
 

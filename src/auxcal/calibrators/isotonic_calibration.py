@@ -5,8 +5,8 @@ import numpy as np
 from auxcal import programs
 from auxcal._core.arrays import Floats, Ints
 from auxcal._core.state import knots, times
-from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
-from auxcal.calibrators.solvers.weighting import counts
+from auxcal.calibrators.binary import BinaryCalibrator, Sample, Scheme
+from auxcal.calibrators.solvers.targets_and_weights import counts
 from auxcal.programs import Operations, Value
 
 

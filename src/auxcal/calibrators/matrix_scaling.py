@@ -3,13 +3,13 @@
 import numpy as np
 
 from auxcal._core.arrays import Floats
+from auxcal._core.logits import softmax
 from auxcal._core.memory import check_memory
 from auxcal._core.state import numbers
-from auxcal.calibrators._distributions import DistributionCalibrator
-from auxcal.calibrators._selection import as_strength
+from auxcal.calibrators.base import DistributionCalibrator
+from auxcal.calibrators.fitting import as_strength
 from auxcal.calibrators.solvers.linear import BYTES_PER_WEIGHT, LinearMap, Penalty, fit_full
-from auxcal.calibrators.solvers.softmax import softmax
-from auxcal.calibrators.solvers.targets import NoClass, rows_to_learn
+from auxcal.calibrators.solvers.targets_and_weights import NoClass, rows_to_learn
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value, softmax_at

@@ -3,10 +3,10 @@
 import numpy as np
 
 from auxcal._core.arrays import Floats, Ints
+from auxcal._core.logits import expit
 from auxcal._core.state import numbers
-from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
+from auxcal.calibrators.binary import BinaryCalibrator, Sample, Scheme
 from auxcal.calibrators.solvers.logistic import fit_logistic, unconverged
-from auxcal.calibrators.solvers.sigmoid import expit
 from auxcal.programs import Operations, Value, of_map
 
 

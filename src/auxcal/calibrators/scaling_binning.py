@@ -4,10 +4,10 @@ import numpy as np
 
 from auxcal._core.arrays import Floats, Ints
 from auxcal._core.state import numbers
-from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
+from auxcal.calibrators.binary import BinaryCalibrator, Sample, Scheme
 from auxcal.calibrators.histogram_binning import bin_bounds, bin_means
 from auxcal.calibrators.solvers.logistic import fit_logistic, unconverged
-from auxcal.calibrators.solvers.weighting import counts, times
+from auxcal.calibrators.solvers.targets_and_weights import counts, times
 from auxcal.metrics.binning import check_bins, equal_mass_edges, index_by_edges
 from auxcal.programs import Operations, Value, in_bins
 

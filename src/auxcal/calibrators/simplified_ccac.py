@@ -9,8 +9,9 @@ import numpy as np
 from auxcal._core.arrays import as_rng
 from auxcal._core.extras import needs
 from auxcal._core.state import biases, layers
-from auxcal.calibrators._auxiliary import (
+from auxcal.calibrators.auxiliary import (
     CHOSEN,
+    TRANSFER,
     Architecture,
     AuxiliaryClassCalibrator,
     Network,
@@ -18,9 +19,8 @@ from auxcal.calibrators._auxiliary import (
     forward,
     standardised,
 )
-from auxcal.calibrators._transferable import Transferable
 from auxcal.calibrators.temperature_scaling import TEMPERATURE
-from auxcal.calibrators.training.recipes import TRANSFER
+from auxcal.calibrators.transferable import Transferable
 from auxcal.predictions import Predictions
 
 
@@ -106,8 +106,7 @@ def _retrain_last_layer(
 ) -> list[Network]:
     """Train the temperature and the last layer on the output of the frozen layers."""
     with needs("torch"):
-        from auxcal.calibrators.training.auxiliary_class import Problem, train_networks
-        from auxcal.calibrators.training.networks import GridNetwork
+        from auxcal.calibrators.training import GridNetwork, Problem, train_networks
     z = data.logits.astype(np.float32, copy=False)
     frozen_weights, frozen_biases = network.weights[:-1], network.biases[:-1]
     hidden = np.maximum(forward(frozen_weights, frozen_biases, z), 0) if frozen_weights else z

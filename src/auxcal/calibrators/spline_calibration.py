@@ -5,10 +5,10 @@ import numpy as np
 from auxcal import programs
 from auxcal._core.arrays import Floats, Ints
 from auxcal._core.errors import InvalidInputError
+from auxcal._core.logits import expit
 from auxcal._core.state import knots, times
-from auxcal.calibrators._binary import BinaryCalibrator, Sample, Scheme
+from auxcal.calibrators.binary import BinaryCalibrator, Sample, Scheme
 from auxcal.calibrators.isotonic_calibration import between_knots
-from auxcal.calibrators.solvers.sigmoid import expit
 from auxcal.programs import Operations, Value
 
 _POINTS = 1000  # at which a map is kept; between them it is linear

@@ -1,8 +1,8 @@
 """Maximum probability (MP): the classifier's own softmax."""
 
 from auxcal._core.arrays import Floats
-from auxcal.calibrators._distributions import DistributionCalibrator
-from auxcal.calibrators.solvers.softmax import softmax
+from auxcal._core.logits import softmax
+from auxcal.calibrators.base import DistributionCalibrator
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value, softmax_at
 

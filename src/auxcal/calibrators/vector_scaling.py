@@ -3,11 +3,11 @@
 import numpy as np
 
 from auxcal._core.arrays import Floats
+from auxcal._core.logits import softmax
 from auxcal._core.state import numbers
-from auxcal.calibrators._distributions import DistributionCalibrator
+from auxcal.calibrators.base import DistributionCalibrator
 from auxcal.calibrators.solvers.linear import LinearMap, fit_diagonal
-from auxcal.calibrators.solvers.softmax import softmax
-from auxcal.calibrators.solvers.targets import NoClass, rows_to_learn
+from auxcal.calibrators.solvers.targets_and_weights import NoClass, rows_to_learn
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value, softmax_at

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from auxcal._core.arrays import Bools, Floats, as_confidence, as_correct, as_sample_weight, check_shares
 from auxcal._core.float_errors import ignore_float_errors
-from auxcal.metrics._ece_interval import PURE_NOISE, ece_bounds, with_one_off
+from auxcal.metrics.intervals import PURE_NOISE, ece_bounds, with_one_off
 
 BINS = 20
 FEW = 5

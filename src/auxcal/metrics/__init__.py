@@ -4,13 +4,20 @@ from typing import TYPE_CHECKING
 
 from auxcal._core.lazy import lazy_exports
 from auxcal.metrics._calibration_error import NoiseFloor, ece, ece_mass, ece_noise_floor, mce
-from auxcal.metrics._checked import checked
-from auxcal.metrics._evaluate import METRICS, Metric, evaluate
+from auxcal.metrics._evaluate import METRICS, Metric, Slice, evaluate, evaluate_by
 from auxcal.metrics._proper import brier, nll
-from auxcal.metrics._ranking import aupr, auroc, fpr_at_tpr, precision_at_recall
-from auxcal.metrics._risk_coverage import RiskCoverage, aurc, excess_aurc, risk_coverage
-from auxcal.metrics._slices import Slice, evaluate_by
+from auxcal.metrics._ranking import (
+    RiskCoverage,
+    aupr,
+    aurc,
+    auroc,
+    excess_aurc,
+    fpr_at_tpr,
+    precision_at_recall,
+    risk_coverage,
+)
 from auxcal.metrics._tally import Tally
+from auxcal.metrics.edge import checked
 
 if TYPE_CHECKING:
     from auxcal.thresholds import Threshold as Threshold

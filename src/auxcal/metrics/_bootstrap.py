@@ -9,14 +9,15 @@ quantile those of its binomial test, and for a mean of bounded numbers those of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from auxcal._core.arrays import Bools, Floats, Groups, Ints, Weight, as_rng, check_total
+from auxcal._core.arrays import Floats, Ints, as_rng, check_total
 from auxcal._core.progress import Report
-from auxcal.metrics._ties import Ties
+from auxcal.metrics._ranking import Ties
+from auxcal.metrics.edge import Sample
 
 _LEVELS = 4_000  # distinct confidences that are kept apart, so that the cost does not grow with the rows
 _BLOCK = 1 << 18  # weights that are drawn at once, which fit into the CPU cache
@@ -27,29 +28,18 @@ OfTies: TypeAlias = Callable[[Ties], Floats]
 """A metric of many draws at once: `Ties` whose counts have the shape (draws, m) in, an array of shape (draws,) out."""
 
 
-class Scored(NamedTuple):
-    """Rows in ascending order of confidence, all of them with a weight above 0."""
-
-    confidence: Floats
-    correct: Bools
-    sample_weight: Weight | None = None
-    groups: Groups | None = None
-
-    @property
-    def weight(self) -> Weight:
-        """The weights, 1 by default."""
-        return np.ones(len(self.confidence)) if self.sample_weight is None else self.sample_weight
-
-
 def intervals(
     metrics: Mapping[str, OfTies],
-    rows: Scored,
+    rows: Sample,
     bootstrap: int,
     level: float,
     random_state: int | None,
     report: Report,
 ) -> dict[str, tuple[float, float]]:
-    """Return the ends of the interval of each metric, all of which are defined for these rows."""
+    """Return the ends of the interval of each metric, all of which are defined for these rows.
+
+    Every resample is drawn and counted once: `Ties` keeps what several metrics need of it.
+    """
     if rows.sample_weight is not None and rows.groups is None:
         check_total(rows.sample_weight)
     rng, done = as_rng(random_state), 0
@@ -82,7 +72,7 @@ def one_by_one(kernel: Callable[..., float]) -> OfTies:
     return of_ties
 
 
-def _draws(rows: Scored, number: int, rng: np.random.Generator) -> Iterator[tuple[Ties, Floats]]:
+def _draws(rows: Sample, number: int, rng: np.random.Generator) -> Iterator[tuple[Ties, Floats]]:
     """Yield blocks of draws: the weights of the right and the wrong rows of each level, and of the row that is missing.
 
     A row of weight w is drawn as w rows are, each with an exponential weight; a group with all its rows at once.
@@ -105,7 +95,7 @@ def _draws(rows: Scored, number: int, rng: np.random.Generator) -> Iterator[tupl
         yield Ties(confidence, right=weight[:, 1::2], wrong=weight[:, ::2]), one * rng.standard_exponential(shape)
 
 
-def _levels(rows: Scored) -> tuple[Floats, Ints]:
+def _levels(rows: Sample) -> tuple[Floats, Ints]:
     """Return the distinct confidences in ascending order, and which of them each row has.
 
     Where there are too many, neighbours are merged, with their mean.

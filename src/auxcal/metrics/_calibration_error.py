@@ -1,5 +1,6 @@
-"""The gap between confidence and accuracy, bin by bin; and how large it would be by chance alone."""
+"""The gap between confidence and accuracy, bin by bin; how large it would be by chance alone, and its interval."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -18,14 +19,19 @@ from auxcal._core.arrays import (
 )
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
-from auxcal.metrics._checked import checked
 from auxcal.metrics.binning import Bins, Strategy, bin_confidence, bin_index, check_bins
+from auxcal.metrics.edge import Sample, checked_as_given
+from auxcal.metrics.intervals import ece_bounds, student, with_one_off
+
+N_BINS = 20
+"""Of the ECE, as in the paper."""
 
 CELLS_PER_BIN = 32
-"""How finely the noise floor cuts each bin."""
+"""How finely the noise floor cuts each bin. A draw with the mean confidence of a cell has too large a variance by that
+of the confidences in it, at most (1 / 640)² / 4 for each row."""
 
 
-@checked
+@checked_as_given
 def ece(
     confidence: Floats,
     correct: Bools,
@@ -60,7 +66,7 @@ def ece(
     return mean_gap(bin_confidence(confidence, correct, n_bins, strategy, sample_weight))
 
 
-@checked
+@checked_as_given
 def ece_mass(confidence: Floats, correct: Bools, *, n_bins: int = 20, sample_weight: Weight | None = None) -> float:
     """Expected calibration error over bins that hold equally many rows.
 
@@ -73,7 +79,7 @@ def ece_mass(confidence: Floats, correct: Bools, *, n_bins: int = 20, sample_wei
     return mean_gap(bin_confidence(confidence, correct, n_bins, "mass", sample_weight))
 
 
-@checked
+@checked_as_given
 def mce(
     confidence: Floats,
     correct: Bools,
@@ -140,29 +146,23 @@ def ece_noise_floor(
     check_bins(n_bins, strategy)
     if not isinstance(n_draws, int | np.integer) or n_draws < 1:
         raise InvalidInputError(f"n_draws must be a whole number of at least 1; got {n_draws!r}. Use 1000.")
-    checked = as_confidence(confidence)
-    weight = as_sample_weight(sample_weight, n_rows=len(checked))
-    labels = None if groups is None else as_groups(groups, n_rows=len(checked))
-    return noise_floor(checked, n_bins, strategy, n_draws, random_state, weight, labels)
+    c = as_confidence(confidence)
+    weight = as_sample_weight(sample_weight, n_rows=len(c))
+    labels = None if groups is None else as_groups(groups, n_rows=len(c))
+    return noise_floor(Sample(c, np.zeros(len(c), dtype=bool), weight, labels), n_bins, strategy, n_draws, random_state)
 
 
 def noise_floor(
-    confidence: Floats,
-    n_bins: int = 20,
-    strategy: Strategy = "width",
-    n_draws: int = 1000,
-    random_state: int | None = 0,
-    sample_weight: Weight | None = None,
-    groups: Groups | None = None,
+    rows: Sample, n_bins: int = N_BINS, strategy: Strategy = "width", n_draws: int = 1000, random_state: int | None = 0
 ) -> NoiseFloor:
-    """Return the noise floor of a confidence that is already checked; see `ece_noise_floor`."""
+    """Return the noise floor of rows that are already checked; see `ece_noise_floor`."""
     n_cells = n_bins * CELLS_PER_BIN
-    wrong = np.zeros(len(confidence), dtype=bool)
-    cells = bin_confidence(confidence, wrong, n_cells, strategy, sample_weight)
+    wrong = np.zeros_like(rows.correct)  # what is right does not matter here
+    cells = bin_confidence(rows.confidence, wrong, n_cells, strategy, rows.sample_weight)
     independent = None
-    if groups is not None:
-        cell = bin_index(confidence, n_cells, strategy, sample_weight)
-        independent = _independent_rows(cell, sample_weight, groups, n_cells)
+    if rows.groups is not None:
+        cell = bin_index(rows.confidence, n_cells, strategy, rows.sample_weight)
+        independent = _independent_rows(cell, rows.sample_weight, rows.groups, n_cells)
     return floor_of(cells, n_bins, n_draws, random_state, independent)
 
 
@@ -193,3 +193,50 @@ def _independent_rows(cell: Ints, sample_weight: Weight | None, groups: Groups, 
     weight, of_unit = np.bincount(of_row, sample_weight), units // (group.max() + 1)
     total, squares = (np.bincount(of_unit, each, minlength=n_cells) for each in (weight, weight**2))
     return np.asarray(total**2 / np.where(squares > 0, squares, 1))
+
+
+def ece_interval(rows: Sample, strategy: Strategy, level: float) -> tuple[float, float]:
+    """Return an interval of the true ECE that holds for any miscalibration, and so a wide one.
+
+    Resampling can't give it: it adds noise to every bin, and noise raises the ECE. The ECE is at least what noise does
+    not explain, and at least the size of the mean gap.
+    """
+    bins = bin_index(rows.confidence, N_BINS, strategy, rows.sample_weight)
+    gap, variance, of_sum, n = _gaps(rows, bins)
+    z = student(level, n - 1)
+    below = z * math.sqrt(of_sum)
+    above = math.hypot(below, z**2 / (2 * n)) + z**2 / (2 * n)  # Wilson's: few rows may lack those that are off
+    low, high = ece_bounds(gap, variance, below, above)
+    return max(low, abs(float(gap.sum())) - below), high
+
+
+class _Gaps(NamedTuple):
+    """Confidence short of correctness in each bin, as a share of all rows; its variance, that of the sum, and n."""
+
+    gap: Floats
+    variance: Floats
+    of_sum: float
+    n: float
+
+
+def _gaps(rows: Sample, bins: Ints) -> _Gaps:
+    """Return the gaps. Their variance is what the rows show, and not below what the confidence expects."""
+    c, w = rows.confidence.astype(np.float64), rows.weight
+    off, total = rows.correct - c, float(w.sum())
+
+    def of_bins(values: Floats) -> Floats:
+        return np.bincount(bins, values, minlength=N_BINS).astype(np.float64)
+
+    gap, spread = of_bins(w * off) / total, with_one_off(c * (1 - c), w)
+    if rows.groups is None:  # a row of weight 2 is two rows
+        variance = np.maximum(of_bins(w * off**2), of_bins(w * spread)) / total**2
+        return _Gaps(gap, variance, float(variance.sum()), total)
+    labels, group = np.unique(rows.groups, return_inverse=True)
+
+    def of_groups(values: Floats) -> Floats:
+        return np.bincount(group * N_BINS + bins, values, minlength=N_BINS * len(labels)).reshape(-1, N_BINS) / total
+
+    parts = of_groups(w * off), of_groups(w * np.sqrt(spread))  # what the rows of a group lack or exceed may be all one
+    variance = np.maximum(*(np.square(part).sum(axis=0) for part in parts))
+    of_sum = max(float(np.square(np.abs(part).sum(axis=1)).sum()) for part in parts)
+    return _Gaps(gap, variance, of_sum, len(labels))

@@ -1,36 +1,25 @@
-"""All metrics at once, with confidence intervals and the noise floor."""
+"""All metrics at once, with confidence intervals and the noise floor; of all rows, and of each slice of them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._core.arrays import Bools, Floats, as_groups, as_sample_weight
+from auxcal._core.arrays import as_groups, check_shares
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.progress import Report, silent
-from auxcal.metrics._bootstrap import OfTies, Scored, intervals, one_by_one
-from auxcal.metrics._calibration_error import ece, ece_mass, mce, noise_floor
-from auxcal.metrics._checked import check, kernel_of
-from auxcal.metrics._ece_interval import ece_interval
+from auxcal.metrics._bootstrap import OfTies, intervals, one_by_one
+from auxcal.metrics._calibration_error import ece, ece_interval, ece_mass, mce, noise_floor
 from auxcal.metrics._proper import brier, brier_of, nll, nll_of
-from auxcal.metrics._ranking import (
-    aupr,
-    aupr_of,
-    auroc,
-    auroc_of,
-    fpr95_of,
-    fpr_at_tpr,
-    is_share,
-    p90_of,
-    precision_at_recall,
-)
-from auxcal.metrics._risk_coverage import aurc, aurc_of, excess_aurc, excess_aurc_of
+from auxcal.metrics._ranking import Ties, aupr, aurc, auroc, excess_aurc, fpr_at_tpr, precision_at_recall
 from auxcal.metrics.binning import Strategy
+from auxcal.metrics.edge import Sample, as_sample, kernel_of
 
 
 @dataclass(frozen=True)
@@ -42,9 +31,9 @@ class Metric:
     function, label, higher_is_better
         The metric.
     of_ties : callable, optional
-        The same of many draws at once, for the intervals; without it they take as many calls of the function.
+        The same of many resamples at once, for the intervals; without it they take as many calls of the function.
     is_binned : bool
-        Whether it is made of gaps of bins, whose intervals can't be had by resampling: it adds noise to every bin.
+        Whether it is made of gaps of bins. Resampling, which adds noise to every bin, gives no intervals of these.
     """
 
     function: Callable[..., float]
@@ -60,17 +49,17 @@ class Metric:
 
 
 METRICS: dict[str, Metric] = {
-    "auroc": Metric(auroc, "AUROC", higher_is_better=True, of_ties=auroc_of),
-    "aupr": Metric(aupr, "AUPR", higher_is_better=True, of_ties=aupr_of),
-    "p90": Metric(precision_at_recall, "p.9", higher_is_better=True, of_ties=p90_of),
+    "auroc": Metric(auroc, "AUROC", higher_is_better=True, of_ties=Ties.auroc),
+    "aupr": Metric(aupr, "AUPR", higher_is_better=True, of_ties=Ties.aupr),
+    "p90": Metric(precision_at_recall, "p.9", higher_is_better=True, of_ties=Ties.p90),
     "ece": Metric(ece, "ECE", higher_is_better=False, is_binned=True),
     "brier": Metric(brier, "Brier", higher_is_better=False, of_ties=brier_of),
     "ece_mass": Metric(ece_mass, "ECE (mass)", higher_is_better=False, is_binned=True),
     "mce": Metric(mce, "MCE", higher_is_better=False, is_binned=True),
     "nll": Metric(nll, "NLL", higher_is_better=False, of_ties=nll_of),
-    "fpr95": Metric(fpr_at_tpr, "FPR95", higher_is_better=False, of_ties=fpr95_of),
-    "aurc": Metric(aurc, "AURC", higher_is_better=False, of_ties=aurc_of),
-    "excess_aurc": Metric(excess_aurc, "E-AURC", higher_is_better=False, of_ties=excess_aurc_of),
+    "fpr95": Metric(fpr_at_tpr, "FPR95", higher_is_better=False, of_ties=Ties.fpr95),
+    "aurc": Metric(aurc, "AURC", higher_is_better=False, of_ties=Ties.aurc),
+    "excess_aurc": Metric(excess_aurc, "E-AURC", higher_is_better=False, of_ties=Ties.excess_aurc),
 }
 """The one list of metrics; the first five are the paper's."""
 
@@ -132,15 +121,12 @@ def evaluate(
     >>> scores["auroc"], round(scores["brier"], 4)
     (1.0, 0.125)
     """
-    confidence, correct = check(confidence, correct)
+    rows = as_sample(confidence, correct, sample_weight, groups).counted()
     check_resamples(bootstrap, level)
     chosen = chosen_metrics(metrics)
-    rows = _scored(confidence, correct, sample_weight, groups)
     weight = {} if rows.sample_weight is None else {"sample_weight": rows.sample_weight}
     scores = {name: metric.kernel(rows.confidence, rows.correct, **weight) for name, metric in chosen.items()}
-    floor = noise_floor(
-        rows.confidence, random_state=random_state, sample_weight=rows.sample_weight, groups=rows.groups
-    )
+    floor = noise_floor(rows, random_state=random_state)
     scores |= {"ece_floor": floor.mean, "ece_floor_p95": floor.p95}
     return scores | interval_ends(scores, chosen, rows, bootstrap, level, random_state, report)
 
@@ -148,13 +134,13 @@ def evaluate(
 def interval_ends(
     scores: Mapping[str, float],
     chosen: Mapping[str, Metric],
-    rows: Scored,
+    rows: Sample,
     bootstrap: int,
     level: float,
     random_state: int | None,
     report: Report,
 ) -> dict[str, float]:
-    """Return the ends of the intervals of the chosen metrics, NaN of what is undefined; nothing without draws."""
+    """Return the ends of the intervals of the chosen metrics, NaN where undefined; none without resamples."""
     if not bootstrap:
         return {}
     resampled = {name: metric for name, metric in chosen.items() if not metric.is_binned}
@@ -170,24 +156,13 @@ def interval_ends(
     return {f"{name}_{end}": ends[place] for place, end in enumerate(("low", "high")) for name, ends in found.items()}
 
 
-def _scored(confidence: Floats, correct: Bools, sample_weight: ArrayLike | None, groups: ArrayLike | None) -> Scored:
-    """Return the rows that count, sorted once: ranking metrics notice and don't sort again."""
-    weight = as_sample_weight(sample_weight, n_rows=len(confidence))
-    labels = None if groups is None else as_groups(groups, n_rows=len(confidence))
-    order = np.argsort(confidence)
-    if weight is not None:
-        order = order[weight[order] > 0]
-        weight = weight[order]
-    return Scored(confidence[order], correct[order], weight, None if labels is None else labels[order])
-
-
 def check_resamples(bootstrap: int, level: float) -> None:
-    """Refuse what is no number of resamples, or no level."""
-    if not isinstance(bootstrap, int | np.integer) or bootstrap < 0 or not is_share(level) or level == 1:
+    """Check the number of resamples, and the level of the intervals."""
+    if not isinstance(bootstrap, int | np.integer) or bootstrap < 0:
         raise InvalidInputError(
-            f"bootstrap must be a number of resamples of at least 0 and level a share in (0, 1); got {bootstrap!r} "
-            f"and {level!r}. Use bootstrap=1000, level=0.95."
+            f"bootstrap must be a number of resamples of at least 0; got {bootstrap!r}. Use bootstrap=1000."
         )
+    check_shares(level=level)
 
 
 def chosen_metrics(metrics: Sequence[str] | None) -> dict[str, Metric]:
@@ -197,3 +172,101 @@ def chosen_metrics(metrics: Sequence[str] | None) -> dict[str, Metric]:
     if unknown:
         raise InvalidInputError(f"metrics must be among {', '.join(METRICS)}; got {', '.join(map(repr, unknown))}.")
     return {name: METRICS[name] for name in names}
+
+
+@dataclass(frozen=True)
+class Slice:
+    """The scores of the rows that have the same value.
+
+    Parameters
+    ----------
+    value : str
+        What these rows have in common.
+    rows : int
+        How many there are, without those of weight 0.
+    accuracy, confidence : float
+        The share of correct predictions, and the mean confidence.
+    scores : dict of str to float
+        What `evaluate` gives of them.
+    """
+
+    FEW_ROWS: ClassVar[int] = 50
+    """The rows below which nothing is concluded from a slice."""
+
+    value: str
+    rows: int
+    accuracy: float
+    confidence: float
+    scores: dict[str, float]
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether its ECE says nothing: it is within its noise floor, or there are fewer than 50 rows."""
+        return self.rows < self.FEW_ROWS or self.scores["ece"] <= self.scores["ece_floor_p95"]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all fields of the slice, for a table or for JSON."""
+        facts = {"value": self.value, "rows": self.rows, "accuracy": self.accuracy, "confidence": self.confidence}
+        return facts | self.scores | {"noise": self.is_noise}
+
+
+@ignore_float_errors
+def evaluate_by(
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    by: ArrayLike,
+    *,
+    metrics: Sequence[str] | None = None,
+    bootstrap: int = 0,
+    level: float = 0.95,
+    random_state: int | None = 0,
+    report: Report = silent,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+) -> list[Slice]:
+    """Return what `evaluate` gives, for each slice of the rows, the largest slice first.
+
+    Parameters
+    ----------
+    confidence : array of shape (n,)
+        The probability that each prediction is correct.
+    correct : array of shape (n,)
+        Whether it is.
+    by : array of shape (n,)
+        The slice that each row is in: numbers, strings or dates.
+    metrics, bootstrap, level, random_state, sample_weight, groups
+        As in `evaluate`. The ECE and its noise floor are always there.
+    report : callable
+        Called after every slice with the share of the rows that is done.
+
+    Returns
+    -------
+    list of Slice
+        Where many slices are tried, some look bad by chance alone: one in twenty lies above its noise floor. A slice
+        of which every row has weight 0 is left out.
+
+    Examples
+    --------
+    >>> import auxcal
+    >>> confidence, correct = [0.9, 0.8, 0.6, 0.3] * 20, [1, 1, 0, 0] * 20
+    >>> time = ["day", "day", "night", "day"] * 20
+    >>> slices = auxcal.evaluate_by(confidence, correct, time, metrics=["brier"])
+    >>> [(each.value, each.rows, round(each.scores["brier"], 3), each.is_noise) for each in slices]
+    [('day', 60, 0.047, False), ('night', 20, 0.36, True)]
+    """
+    rows = as_sample(confidence, correct, sample_weight, groups)
+    n = len(rows.confidence)
+    values, of_row = np.unique(as_groups(by, n_rows=n, name="by"), return_inverse=True)
+    counted = np.ones(n, dtype=bool) if rows.sample_weight is None else rows.sample_weight > 0
+    counts = np.bincount(of_row[counted], minlength=len(values))
+    options: dict[str, Any] = {"bootstrap": bootstrap, "level": level, "random_state": random_state}
+    options["metrics"] = metrics if metrics is None else list(dict.fromkeys([*metrics, "ece"]))
+    slices, done = [], 0
+    for place in np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]:
+        c, correct_here, weight, of_groups = rows.take(np.flatnonzero((of_row == place) & counted))
+        scores = evaluate(c, correct_here, sample_weight=weight, groups=of_groups, **options)
+        accuracy, mean = (float(np.average(each.astype(np.float64), weights=weight)) for each in (correct_here, c))
+        slices.append(Slice(str(values[place]), len(c), accuracy, mean, scores))
+        done += len(c)
+        report(done / counts.sum())
+    return slices

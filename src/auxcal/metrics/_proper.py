@@ -3,11 +3,11 @@
 import numpy as np
 
 from auxcal._core.arrays import Bools, Floats, Weight
-from auxcal.metrics._checked import checked
-from auxcal.metrics._ties import Ties
+from auxcal.metrics._ranking import Ties
+from auxcal.metrics.edge import checked_as_given
 
 
-@checked
+@checked_as_given
 def brier(confidence: Floats, correct: Bools, *, sample_weight: Weight | None = None) -> float:
     """Brier score: the mean squared difference between confidence and correctness.
 
@@ -20,7 +20,7 @@ def brier(confidence: Floats, correct: Bools, *, sample_weight: Weight | None = 
     return _mean(np.square(confidence - correct), sample_weight)
 
 
-@checked
+@checked_as_given
 def nll(confidence: Floats, correct: Bools, *, sample_weight: Weight | None = None) -> float:
     """Negative log-likelihood of correctness: the mean of −log c where correct, −log(1 − c) where wrong.
 
@@ -41,20 +41,20 @@ def nll(confidence: Floats, correct: Bools, *, sample_weight: Weight | None = No
     return -_mean(np.log(likelihood, dtype=np.float64), sample_weight)
 
 
-def brier_of(drawn: Ties) -> Floats:
-    """Return the Brier score of many draws."""
-    return _mean_loss(drawn, np.square(1 - drawn.confidence), np.square(drawn.confidence))
+def brier_of(ties: Ties) -> Floats:
+    """Return the Brier score of many resamples."""
+    return _mean_loss(ties, np.square(1 - ties.confidence), np.square(ties.confidence))
 
 
-def nll_of(drawn: Ties) -> Floats:
-    """Return the negative log-likelihood of many draws."""
-    c, step = drawn.confidence, np.finfo(drawn.confidence.dtype).eps / 2
-    return _mean_loss(drawn, -np.log(np.maximum(c, step)), -np.log(np.maximum(1 - c, step)))
+def nll_of(ties: Ties) -> Floats:
+    """Return the negative log-likelihood of many resamples."""
+    c, step = ties.confidence, np.finfo(ties.confidence.dtype).eps / 2
+    return _mean_loss(ties, -np.log(np.maximum(c, step)), -np.log(np.maximum(1 - c, step)))
 
 
-def _mean_loss(drawn: Ties, if_right: Floats, if_wrong: Floats) -> Floats:
-    wrong, right = drawn.up_to
-    return np.asarray((drawn.right @ if_right + drawn.wrong @ if_wrong) / (wrong[..., -1] + right[..., -1]))
+def _mean_loss(ties: Ties, if_right: Floats, if_wrong: Floats) -> Floats:
+    at = ties.thresholds
+    return np.asarray((ties.right @ if_right + ties.wrong @ if_wrong) / (at.wrong[..., -1] + at.right[..., -1]))
 
 
 def _mean_log(values: Floats) -> float:

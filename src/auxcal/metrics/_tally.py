@@ -11,20 +11,31 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from auxcal._core.arrays import Bools, Floats, Weight, as_groups, as_sample_weight
+from auxcal._core.arrays import Bools, Floats, Weight, as_groups
 from auxcal._core.errors import FileFormatError, InvalidInputError
 from auxcal._core.files import as_path
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.progress import Report, silent
-from auxcal._core.state import from_json, read_state, state_bytes, to_json, write_state
-from auxcal.metrics._bootstrap import Scored
-from auxcal.metrics._calibration_error import CELLS_PER_BIN, floor_of, largest_gap, mean_gap
-from auxcal.metrics._cell_errors import error_of
-from auxcal.metrics._cells import Cells
-from auxcal.metrics._checked import check
+from auxcal._core.state import (
+    check_count,
+    check_like,
+    from_json,
+    numbers,
+    read_state,
+    state_bytes,
+    to_json,
+    validate,
+    write_state,
+)
+from auxcal.metrics._calibration_error import CELLS_PER_BIN, N_BINS, floor_of, largest_gap, mean_gap
+from auxcal.metrics._cells import Cells, error_of
 from auxcal.metrics._evaluate import METRICS, check_resamples, chosen_metrics, interval_ends
-from auxcal.metrics._tally_state import MEANS, N_BINS, N_FINE, check_state
 from auxcal.metrics.binning import Bins, bin_confidence
+from auxcal.metrics.edge import Sample, as_sample
+
+N_FINE = N_BINS * CELLS_PER_BIN
+MEANS = ("brier", "nll")  # over the rows: their sums add up
+_ROUNDING = 1e-5  # of sums of float32 numbers
 
 FORMAT = 1
 
@@ -86,8 +97,7 @@ class Tally:
         """
         if np.ndim(cast(Any, confidence)) == 1 and len(cast(Any, confidence)) == 0:
             return cls()
-        arrays = check(confidence, correct)
-        return cls._of_rows(*arrays, as_sample_weight(sample_weight, n_rows=len(arrays[0])))
+        return cls._of_rows(*as_sample(confidence, correct, sample_weight)[:3])
 
     @classmethod
     @ignore_float_errors
@@ -103,15 +113,10 @@ class Tally:
         >>> {group: tally.n_rows for group, tally in tallies.items()}
         {'day': 2, 'night': 1}
         """
-        checked, right = check(confidence, correct)
-        weight = as_sample_weight(sample_weight, n_rows=len(checked))
-        names, place = np.unique(as_groups(groups, n_rows=len(checked)), return_inverse=True)
-        order = np.argsort(place, kind="stable")
-        parts = np.split(order, np.cumsum(np.bincount(place))[:-1])
-        return {
-            name.item(): cls._of_rows(checked[rows], right[rows], None if weight is None else weight[rows])
-            for name, rows in zip(names, parts, strict=True)
-        }
+        rows = as_sample(confidence, correct, sample_weight)
+        names, place = np.unique(as_groups(groups, n_rows=len(rows.correct)), return_inverse=True)
+        parts = np.split(np.argsort(place, kind="stable"), np.cumsum(np.bincount(place))[:-1])
+        return {name.item(): cls._of_rows(*rows.take(part)[:3]) for name, part in zip(names, parts, strict=True)}
 
     @classmethod
     def _of_rows(cls, confidence: Floats, correct: Bools, weight: Weight | None) -> Tally:
@@ -222,12 +227,12 @@ class Tally:
         rows = self._rows()
         return METRICS[name].kernel(rows.confidence, rows.correct, sample_weight=rows.sample_weight)
 
-    def _rows(self) -> Scored:
+    def _rows(self) -> Sample:
         """Return a row for each confidence that occurs, wrong or right, with the number of rows as its weight."""
         cells = self.cells
         weight = np.stack([cells.wrong, cells.right], axis=1).ravel().astype(np.float64)
         counted = np.flatnonzero(weight)
-        return Scored(np.repeat(cells.confidence, 2)[counted], counted % 2 == 1, weight[counted])
+        return Sample(np.repeat(cells.confidence, 2)[counted], counted % 2 == 1, weight[counted])
 
     def _state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         used = np.flatnonzero(self.bins.count)
@@ -241,7 +246,7 @@ class Tally:
         header, tensors = read_state(source, "tally", {"tally": dict}, FORMAT)
         try:
             state = from_json(header["tally"], tensors)
-            check_state(**state)
+            _check_state(**state)
             place, bins = state["bins"].pop("place"), {}
             for name, values in state["bins"].items():
                 bins[name] = np.zeros(N_FINE, values.dtype)
@@ -268,3 +273,32 @@ def _sum_of(name: str, confidence: Floats, correct: Bools, weight: Weight | None
         if share:
             total += share * kernel(confidence[rows], correct[rows], sample_weight=times)
     return total
+
+
+def _check_state(n_rows: Any, sums: Any, bins: Any, cells: Any) -> None:
+    """Validate saved state: keys, types, shapes, and sums that rows can have."""
+    check_count(n_rows, "n_rows")
+    check_like(sums, dict.fromkeys(MEANS, 0.0), "sums")
+    place, m = bins["place"], len(cells["confidence"])
+    validate(place, "place", numbers(len(place), least=0, most=N_FINE - 1, whole=True))
+    if (place[1:] <= place[:-1]).any():
+        raise ValueError("place must rise")
+    for name in ("count", "confidence", "correct"):
+        validate(bins[name], name, numbers(len(place), least=0, most=np.inf))
+    validate(cells["confidence"], "the confidences", numbers(m, least=0, most=1))
+    for name in ("right", "wrong"):
+        validate(cells[name], name, numbers(m, least=0, most=np.inf))
+    counts = bins["count"], bins["correct"], cells["right"], cells["wrong"]
+    if len({each.dtype for each in counts}) > 1 or counts[0].dtype not in (np.int64, np.float64):
+        raise ValueError("counts must be of one kind, int64 or float64")
+    if not isinstance(cells.get("exact", True), bool):
+        raise ValueError("exact must be true or false")
+    count, right = float(bins["count"].sum()), float(bins["correct"].sum())
+    hits = float(cells["right"].sum())
+    both = hits + float(cells["wrong"].sum())
+    if not (np.isclose(count, both) and np.isclose(right, hits) and np.isfinite([*sums.values(), count]).all()):
+        raise ValueError("bins and cells must be of the same rows")
+    if (bins["confidence"] > (1 + _ROUNDING) * bins["count"]).any() or sums["brier"] > (1 + _ROUNDING) * count:
+        raise ValueError("sums must be those of numbers from 0 to 1")
+    if count > 0 and n_rows == 0:
+        raise ValueError("no rows have no sums")

@@ -1,7 +1,9 @@
 """Tables of logits and of scores: one description, one reader per format, one scorer. FORMATS is the registry."""
 
-from auxcal.monitoring._timed import Timed
+from auxcal.monitoring.timed import Timed
 from auxcal.tables.chunked import TimedTable
+from auxcal.tables.discover import File, as_file
+from auxcal.tables.evaluation import Evaluation, certify, evaluate_scored, find_thresholds
 from auxcal.tables.labelled import Labelled, read_labelled, read_predictions
 from auxcal.tables.picking import pick_file
 from auxcal.tables.readers import FORMATS
@@ -19,6 +21,8 @@ from auxcal.tables.spec import TableSpec
 
 __all__ = [
     "FORMATS",
+    "Evaluation",
+    "File",
     "Labelled",
     "Scored",
     "TableSpec",
@@ -26,6 +30,10 @@ __all__ = [
     "Timed",
     "TimedTable",
     "Written",
+    "as_file",
+    "certify",
+    "evaluate_scored",
+    "find_thresholds",
     "pick_file",
     "read_any_confidence",
     "read_confidence",

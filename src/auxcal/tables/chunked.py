@@ -14,7 +14,7 @@ from auxcal._core.errors import InvalidInputError
 from auxcal._core.files import STANDARD
 from auxcal._core.labels import LEFT_OUT
 from auxcal.calibrators import Calibrator
-from auxcal.monitoring._timed import Names, Timed, check_names, chunk_names
+from auxcal.monitoring.timed import Names, Timed, check_names, chunk_names
 from auxcal.tables.classes import codes_of
 from auxcal.tables.columns import check_column
 from auxcal.tables.numpy_columns import Column

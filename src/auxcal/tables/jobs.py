@@ -24,7 +24,7 @@ from auxcal._core.arrays import Floats
 from auxcal._core.errors import FileFormatError, InvalidInputError
 from auxcal._core.files import held, is_temporary
 from auxcal._core.progress import RowReport
-from auxcal._core.sampling import EvenSample
+from auxcal._core.sampling import Reservoir
 from auxcal._core.state import check_count, check_like
 from auxcal._core.threads import one_thread
 from auxcal.persistence import fingerprint
@@ -82,8 +82,8 @@ def score_folder(
                 work = _work(scorer, paths, parts, folder, kind, watched)
                 for place, done in run(work, to_do, jobs, report):
                     manifest.add(to_do[place].relative, replace(done, checked=holds is None))
-                kept = map(EvenSample.load, sorted(Path(samples).iterdir()))
-                sample = sum(kept, EvenSample(_WATCHED, np.random.default_rng(0)))
+                kept = map(Reservoir.load, sorted(Path(samples).iterdir()))
+                sample = sum(kept, Reservoir(_WATCHED, np.random.default_rng(0)))
             if watch is not None and sample.n_rows:
                 watch(sample.rows["logits"], sample.rows.get("features"))
         withdrawn = _check_promise(manifest, parts, kind, jobs, holds)
@@ -153,12 +153,12 @@ class Watched(NamedTuple):
     samples: Path
     n_bytes: int
 
-    def sample_of(self, part: Part) -> EvenSample:
+    def sample_of(self, part: Part) -> Reservoir:
         """Return a sample that draws numbers of its own, with twice the part's share of the rows that are watched."""
         n = _AT_LEAST + 2 * _WATCHED * part.size // max(self.n_bytes, 1)
-        return EvenSample(n, np.random.default_rng(crc32(part.relative.encode())))
+        return Reservoir(n, np.random.default_rng(crc32(part.relative.encode())))
 
-    def keep(self, sample: EvenSample, part: Part) -> None:
+    def keep(self, sample: Reservoir, part: Part) -> None:
         """Leave a sample to the process that asked for it."""
         sample.save(self.samples / f"{sha256(part.relative.encode()).hexdigest()}.npz")
 
@@ -202,7 +202,7 @@ class ScorePart:
         output = next(target.parts())
         return Done(part.size, part.modified, output.size, rows, bad, written=output.modified, digest=digest)
 
-    def _batches(self, part: Part, sample: EvenSample | None) -> Generator[ScoredBatch, None, None]:
+    def _batches(self, part: Part, sample: Reservoir | None) -> Generator[ScoredBatch, None, None]:
         # What the folders of the output say need not be said again in its files.
         folders = {folder.partition("=")[0] for folder in part.relative.split("/")[:-1]}
         said = folders & part.keys.keys()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Unpack
@@ -11,9 +12,9 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from auxcal._core.arrays import NO_CLASS, Ints, as_features
+from auxcal._core.arrays import NO_CLASS, Ints, as_features, as_rng
 from auxcal._core.errors import InputWarning, InvalidInputError
-from auxcal._core.sampling import as_sample_size, labelled_sample
+from auxcal._core.sampling import KEY, Reservoir, Rows, in_order
 from auxcal._core.text import some
 from auxcal.predictions import Predictions
 from auxcal.tables.columns import check_column, find_features, find_logits, find_weights
@@ -247,3 +248,69 @@ def _labels(column: Column, spec: TableSpec, n_classes: int) -> tuple[Ints, NDAr
 def _names_of(rows: RowBatch, names: tuple[str, ...]) -> tuple[str, ...] | None:
     """Return the names of columns; that of a whole array says nothing of its columns."""
     return names if names and rows.inputs[names[0]].ndim == 1 else None
+
+
+# A sample of the rows in one pass ------------------------------------------------------------------------------------
+
+_SPARE = 1.25  # rows are drawn for each that is kept, so that every label has enough of them
+
+
+class Sampled(NamedTuple):
+    """Rows of a table, and how many there are in all."""
+
+    columns: Rows
+    n_rows: int
+
+
+def labelled_sample(parts: Iterable[Rows], label: str, n: int, random_state: int | None) -> Sampled:
+    """Return `n` rows, or all if there are no more; each label has the share that it has among all rows."""
+    counts: Counter[Any] = Counter()
+
+    def counted() -> Iterator[Rows]:
+        for rows in parts:
+            counts.update(_as_keys(rows[label]))
+            yield rows
+
+    drawn, total = _lowest_of(counted(), int(_SPARE * n), random_state)
+    if total > n:
+        drawn = _in_shares(drawn, label, counts, n / total)
+    return Sampled(in_order(drawn), total)
+
+
+def even_sample(parts: Iterable[Rows], n: int, random_state: int | None) -> Sampled:
+    """Return `n` rows, each with the same probability, or all if there are no more."""
+    drawn, total = _lowest_of(parts, n, random_state)
+    return Sampled(in_order(drawn), total)
+
+
+def as_sample_size(n: int | None) -> int:
+    """Check how many rows are to be drawn."""
+    if not isinstance(n, int) or n < 1:
+        raise InvalidInputError(f"sample must be a whole number of at least 1, or None for all rows; got {n!r}.")
+    return n
+
+
+def _lowest_of(parts: Iterable[Rows], n: int, random_state: int | None) -> tuple[Rows, int]:
+    """Return the `n` rows that drew the lowest numbers, and how many there are."""
+    sample = Reservoir(n, as_rng(random_state).spawn(1)[0])  # the data may have been drawn with the same random state
+    for part in parts:
+        sample.add(part)
+    return sample.rows, sample.n_rows
+
+
+def _in_shares(rows: Rows, label: str, counts: Counter[Any], share: float) -> Rows:
+    """Return of each label the share that is wanted, those with the lowest keys first."""
+    left = {key: round(count * share) for key, count in counts.items()}
+    kept = np.zeros(len(rows[KEY]), np.bool_)
+    for row, key in enumerate(_as_keys(rows[label])):
+        if left[key] > 0:
+            left[key] -= 1
+            kept[row] = True
+    return {name: column[kept] for name, column in rows.items()}
+
+
+def _as_keys(labels: NDArray[Any]) -> list[Any]:
+    """Return labels that are equal where they are the same; a missing number is none, and so is what is no label."""
+    if labels.ndim != 1:
+        return [None] * len(labels)
+    return [None if value != value else value for value in labels.tolist()]

@@ -118,10 +118,10 @@ def _scores(calibrator: Calibrator | None, logits: Floats, features: Floats | No
     """Return the confidence, and the probability of none of the classes where the calibrator tells it."""
     if calibrator is None:
         return own_confidence(logits), None
-    confidence = calibrator._confidence_in(logits, features)
-    if not calibrator.tells_none:
+    confidence = calibrator.score_validated(logits, features)
+    if not calibrator.has_ood_column:
         return confidence, None
-    return confidence, calibrator._proba_in(logits, features)[:, -1]
+    return confidence, calibrator.proba_validated(logits, features)[:, -1]
 
 
 def _flat(prefix: str, name: str, values: NDArray[Any]) -> dict[str, Column]:

@@ -24,13 +24,12 @@ from auxcal._core.arrays import (
 )
 from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.labels import LEFT_OUT, names_in, warn_of_unlabelled
-from auxcal._core.sampling import as_sample_size, even_sample
 from auxcal._core.text import percent
 from auxcal.inputs import Inputs
 from auxcal.metrics import Tally
 from auxcal.tables.classes import Classes
 from auxcal.tables.columns import check_column, find_logits
-from auxcal.tables.labelled import read_predictions
+from auxcal.tables.labelled import as_sample_size, even_sample, read_predictions
 from auxcal.tables.numpy_columns import Column, Columns
 from auxcal.tables.readers import open_source
 from auxcal.tables.rows import (

@@ -13,7 +13,7 @@ from auxcal._core.errors import InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.labels import MISSING, are_indices, as_text
 from auxcal.calibrators import CALIBRATORS, Calibrator, ProbaCalibrator
-from auxcal.calibrators._features import checked_features
+from auxcal.calibrators.fitting import validate_features
 from auxcal.tables.columns import features_for, find_logits
 from auxcal.tables.numpy_columns import Column, Columns, NumpyColumn, Problem
 from auxcal.tables.rows import (
@@ -129,10 +129,10 @@ class Scorer:
         numbers, features = rows.numbers[good], None if rows.features is None else rows.features[good]
         logits = log_of(numbers) if self._probabilities else numbers
         dtype = numbers.dtype
-        confidence = self.calibrator._confidence_in(logits, features) if len(logits) else logits[:, 0]
+        confidence = self.calibrator.score_validated(logits, features) if len(logits) else logits[:, 0]
         proba = None
         if self._proba and isinstance(self.calibrator, ProbaCalibrator):
-            proba = self.calibrator._proba_in(logits, features).astype(dtype, copy=False)
+            proba = self.calibrator.proba_validated(logits, features).astype(dtype, copy=False)
         prediction, confidence = logits.argmax(axis=1), confidence.astype(dtype, copy=False)
         if rows.problems is None:
             return RowScores(prediction, confidence, None, proba, logits, features)
@@ -196,7 +196,7 @@ class Scorer:
         """Refuse another number of columns than the calibrator was fitted with."""
         if (logits.shape[1], 0 if features is None else features.shape[1]) != self._widths:
             as_logits(logits[:1], n_classes=self._widths[0])
-            checked_features(self.calibrator, features, n_rows=len(logits))
+            validate_features(self.calibrator, features, n_rows=len(logits))
 
     def _check_first(self, batch: Batch, rows: RowBatch, layout: Layout) -> None:
         """Refuse a table whose first rows are all bad, and probabilities where logits were fitted on."""
@@ -247,7 +247,7 @@ class Scorer:
             scored[IN_FIT] = NumpyColumn(np.zeros(len(rows), np.bool_) if marked is None else marked)
         if scores.proba is not None:
             names = as_class_names(self.calibrator.inputs_.class_names, self._widths[0])
-            last = "no_class" if self.calibrator.tells_none else "misclassified"
+            last = "no_class" if self.calibrator.has_ood_column else "misclassified"
             for name, column in zip((*names, last), scores.proba.T, strict=False):
                 scored[f"{PROBA}{name}"] = NumpyColumn(column, bad)
         return found | scored

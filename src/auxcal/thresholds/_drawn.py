@@ -9,9 +9,9 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._core.arrays import Bools, Floats, Groups, Ints, Weight, as_groups, as_sample_weight
+from auxcal._core.arrays import Bools, Floats, Groups, Ints, Weight
 from auxcal._core.errors import InvalidInputError
-from auxcal.metrics._checked import check
+from auxcal.metrics.edge import as_sample
 from auxcal.thresholds import _promise, _weighted_promise
 from auxcal.thresholds._copies import look_like_copies
 from auxcal.thresholds._cut import singles
@@ -109,11 +109,10 @@ def as_drawn(
     groups: ArrayLike | None,
 ) -> Drawn:
     """Check rows, and return them as draws."""
-    checked, hits = check(confidence, correct)
-    weight = as_sample_weight(sample_weight, n_rows=len(hits))
+    rows = as_sample(confidence, correct, sample_weight, groups)
     if max_weight is not None:
-        _check_largest(weight, max_weight)
-    return Drawn(checked, hits, weight, max_weight, None if groups is None else as_groups(groups, n_rows=len(hits)))
+        _check_largest(rows.sample_weight, max_weight)
+    return Drawn(rows.confidence, rows.correct, rows.sample_weight, max_weight, rows.groups)
 
 
 def check_draws(drawn: Drawn) -> None:

@@ -11,10 +11,13 @@ from numpy.typing import ArrayLike
 from auxcal._core.arrays import Floats, check_shares, check_total
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
-from auxcal.metrics._risk_coverage import curve_of
+from auxcal.metrics import risk_coverage
+from auxcal.metrics.edge import kernel_of
 from auxcal.thresholds._cut import cut_above, cut_at, singles
 from auxcal.thresholds._drawn import Drawn, as_drawn, check_draws, upper_bounds
 from auxcal.thresholds._promise import least_rows, promised_rows, rows_needed
+
+_curve = kernel_of(risk_coverage)
 
 
 @dataclass(frozen=True)
@@ -283,7 +286,7 @@ def _lowest(confidence: Floats, single: np.floating) -> float:
 def _why_not(drawn: Drawn, risk: float, level: float) -> str:
     """Return why rows promise nothing; see `why_no_promise`."""
     rows = drawn.independent()
-    curve = curve_of(singles(rows.confidence), rows.correct, rows.sample_weight)
+    curve = _curve(singles(rows.confidence), rows.correct, sample_weight=rows.sample_weight)
     needed = rows_needed(curve.accepted, curve.errors, risk, level)
     if needed is None and curve.errors[0]:
         return "even the most confident predictions are wrong too often"
@@ -312,7 +315,7 @@ def _count(weight: float) -> float:
 
 
 def _looking_good(drawn: Drawn, risk: float, level: float) -> Threshold:
-    curve = curve_of(singles(drawn.confidence), drawn.correct, drawn.sample_weight)
+    curve = _curve(singles(drawn.confidence), drawn.correct, sample_weight=drawn.sample_weight)
     allowed = np.flatnonzero(curve.risk <= risk)
     if not len(allowed):
         least = int(np.argmin(curve.risk))

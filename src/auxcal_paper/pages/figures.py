@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from auxcal._core.files import atomic_write
-from auxcal.calibrators import Calibrator
-from auxcal.calibrators._distributions import ProbaCalibrator
+from auxcal.calibrators import Calibrator, ProbaCalibrator
 from auxcal.predictions import Predictions
 from auxcal_paper.methods import METHODS
 from auxcal_paper.suites import Suite

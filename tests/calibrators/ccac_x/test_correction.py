@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 
-from auxcal.calibrators._binary import relative, top_scores
+from auxcal._core.logits import relative, top_scores
 from auxcal.calibrators.ccac_x import correction
 from auxcal.calibrators.ccac_x.correction import describe, fit_correction
 from auxcal.calibrators.ccac_x.evidence import WIDTHS

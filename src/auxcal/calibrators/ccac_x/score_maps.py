@@ -1,4 +1,4 @@
-"""The two plain voices of CCAC-X: maps of one score, the classifier's own log-odds of the prediction."""
+"""The two base calibrators of CCAC-X that map one score, the classifier's own log-odds of the prediction."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from auxcal._core.arrays import Bools, Floats, Ints, Weight
-from auxcal.calibrators._binary import Sample
+from auxcal._core.logits import logit
 from auxcal.calibrators.beta_calibration import beta_log_odds, beta_program, fit_beta
+from auxcal.calibrators.binary import Sample
 from auxcal.calibrators.isotonic_calibration import fit_isotonic
-from auxcal.calibrators.solvers.sigmoid import logit
-from auxcal.calibrators.solvers.weighting import size
+from auxcal.calibrators.solvers.targets_and_weights import size
 from auxcal.programs import Operations, Value, between_knots
 
 
@@ -44,7 +44,7 @@ def cross_fit_maps(
         others = None if weight is None else weight[~rows]
         held_out[rows] = _fit_maps(scores[~rows], correct[~rows], others)[0].log_odds(scores[rows])
     maps, converged = _fit_maps(scores, correct, weight)
-    return maps, held_out, None if converged else "the voice of beta calibration did not reach its optimum."
+    return maps, held_out, None if converged else "beta calibration did not reach its optimum."
 
 
 def _fit_maps(scores: Floats, correct: Bools, weight: Weight | None) -> tuple[ScoreMaps, bool]:

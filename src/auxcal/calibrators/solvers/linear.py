@@ -8,8 +8,7 @@ import numpy as np
 
 from auxcal._core.arrays import Floats, Ints, Weight
 from auxcal._core.threads import cached_property
-from auxcal.calibrators.solvers.blocks import Blocks
-from auxcal.calibrators.solvers.newton import minimise
+from auxcal.calibrators.solvers.newton import Blocks, minimise
 
 BYTES_PER_WEIGHT = 80  # of a K × K map: the fit keeps about ten such matrices
 MOST_BLOCKS = 200  # classes beyond which one matrix of curvature for each is too much

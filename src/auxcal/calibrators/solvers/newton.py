@@ -1,19 +1,21 @@
-"""Newton's method for the softmax of scores that are linear in the parameters."""
+"""Newton's method: a damped one for small convex problems, and one for the softmax of linear scores.
+
+`damped_newton` solves with the full Hessian, for a few dozen parameters. `minimise` needs Hessian-vector products
+alone, for any number of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
 from auxcal._core.arrays import Floats, Ints, Weight
-from auxcal.calibrators.solvers import weighting
-from auxcal.calibrators.solvers.blocks import Blocks
-from auxcal.calibrators.solvers.targets import add_targets, expected
-from auxcal.calibrators.solvers.weighting import size, times
+from auxcal.calibrators.solvers.targets_and_weights import add_targets, expected, size, times, total
 
 MAX_STEPS = 200
 _CHUNK = 2**19  # numbers that stay in the processor's cache
@@ -23,6 +25,137 @@ _MOST_WORTHWHILE = 1e-3  # nats for each row, however many numbers there are
 _NEGLIGIBLE = 1e-2  # of the mean curvature of a row
 _DAMPING = 1e-5
 _LEAST_DAMPING = 1e-13  # decides only what the data leave open
+
+
+class HasGradient(Protocol):
+    """What a point of `damped_newton` knows."""
+
+    @property
+    def gradient(self) -> Floats:
+        """Return the gradient of the loss."""
+
+
+P = TypeVar("P", bound=HasGradient)
+
+
+def damped_newton(
+    theta: Floats,
+    evaluate: Callable[[Floats], P],
+    solve: Callable[[Floats, P], Floats],
+    overshoots: Callable[[P, P, Floats], bool],
+    *,
+    worthwhile: float,
+    max_steps: int,
+) -> tuple[Floats, bool]:
+    """Return the minimum of a smooth convex loss, and whether it was reached.
+
+    Parameters
+    ----------
+    theta : array of shape (d,)
+        Where to start.
+    evaluate : callable
+        ``evaluate(theta)`` gives a point: the gradient there, and what the other two read.
+    solve : callable
+        ``solve(theta, point)`` gives Newton's step, to be subtracted.
+    overshoots : callable
+        ``overshoots(before, after, step)``: whether the step was too long, and must be halved.
+    worthwhile : float
+        The gain that a step must promise, by the quadratic model, for another to follow it.
+    max_steps : int
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> import numpy as np
+    >>> from auxcal.calibrators.solvers.newton import damped_newton
+    >>> cosh = lambda x: SimpleNamespace(gradient=np.sinh(x), loss=np.cosh(x))
+    >>> theta, converged = damped_newton(
+    ...     np.array([2.0]),
+    ...     cosh,
+    ...     lambda x, point: point.gradient / np.cosh(x),
+    ...     lambda before, after, step: after.loss > before.loss,
+    ...     worthwhile=1e-9,
+    ...     max_steps=20,
+    ... )
+    >>> theta.round(6), converged
+    (array([0.]), True)
+    """
+    here = evaluate(theta)
+    for _ in range(max_steps):
+        step = solve(theta, here)
+        promised = float(here.gradient @ step) / 2
+        if promised <= worthwhile:
+            return theta - step, True
+        while overshoots(here, found := evaluate(theta - step), step) and promised > worthwhile:
+            step, promised = step / 2, promised / 2
+        theta, here = theta - step, found
+    return theta, False
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A matrix for each class, or one that all share.
+
+    With `own`, the first number of each class is apart from the others, and has a curvature of its own: many classes
+    then need one small matrix in the place of one for each.
+
+    Parameters
+    ----------
+    matrices : array of shape (K or 1, d, d); (1, d - 1, d - 1) with `own`
+    own : array of shape (K or 1,), optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal.calibrators.solvers.newton import Blocks
+    >>> blocks = Blocks(2 * np.eye(2)[None], own=np.array([4.0, 8.0]))
+    >>> blocks.inverse() @ np.ones((2, 3))
+    array([[0.25 , 0.5  , 0.5  ],
+           [0.125, 0.5  , 0.5  ]])
+    """
+
+    matrices: Floats
+    own: Floats | None = None
+
+    def definite(self) -> Blocks:
+        """Add as much as rounding can have taken away, which may have made them indefinite."""
+        traces, eye = np.trace(self.matrices, axis1=1, axis2=2), np.eye(self.matrices.shape[1])
+        own = None
+        if self.own is not None:
+            own = self.own + np.finfo(np.float32).eps * (self.own + traces)
+            traces = traces + self.own.mean()
+        return Blocks(self.matrices + np.finfo(np.float32).eps * traces[:, None, None] * eye, own)
+
+    def plus_diagonal(self, diagonal: Floats) -> Blocks:
+        """Add a number for each column of θ."""
+        if self.own is None:
+            return Blocks(self.matrices + np.diag(diagonal))
+        return Blocks(self.matrices + np.diag(diagonal[1:]), self.own + diagonal[0])
+
+    def inverse(self) -> Blocks:
+        """Return the inverses."""
+        return Blocks(np.linalg.inv(self.matrices), None if self.own is None else 1 / self.own)
+
+    def __add__(self, other: Blocks) -> Blocks:
+        """Add another of the same kind."""
+        own = None if self.own is None or other.own is None else self.own + other.own
+        return Blocks(self.matrices + other.matrices, own)
+
+    def __mul__(self, factor: float) -> Blocks:
+        """Multiply all by a number."""
+        return Blocks(self.matrices * factor, None if self.own is None else self.own * factor)
+
+    def __truediv__(self, divisor: float) -> Blocks:
+        """Divide all by a number."""
+        return Blocks(self.matrices / divisor, None if self.own is None else self.own / divisor)
+
+    def __matmul__(self, theta: Floats) -> Floats:
+        """Multiply every row of θ by its class' matrix."""
+        if self.own is not None:
+            return np.column_stack([self.own * theta[:, 0], theta[:, 1:] @ self.matrices[0]])
+        if len(self.matrices) == 1:
+            return theta @ self.matrices[0]
+        return np.asarray(np.matmul(self.matrices, theta[:, :, None])[:, :, 0])
 
 
 class Design(Protocol):
@@ -146,9 +279,9 @@ def _evaluate(sample: _Rows, theta: Floats, penalty: Quadratic) -> Point:
         np.subtract(scores, scores.max(axis=1, keepdims=True), out=here)
         score_y = expected(here, y[rows])
         np.exp(here, out=here)
-        total = here.sum(axis=1, keepdims=True)
-        here /= total
-        loss += float(weighting.total(np.log(total[:, 0]) - score_y, weight)) / n
+        norm = here.sum(axis=1, keepdims=True)
+        here /= norm
+        loss += float(total(np.log(norm[:, 0]) - score_y, weight)) / n
         add_targets(here, y[rows], -1)
         gradient += part.adjoint(times(here, weight)) / n
         add_targets(here, y[rows], 1)

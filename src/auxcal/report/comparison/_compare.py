@@ -19,9 +19,8 @@ from auxcal._core.extras import install_command, is_installed
 from auxcal._core.float_errors import ignore_float_errors, undecorated
 from auxcal._core.progress import Report, silent
 from auxcal._core.text import some, visible
-from auxcal.calibrators import CALIBRATORS, Calibrator, method_named
-from auxcal.calibrators._features import features_for
-from auxcal.calibrators._seeded import seeded
+from auxcal.calibrators import CALIBRATORS, Calibrator, method_named, seeded
+from auxcal.calibrators.fitting import features_for
 from auxcal.inputs import warn_of_few_rows, warn_of_probabilities
 from auxcal.metrics import evaluate
 from auxcal.predictions import Predictions
@@ -205,7 +204,7 @@ def _parts(data: Predictions, test: Predictions | float, random_state: int) -> t
 
 def _agreement(before: Entry, rows: Predictions) -> Agreement:
     """Return whether the classifier's own confidence agrees with its accuracy on all these rows."""
-    confidence = before.measured()[0]._confidence_in(rows.logits, None)
+    confidence = before.measured()[0].score_validated(rows.logits, None)
     return Agreement.of(confidence, rows.correct, rows.sample_weight, rows.groups)
 
 
@@ -223,7 +222,7 @@ def _entry(
         with collect_warnings() as kept:
             calibrator._fit_on(fit if calibrator.uses_features else fit.without_features())
         seconds = time.process_time() - start
-        confidence = calibrator._confidence_in(test.logits, features_for(calibrator, test))
+        confidence = calibrator.score_validated(test.logits, features_for(calibrator, test))
     except Exception as error:  # your own method can raise anything, and the others still count
         return Entry(method, label, time.process_time() - start, problem=f"{type(error).__name__}: {error}")
     problems = [str(warning) for warning in kept if isinstance(warning, ConvergenceWarning)]

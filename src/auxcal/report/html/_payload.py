@@ -10,7 +10,7 @@ import numpy as np
 from auxcal._core.arrays import Floats, as_class_names
 from auxcal._core.errors import InvalidInputError
 from auxcal.calibrators import ProbaCalibrator
-from auxcal.calibrators._features import features_for
+from auxcal.calibrators.fitting import features_for
 from auxcal.metrics import thresholds_at_risks
 from auxcal.predictions import Predictions
 from auxcal.report.comparison import Comparison, Entry
@@ -65,7 +65,7 @@ def _method(comparison: Comparison, entry: Entry) -> dict[str, Any]:
     }
     if isinstance(calibrator, ProbaCalibrator):
         mapped = entry in (comparison.before, comparison.best) or entry.method == ALWAYS_MAPPED
-        proba = calibrator._proba_in(comparison.test.logits, features_for(calibrator, comparison.test))
+        proba = calibrator.proba_validated(comparison.test.logits, features_for(calibrator, comparison.test))
         found |= _of_proba(proba, comparison, mapped=mapped)
     return found
 

@@ -1,0 +1,173 @@
+"""A calibrator described: in words, as JSON, and as a card in a notebook."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from auxcal._core.text import card, first_line, grid, note, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from auxcal.calibrators.base import Calibrator
+    from auxcal.inputs import Inputs
+
+NOT_KNOWN = "not known"
+
+_SAID = (
+    "converged_",
+    "n_features_in_",
+    "n_further_features_",
+    "inputs_",
+    "fitted_on_",
+    "reference_",
+    "adaptation_",
+)  # in words, above the table
+_SHOWN = ("takes", "classes", "fitted on")  # of the facts
+
+
+def facts(calibrator: Calibrator) -> dict[str, str]:
+    """Return what a fitted calibrator is, what it takes and what it was fitted on, in words.
+
+    Examples
+    --------
+    >>> import auxcal
+    >>> from auxcal.calibrators.facts import facts
+    >>> fitted = auxcal.TemperatureScaling().fit([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]] * 2, [0, 1, 0, 0, 1, 1])
+    >>> facts(fitted)["takes"]
+    'logits of 2 classes'
+    """
+    inputs, k, d = calibrator.inputs_, calibrator.n_features_in_, calibrator.n_further_features_
+    return {
+        "method": _method(calibrator),
+        "takes": f"{inputs.kind or 'logits, or logarithms of probabilities: not known which'}"
+        f"{' of' if inputs.kind else ';'} {k} classes{f' and {d} features' if d else ''}",
+        "classes": _listed(inputs.class_names),
+        "columns": _listed(inputs.column_names),
+        "features": _listed(inputs.feature_names) if d else "none",
+        "label": _label(inputs),
+        "fitted on": _rows(calibrator),
+        "promise": str(calibrator.certificate_ or "none"),
+        "adapted to": _adapted(calibrator),
+        "fit": "converged" if calibrator.converged_ else "did not converge",
+        "parameters": ", ".join(f"{name}={value!r}" for name, value in calibrator.get_params().items()) or "none",
+    }
+
+
+def as_json(calibrator: Calibrator) -> dict[str, Any]:
+    """Return the same, ready for JSON; what is not known is None."""
+    inputs, rows = calibrator.inputs_, calibrator.fitted_on_
+    return {
+        "method": calibrator.abbreviation,
+        "kind": inputs.kind,
+        "classes": calibrator.n_features_in_,
+        "class_names": inputs.class_names,
+        "columns": inputs.column_names,
+        "features": calibrator.n_further_features_,
+        "feature_names": inputs.feature_names,
+        "label": inputs.label_name,
+        "no_class_labels": inputs.no_class,
+        "rows": rows.n_rows,
+        "no_class": rows.n_no_class,
+        "date": rows.date,
+        "certificate": calibrator.certificate_ and calibrator.certificate_.as_json(),
+        "adapted_to": None if (found := calibrator.adaptation_) is None else found.as_json(),
+        "converged": calibrator.converged_,
+        "parameters": calibrator.get_params(),
+    }
+
+
+def _label(inputs: Inputs) -> str:
+    none = f"; no class: {', '.join(inputs.no_class)}" if inputs.no_class else ""
+    return f"{inputs.label_name or NOT_KNOWN}{none}"
+
+
+def _adapted(calibrator: Calibrator) -> str:
+    """Return what it was adapted to, with the shares that changed most."""
+    found = calibrator.adaptation_
+    if found is None:
+        return "nothing"
+    labelled = f" and {found.n_labelled:,} with labels" if found.n_labelled else ""
+    changes = ", ".join(f"{name} {percent(before)} to {percent(now)}" for name, before, now in _changes(calibrator))
+    return f"{found.n_rows:,} rows without labels{labelled}, {_when(found.date)}: {changes}"
+
+
+def _changes(calibrator: Calibrator) -> list[tuple[str, float, float]]:
+    found = calibrator.adaptation_
+    if found is None:
+        return []
+    k = calibrator.n_features_in_
+    names = ["right", "wrong", "no class"][: len(found.shares)]
+    if len(found.shares) == k + 1:
+        names = [*(calibrator.inputs_.class_names or [f"class {index}" for index in range(k)]), "no class"]
+    order = np.argsort(-np.abs(found.shares - found.before), kind="stable")[:3]
+    return [(names[index], float(found.before[index]), float(found.shares[index])) for index in order]
+
+
+def _method(calibrator: Calibrator) -> str:
+    """Return the first line of the documentation, which most often has the abbreviation."""
+    line = first_line(type(calibrator), calibrator.abbreviation)
+    return line if calibrator.abbreviation in line else f"{calibrator.abbreviation}: {line}"
+
+
+def _listed(names: Sequence[str] | None) -> str:
+    return NOT_KNOWN if names is None else ", ".join(names)
+
+
+def _when(date: str) -> str:
+    return date.replace("T", " ").replace("Z", " UTC")
+
+
+def _rows(calibrator: Calibrator) -> str:
+    rows = calibrator.fitted_on_
+    if rows.n_rows is None or rows.n_no_class is None:
+        return NOT_KNOWN
+    when = f", {_when(rows.date)}" if rows.date else ""
+    return f"{rows.n_rows:,} rows, {percent(rows.n_no_class / rows.n_rows)} of them of no class{when}"
+
+
+def to_html(calibrator: Calibrator) -> str:
+    """Return the card of a calibrator, fitted or not."""
+    kind = type(calibrator)
+    about = f"{first_line(kind, kind.abbreviation)} {kind.reference}."
+    if not calibrator.__sklearn_is_fitted__():
+        return card(repr(calibrator), about, note("Not fitted yet: call fit(logits, y)."))
+    learned = {name: value for name, value in sorted(vars(calibrator).items()) if name.endswith("_")}
+    numbers = [(name, _formatted(value)) for name, value in learned.items() if _is_scalar(value) and name not in _SAID]
+    others = [_summary(name, value) for name, value in learned.items() if not _is_scalar(value) and name not in _SAID]
+    known = [(name, fact) for name, fact in facts(calibrator).items() if name in _SHOWN and NOT_KNOWN not in fact]
+    d = calibrator.n_further_features_
+    inputs = f"K = {calibrator.n_features_in_} classes" + (f" and {d} features of each sample" if d else "")
+    state = "converged" if calibrator.converged_ else "did not converge"
+    return card(
+        repr(calibrator),
+        about,
+        note(f"Fitted for {inputs}; {state}."),
+        *(note(f"{name[0].upper()}{name[1:]}: {fact}.") for name, fact in known),
+        *([grid(numbers)] if numbers else []),
+        *([note("; ".join(others))] if others else []),
+    )
+
+
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, bool | int | float | str | np.generic)
+
+
+def _formatted(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def _summary(name: str, value: Any) -> str:
+    """Say what a collection holds."""
+    if isinstance(value, dict):
+        return f"{name}: {', '.join(value)}"
+    return f"{name}: {', '.join(_shapes(value))}"
+
+
+def _shapes(value: Any) -> list[str]:
+    """Return the shape of an array, or of all arrays in a tuple, however deep."""
+    if isinstance(value, tuple | list):
+        return [shape for part in value for shape in _shapes(part)]
+    return [] if _is_scalar(value) else ["×".join(map(str, np.shape(value)))]

@@ -1,0 +1,213 @@
+"""What a fit learns from: accepted rows and features, the select part, hyper-parameters, and hashes of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from auxcal._core.arrays import Bools, Floats, as_features, check_spread, check_total
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.state import check_learned, numbers
+from auxcal.inputs import Inputs, by_name
+from auxcal.metrics import METRICS
+from auxcal.predictions import Predictions
+from auxcal.splits import row_hashes
+
+if TYPE_CHECKING:
+    from auxcal.calibrators.base import Calibrator
+
+LARGEST = 1e9
+"""The largest weight of a term in a loss; far beyond it float32 overflows."""
+
+MOST_HASHES = 16_384
+"""Hashes that are kept, the lowest ones: 64 KB of a file. Of a larger fit, so many rows are recognised."""
+
+MOST_REPEATED = 0.02
+"""The share of rows with a copy in the fit above which no row is recognised: new rows then equal old ones by chance."""
+
+SelectBy = Literal["ece", "brier", "nll"]
+
+SelectPart: TypeAlias = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike | None] | Predictions
+"""(logits, y), or (logits, y, features), or all that Predictions have."""
+
+
+def rows_to_fit(calibrator: Calibrator, data: Predictions) -> Predictions:
+    """Return the rows with a weight above 0, and reject features and weights that the method can't use."""
+    check_spread(data.logits)
+    if data.features is not None:
+        check_uses_features(calibrator)
+    if data.sample_weight is not None:
+        if not calibrator.uses_weights:
+            raise InvalidInputError(
+                f"{type(calibrator).__name__} counts every row once; got sample_weight. Leave it out, or use one of "
+                f"auxcal's own methods. If this one is yours: count data.sample_weight, and set uses_weights = True."
+            )
+        check_total(data.sample_weight)
+    return data.counted()
+
+
+def check_uses_features(calibrator: Calibrator) -> None:
+    """Reject features if the method uses logits only."""
+    if not calibrator.uses_features:
+        from auxcal.calibrators import CALIBRATORS
+
+        others = [f"{kind.__name__} ({name})" for name, kind in CALIBRATORS.items() if kind.uses_features]
+        raise InvalidInputError(
+            f"{type(calibrator).__name__} reads logits alone; got features too. Leave features out, or use a method "
+            f"that uses them: {', '.join(others)}."
+        )
+
+
+def validate_features(calibrator: Calibrator, features: ArrayLike | None, n_rows: int) -> Floats | None:
+    """Check the features of rows to score: as many as in the fit, or none."""
+    d = calibrator.n_further_features_
+    if features is None and d == 0:
+        return None
+    check_uses_features(calibrator)
+    if features is None:
+        raise InvalidInputError(
+            f"features must have the {d} columns that this {type(calibrator).__name__} was fitted with; got none. Give "
+            f"the same features of these samples, or fit a calibrator without."
+        )
+    if d == 0:
+        raise InvalidInputError(
+            f"this {type(calibrator).__name__} was fitted without features; got features of shape "
+            f"{np.shape(features)}. Leave features out, or fit a calibrator with them."
+        )
+    return as_features(features, n_rows=n_rows, n_columns=d)
+
+
+def features_for(calibrator: Calibrator, data: Predictions) -> Floats | None:
+    """Return the features of the data if the calibrator uses them."""
+    return data.features if calibrator.uses_features else None
+
+
+def as_select(select: SelectPart, data: Predictions) -> Predictions:
+    """Check the select part, which must be of the same target classifier as the fit part."""
+    part = select if isinstance(select, Predictions) else _predictions(select, data.inputs)
+    if part.n_classes != data.n_classes:
+        raise InvalidInputError(
+            f"select: the logits of the select part must have {data.n_classes} columns as those of the fit part; got "
+            f"{part.n_classes}. Use the same target classifier for both."
+        )
+    if part.n_features != data.n_features:
+        raise InvalidInputError(
+            f"select: the select part must have {data.n_features} features of each sample as the fit part; got "
+            f"{part.n_features}. Give features=features and select=(logits, y, features), or neither."
+        )
+    return part.counted()
+
+
+def _predictions(select: Any, inputs: Inputs) -> Predictions:
+    """Return the rows of the select part, of the same kind as the fit part, columns taken by name."""
+    if not isinstance(select, tuple | list) or len(select) not in (2, 3):
+        raise InvalidInputError(
+            f"select must be a pair (logits, y), with features a triple (logits, y, features); got "
+            f"{type(select).__name__}. Give select=(select_logits, select_y)."
+        )
+    features = by_name(select[2], inputs.feature_names, "features") if len(select) == 3 else None
+    try:
+        logits = by_name(select[0], inputs.column_names, "logits")
+        known: dict[str, Any] = {"class_names": inputs.names, "no_class": inputs.no_class}
+        return Predictions(logits, select[1], features, probabilities=inputs.kind == "probabilities", **known)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"select: {error}") from None
+
+
+def joined_parts(data: Predictions, select: Predictions) -> Predictions:
+    """Return the rows of both parts together, for a method that makes no difference between them."""
+    if (data.groups is None) != (select.groups is None):
+        raise InvalidInputError(
+            "the rows of the select part are used like the others, so both parts must have groups or neither; got "
+            "them for one. Give select=Predictions(logits, y, groups=groups)."
+        )
+    return data.joined(select)
+
+
+def select_score(select_by: SelectBy, confidence: Floats, select: Predictions) -> float:
+    """Return how good a confidence is on the select part; less is better."""
+    check_select_by(select_by)
+    return METRICS[select_by].function(confidence, select.correct, sample_weight=select.sample_weight)
+
+
+def check_select_by(select_by: SelectBy) -> None:
+    """Reject an unknown score."""
+    if select_by not in get_args(SelectBy):
+        raise InvalidInputError(
+            f"select_by must be one of {', '.join(map(repr, get_args(SelectBy)))}; got {select_by!r}. "
+            f"The paper uses 'ece'."
+        )
+
+
+def as_candidates(value: float | Sequence[float], name: str) -> tuple[float, ...]:
+    """Return a fixed number or the numbers to search as a tuple."""
+    try:
+        numbers = np.atleast_1d(np.asarray(value))
+    except ValueError:
+        numbers = np.empty(0)
+    if numbers.ndim != 1 or not len(numbers) or numbers.dtype.kind not in "iuf":
+        raise InvalidInputError(
+            f"{name} must be a number, which fixes it, or a sequence of numbers to choose from; got {value!r}."
+        )
+    if not ((numbers >= 0) & (numbers <= LARGEST)).all():
+        raise InvalidInputError(f"{name} must be from 0 to {LARGEST:.0e}; got {value!r}. It weighs a term of the loss.")
+    return tuple(float(number) for number in numbers)
+
+
+def as_strength(value: float, name: str) -> float:
+    """Return one number that is at least 0."""
+    numbers = as_candidates(value, name)
+    if np.ndim(value) != 0:
+        raise InvalidInputError(f"{name} must be one number, since nothing is searched here; got {value!r}.")
+    return numbers[0]
+
+
+def as_whole(value: int, name: str, *, least: int) -> int:
+    """Return a whole number that is at least `least`."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise InvalidInputError(f"{name} must be a whole number of at least {least}; got {value!r}.")
+    return int(value)
+
+
+class FitRows(NamedTuple):
+    """Hashes of the rows of a fit, in ascending order.
+
+    Examples
+    --------
+    >>> import auxcal
+    >>> logits, y = [[2.0, 0.0], [0.0, 1.0], [3.0, 0.5]] * 2, [0, 1, 1] * 2
+    >>> auxcal.PlattScaling().fit(logits[:3], y[:3]).share_in_fit([[2.0, 0.0], [1.0, 4.0]])
+    0.5
+    >>> auxcal.PlattScaling().fit(logits, y).share_in_fit([[2.0, 0.0], [1.0, 4.0]]) is None
+    True
+    """
+
+    hashes: NDArray[np.uint32]
+
+    @classmethod
+    def of(cls, data: Predictions) -> FitRows | None:
+        """Return the rows of a fit; None where so many repeat that equal rows are not the same ones."""
+        found = np.unique(_row_hashes(data.logits, data.features))
+        return cls(found[:MOST_HASHES]) if len(found) >= (1 - MOST_REPEATED) * len(data) else None
+
+    def contain(self, logits: Floats, features: Floats | None) -> Bools:
+        """Return which rows were in the fit."""
+        return np.isin(_row_hashes(logits, features), self.hashes)
+
+    def joined(self, other: FitRows | None) -> FitRows:
+        """Return the rows of both."""
+        return self if other is None else FitRows(np.union1d(self.hashes, other.hashes)[:MOST_HASHES])
+
+    def check(self) -> None:
+        """Reject hashes that no fit can have saved."""
+        check_learned({"hashes": numbers("n", dtype=np.uint32, rises=True)}, self._asdict(), {})
+        if not 0 < len(self.hashes) <= MOST_HASHES:
+            raise ValueError(f"hashes must be from 1 to {MOST_HASHES} numbers")
+
+
+def _row_hashes(logits: Floats, features: Floats | None) -> NDArray[np.uint32]:
+    """Return the upper half of the hash of each row."""
+    return (row_hashes(logits, features) >> np.uint64(32)).astype(np.uint32)

@@ -1,0 +1,104 @@
+"""Rows with the name of their chunk, such as a day: what a timeline reads, batch by batch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auxcal._core.arrays import Bools, Floats, Ints
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.labels import is_missing
+
+Names: TypeAlias = NDArray[np.object_]
+"""The name of each row's chunk."""
+
+
+class Timed(NamedTuple):
+    """Some rows of a table.
+
+    Parameters
+    ----------
+    logits : array of shape (n, K)
+        Their logits, which are checked.
+    features : array of shape (n, d) or None
+        Their features, where the calibrator was fitted with such.
+    y, labelled : array of shape (n,) or None
+        Their true classes, and which of them are known; None where the table has none.
+    by : array of shape (n,)
+        The names of their chunks.
+    done : float or None
+        The share of the table that is read by now, if known.
+    """
+
+    logits: Floats
+    features: Floats | None
+    y: Ints | None
+    labelled: Bools | None
+    by: Names
+    done: float | None
+
+
+class TimedRows(Protocol):
+    """The rows of a table, in any order, which need not be held."""
+
+    def counts(self) -> Mapping[str, int] | None:
+        """Return how many rows each chunk has, or None where only the one pass of `batches` can tell."""
+
+    def batches(self) -> Iterator[Timed]:
+        """Yield all rows."""
+
+
+class _Cache(dict[Any, str]):
+    def __missing__(self, value: Any) -> str:
+        name = self[value] = "" if is_missing(value) else str(value).strip()
+        return name
+
+
+def chunk_names(values: Sequence[Any] | NDArray[Any]) -> Names:
+    """Return the name of each row's chunk, empty where there is none.
+
+    Examples
+    --------
+    >>> from auxcal.monitoring.timed import chunk_names
+    >>> chunk_names([3, " monday ", None]).tolist()
+    ['3', 'monday', '']
+    """
+    return np.fromiter(map(_Cache().__getitem__, values), dtype=object, count=len(values))
+
+
+def check_names(names: Names, rows: Sequence[int] | Ints, part: str = "") -> None:
+    """Refuse a row that is of no chunk; `rows` are the places of the rows in the table, or in a part of it."""
+    empty = np.flatnonzero(names == "")
+    if len(empty):
+        raise InvalidInputError(
+            f"{part}by (--by) must say of every row which chunk it is of; row {rows[empty[0]]} has nothing there. "
+            f"Fill it in, or leave such rows out."
+        )
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Return the names of chunks in their order: numbers by size, all else by alphabet.
+
+    Examples
+    --------
+    >>> from auxcal.monitoring.timed import in_order
+    >>> in_order(["10", "9"]), in_order(["10", "9", "a"])
+    (['9', '10'], ['10', '9', 'a'])
+    """
+    given = list(names)
+    return sorted(given, key=_as_number if all(map(_is_number, given)) else None)
+
+
+def _as_number(text: str) -> tuple[float, str]:
+    return float(text), text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
