@@ -31,6 +31,7 @@ from auxcal.tables.numpy_columns import (
 
 with needs("tables"):
     import pyarrow as pa
+    import pyarrow.compute as pc
 
 _OUT_OF_RANGE = "<value out of range"  # what Arrow writes for a time that its calendar does not have
 
@@ -83,7 +84,7 @@ class ArrowColumn(Column):
     def text(self) -> list[str] | None:
         if not is_text(self.kind):
             return None
-        return ["" if value is None else value.strip() for value in self.data.to_pylist()]
+        return [value or "" for value in pc.utf8_trim_whitespace(self.data).to_pylist()]
 
     def fields(self, name: str) -> list[str]:
         plain = _decoded(self.data)

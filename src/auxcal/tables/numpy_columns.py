@@ -163,8 +163,11 @@ class NumpyColumn(Column):
             raise InvalidInputError(
                 f"these columns can't be written (dtype {self.data.dtype}). Leave out what is neither number nor text."
             )
-        numbers: list[str] = self.data.astype(str).tolist()
-        return [value.lower() for value in numbers] if kind == "b" else numbers
+        if kind == "b":
+            return ["true" if value else "false" for value in self.data.tolist()]
+        if kind == "f" and self.data.dtype != np.float64:  # of which Python would write the digits of a float64
+            return self.data.astype(str).tolist()  # type: ignore[no-any-return]
+        return list(map(repr, self.data.tolist()))
 
     def array(self, name: str) -> NDArray[Any]:
         if self.missing is not None:

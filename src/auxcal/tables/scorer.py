@@ -292,9 +292,9 @@ def _whole_numbers(column: Column) -> Column:
     text = column.text()
     if text is None:
         return column
+    missing = np.array([not value for value in text], dtype=bool) if "" in text else None
     try:
-        numbers = np.array([int(value) if value else 0 for value in text], dtype=np.int64)
+        numbers = np.fromiter((int(value or "0") for value in text), np.int64, len(text))
     except (ValueError, OverflowError) as error:
         raise InvalidInputError(f"the first labels are whole numbers, and then: {error}. Repair these rows.") from error
-    missing = np.array([not value for value in text], dtype=bool)
-    return NumpyColumn(numbers, missing if missing.any() else None)
+    return NumpyColumn(numbers, missing)

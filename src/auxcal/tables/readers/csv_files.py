@@ -95,7 +95,8 @@ def _write(file: Any, batches: Iterator[Columns]) -> None:
             header = io.StringIO()
             csv.writer(header, lineterminator="\n").writerow(columns)
             file.write(header.getvalue().encode())
-        file.write("".join(",".join(row) + "\n" for row in zip(*fields, strict=True)).encode())
+        rows = "\n".join(map(",".join, zip(*fields, strict=True)))
+        file.write(f"{rows}\n".encode() if rows else b"")
 
 
 # The head of a file ---------------------------------------------------------------------------------------------------
