@@ -10,6 +10,7 @@ from scipy.stats import binom
 
 from auxcal import InvalidInputError
 from auxcal.thresholds import _promises, risk_at_coverage, threshold_at_risk, thresholds_at_risks, thresholds_by_class
+from auxcal.thresholds._weighted_sample import look_like_copies
 
 
 def sample(seed, n=400, steps=40):

@@ -76,7 +76,7 @@ def estimate(
 def _powered(
     y: Floats, expected: Floats, spread: Floats, w: Floats, expected_others: Floats, n_informative: int
 ) -> tuple[float, float]:
-    """Return the power-tuned estimate of the mean of y, λ mean(expected) + mean of w (y − λ expected); its variance too.
+    """Return the power-tuned estimate of the mean of y, λ mean(expected) + mean of w (y − λ expected), with variance.
 
     The variance is what the labels show. If hardly any are informative, it is at least the expected one, `spread` for
     each row: a few labels without an error do not show that there is none.
