@@ -1,6 +1,7 @@
 """A hint in an error or a warning, followed to the letter, leads to a right result."""
 
 import csv
+import os
 import re
 import shlex
 import shutil
@@ -28,6 +29,7 @@ from auxcal import (
     TemperatureScaling,
     cli,
 )
+from auxcal.formats import read_predictions
 from auxcal.labelling import pick
 from auxcal.metrics import brier, ece, evaluate, risk_at_coverage, threshold_at_risk, thresholds_at_risks
 from auxcal_paper.shifts import Mixture, TextNoise
@@ -435,6 +437,103 @@ def test_a_call_that_follows_the_hint_is_right(mistake, hint, followed, right):
     assert np.all(found == expected), (found, expected)
 
 
+DATA = Predictions(LOGITS, Y)
+LARGE = Predictions(1e5 * LOGITS, Y)
+
+
+def saved_with_torch(path, **changes):
+    import torch
+
+    torch.save({"logits": torch.tensor(LOGITS), "y": torch.tensor(Y)} | changes, path)
+    return read_predictions(path).logits
+
+
+def expanded(path, contiguous):
+    import torch
+
+    first = torch.tensor(LOGITS[:1]).expand(N, K)
+    return saved_with_torch(path, logits=first.contiguous() if contiguous else first)
+
+
+def saved_alone(path):
+    import torch
+
+    torch.save(torch.tensor(LOGITS), path)
+    return read_predictions(path)
+
+
+def saved(path, data=DATA, **options):
+    data.save(path, **options)
+    return Predictions.load(path).logits
+
+
+def written(path, **arrays):
+    np.savez(path, **arrays)
+    return Predictions.load(path).logits
+
+
+NEEDS_TORCH = pytest.mark.needs("torch")
+
+# A file, what is wrong with it, a part of what is said, the file that follows the hint, and the logits in it.
+FILES = [
+    ("x.txt", saved, "Save it as x.npz", "x.npz", saved, LOGITS),
+    (
+        "x.npz",
+        lambda path: saved(path, LARGE, half=True),
+        "half=False",
+        "x.npz",
+        lambda path: saved(path, LARGE, half=False),
+        LARGE.logits,
+    ),
+    (
+        "x.npz",
+        lambda path: written(path, scores=LOGITS),
+        "Write one with numpy.savez(path, logits=logits, y=y)",
+        "x.npz",
+        lambda path: written(path, logits=LOGITS, y=Y),
+        LOGITS,
+    ),
+    pytest.param(
+        "x.pt",
+        saved_alone,
+        'torch.save({"logits": logits, "y": y}, path)',
+        "x.pt",
+        saved_with_torch,
+        LOGITS,
+        marks=NEEDS_TORCH,
+    ),
+    pytest.param(
+        "x.pt",
+        lambda path: expanded(path, contiguous=False),
+        "Save logits.contiguous()",
+        "x.pt",
+        lambda path: expanded(path, contiguous=True),
+        np.repeat(LOGITS[:1], N, axis=0),
+        marks=NEEDS_TORCH,
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "mistake", "hint", "other", "followed", "right"), FILES)
+def test_a_file_that_follows_the_hint_is_right(name, mistake, hint, other, followed, right, tmp_path):
+    assert hint in told(lambda: mistake(tmp_path / name))
+    np.testing.assert_array_equal(followed(tmp_path / other), right)
+
+
+@pytest.mark.needs("torch")
+def test_batches_that_follow_the_hint_are_right():
+    import torch
+    from torch.utils.data import DataLoader, TensorDataset
+
+    from auxcal.torch import collect
+
+    rows, y = torch.tensor(LOGITS, dtype=torch.float32), torch.tensor(Y)
+    dataset = TensorDataset(rows, y)
+    assert "Give batches, with DataLoader(dataset, batch_size=256)" in told(lambda: collect(lambda x: x, dataset))
+    found = collect(lambda x: x, DataLoader(dataset, batch_size=256))
+    np.testing.assert_array_equal(found.logits, rows.numpy())
+
+
 def write(path, **columns):
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
@@ -787,7 +886,7 @@ def outcome(files, tmp_path, monkeypatch, capsys):
 
     def of(line):
         folder = tmp_path / str(len(list(tmp_path.iterdir())))
-        shutil.copytree(files, folder)
+        shutil.copytree(files, folder, copy_function=os.link)  # what is written replaces a file as a whole
         monkeypatch.chdir(folder)
         code = run(line, monkeypatch)
         said = capsys.readouterr()

@@ -72,7 +72,8 @@ def watched(method: str, accuracy: float, state: int) -> Monitor:
     population, scale = (kind, n_classes, accuracy), np.float32(factor)
     times = 3 if kind == "copies" else 1
     logits, y = draw(*population, n_rows // times, rng)
-    calibrator = CALIBRATORS[method]().fit(scale * logits.repeat(times, axis=0), y.repeat(times))
+    calibrator = CALIBRATORS[method](**({"random_state": state} if method == "ccac-x" else {}))
+    calibrator.fit(scale * logits.repeat(times, axis=0), y.repeat(times))
     monitor = Monitor(calibrator, LEVEL, keep=0, random_state=state)
     logits, y = draw(*population, STREAM, rng)
     monitor.update(scale * logits, y)

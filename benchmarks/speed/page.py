@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import platform
@@ -17,6 +18,8 @@ from benchmarks.speed.tables import mark, megabytes, seconds, table, times
 
 PAGE, DATA = ROOT / "docs" / "performance.md", ROOT / "docs" / "figures" / "performance.json"
 FIGURE = ROOT / "docs" / "figures" / "growth.png"
+WALKS = ROOT / "docs" / "figures" / "walks.csv"
+LIMITS = WALKS.with_name("walks-limits.csv")
 
 TableRows = list[dict[str, Any]]
 
@@ -33,11 +36,13 @@ def write(results: dict[str, Any]) -> None:
         from benchmarks.speed.growth import draw
 
         draw(results["growth"]["rows"]).savefig(FIGURE)
-    parts = [
-        INTRODUCTION,
-        *(section(results[topic]["rows"]) for topic, section in SECTIONS.items() if topic in results),
-    ]
-    PAGE.write_text("\n\n".join([*parts, environment(results)]) + "\n")
+    PAGE.write_text(text(results))
+
+
+def text(results: dict[str, Any]) -> str:
+    """Return the page."""
+    sections = (section(results[topic]["rows"]) for topic, section in SECTIONS.items() if topic in results)
+    return "\n\n".join([INTRODUCTION, *sections, walks(), environment(results)]) + "\n"
 
 
 def circumstances(load: float, taken: float) -> dict[str, Any]:
@@ -293,6 +298,19 @@ def startup(rows: TableRows) -> str:
         (f"`{row['command']}`", seconds(row["seconds"]), seconds(row["target"]), mark(row["verdict"])) for row in rows
     ]
     return "## Start\n\n" + table(("command", "time", "target", ""), lines)
+
+
+def walks() -> str:
+    """Write what the five walks take, as `benchmarks.walks` wrote it."""
+    (head, *rows), (of_limits, *limits) = (csv.reader(path.read_text().splitlines()) for path in (WALKS, LIMITS))
+    beside = f" It is compared with `{head[1].split(', ')[1]}`, an earlier commit." if len(of_limits) > 4 else ""
+    return (
+        "## The five walks\n\nWhat is done most, from the call to the answer, as `python -m benchmarks.walks --before"
+        " TREE` measures it: CPU time and memory at the peak, once everything is imported, and how many functions and"
+        f" files of auxcal the walk enters.{beside}\n\n{table(head, rows)}\n\nScoring a CSV file of 20 MB beside"
+        " reading and writing it with pyarrow plus `predict_confidence`; and what watching adds to scoring, that is the"
+        f" difference to a calibrator that remembers nothing of its fit:\n\n{table(of_limits, limits)}"
+    )
 
 
 SECTIONS: dict[str, Callable[[TableRows], str]] = {

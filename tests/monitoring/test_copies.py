@@ -129,6 +129,22 @@ def test_copies_in_the_fit_are_no_reason_for_an_alarm_of_a_monitor(draw, copied)
     assert alarms <= 3
 
 
+@pytest.mark.parametrize(("copied", "values"), [("three times", "any"), ("unevenly", "any"), ("three times", "few")])
+def test_a_fit_that_holds_rows_out_is_not_deceived_by_their_copies(copied, values):
+    alarms = 0
+    for random_state in range(16):
+        rng = np.random.default_rng(random_state)
+        logits = rng.normal(size=(1100, 8))
+        logits = np.round(logits[:, :4]) if values == "few" else logits
+        y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)  # 36 or 51 % right
+        rows = np.arange(100).repeat(3) if copied == "three times" else rng.integers(100, size=300)
+        fitted = auxcal.CrossFittedCCAC(random_state=0).fit(logits[rows], y[rows])
+        monitor = Monitor(fitted, keep=0)
+        monitor.update(logits[100:], y[100:])
+        alarms += "labels" in [alarm.kind for alarm in monitor.alarms]
+    assert alarms <= 2  # while copies were in other folds: 16, 16 and 6
+
+
 def test_a_monitor_counts_values_that_repeat_by_themselves_as_often_as_they_are_there():
     monitor = Monitor(PlattScaling().fit(*few_values(100)))
     assert monitor._rows._n_slots == 101

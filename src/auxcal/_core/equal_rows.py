@@ -1,0 +1,80 @@
+"""Equal rows: copies of one row, or draws of which several gave the same values.
+
+Draws vary in how many there are of each value. A Poisson count that is k − 1, k or k + 1 is k with a probability of
+1 / (1 + 2 sqrt(k / (k + 1))) at most, whatever its mean: of the values that 2, 3 or 4 rows have, 37 % at most have 3.
+Where each row is there three times, all have. Copies in numbers that vary as chance does can't be told from draws by
+their numbers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auxcal._core.arrays import Ints
+
+RARE = 1e-4
+"""How often rows that were drawn apart are taken for copies."""
+
+_DIFFERENT = 14  # rows: chance makes all of so many counts even less than once in 10,000 times
+_OFTEN = 10  # times: what repeats more often is what the classifier says, not a row that was copied
+_ALIKE = 0.25  # of the variance that chance gives to counts: these are no draws
+_SETS = 10  # of copies: fewer don't tell how alike their sizes are
+_ODD = np.uint64(0x9E3779B97F4A7C15)  # tells labels apart in a hash
+
+
+class EqualRows(NamedTuple):
+    """Sets of rows that are equal, with equal labels: the set of each row, and the first row and the size of each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal._core.equal_rows import EqualRows
+    >>> equal = EqualRows.of(np.arange(20, dtype=np.uint64).repeat(3), np.zeros(60, int))
+    >>> equal.times, equal.rank()[:6]
+    (3, array([0, 1, 2, 0, 1, 2]))
+    """
+
+    of_row: Ints
+    first: Ints
+    counts: Ints
+
+    @classmethod
+    def of(cls, hashes: NDArray[np.uint64], y: Ints) -> EqualRows:
+        """Find them by the hashes of the rows."""
+        labelled = hashes + y.astype(np.uint64) * _ODD
+        _, first, of_row, counts = np.unique(labelled, return_index=True, return_inverse=True, return_counts=True)
+        return cls(of_row, first, counts)
+
+    @property
+    def times(self) -> int:
+        """How often every row was copied: the greatest common divisor of the sizes, if they are many."""
+        return int(np.gcd.reduce(self.counts)) if len(self.counts) >= _DIFFERENT else 1
+
+    def rank(self) -> Ints:
+        """Return how many rows of its set come before each row."""
+        before = np.empty(len(self.of_row), dtype=np.intp)
+        starts = np.cumsum(self.counts) - self.counts
+        before[np.argsort(self.of_row, kind="stable")] = np.arange(len(before)) - np.repeat(starts, self.counts)
+        return before
+
+
+def are_copies(counts: Ints) -> bool:
+    """Return whether values that stand there so often each, more than once, are rows that were copied."""
+    if not len(counts) or counts.mean() <= _OFTEN:
+        return bool(len(counts))
+    return len(counts) >= _SETS and bool(counts.var() < _ALIKE * counts.mean())
+
+
+def in_equal_numbers(counts: Ints, most: int) -> bool:
+    """Return whether more values have the same number of rows, from 2 to the most, than draws would give it."""
+    from scipy.special import bdtrc
+
+    numbers = np.bincount(counts[counts <= most + 1], minlength=most + 2)
+    k = np.arange(2, most + 1)
+    k = k[numbers[k] > 0]
+    near = numbers[k - 1] + numbers[k] + numbers[k + 1]
+    rarity = bdtrc(numbers[k] - 1, near, 1 / (1 + 2 * np.sqrt(k / (k + 1))))
+    return bool((rarity < RARE / most).any())
