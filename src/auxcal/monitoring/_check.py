@@ -281,7 +281,7 @@ def _of_readings(estimate: ShareEstimate) -> list[Difference]:
 
 def _of_predictions(estimate: ShareEstimate, class_names: Sequence[str]) -> list[Difference]:
     reference, prediction, weight = estimate.groups.reference, estimate.rows.prediction, estimate.row_weight
-    expected = np.bincount(reference.prediction, weight, minlength=reference.n_classes)
+    expected = np.bincount(reference.prediction, weight, minlength=reference.n_classes).astype(np.float64)
     found = np.bincount(prediction, minlength=reference.n_classes) / len(prediction)
     pooled = np.clip((expected + found) / 2, 1 / len(weight), 1)
     deviation = np.sqrt(pooled * (1 / len(prediction) + np.sum(weight**2)))

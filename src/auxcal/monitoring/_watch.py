@@ -167,15 +167,15 @@ class ScoreWatch:
         """The number of all rows that came."""
         return self._rows.n_rows
 
-    def update(self, logits: Floats, confidence: Floats, features: Floats | None = None) -> None:
+    def update(self, logits: Floats, confidence: Floats | None, features: Floats | None = None) -> None:
         """Watch rows that are validated and scored.
 
         Parameters
         ----------
         logits : array of shape (n, K)
             Validated logits, never probabilities.
-        confidence : array of shape (n,)
-            What the calibrator gave for them.
+        confidence : array of shape (n,) or None
+            What the calibrator gave for them; None to compute it for the rows that need it.
         features : array of shape (n, d), optional
             Their features, if the calibrator was fitted with such.
         """
