@@ -125,8 +125,6 @@ class PromiseSample:
         once = counted_once(rows["hashes"], old)
         return certificate.holds_for(rows["confidence"][once], rows["prediction"][once])
 
-    holds = guarantee_holds
-
 
 class ScoreWatch:
     """Watches rows while they are scored, with the confidence that was computed anyway.
@@ -175,7 +173,7 @@ class ScoreWatch:
         logits : array of shape (n, K)
             Validated logits, never probabilities.
         confidence : array of shape (n,) or None
-            What the calibrator gave for them; None to compute it for the rows that need it.
+            What the calibrator gave for them; with None, that of the rows that are kept is computed again.
         features : array of shape (n, d), optional
             Their features, if the calibrator was fitted with such.
         """
