@@ -1,4 +1,4 @@
-"""Reservoir sampling."""
+"""Reservoir sampling: a random sample of rows that come in batches, in bounded memory."""
 
 from __future__ import annotations
 
