@@ -61,13 +61,15 @@ def differences(before, now, place, columns):
     elif is_column(before, columns) and is_column(now, columns):
         (kind, key), (kind_now, key_now) = before.rsplit(" ", 1), now.rsplit(" ", 1)
         if kind != kind_now or EXACT or not near(columns[key], columns[key_now]):
-            (rows, *size, first), (rows_now, *size_now, first_now) = columns[key], columns[key_now]
-            yield (
-                f"{place}: was {kind}, {rows} rows, {first} …, sum and empty {size}; it is {kind_now}, "
-                f"{rows_now} rows, {first_now} …, {size_now}"
-            )
+            yield f"{place}: was {told_column(kind, columns[key])}; it is {told_column(kind_now, columns[key_now])}"
     elif EXACT or not near(before, now):
         yield f"{place}: was {short(before)}; it is {short(now)}"
+
+
+def told_column(kind, column):
+    """Say what is kept of a column; where that is the same, a later row differs."""
+    rows, *size, first = column
+    return f"{kind}, {rows} rows, {', '.join(map(golden.line, first))}, …, sum and rows without a number {size}"
 
 
 def is_column(value, columns):

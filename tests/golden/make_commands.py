@@ -167,6 +167,11 @@ DATA = {
     "mix": {"n": 150, "seed": 4, "shares": (0.02, 0.08, 0.85, 0.05)},
     "odd": {"n": 150, "seed": 5, "scale": 0.2},
 }
+NEARLY = {
+    name: {"n": 150, "seed": seed, "shares": (0.25, 0.27, 0.43, 0.05)}
+    for name, seed in {"doubt": 22, "near": 31}.items()
+}
+"""Mixes that are seen at one level and not at the next: `check` sees both, `score`, which is quieter, the second."""
 
 
 def write_data(folder, ending):
@@ -177,6 +182,10 @@ def write_data(folder, ending):
         if ending in (".csv", ".parquet"):
             write, table = write_csv if ending == ".csv" else write_parquet, make_table(rows, bad=bad)
             write(path, {column: values for column, values in table.items() if not column.startswith("p_")})
+            if name == "fit":
+                for each, options in NEARLY.items():
+                    table_of_it = make_table(make_rows(**options))
+                    write(folder / f"{each}{ending}", {column: table_of_it[column] for column in CLASSES})
             if name in ("fit", "bad"):
                 chosen = ("id", *(f"p_{each}" for each in CLASSES), "truth")
                 write(folder / f"{name}-proba{ending}", {column: table[column] for column in chosen})
@@ -328,6 +337,9 @@ def of_table(e, other):
         f"score x.safetensors new{e} -o numbers.safetensors --json",
         f"score x.safetensors fit{e} -o in-fit{e} --json",
         f"score x.safetensors odd{e} -o odd-scored.npz --json",
+        f"score x.safetensors doubt{e} -o doubt.npz --json",
+        f"score x.safetensors near{e} -o near.npz --json",
+        f"check x.safetensors doubt{e} --json",
         f"score t.safetensors bad{e}",
         f"score x.safetensors test{e} -o test-scored{e} --json",
         f"score index.safetensors test{e} -o test-index{e} --json",
