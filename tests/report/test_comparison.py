@@ -80,6 +80,12 @@ class TestParts:
         assert tables[0] == tables[1] != tables[2]
 
 
+    def test_rows_are_checked_once(self, monkeypatch):
+        for module in ("auxcal.predictions", "auxcal.inputs"):
+            monkeypatch.setattr(f"{module}.as_logits", None)
+        compare(TOO_SURE, methods=QUICK, bootstrap=5, by={"half": np.arange(1200) % 2})
+
+
 class TestMethods:
     @pytest.mark.needs("torch")
     def test_every_calibrator_is_compared_in_the_order_of_the_list(self, quick_training):
