@@ -79,7 +79,6 @@ class TestParts:
                 del row["fit_seconds"]
         assert tables[0] == tables[1] != tables[2]
 
-
     def test_rows_are_checked_once(self, monkeypatch):
         for module in ("auxcal.predictions", "auxcal.inputs"):
             monkeypatch.setattr(f"{module}.as_logits", None)

@@ -65,7 +65,6 @@ class TestData:
         } & {"uncalibrated", "temperature", "ccac-s"}
         assert {name for name, method in methods.items() if "heatmap" in method} == set(methods) - {"platt"}
 
-
     def test_rows_that_the_comparison_has_checked_are_not_checked_again(self, comparisons, tmp_path, monkeypatch):
         monkeypatch.setattr("auxcal.predictions.as_logits", None)
         comparisons[0].save_report(tmp_path / "page.html")
