@@ -112,8 +112,8 @@ class HeatmapDisplay(Display):
         correct = _draw(np.flatnonzero(part.correct & (part.prediction == of_class)), n_samples, rng)
         wrong = _draw(np.flatnonzero(~part.correct), n_samples, rng)
         wrong = wrong[np.argsort(part.prediction[wrong], kind="stable")]
-        blocks = (proba[rows].astype(np.float64) for rows in (correct, wrong))
-        return cls(*blocks, of_class, as_class_names(class_names, part.n_classes))
+        upper, lower = (proba[rows].astype(np.float64) for rows in (correct, wrong))
+        return cls(upper, lower, of_class, as_class_names(class_names, part.n_classes))
 
     def plot(self, ax: Axes | None = None, *, title: str | None = None, colorbar: bool = True) -> Self:
         """Draw both blocks.

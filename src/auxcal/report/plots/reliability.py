@@ -115,14 +115,10 @@ class ReliabilityDisplay(Display):
         """Do what `from_predictions` does, with rows that are already checked and their noise floor."""
         bins = bin_confidence(confidence, correct, n_bins, "width")
         rows = np.where(bins.count > 0, bins.count, np.nan)
-        return cls(
-            bins.count,
-            bins.confidence / rows,
-            bins.correct / rows,
-            *(np.clip(end, 0, 1) for end in wilson(bins.correct / rows, rows, ndtri((1 + level) / 2))),
-            ece=float(np.sum(bins.share * np.abs(bins.gap))),
-            floor=floor,
-        )
+        accuracy = bins.correct / rows
+        low, high = np.clip(wilson(accuracy, rows, ndtri((1 + level) / 2)), 0, 1)
+        ece = float(np.sum(bins.share * np.abs(bins.gap)))
+        return cls(bins.count, bins.confidence / rows, accuracy, low, high, ece, floor)
 
     def plot(
         self, ax: Axes | None = None, *, title: str | None = None, intervals: bool = False, legend: bool = True
