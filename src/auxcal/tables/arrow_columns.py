@@ -33,6 +33,7 @@ with needs("tables"):
     import pyarrow as pa
     import pyarrow.compute as pc
 
+_LEAST_PLAIN, _MOST_PLAIN = 1e-4, 1e4  # between which Arrow writes floats as Python does, unless they are whole
 _OUT_OF_RANGE = "<value out of range"  # what Arrow writes for a time that its calendar does not have
 
 
@@ -86,6 +87,17 @@ class ArrowColumn(Column):
             return None
         return [value or "" for value in pc.utf8_trim_whitespace(self.data).to_pylist()]
 
+    def whole_numbers(self) -> Column:
+        if not is_text(self.kind):
+            return self
+        text = pc.utf8_trim_whitespace(self.data)
+        try:
+            numbers = pc.if_else(pc.equal(text, ""), None, text).cast(pa.int64())
+        except pa.ArrowInvalid:  # perhaps of another form, such as +1
+            return super().whole_numbers()
+        missing = nulls_in(numbers) if numbers.null_count else None
+        return NumpyColumn(to_numpy(numbers.fill_null(0)), missing)
+
     def fields(self, name: str) -> list[str]:
         plain = _decoded(self.data)
         text = _as_text(plain, name)
@@ -121,6 +133,52 @@ def record_batch(columns: Columns, schema: pa.Schema | None = None) -> pa.Record
             types = {field.name: field.type for field in schema}
             arrays = {name: _cast(array, types[name], name) for name, array in arrays.items()}
         return pa.RecordBatch.from_pydict(arrays, schema=schema)
+
+
+def csv_rows(columns: Columns) -> memoryview:
+    """Return the lines of a CSV file, as `Column.fields` would give them, without an object for each field."""
+    fields = [_csv_fields(column, name) for name, column in columns.items()]
+    rows = _beside(_beside(*fields, by=","), "", by="\n")
+    _, offsets, text = rows.buffers()
+    first, last = np.frombuffer(offsets, np.int64)[[rows.offset, rows.offset + len(rows)]]
+    return memoryview(b"" if text is None else text)[first:last]
+
+
+def _beside(*parts: Any, by: str) -> pa.Array:
+    """Return the text of parts side by side, with a separator between them."""
+    return pc.binary_join_element_wise(*(_large(each) if isinstance(each, str) else each for each in (*parts, by)))
+
+
+def _large(text: str) -> pa.Scalar:
+    return pa.scalar(text, pa.large_string())
+
+
+def _csv_fields(column: Column, name: str) -> pa.Array:
+    array = as_arrow(column)
+    kind, text = array.type, pa.large_string()
+    if is_text(kind):
+        escaped = pc.replace_substring(array.cast(text), '"', '""')
+        found = _beside('"', escaped, '"', by="")
+    elif pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        found = array.cast(text)
+    elif pa.types.is_float64(kind) and isinstance(column, NumpyColumn):
+        found = _float_fields(column.data, array)
+    else:
+        return pa.array(column.fields(name), text)
+    return found.fill_null("")
+
+
+def _float_fields(numbers: NDArray[Any], array: pa.Array) -> pa.Array:
+    """Return floats with the digits that Python gives them; Arrow has the same ones for those of usual size."""
+    size = np.abs(numbers)
+    whole = numbers == np.floor(numbers)
+    found = array.cast(pa.large_string())
+    if not ((size >= _LEAST_PLAIN) & (size < _MOST_PLAIN) & ~whole).all():
+        other = ~((size >= _LEAST_PLAIN) & (size < _MOST_PLAIN)) | whole
+        written = [repr(each) for each in numbers[other].tolist()]
+        found = pc.replace_with_mask(found, from_numpy(other), pa.array(written, pa.large_string()))
+        found = pc.if_else(array.is_valid(), found, pa.scalar(None, pa.large_string()))
+    return found
 
 
 @contextmanager

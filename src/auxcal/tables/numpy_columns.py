@@ -84,6 +84,14 @@ class Column(ABC):
         """Return a column with the type of the first part, if it has one, where no value is lost by it."""
         return self
 
+    def whole_numbers(self) -> Column:
+        """Return text as integers, missing where it is empty; other columns as they are."""
+        text = self.text()
+        if text is None:
+            return self
+        missing = np.array([not value for value in text], dtype=bool) if "" in text else None
+        return NumpyColumn(np.fromiter((int(value or "0") for value in text), np.int64, len(text)), missing)
+
     def slices(self) -> NDArray[Any]:
         """Return the slice of each row; those without a value are a slice of their own."""
         values = self.values()
@@ -166,7 +174,7 @@ class NumpyColumn(Column):
         if kind == "b":
             return ["true" if value else "false" for value in self.data.tolist()]
         if kind == "f" and self.data.dtype != np.float64:  # of which Python would write the digits of a float64
-            return self.data.astype(str).tolist()  # type: ignore[no-any-return]
+            return list(self.data.astype(str).tolist())
         return list(map(repr, self.data.tolist()))
 
     def array(self, name: str) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
@@ -227,7 +228,10 @@ class Scorer:
 
     def _format(self, rows: RowBatch, marked: Bools | None) -> OutputFormat:
         label = rows.others.get(self._label)
-        whole = label is not None and _are_whole_numbers(label)
+        whole = False
+        if label is not None:
+            with contextlib.suppress(InvalidInputError):
+                whole = _whole_numbers(label) is not label
         names = prediction_names(label, self._class_names)
         return OutputFormat(names, whole, marked is not None and bool(marked.any()))
 
@@ -280,21 +284,9 @@ def as_classes(prediction: Ints, class_names: Sequence[str] | None, bad: Bools |
     return NumpyColumn(named)
 
 
-def _are_whole_numbers(label: Column) -> bool:
-    try:
-        return _whole_numbers(label) is not label
-    except InvalidInputError:
-        return False
-
-
 def _whole_numbers(column: Column) -> Column:
-    """Parse text as integers, with null for empty text; return other columns unchanged."""
-    text = column.text()
-    if text is None:
-        return column
-    missing = np.array([not value for value in text], dtype=bool) if "" in text else None
+    """Parse text as integers; return other columns unchanged."""
     try:
-        numbers = np.fromiter((int(value or "0") for value in text), np.int64, len(text))
+        return column.whole_numbers()
     except (ValueError, OverflowError) as error:
         raise InvalidInputError(f"the first labels are whole numbers, and then: {error}. Repair these rows.") from error
-    return NumpyColumn(numbers, missing)

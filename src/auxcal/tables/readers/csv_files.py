@@ -90,13 +90,17 @@ def write_standard_output(_: Path, batches: Iterator[Columns]) -> None:
 
 def _write(file: Any, batches: Iterator[Columns]) -> None:
     for number, columns in enumerate(batches):
-        fields = [column.fields(name) for name, column in columns.items()]
         if number == 0:
             header = io.StringIO()
             csv.writer(header, lineterminator="\n").writerow(columns)
             file.write(header.getvalue().encode())
-        rows = "\n".join(map(",".join, zip(*fields, strict=True)))
-        file.write(f"{rows}\n".encode() if rows else b"")
+        if any(column.kind is not None for column in columns.values()):  # then pyarrow is there
+            from auxcal.tables.arrow_columns import csv_rows
+
+            file.write(csv_rows(columns))
+        else:
+            rows = zip(*(column.fields(name) for name, column in columns.items()), strict=True)
+            file.write("".join(f"{','.join(row)}\n" for row in rows).encode())
 
 
 # The head of a file ---------------------------------------------------------------------------------------------------
