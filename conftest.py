@@ -15,7 +15,8 @@ NEEDS = {
         "src/auxcal_paper/shifts/adversarial.py",
         "src/auxcal_paper/shifts/images.py",
         "src/auxcal/torch.py",
-        "src/auxcal/export/torch",
+        "src/auxcal/export/collect.py",
+        "src/auxcal/export/torch_module.py",
         "src/auxcal/calibrators/training.py",
         "tests/calibrators/test_auxiliary.py",
         "tests/shifts/test_adversarial.py",
@@ -23,7 +24,7 @@ NEEDS = {
         "tests/test_torch.py",
         "tests/test_torch_forms.py",
     ],
-    "onnx": ["src/auxcal/onnx.py", "src/auxcal/export/onnx"],
+    "onnx": ["src/auxcal/onnx.py", "src/auxcal/export/onnx_attach.py", "src/auxcal/export/onnx_model.py"],
     "tables": [
         "src/auxcal/arrow.py",
         "src/auxcal/tables/_arrow.py",

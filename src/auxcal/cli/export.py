@@ -43,7 +43,8 @@ def export(
     """
     from auxcal._core.errors import InvalidInputError
     from auxcal._core.files import atomic_write, check_writable
-    from auxcal.export.onnx import attach, to_onnx
+    from auxcal.export.onnx_attach import attach
+    from auxcal.export.onnx_model import to_onnx
     from auxcal.persistence import load
 
     if out.suffix != ".onnx":
