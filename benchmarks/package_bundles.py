@@ -15,7 +15,8 @@ from auxcal_paper.bundles import bundle_path
 from auxcal_paper.suites import suite
 
 PACKAGED = ("cifar10-resnet20", "r8-dan", "ng18-dan")
-FOLDER = Path(__file__).parents[1] / "src" / "auxcal" / "experiments" / "packaged"
+SOURCES = Path(__file__).parents[1] / "src"
+FOLDER, DEMO = SOURCES / "auxcal_paper" / "packaged", SOURCES / "auxcal" / "cli" / "demo_data"
 MOST_CHANGED = 1e-3
 
 
@@ -35,7 +36,8 @@ def main(cache_dir: str) -> None:
     for entry in map(suite, PACKAGED):
         for shift in entry.shifts:
             built = bundle_path(entry, shift, Path(cache_dir) / "bundles")
-            print(package(built, FOLDER / f"{entry.name}-{shift}.npz"))
+            name = f"{entry.name}-{shift}.npz"
+            print(package(built, (DEMO if (DEMO / name).exists() else FOLDER) / name))
 
 
 if __name__ == "__main__":

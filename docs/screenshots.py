@@ -15,11 +15,12 @@ import tempfile
 from contextlib import chdir
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
+from rich.console import Console
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 
-from auxcal.cli import _console
 from auxcal.cli.demo import demo
 
 IMAGES = Path(__file__).parent / "images"
@@ -42,10 +43,9 @@ SHOTS: dict[str, tuple[int, int, str, str | None]] = {
 
 def record_demo(folder: Path) -> str:
     """Run the demo and return its terminal as SVG."""
-    console = _console.SafeConsole(record=True, width=80, file=io.StringIO(), highlight=False)
+    console = Console(record=True, width=80, file=io.StringIO(), highlight=False)
     console.print("$ auxcal demo\n", style="bold")
-    _console.SafeConsole = lambda **options: console  # type: ignore[assignment, misc] # the demo prints here
-    with chdir(folder):
+    with chdir(folder), patch.dict(demo.__globals__, console=lambda: console):
         demo()
     svg = console.export_svg(title="auxcal demo", clear=False)
     # The fonts would come from the network; the machine's own monospaced one does as well.

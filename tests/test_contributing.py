@@ -40,7 +40,7 @@ def code_of(title, guide=GUIDE):
 @pytest.fixture
 def package(tmp_path):
     copy = tmp_path / "copy"
-    shutil.copytree(ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__", "vendor", "packaged"))
+    shutil.copytree(ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__", "vendor", "packaged", "demo_data"))
     return copy / "auxcal"
 
 

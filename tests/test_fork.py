@@ -115,7 +115,7 @@ monitor._rows.update = slowly
 def child():
     forked.set()
     monitor.update(logits, y)
-    return monitor.evidence.n_rows == 2 * len(y) == monitor._kept.n_rows
+    return monitor.evidence.n_rows == 2 * len(y) == monitor._waiting.n_rows
 
 forked_while(lambda: monitor.update(logits, y), child)
 """

@@ -109,10 +109,10 @@ def test_printing_a_comparison_loads_neither_the_experiments_nor_torch():
     code = """
 import sys, numpy as np, auxcal
 from rich.console import Console
-from auxcal.cli._comparing import show
+from auxcal.cli.compare import print_comparisons
 rng = np.random.default_rng(0)
 found = auxcal.compare(auxcal.Predictions(rng.normal(size=(200, 3)), rng.integers(3, size=200)), methods=["platt"])
-show(Console(quiet=True), found)
+print_comparisons(Console(quiet=True), [found])
 print([name for name in sys.modules if name.startswith("auxcal_paper") or name.split(".")[0] == "torch"])
 """
     assert run(code) == "[]"

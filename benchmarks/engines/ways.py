@@ -52,7 +52,7 @@ def command() -> Run:
 
     def run(folder: Path, file: Path, out: Path) -> None:
         words = ["score", str(file), str(folder), "-o", f"{out}/"]
-        subprocess.run([sys.executable, "-m", "auxcal.cli", *words, "--jobs", "2"], check=True, capture_output=True)
+        subprocess.run([sys.executable, "-m", "auxcal", *words, "--jobs", "2"], check=True, capture_output=True)
 
     return run
 

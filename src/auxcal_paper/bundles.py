@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from importlib.resources import as_file, files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from zipfile import is_zipfile
 
@@ -64,14 +65,22 @@ def bundle_path(suite: Suite, shift: str, cache_dir: Path) -> Path:
 
 def is_packaged(suite: Suite, shift: str) -> bool:
     """Whether the bundle comes with the package, so that no raw data are needed."""
-    return files("auxcal_paper").joinpath("packaged", f"{suite.name}-{shift}.npz").is_file()
+    return _packaged_file(suite, shift) is not None
 
 
 def _packaged(suite: Suite, shift: str) -> Predictions | None:
-    if not is_packaged(suite, shift):
+    file = _packaged_file(suite, shift)
+    if file is None:
         return None
-    with as_file(files("auxcal_paper").joinpath("packaged", f"{suite.name}-{shift}.npz")) as path:
+    with as_file(file) as path:
         return Predictions.load(path)
+
+
+def _packaged_file(suite: Suite, shift: str) -> Traversable | None:
+    """Return the file of a bundle that comes with the package; those that `auxcal demo` shows lie with the library."""
+    folders = files("auxcal_paper").joinpath("packaged"), files("auxcal").joinpath("cli", "demo_data")
+    found = (folder.joinpath(f"{suite.name}-{shift}.npz") for folder in folders)
+    return next((file for file in found if file.is_file()), None)
 
 
 def _cached(path: Path) -> Predictions | None:

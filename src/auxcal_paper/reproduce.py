@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from auxcal.cli._terminal import console
+from auxcal.cli.output import console
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -28,7 +28,7 @@ def command(patience):
 
     def run(*arguments, **options):
         return subprocess.run(
-            [sys.executable, "-m", "auxcal.cli", *map(str, arguments)],
+            [sys.executable, "-m", "auxcal", *map(str, arguments)],
             capture_output=True,
             timeout=patience,
             **({"text": True} | options),

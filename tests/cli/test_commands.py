@@ -109,7 +109,7 @@ def test_evaluate_shows_every_metric_and_reads_the_ece(scored, call, capsys):
     text = capsys.readouterr().out
     for metric in METRICS.values():
         assert metric.label in text
-    assert "400 rows: the classifier has" in text
+    assert "400 rows: accuracy " in text
     assert "within the noise of" in text
     assert "perfect calibration is possible, not proven" in text
     assert max(map(len, text.splitlines())) <= 100
@@ -190,7 +190,7 @@ def test_the_reader_of_a_pipe_may_leave(scored, folder, command):
 
     many = "\n".join(["logit_0,logit_1,logit_2", *["1.5,2.5,0.5"] * 200_000])
     (folder / "many.csv").write_text(many)
-    writer = [sys.executable, "-m", "auxcal.cli", "score", "ts.safetensors", "many.csv"]
+    writer = [sys.executable, "-m", "auxcal", "score", "ts.safetensors", "many.csv"]
     with subprocess.Popen(writer, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
         assert program.stdout.readline() == "prediction,confidence\n"
         program.stdout.close()

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 import auxcal
-from auxcal.cli.demo import SHIFTS
-from auxcal_paper import bundles
-from auxcal_paper.suites.cifar10 import CIFAR10_RESNET20
+from auxcal.cli.demo import BUNDLES, CLASSES, SHIFTS
 
 METHODS = ("--methods", "temperature,platt")
 
@@ -157,8 +155,9 @@ def test_what_can_not_be_done_is_one_sentence_and_nothing_is_written(arguments, 
 
 @pytest.mark.needs("report")
 def test_the_demo_shows_both_packaged_shifts(folder, call, monkeypatch, capsys, quick_training):
-    assert all(bundles.is_packaged(CIFAR10_RESNET20, shift) for shift in SHIFTS)
-    monkeypatch.setattr(bundles, "bundle", lambda suite, shift, **folders: drawn(n=600, k=10, seed=len(shift)))
+    found = [auxcal.Predictions.load(path) for path in sorted(BUNDLES.iterdir())]
+    assert [each.n_classes for each in found] == [len(CLASSES)] * len(SHIFTS)
+    monkeypatch.setattr(auxcal.Predictions, "load", lambda path: drawn(n=600, k=10, seed=len(path.stem)))
     assert call("demo", "--out", "here") == 0
     text = capsys.readouterr().out
     assert text.startswith("CIFAR-10 with out-of-distribution images\nYour classifier says ")

@@ -38,7 +38,9 @@ def test_score_says_a_line_of_all_parts_and_jobs(name, jobs, made, call, capsys,
     assert call("score", *words) == 0
     said = capsys.readouterr()
     assert len(said.err.splitlines()) == (name != "same")
-    assert {"same": "", "mix": "another mix", "new": "no mix of the data of the fit explains"}[name] in said.err
+    assert {"same": "", "mix": "class proportions have changed since the fit", "new": "proportions can't explain"}[
+        name
+    ] in said.err
     assert call("score", *words) == 0  # nothing is scored again, so there is nothing to say of it
     assert "3 of 3 parts were there already" in capsys.readouterr().out
 

@@ -123,7 +123,7 @@ def test_few_rows_are_one_line(folder, call, capsys):
 def test_standard_output_is_not_what_is_read(folder, patience):
     before = (folder / "data.csv").read_bytes()
     with (folder / "data.csv").open("ab") as out:
-        run = [sys.executable, "-m", "auxcal.cli", "score", "cal.safetensors", "data.csv"]
+        run = [sys.executable, "-m", "auxcal", "score", "cal.safetensors", "data.csv"]
         assert subprocess.run(run, stdout=out, stderr=subprocess.DEVNULL, timeout=patience).returncode == 2
     assert (folder / "data.csv").read_bytes() == before
 
@@ -212,7 +212,7 @@ def test_a_terminal_of_any_encoding_is_told(encoding, folder, command):
 @pytest.mark.parametrize("stream", [">&-", "2>&-", "<&-", ">/dev/full", "2>/dev/full", ">&- 2>&- <&-"])
 @pytest.mark.parametrize("arguments", ["methods", "score cal.safetensors data.csv", "score cal.safetensors -"])
 def test_a_stream_that_is_closed_or_full_gives_no_traceback(stream, arguments, folder, patience):
-    line = f"{sys.executable} -m auxcal.cli {arguments} {stream}"
+    line = f"{sys.executable} -m auxcal {arguments} {stream}"
     given = None if "<" in stream else (folder / "data.csv").read_bytes()
     done = subprocess.run(["/bin/sh", "-c", line], input=given, capture_output=True, timeout=patience)
     reads, lost = arguments.endswith("-") and "<" in stream, stream.startswith(">")
@@ -224,7 +224,7 @@ def test_a_stream_that_is_closed_or_full_gives_no_traceback(stream, arguments, f
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
 def test_a_command_that_is_ended_leaves_no_temporary_file(name, folder, patience, wait_until):
     """It reads standard input, which never ends, into a file that is begun."""
-    run = [sys.executable, "-m", "auxcal.cli", "score", "cal.safetensors", "-", "-o", "out.csv"]
+    run = [sys.executable, "-m", "auxcal", "score", "cal.safetensors", "-", "-o", "out.csv"]
     with subprocess.Popen(run, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         wait_until(lambda: process.poll() is not None or any(path.suffix == ".part" for path in folder.iterdir()))
         process.send_signal(getattr(signal, name))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from auxcal import InputWarning, InvalidInputError
+from auxcal._core.sampling import Reservoir
 from auxcal.tables import _csv, _format, read_labelled, read_predictions
-from auxcal.tables._sample import EvenSample
 
 N = 6000
 Y = np.repeat([0, 1, 2, -1], [4000, 1500, 440, 60])
@@ -64,7 +64,7 @@ def test_a_table_without_rows(tmp_path):
 
 
 def sample_of(rows, n, random_state):
-    sample = EvenSample(n, np.random.default_rng(random_state))
+    sample = Reservoir(n, np.random.default_rng(random_state))
     for start in range(0, len(rows), 100):
         sample.add({"x": rows[start : start + 100]})
     return sample
@@ -86,15 +86,15 @@ def test_samples_of_parts_add_up_to_an_even_one():
 def test_samples_of_few_rows_are_all_of_them():
     both = sample_of(np.arange(150), 1000, 0) + sample_of(np.arange(150, 200), 1000, 1)
     assert sorted(both.rows["x"]) == list(range(200))
-    assert (both + EvenSample(1000, np.random.default_rng(0))).n_rows == 200
+    assert (both + Reservoir(1000, np.random.default_rng(0))).n_rows == 200
 
 
 def test_a_sample_that_went_through_a_file_adds_like_the_sample_itself(tmp_path):
-    here, there, empty = (EvenSample(5, np.random.default_rng(seed)) for seed in range(3))
+    here, there, empty = (Reservoir(5, np.random.default_rng(seed)) for seed in range(3))
     for sample in (here, there):
         sample.add({"logits": np.arange(40.0).reshape(20, 2)})
     there.save(tmp_path / "there.npz")
     empty.save(tmp_path / "empty.npz")
-    read = here + EvenSample.load(tmp_path / "there.npz") + EvenSample.load(tmp_path / "empty.npz")
+    read = here + Reservoir.load(tmp_path / "there.npz") + Reservoir.load(tmp_path / "empty.npz")
     assert read.n_rows == 40
     np.testing.assert_array_equal(read.rows["logits"], (here + there).rows["logits"])

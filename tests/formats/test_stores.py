@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from auxcal import InvalidInputError, Uncalibrated
-from auxcal.cli._own_files import refuse_overwrite
+from auxcal.cli._files import refuse_overwrite
 from auxcal.formats import read_predictions, read_scored, score_table
 from auxcal.tables._stores import as_file, atomic_write
 

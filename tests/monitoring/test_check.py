@@ -8,7 +8,7 @@ import pytest
 
 import auxcal
 from auxcal import InvalidInputError, PlattScaling
-from auxcal.monitoring import _known
+from auxcal.monitoring import _mix
 
 MIXES = {"none": {"foreign": 0.0}, "many": {"foreign": 0.7}, "a class tenfold": {"weights": (10, 1, 1)}}
 
@@ -120,7 +120,7 @@ def test_more_rows_notice_smaller_changes(draw, calibrator):
 
 
 def test_of_very_many_rows_it_looks_at_some(draw, calibrator, monkeypatch):
-    monkeypatch.setattr(_known, "MOST_ROWS", 600)
+    monkeypatch.setattr(_mix, "MOST_ROWS", 600)
     logits, _ = draw(5000, foreign=0.7)
     assert auxcal.check(calibrator, logits).n_rows == 600
     assert auxcal.check(calibrator, logits) == auxcal.check(calibrator, logits)

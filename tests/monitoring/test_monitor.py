@@ -5,11 +5,16 @@ import pytest
 
 import auxcal
 from auxcal import NO_CLASS, FileFormatError, InvalidInputError, Monitor
-from auxcal.monitoring._alarm import MOST_POINTS, Evidence, History
-from auxcal.monitoring._cells import N_CELLS, Cells
-from auxcal.monitoring._fit_doubt import FitDoubt, Said, log_odds
-from auxcal.monitoring._label_bets import LabelBets
-from auxcal.monitoring._wealth import Wealth
+from auxcal.monitoring._betting import (
+    N_CELLS,
+    Cells,
+    LabelBets,
+    RecalibrationPosterior,
+    ReferenceScores,
+    Wealth,
+    log_odds,
+)
+from auxcal.monitoring._state import MOST_POINTS, Evidence, History
 
 
 def draw(n, rng, spread=2.5, foreign=0.0):
@@ -57,19 +62,19 @@ def test_cells_of_a_small_reference_are_left_empty():
     assert (cells.slots[hit] > 0).all()
 
 
-def said_of(confidence):
-    return Said(confidence, np.full(len(confidence), 1 / len(confidence)))
+def scores_of(confidence):
+    return ReferenceScores(confidence, np.full(len(confidence), 1 / len(confidence)))
 
 
 def test_label_bets_win_nothing_on_average_over_what_the_fit_leaves_open():
     rng = np.random.default_rng(5)
-    said = said_of(rng.uniform(0.05, 0.95, size=500))
+    scores = scores_of(rng.uniform(0.05, 0.95, size=500))
     n_rows = 400
-    odds = np.log(said.confidence / (1 - said.confidence))
-    v = said.confidence * (1 - said.confidence)
+    odds = np.log(scores.confidence / (1 - scores.confidence))
+    v = scores.confidence * (1 - scores.confidence)
     centre = (v * odds).sum() / v.sum()
     spread = np.sqrt((v * (odds - centre) ** 2).sum() / v.sum())
-    bets, ends = LabelBets(said, n_rows, 0), []
+    bets, ends = LabelBets(scores, n_rows, 0), []
     start = bets.state()
     for _ in range(2000):
         c = rng.uniform(0.05, 0.95, size=40)
@@ -86,8 +91,8 @@ def test_label_bets_win_nothing_within_the_tolerance(off):
     rng = np.random.default_rng(5)
     c = rng.uniform(0.15, 0.85, size=(2000, 30))
     correct = rng.random(c.shape) < c + off
-    said = said_of(c.ravel())
-    bets = LabelBets(said, 10**9, 0.1)
+    scores = scores_of(c.ravel())
+    bets = LabelBets(scores, 10**9, 0.1)
     start = bets.state()
     ends = []
     for row in zip(c, correct, strict=True):
@@ -101,43 +106,43 @@ def test_what_a_small_fit_leaves_open_raises_no_alarm_and_a_large_error_does():
     c = rng.uniform(0.5, 0.99, size=20_000)
     off = c - 0.04  # which a fit on 100 rows may well be, and one on 5,000 not
     correct = rng.random(len(c)) < off
-    assert LabelBets(said_of(c), 100, 0).update(c, correct).max() < 20
-    assert LabelBets(said_of(c), 5000, 0).update(c, correct).max() > 40
+    assert LabelBets(scores_of(c), 100, 0).update(c, correct).max() < 20
+    assert LabelBets(scores_of(c), 5000, 0).update(c, correct).max() > 40
 
 
 @pytest.mark.parametrize("n_rows", [100, 300, 1000, 5000])
 @pytest.mark.parametrize("sure", [0.999, 0.9999, 1.0])
 def test_right_labels_do_not_show_that_a_confidence_near_1_is_too_low(n_rows, sure):
-    """The doubt of a fit without mistakes was so wide that a handful of right labels raised an alarm."""
+    """The posterior of a fit without mistakes was so wide that a handful of right labels raised an alarm."""
     rng = np.random.default_rng(18)
-    said = said_of(np.clip(sure - rng.exponential(1 - sure, size=n_rows), 0.6, 1))
-    c = rng.choice(said.confidence, size=5000)
-    assert LabelBets(said, n_rows, 0).update(c, np.full(5000, True)).max() < 20
-    assert LabelBets(said, n_rows, 0).update(c[:1000], rng.random(1000) > 0.2).max() > 40
+    scores = scores_of(np.clip(sure - rng.exponential(1 - sure, size=n_rows), 0.6, 1))
+    c = rng.choice(scores.confidence, size=5000)
+    assert LabelBets(scores, n_rows, 0).update(c, np.full(5000, True)).max() < 20
+    assert LabelBets(scores, n_rows, 0).update(c[:1000], rng.random(1000) > 0.2).max() > 40
 
 
 def test_the_doubt_of_a_fit_is_that_of_bayes_rule():
     """Beside Bayes' rule on a fine grid of lines."""
     rng = np.random.default_rng(19)
-    said = said_of(rng.uniform(0.9, 0.999, size=200))
-    c, correct = rng.choice(said.confidence, size=400), rng.random(400) > 0.02
-    doubt = FitDoubt(said, 100)
-    a, b = np.meshgrid(*[np.sqrt(doubt.state[2]) * np.linspace(-5, 5, 201)] * 2)
-    weight = np.exp(-(a**2 + b**2) / (2 * doubt.state[2]))
+    scores = scores_of(rng.uniform(0.9, 0.999, size=200))
+    c, correct = rng.choice(scores.confidence, size=400), rng.random(400) > 0.02
+    posterior = RecalibrationPosterior(scores, 100)
+    a, b = np.meshgrid(*[np.sqrt(posterior.state[2]) * np.linspace(-5, 5, 201)] * 2)
+    weight = np.exp(-(a**2 + b**2) / (2 * posterior.state[2]))
     expected = []
-    for x, odds, right in zip((log_odds(c) - doubt._centre) / doubt._spread, log_odds(c), correct, strict=True):
+    for x, odds, right in zip((log_odds(c) - posterior._centre) / posterior._spread, log_odds(c), correct, strict=True):
         p = 1 / (1 + np.exp(-(odds + a + b * x)))
         expected.append((weight * p).sum() / weight.sum())
         weight = weight * (p if right else 1 - p)
-    assert doubt.expect(c, correct) == pytest.approx(np.array(expected), abs=0.01)
+    assert posterior.expect(c, correct) == pytest.approx(np.array(expected), abs=0.01)
 
 
 @pytest.mark.parametrize(("n_rows", "wrong"), [(100, 0.2), (300, 0.1), (1000, 0.05)])
 def test_an_error_beyond_that_of_any_such_fit_is_not_learned_as_one_that_it_left_open(n_rows, wrong):
     rng = np.random.default_rng(20)
-    said = said_of(1 / (1 + np.exp(-np.log(999) - 1.5 * rng.normal(size=n_rows))))
-    c = rng.choice(said.confidence, size=1000)
-    assert LabelBets(said, n_rows, 0).update(c, rng.random(1000) > wrong).max() > 40
+    scores = scores_of(1 / (1 + np.exp(-np.log(999) - 1.5 * rng.normal(size=n_rows))))
+    c = rng.choice(scores.confidence, size=1000)
+    assert LabelBets(scores, n_rows, 0).update(c, rng.random(1000) > wrong).max() > 40
 
 
 def test_labels_of_a_quiet_stream_do_not_show_that_many_numbers_were_learned_from_few_rows():
@@ -170,8 +175,8 @@ def test_the_doubt_grows_with_the_numbers_that_were_learned(calibrator, n_free):
 
 @pytest.mark.parametrize("sure", [1e-6, 0.5, 1 - 1e-6])
 def test_label_bets_stand_a_confidence_that_is_always_the_same(sure):
-    said = said_of(np.full(50, sure))
-    evidence = LabelBets(said, 50, 0).update(np.full(20, sure), np.full(20, sure > 0.5))
+    scores = scores_of(np.full(50, sure))
+    evidence = LabelBets(scores, 50, 0).update(np.full(20, sure), np.full(20, sure > 0.5))
     assert np.isfinite(evidence).all()
 
 

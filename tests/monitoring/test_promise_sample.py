@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import auxcal
-from auxcal.monitoring import PromiseSample, _known
+from auxcal.monitoring import PromiseSample, _mix
 from auxcal.thresholds.certificate import FoundOn
 
 
@@ -26,7 +26,7 @@ def holds(calibrator, *batches):
     sample = PromiseSample(calibrator)
     for logits in batches:
         sample.add(logits)
-    return sample.holds()
+    return sample.guarantee_holds()
 
 
 def test_rows_of_the_same_kind_keep_a_promise_and_others_withdraw_it(promised, draw):
@@ -42,7 +42,7 @@ def test_copies_of_a_row_are_no_evidence(promised, draw):
 
 
 def test_of_many_rows_a_part_is_looked_at(promised, draw, monkeypatch):
-    monkeypatch.setattr(_known, "MOST_ROWS", 200)
+    monkeypatch.setattr(_mix, "MOST_ROWS", 200)
     assert holds(promised, *(draw(300, random_state=state)[0] for state in range(2, 9)))
     assert not holds(promised, *(draw(300, random_state=state)[0] / 2 for state in range(2, 9)))
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from auxcal.monitoring import RowSample, _known, sampled
+from auxcal.monitoring import RowSample, _mix, sampled
 
 
 def test_all_rows_stay_while_they_are_few(calibrator, draw):
@@ -12,7 +12,7 @@ def test_all_rows_stay_while_they_are_few(calibrator, draw):
 
 
 def test_of_many_rows_each_stays_with_the_same_probability(calibrator, draw, monkeypatch):
-    monkeypatch.setattr(_known, "MOST_ROWS", 400)
+    monkeypatch.setattr(_mix, "MOST_ROWS", 400)
     sample = RowSample(calibrator)
     for i in range(10):
         sample.add(draw(500, foreign=i / 10, random_state=i)[0])

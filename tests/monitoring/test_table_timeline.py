@@ -11,8 +11,8 @@ import auxcal
 from auxcal import InputWarning, InvalidInputError
 from auxcal.monitoring import FEWEST_ROWS, table_timeline, timeline
 from auxcal.monitoring._monitor import Monitor
-from auxcal.monitoring._open_chunks import OpenChunks
-from auxcal.monitoring._timed import Timed
+from auxcal.monitoring._timeline import PendingChunks
+from auxcal.monitoring.timed import Timed
 from auxcal.tables import TimedTable, _csv
 
 DAYS = ["2026-11-01", "2026-11-02", "2026-11-03"]
@@ -177,14 +177,14 @@ def test_memory_does_not_grow_with_the_logits(chunks):
 
 @pytest.mark.parametrize(("chunks", "open_ones", "samples"), [("aabbcc", 1, 1), ("ccbbaa", 3, 1), ("abcabc", 3, 3)])
 def test_what_is_whole_is_let_go_of(chunks, open_ones, samples, calibrator):
-    waiting = OpenChunks(Monitor(calibrator), Counter(dict.fromkeys(chunks, 60)))
+    pending = PendingChunks(Monitor(calibrator), Counter(dict.fromkeys(chunks, 60)))
     most = [0, 0]
     found = []
     for batch in Made(chunks, 30, 3).batches():
-        found += waiting.add(batch)
-        most = np.maximum(most, [len(waiting._rows), len(waiting._samples)])
-    assert [chunk.name for chunk in [*found, *waiting.finish()]] == ["a", "b", "c"]
-    assert not waiting._rows
+        found += pending.add(batch)
+        most = np.maximum(most, [len(pending._rows), len(pending._samples)])
+    assert [chunk.name for chunk in [*found, *pending.finish()]] == ["a", "b", "c"]
+    assert not pending._rows
     assert most.tolist() == [open_ones, samples]
 
 

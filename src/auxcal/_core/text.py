@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from html import escape
+from typing import Any
 
 from auxcal._core.errors import InvalidInputError
 
@@ -65,6 +66,22 @@ def write_seconds(seconds: float) -> str:
     ('0.0 s', '14.2 s', '300 s')
     """
     return f"{seconds:.1f} s" if seconds < 99.5 else f"{seconds:.0f} s"
+
+
+def without_nan(value: Any) -> Any:
+    """Return a value for JSON, which has no NaN: each is None, in mappings and lists too.
+
+    Examples
+    --------
+    >>> from auxcal._core.text import without_nan
+    >>> without_nan({"ece": 0.1, "auroc": [float("nan"), 1]})
+    {'ece': 0.1, 'auroc': [None, 1]}
+    """
+    if isinstance(value, Mapping):
+        return {key: without_nan(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [without_nan(item) for item in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def visible(text: str) -> str:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import inspect
-import os
 import sys
-from collections.abc import Callable
-from functools import wraps
-from importlib.metadata import entry_points
-from itertools import chain
-from pathlib import Path
-from typing import Annotated, Any
+from collections.abc import Callable, Iterator
+from importlib.metadata import EntryPoint, entry_points
+from typing import Annotated
 
 import typer
 
+from auxcal._core.errors import AuxcalError
 from auxcal._version import VERSION
+from auxcal.cli._files import refuse_input_as_output
 from auxcal.cli._process import process
 from auxcal.cli.adapt import adapt
 from auxcal.cli.check import check
@@ -33,7 +31,7 @@ from auxcal.cli.threshold import threshold
 from auxcal.cli.transfer import transfer
 
 # What a command needs is imported inside it, so that --help answers at once.
-COMMANDS = (
+_OWN: tuple[Callable[..., None], ...] = (
     demo,
     compare,
     fit,
@@ -49,9 +47,35 @@ COMMANDS = (
     plan,
     export,
     methods,
-    *(entry.load() for entry in entry_points(group="auxcal.commands")),
 )
-"""The one list of commands, in the order in which --help shows them; packages may add their own by entry points."""
+
+
+def _commands_of_packages() -> Iterator[Callable[..., None]]:
+    """Give the commands that other packages add by entry points; one that can't be loaded says so when it is called."""
+    taken = {command.__name__ for command in _OWN}
+    for entry in entry_points(group="auxcal.commands"):
+        if entry.name not in taken:
+            taken.add(entry.name)
+            yield _loaded(entry)
+
+
+def _loaded(entry: EntryPoint) -> Callable[..., None]:
+    try:
+        command: Callable[..., None] = entry.load()
+        inspect.signature(command, eval_str=True)
+    except Exception as error:  # whatever is wrong with another package, the other commands work
+        reason = f"the command {entry.name} can't be loaded from {entry.value}: {error}"
+
+        def broken() -> None:
+            raise AuxcalError(f"{reason}. Repair or remove the package that it comes from.")
+
+        broken.__name__, broken.__doc__ = entry.name, "Not available: its package can't be loaded."
+        return broken
+    return command
+
+
+COMMANDS: tuple[Callable[..., None], ...] = (*_OWN, *_commands_of_packages())
+"""The one list of commands, in the order in which --help shows them."""
 
 app = typer.Typer(
     help="An honest probability that your classifier is right, where it meets data it was not trained on.",
@@ -61,7 +85,7 @@ app = typer.Typer(
 )
 
 
-def _say_version(asked: bool) -> None:
+def _print_version(asked: bool) -> None:
     if asked:
         typer.echo(f"auxcal {VERSION}")
         raise typer.Exit
@@ -71,7 +95,7 @@ def _say_version(asked: bool) -> None:
 def _auxcal(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Show the version and exit.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """An honest probability that your classifier is right, where it meets data it was not trained on."""
@@ -87,31 +111,9 @@ def _help(command: Callable[..., None]) -> str:
     return f"{text}\b\nExamples:{lines}" if lines else text
 
 
-def _apart(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command, which then refuses to write onto a file that it reads."""
-
-    @wraps(command)
-    def checked(**arguments: Any) -> None:
-        from auxcal._core.files import check_apart
-
-        given = {name: value if isinstance(value, list) else [value] for name, value in arguments.items()}
-        paths = {name: [path for each in values if (path := _here(name, each))] for name, values in given.items()}
-        for out in paths.pop("out", []):
-            check_apart(out, chain.from_iterable(paths.values()))
-        command(**arguments)
-
-    return checked
-
-
-def _here(name: str, value: Any) -> Path | None:
-    """Return the path on this machine that an argument is, if it is one."""
-    if isinstance(value, str) and name == "class_names" and os.path.isfile(value):  # noqa: PTH113 (or names)
-        return Path(value)
-    return value if isinstance(value, Path) else None
-
-
 for command in COMMANDS:
-    app.command(help=_help(command), short_help=_help(command).partition("\n")[0])(_apart(command))
+    short = _help(command).partition("\n")[0]
+    app.command(command.__name__, help=_help(command), short_help=short)(refuse_input_as_output(command))
 
 
 def main() -> None:

@@ -1,8 +1,7 @@
-"""The process that a command runs in: what ends it, and the streams that it has."""
+"""The process of a command: signals, streams, and an exit code with one sentence for each expected error."""
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import warnings
@@ -10,43 +9,41 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-import typer
-
 from auxcal._core.errors import AuxcalError
-from auxcal._core.text import visible
+from auxcal.cli.output import discard, echo_error
 
-_NO_ROOM = ("failed to map segment", "annot allocate memory")  # what libraries say that can't be loaded for want of it
-USAGE = 2  # the exit code of a command that can't do what it is asked
+_OUT_OF_MEMORY = ("failed to map segment", "annot allocate memory")  # in messages of the loader and of BLAS
+USAGE = 2  # the exit code of a wrong call, as in click and in most shells
 
 
 @contextmanager
 def process() -> Iterator[None]:
-    """Give a context in which what is expected to go wrong is one sentence and an exit code."""
-    with _ended_in_order(), warnings.catch_warnings():
+    """Turn expected errors into one sentence and an exit code, and warnings into lines on standard error."""
+    with _exit_on_signals(), warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
-        warnings.showwarning = _say_warning
+        warnings.showwarning = _echo_warning
         try:
-            with _heeding_ctrl_c():
-                _open_streams()
+            with _ctrl_c_raises():
+                _prepare_streams()
                 yield
                 sys.stdout.flush()
-        except KeyboardInterrupt:  # where the library of the command line does not see it, as in imports
-            _say_no_more()
+        except KeyboardInterrupt:  # click sees it only while a command runs, not in imports
+            _close_stdout()
             sys.exit(128 + signal.SIGINT)
-        except BrokenPipeError:  # whoever read the output has had enough of it
-            _say_no_more()
+        except BrokenPipeError:  # as `| head` leaves it
+            _close_stdout()
             sys.exit(1)
         except Exception as error:
             sentence = _sentence(error)
             if sentence is None:
                 raise
-            _say_no_more()
-            _complain(sentence)
+            _close_stdout()
+            echo_error(sentence)
             sys.exit(USAGE)
 
 
-def _open_streams() -> None:
-    """Refuse to work where nobody can be told, and let no character be one that the terminal can't show."""
+def _prepare_streams() -> None:
+    """Reject a closed standard output; escape characters that the terminal's encoding lacks."""
     if sys.stdout is None:
         raise OSError("standard output is closed. Send it somewhere, for instance to /dev/null.")
     for stream in (sys.stdout, sys.stderr):
@@ -55,8 +52,8 @@ def _open_streams() -> None:
 
 
 @contextmanager
-def _heeding_ctrl_c() -> Iterator[None]:
-    """Let Ctrl-C raise KeyboardInterrupt here alone, if it ends the process before and after: nobody would catch it."""
+def _ctrl_c_raises() -> Iterator[None]:
+    """Let Ctrl-C raise KeyboardInterrupt in the block, where it is caught; outside, the entry point lets it kill."""
     before = signal.getsignal(signal.SIGINT)
     if before is not signal.SIG_DFL:
         yield
@@ -69,50 +66,42 @@ def _heeding_ctrl_c() -> Iterator[None]:
 
 
 @contextmanager
-def _ended_in_order() -> Iterator[None]:
-    """Let what ends a process run what is to be done before: temporary files are removed."""
+def _exit_on_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP raise SystemExit, so that temporary files are removed."""
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     before = {number: signal.getsignal(number) for number in numbers}
-    heeded = [number for number in numbers if before[number] is not signal.SIG_IGN]  # as under nohup
-    for number in heeded:
-        signal.signal(number, _end)
+    handled = [number for number in numbers if before[number] is not signal.SIG_IGN]  # nohup ignores SIGHUP
+    for number in handled:
+        signal.signal(number, _exit)
     try:
         yield
     finally:
-        for number in heeded:
+        for number in handled:
             signal.signal(number, before[number] or signal.SIG_DFL)
 
 
-def _end(number: int, frame: Any) -> NoReturn:
+def _exit(number: int, frame: Any) -> NoReturn:
     sys.exit(128 + number)
 
 
-def _say_no_more() -> None:
-    """Let Python not fail once more, at its end, over what could not be written."""
+def _close_stdout() -> None:
+    """Avoid a second BrokenPipeError at exit."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
     except (OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard(sys.stdout.fileno())
 
 
-def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    _complain(f"warning: {message}")
-
-
-def _complain(sentence: str) -> None:
-    try:
-        typer.echo(visible(f"auxcal: {' '.join(sentence.split())}"), err=True)
-    except OSError:  # nobody listens: the exit code is all that is left
-        if sys.stderr is not None:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+def _echo_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    echo_error(f"warning: {message}")
 
 
 def _sentence(error: Exception) -> str | None:
-    """Return what to tell the user about an expected error; None for a bug."""
-    # Of the errors of the command line only some are public, and their module has moved; all of them have this method.
+    """Return the message of an expected error; None for a bug."""
+    # Only some of click's errors are public, and their module has moved; all of them have this method.
     if hasattr(error, "format_message"):
         return str(error.format_message())
-    if isinstance(error, MemoryError) or any(sign in str(error) for sign in _NO_ROOM):
+    if isinstance(error, MemoryError) or any(sign in str(error) for sign in _OUT_OF_MEMORY):
         return f"there is not enough memory ({error}). Give fewer rows at a time."
     return str(error) if isinstance(error, AuxcalError | OSError) else None

@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from auxcal._core.progress import progress_bar
-from auxcal.cli._own_files import load_first
-from auxcal.cli._terminal import (
-    CODES,
-    STANDS,
-    WITHDRAWN,
-    CalibratorFile,
-    ColumnNames,
-    FeatureNames,
-    Files,
-    Json,
-    Label,
-    OnBadRows,
-    Probabilities,
-    as_columns,
-    say,
-    say_json,
-)
+from auxcal.cli._files import load_calibrator
+from auxcal.cli._options import LOGITS, CalibratorFile, Files, Json, Level, table_options
+from auxcal.cli.output import echo, echo_json
 
-Level = Annotated[float, typer.Option(help="How often a change may be reported where there is none, between 0 and 1.")]
+if TYPE_CHECKING:
+    from auxcal.tables import TableSpec
+
+EXIT_CODES = {"same": 0, "mix": 3, "new": 4}
+"""The exit code of each verdict; 1 and 2 are those of broken pipes and of errors."""
+
+PROMISE_FAILS = "The promise that is kept with the calibrator does not hold for these rows."
+PROMISE_HOLDS = "The promise that is kept with the calibrator was found on rows like these, and stands."
 
 
+@table_options(*LOGITS, "on_bad_rows")
 def check(
-    calibrator: CalibratorFile,
-    files: Files,
-    level: Level = 0.05,
-    label: Label = None,
-    columns: ColumnNames = None,
-    probabilities: Probabilities = None,
-    features: FeatureNames = None,
-    on_bad_rows: OnBadRows = "fail",
-    json: Json = False,
+    calibrator: CalibratorFile, files: Files, *, level: Level = 0.05, table: TableSpec, json: Json = False
 ) -> None:
     """Check without labels whether new rows look like those of the fit, are another mix, or something new.
 
@@ -53,29 +39,19 @@ def check(
     from auxcal.monitoring import PromiseSample, RowSample
     from auxcal.tables import read_rows
 
-    fitted = load_first(calibrator, files)
+    fitted = load_calibrator(calibrator, files)
     sample, promise = RowSample(fitted), PromiseSample(fitted)
     with progress_bar("reading") as report:
-        rows = read_rows(
-            fitted,
-            *files,
-            label=label,
-            columns=as_columns(columns),
-            probabilities=probabilities,
-            features=as_columns(features),
-            on_bad_rows=on_bad_rows,
-            report=report,
-        )
-        for logits, further in rows:
-            sample.add(logits, further)
-            promise.add(logits, further)
+        for logits, features in read_rows(fitted, *files, spec=table, report=report):
+            sample.add(logits, features)
+            promise.add(logits, features)
         found = sample.check(level=level)
     holds = promise.holds()
-    if holds is None and fitted.certificate_ is not None:  # which does not know the rows that it was found on
+    if holds is None and fitted.certificate_ is not None:  # an old certificate, without the rows that it was found on
         holds = found.verdict == "same"
     if json:
-        say_json(found.as_json() | {"promise_holds": holds})
+        echo_json(found.as_json() | {"promise_holds": holds})
     else:
-        of_promise = WITHDRAWN if holds is False else STANDS if holds and found.verdict != "same" else ""
-        say(f"{found} {of_promise}".rstrip())
-    raise typer.Exit(CODES[found.verdict])
+        about_promise = PROMISE_FAILS if holds is False else PROMISE_HOLDS if holds and found.verdict != "same" else ""
+        echo(f"{found} {about_promise}".rstrip())
+    raise typer.Exit(EXIT_CODES[found.verdict])

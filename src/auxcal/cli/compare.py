@@ -2,46 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from auxcal._core.progress import progress_bar
-from auxcal.cli._comparing import explain, open_page, print_plain, share_of, show
-from auxcal.cli._own_files import Overwrite, refuse_overwrite
-from auxcal.cli._terminal import (
-    ClassNames,
-    ColumnNames,
-    FeatureNames,
-    Files,
-    GroupColumn,
-    Json,
-    Label,
-    NoClass,
-    OnBadRows,
-    Probabilities,
-    RandomState,
-    UnknownIsNoClass,
-    WeightColumn,
-    as_columns,
-    as_names,
-    check_kind,
-    console,
-    say_as_json,
-)
+from auxcal._core.text import visible
+from auxcal.cli._files import input_paths, refuse_overwrite
+from auxcal.cli._options import Files, Json, Open, Overwrite, RandomState, labelled_table
+from auxcal.cli.fit import check_kind
+from auxcal.cli.output import console, echo_json_text, slice_note, slice_table
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from auxcal._core.progress import Report
     from auxcal.report.comparison import Comparison
-    from auxcal.tables import Labelled
+    from auxcal.tables import TableSpec
+
+_COMPARING = 0.95  # of the progress bar: the charts, which come last, take about a twentieth of the time
 
 
+@labelled_table
 def compare(
+    context: typer.Context,
     files: Files,
+    *,
     out: Annotated[Path, typer.Option(help="The folder for the report, the scores and the best calibrator.")] = Path(
         "report"
     ),
@@ -50,16 +39,7 @@ def compare(
     methods: Annotated[
         str | None, typer.Option(show_default=False, help="Only these, comma-separated. [default: all]")
     ] = None,
-    label: Label = None,
-    columns: ColumnNames = None,
-    probabilities: Probabilities = None,
-    features: FeatureNames = None,
-    class_names: ClassNames = None,
-    no_class: NoClass = None,
-    unknown_is_no_class: UnknownIsNoClass = False,
-    weight: WeightColumn = None,
-    group: GroupColumn = None,
-    on_bad_rows: OnBadRows = "fail",
+    table: TableSpec,
     id_: Annotated[
         str | None,
         typer.Option("--id", show_default=False, help="The column of your own ids, for the report."),
@@ -74,7 +54,7 @@ def compare(
     random_state: RandomState = 0,
     overwrite: Overwrite = False,
     json: Json = False,
-    open_: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
+    open_: Open = False,
 ) -> None:
     """Try every method on your own logits: a table, an HTML report, and the best calibrator.
 
@@ -91,92 +71,126 @@ def compare(
     auxcal compare labelled.csv --probabilities --columns cat,dog --label truth --no-class other --id case
     """
     import auxcal
-    from auxcal.report.folder import (
-        NUMBERS,
-        PAGE,
-        calibrator_names,
-        comparisons_as_json,
-        make_folder,
-        write_folder,
-    )
+    from auxcal.report.folder import NUMBERS, PAGE, calibrator_names, comparisons_as_json, make_folder, write_folder
     from auxcal.tables import read_labelled
 
     sets = _data_sets(files)
     if test is not None and len(sets) > 1:
         raise typer.BadParameter(f"--test belongs to one data set; got {len(sets)}. Compare them one by one.")
-    read = partial(
-        read_labelled,
-        label=label,
-        columns=as_columns(columns),
-        probabilities=probabilities,
-        features=as_columns(features),
-        class_names=as_names(class_names),
-        no_class=no_class or (),
-        unknown_is_no_class=unknown_is_no_class,
-        weight=weight,
-        group=group,
-        on_bad_rows=on_bad_rows,
-        id_column=id_,
-        by=tuple(dict.fromkeys(by or ())),
-    )
-    data = {name: read(*paths) for name, paths in sets.items()}
+    slices = tuple(dict.fromkeys(by or ()))
+    data = {name: read_labelled(*paths, spec=table, id_column=id_, by=slices) for name, paths in sets.items()}
     for name, paths in sets.items():
         check_kind(data[name].data, *paths)
-    held_out = None if test is None else read(test)
-    one = partial(
-        auxcal.compare,
-        test=share if held_out is None else held_out.data,
-        methods=methods.split(",") if methods else None,
-        random_state=random_state,
-    )
-    inputs = [Path(file) for file in (*files, *(each for each in (test, class_names) if each))]
+    held_out = None if test is None else read_labelled(test, spec=table, id_column=id_, by=slices)
+    inputs = input_paths({"files": files, "test": test, "class_names": context.params["class_names"]})
     make_folder(out, inputs)
     for name in (PAGE, *NUMBERS):
         refuse_overwrite(out / name, overwrite=overwrite)
-    with progress_bar("comparing") as update:
-        comparisons = [
-            _compared(one, name, part, held_out or part, share_of(update, index, len(data)))
-            for index, (name, part) in enumerate(data.items())
-        ]
+    comparisons = []
+    with progress_bar("comparing") as report:
+        for index, (name, part) in enumerate(data.items()):
+            tested = held_out or part
+            found = auxcal.compare(
+                part.data,
+                test=share if held_out is None else held_out.data,
+                methods=methods.split(",") if methods else None,
+                random_state=random_state,
+                name=name,
+                ids=tested.ids,
+                by=tested.by,
+                report=report_part(report, index, len(data)),
+            )
+            comparisons.append(replace(found, rows=tested.rows[found.rows]))  # as the file counts them
         for name in calibrator_names(comparisons):
             refuse_overwrite(out / name, overwrite=overwrite)
         written = write_folder(comparisons, out, inputs)
     screen = console(quiet=json)
-    for comparison in comparisons:
-        show(screen, comparison)
-    explain(screen)
-    screen.print()
+    print_comparisons(screen, comparisons)
     print_plain(screen, "Written:", *(f"  {path}" for path in written))
     if json:
-        say_as_json(comparisons_as_json(comparisons))
+        echo_json_text(comparisons_as_json(comparisons))
     if open_:
         open_page(written)
 
 
-def _compared(
-    one: Callable[..., Comparison], name: str, part: Labelled, tested: Labelled, report: Report
-) -> Comparison:
-    """Return a comparison that counts rows as the file of its test part does, with those that were left out."""
-    comparison = one(part.data, name=name, ids=tested.ids, by=tested.by, report=report)
-    return replace(comparison, rows=tested.rows[comparison.rows])
-
-
 def _data_sets(files: Sequence[Path | str]) -> dict[str, tuple[Path | str, ...]]:
     """Return the files of each data set by its name; .npy files come in pairs."""
-    waiting: list[Path | str] = []
     groups: list[tuple[Path | str, ...]] = []
+    waiting: Path | str | None = None
     for file in files:
         if Path(file).suffix != ".npy":
             groups.append((file,))
-            continue
-        waiting.append(file)
-        if len(waiting) == 2:
-            groups.append(tuple(waiting))
-            waiting = []
-    if waiting:
-        raise typer.BadParameter(f".npy files come in pairs, logits and y; got {waiting[0]} without the other one.")
+        elif waiting is None:
+            waiting = file
+        else:
+            groups.append((waiting, file))
+            waiting = None
+    if waiting is not None:
+        raise typer.BadParameter(f".npy files come in pairs, logits and y; got {waiting} without the other one.")
     stems = [Path(group[0]).stem for group in groups]
     names = [stem if stems.count(stem) == 1 else str(group[0]) for stem, group in zip(stems, groups, strict=True)]
     if len(set(names)) < len(names):
         raise typer.BadParameter("the same file is named twice. Name each data set once.")
     return dict(zip(names, groups, strict=True))
+
+
+# ---- shared with auxcal demo ----
+
+
+def report_part(report: Report, index: int, sets: int) -> Report:
+    """Return the report of one comparison among several."""
+    return lambda done: report(_COMPARING * (index + done) / sets)
+
+
+def print_comparisons(screen: Console, comparisons: Sequence[Comparison]) -> None:
+    """Print each answer and its tables, then how to read the columns."""
+    from rich.text import Text
+
+    for comparison in comparisons:
+        _print_comparison(screen, comparison)
+    text = (
+        "AUROC, AUPR and p.9 measure how well the confidence tells right from wrong: higher is better. Brier and ECE "
+        "measure how honest it is: lower is better. With an ECE up to the noise next to it, perfect calibration is "
+        "possible, not proven."
+    )
+    screen.print(Text(text, style="dim"))
+    screen.print()
+
+
+def _print_comparison(screen: Console, comparison: Comparison) -> None:
+    from rich.text import Text
+
+    from auxcal.report.terminal import comparison_to_rich
+
+    screen.print(Text(visible(comparison.name), style="dim"))
+    screen.print(Text(comparison.answer.found, style="bold"))
+    screen.print(Text(comparison.answer.then, style="bold blue"))
+    screen.print()
+    screen.print(comparison_to_rich(comparison))
+    for entry in comparison.ranked:
+        if entry.problem:
+            screen.print(Text(visible(f"{entry.label}: {entry.problem}"), style="dim"))
+    screen.print()
+    for each in comparison.slices:
+        screen.print(Text(f"{comparison.best.label} by {each.by}", style="dim"))
+        screen.print(slice_table(each.by, each.after))
+        screen.print(Text(slice_note(each.after), style="dim"))
+        screen.print()
+
+
+def print_plain(screen: Console, *lines: str) -> None:
+    """Print lines that may hold names of files, without markup and unbroken."""
+    from rich.text import Text
+
+    screen.print(*(Text(visible(line)) for line in lines), sep="\n", soft_wrap=True)
+
+
+def open_page(written: Sequence[Path]) -> None:
+    """Open the page in the browser, if it was written."""
+    import webbrowser
+
+    from auxcal.report.folder import PAGE
+
+    for path in written:
+        if path.name == PAGE:
+            webbrowser.open(path.resolve().as_uri())

@@ -8,9 +8,13 @@ from typing import Annotated
 import typer
 
 from auxcal._core.progress import progress_bar
-from auxcal.cli._comparing import explain, open_page, print_plain, share_of, show
-from auxcal.cli._own_files import Overwrite, refuse_overwrite
-from auxcal.cli._terminal import console
+from auxcal.cli._files import refuse_overwrite
+from auxcal.cli._options import Open, Overwrite
+from auxcal.cli.compare import open_page, print_comparisons, print_plain, report_part
+from auxcal.cli.output import console
+
+BUNDLES = Path(__file__).parent / "demo_data"
+"""Predictions of a ResNet-20 on CIFAR-10; benchmarks/package_bundles.py made them."""
 
 SHIFTS = {
     "OOD": (
@@ -23,12 +27,14 @@ SHIFTS = {
         "The same ResNet-20 meets 40,000 CIFAR-10 images that are rotated, shifted and zoomed at random.",
     ),
 }
-"""What the demo shows: a name and a sentence for each bundle."""
+"""A name and a sentence for each bundle."""
+
+CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 
 
 def demo(
     out: Annotated[Path, typer.Option(help="The folder for report.html.")] = Path(),
-    open_: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
+    open_: Open = False,
     overwrite: Overwrite = False,
 ) -> None:
     """See what calibration brings: every method on real logits that come with the package, in a minute.
@@ -42,27 +48,22 @@ def demo(
     """
     import auxcal
     from auxcal.report.folder import PAGE, make_folder, write_page
-    from auxcal_paper.bundles import bundle
-    from auxcal_paper.suites.cifar10 import CIFAR10_RESNET20
 
     make_folder(out)
     refuse_overwrite(out / PAGE, overwrite=overwrite)
-    with progress_bar("comparing") as update:
+    with progress_bar("comparing") as report:
         comparisons = [
             auxcal.compare(
-                bundle(CIFAR10_RESNET20, shift, data_dir=out, cache_dir=out),  # packaged: reads neither
+                auxcal.Predictions.load(BUNDLES / f"cifar10-resnet20-{shift}.npz"),
                 name=name,
-                class_names=CIFAR10_RESNET20.class_names,
-                report=share_of(update, index, len(SHIFTS)),
+                class_names=CLASSES,
+                report=report_part(report, index, len(SHIFTS)),
             )
             for index, (shift, (name, _)) in enumerate(SHIFTS.items())
         ]
         page = write_page(comparisons, out, about=[about for _, about in SHIFTS.values()])
     screen = console()
-    for comparison in comparisons:
-        show(screen, comparison)
-    explain(screen)
-    screen.print()
+    print_comparisons(screen, comparisons)
     for path in page:
         print_plain(screen, f"The report, with all charts: {path}")
     print_plain(screen, "With your own logits:        auxcal compare logits.npz --out report/")

@@ -3,92 +3,31 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from auxcal._core.progress import progress_bar
-from auxcal.cli._evaluating import bounds, evaluated
-from auxcal.cli._slices import say_slices
-from auxcal.cli._terminal import (
-    ClassNames,
-    GroupColumn,
-    Json,
-    NoClass,
-    Place,
-    RandomState,
-    UnknownIsNoClass,
-    WeightColumn,
-    as_names,
-    as_place,
-    errors_named_after,
-    say,
-    say_json,
-)
+from auxcal.cli._files import errors_about, load_calibrator
+from auxcal.cli._options import Json, RandomState, ScoredBy, ScoredFile, scored_table
+from auxcal.cli.output import console, echo, echo_json, slice_note, slice_table
 
 if TYPE_CHECKING:
-    from auxcal._core.arrays import Floats
-    from auxcal.tables import Scored
+    from collections.abc import Sequence
 
-ScoredFile = Annotated[
-    Place,
-    typer.Argument(
-        metavar="FILE",
-        parser=as_place,
-        show_default=False,
-        help="The output of auxcal score, or of another tool, with the true classes: a file, a folder, a quoted "
-        "pattern or a URL; - for CSV from standard input.",
-    ),
-]
-ScoredLabel = Annotated[
-    str,
-    typer.Option(
-        "--label",
-        help="The column of the true classes: names or indices, as the predictions are; -1 for none of the classes.",
-    ),
-]
-KnownLabel = Annotated[
-    str | None,
-    typer.Option(
-        "--label",
-        show_default=False,
-        help="The column of the true classes: names or indices, as the predictions are; -1 for none of the classes. "
-        "[default: y, or that of --calibrator]",
-    ),
-]
-ScoredBy = Annotated[
-    Path | None,
-    typer.Option(
-        "--calibrator",
-        show_default=False,
-        help="The calibrator that scored the file: it knows the column of the true classes, their names, and what is "
-        "none of them.",
-    ),
-]
-PredictionColumn = Annotated[str, typer.Option("--prediction", help="The column of the predictions.")]
-ConfidenceColumn = Annotated[str, typer.Option("--confidence", help="The column of the confidence, from 0 to 1.")]
-OnBadScores = Annotated[
-    Literal["fail", "skip"],
-    typer.Option(
-        "--on-bad-rows",
-        help="How to treat rows with half a score, or a confidence that is not from 0 to 1: stop with an error, or "
-        "leave them out. Rows without a score are always left out.",
-    ),
-]
+    from auxcal.metrics import Slice
+    from auxcal.tables import Evaluation, TableSpec
+
+_MOST_SLICES = 12  # whose metrics are all printed; a screen or three. The others are in the JSON
 
 
+@scored_table
 def evaluate(
     file: ScoredFile,
-    label: KnownLabel = None,
-    prediction: PredictionColumn = "prediction",
-    confidence: ConfidenceColumn = "confidence",
-    class_names: ClassNames = None,
-    no_class: NoClass = None,
-    unknown_is_no_class: UnknownIsNoClass = False,
-    weight: WeightColumn = None,
-    group: GroupColumn = None,
-    on_bad_rows: OnBadScores = "fail",
+    *,
+    table: TableSpec,
     by: Annotated[
         str | None,
         typer.Option(show_default=False, help="A column to slice by: also show every metric for each of its values."),
@@ -127,107 +66,110 @@ def evaluate(
     auxcal score ccac.safetensors test.csv | auxcal evaluate - --json
     auxcal evaluate scored.csv --group patient --by hospital
     """
-    from auxcal.tables import read_confidence, read_scored, read_scored_or_tally
+    from auxcal.tables import evaluate_scored, read_scored_or_tally
 
-    label, known = labels_of(calibrator, label, class_names, no_class)
-    named: dict[str, Any] = {
-        "prediction": prediction,
-        "confidence": confidence,
-        **known,
-        "unknown_is_no_class": unknown_is_no_class,
-        "weight": weight,
-        "group": group,
-        "by": by,
-        "on_bad_rows": on_bad_rows,
-    }
+    table = with_labels_of(calibrator, table)
     if unlabelled is not None:
-        if by is not None or group is not None:
+        if by is not None or table.group is not None:
             raise typer.BadParameter("--unlabelled estimates all rows together: leave --by and --group out.")
-        rest = read_confidence(unlabelled, confidence, on_bad_rows=on_bad_rows)
-        _say_powered(read_scored(file, label, **named), rest, json=json)
+        _evaluate_with_unlabelled(file, unlabelled, table, json=json)
         return
-    found = read_scored_or_tally(file, label, **named)
-    with errors_named_after(file), progress_bar("resampling") as report:
-        rows, averages, scores, slices = evaluated(found, resamples, random_state, report)
+    read = read_scored_or_tally(file, by=by, spec=table)
+    with errors_about(file), progress_bar("resampling") as report:
+        found = evaluate_scored(read, bootstrap=resamples, random_state=random_state, report=report)
     if json:
-        of_slices = {} if slices is None else {"by": [each.as_dict() for each in slices]}
-        say_json({"rows": rows} | averages | scores | of_slices)
+        head = {"rows": found.rows, "accuracy": found.accuracy, "confidence": found.confidence}
+        slices = {} if found.slices is None else {"by": [each.as_dict() for each in found.slices]}
+        echo_json(head | found.scores | slices)
         return
-    say(_rows(rows, averages))
-    say("")
-    if resamples:
-        say(f"{'':<23}95 % interval")
-    for line in _table(scores):
-        say(line)
-    say("")
-    say(_reading(scores, averages))
-    if (inexact := bounds(scores)) is not None:
-        say(inexact)
+    _print(found, intervals=resamples > 0)
     if by is not None:
-        say_slices(by, slices or [], _table)
+        _print_slices(by, found.slices or [])
 
 
-def labels_of(
-    calibrator: Path | None, label: str | None, class_names: str | None, no_class: list[str] | None
-) -> tuple[str, dict[str, Any]]:
-    """Return the column of the true classes, and their names: as given, or else as the calibrator knows them."""
-    from auxcal.inputs import Inputs
-    from auxcal.persistence import load
-
-    known = Inputs() if calibrator is None else load(calibrator).inputs_
-    names = as_names(class_names) or known.class_names
-    return label or known.label_name or "y", {"class_names": names, "no_class": no_class or known.no_class or ()}
-
-
-def _say_powered(scored: Scored, rest: Floats, *, json: bool) -> None:
-    """Show what labelled and unlabelled rows say together."""
-    from auxcal._core.text import write_score
-    from auxcal.labelling import estimate
-    from auxcal.metrics import METRICS
-
-    found = estimate(scored.confidence, scored.correct, rest, sample_weight=scored.sample_weight)
-    if json:
-        say_json(
-            {"rows": len(scored.y), "unlabelled": len(rest)} | {name: each._asdict() for name, each in found.items()}
-        )
-        return
-    say(f"{len(scored.y):,} labelled and {len(rest):,} unlabelled rows.")
-    say("")
-    say(f"{'':<23}95 % interval")
-    for name, each in found.items():
-        value, low, high = (write_score(name, number) for number in each)
-        label = METRICS[name].label if name in METRICS else name
-        say(f"{label:<12}{value:>8}   {low} to {high}")
-
-
-def _rows(rows: int, averages: dict[str, float]) -> str:
-    from auxcal._core.text import percent
-
-    return (
-        f"{rows:,} rows: the classifier has {percent(averages['accuracy'])} right, the confidence says "
-        f"{percent(averages['confidence'])}."
+def with_labels_of(calibrator: Path | None, table: TableSpec) -> TableSpec:
+    """Return where things are in a scored table; what is not given, the calibrator that scored it knows."""
+    if calibrator is None:
+        return table
+    inputs = load_calibrator(calibrator).inputs_
+    return replace(
+        table,
+        label=table.label or inputs.label_name,
+        class_names=table.class_names or inputs.class_names,
+        no_class=table.no_class or inputs.no_class or (),
     )
 
 
-def _table(scores: dict[str, float]) -> list[str]:
+def _print(found: Evaluation, *, intervals: bool) -> None:
+    from auxcal._core.text import percent
+
+    echo(f"{found.rows:,} rows: accuracy {percent(found.accuracy)}, mean confidence {percent(found.confidence)}.")
+    echo("")
+    if intervals:
+        echo(f"{'':<23}95 % interval")
+    _print_scores(found.scores)
+    echo("")
+    error, noise = found.scores["ece"], found.scores["ece_floor_p95"]
+    if error <= noise:
+        relation, reading = "within", "perfect calibration is possible, not proven"
+    else:
+        way = "high" if found.confidence > found.accuracy else "low"
+        relation, reading = "above", f"the confidence is off, and on average too {way}"
+    echo(f"ECE {percent(error)} is {relation} the noise of {percent(noise)}: {reading}.")
+    _print_error_bounds(found.scores)
+
+
+def _print_scores(scores: dict[str, float]) -> None:
     from auxcal._core.text import write_score
     from auxcal.metrics import METRICS
 
-    lines = []
     for name, metric in METRICS.items():
         ends = [scores.get(f"{name}_{end}", math.nan) for end in ("low", "high")]
-        beside = "" if math.isnan(sum(ends)) else " to ".join(write_score(name, end) for end in ends)
+        interval = "" if math.isnan(sum(ends)) else " to ".join(write_score(name, end) for end in ends)
         noise = f", noise up to {write_score(name, scores['ece_floor_p95'])}" if name == "ece" else ""
         better = "higher" if metric.higher_is_better else "lower"
-        lines.append(f"{metric.label:<12}{write_score(name, scores[name]):>8}   {beside:<20}{better} is better{noise}")
-    return lines
+        echo(f"{metric.label:<12}{write_score(name, scores[name]):>8}   {interval:<20}{better} is better{noise}")
 
 
-def _reading(scores: dict[str, float], averages: dict[str, float]) -> str:
-    from auxcal._core.text import percent
+def _print_error_bounds(scores: dict[str, float]) -> None:
+    """Print how far metrics can be off because rows were counted in cells, unless all are exact."""
+    from auxcal.metrics import METRICS
 
-    error, noise = percent(scores["ece"]), percent(scores["ece_floor_p95"])
-    if scores["ece"] <= scores["ece_floor_p95"]:
-        return f"ECE {error} is within the noise of {noise}: perfect calibration is possible, not proven."
-    way = "high" if averages["confidence"] > averages["accuracy"] else "low"
-    return f"ECE {error} is above the noise of {noise}: the confidence is off, and on average too {way}."
+    errors = {metric.label: scores[f"{name}_error"] for name, metric in METRICS.items() if f"{name}_error" in scores}
+    if errors:
+        bounds = ", ".join(f"{label} {error:.0e}" for label, error in errors.items() if not math.isnan(error))
+        echo(f"Rows were counted in cells of nearly equal confidence. Off by at most: {bounds}. The others are exact.")
+
+
+def _print_slices(by: str, slices: Sequence[Slice]) -> None:
+    """Print a table of the slices, then every metric of the largest ones."""
+    echo("")
+    console().print(slice_table(by, slices))
+    echo(slice_note(slices))
+    for each in slices[:_MOST_SLICES]:
+        echo(f"\n{by} = {each.value}, {each.rows:,} rows")
+        _print_scores(each.scores)
+    if len(slices) > _MOST_SLICES:
+        echo(f"\nAll metrics of the other {len(slices) - _MOST_SLICES} slices: --json.")
+
+
+def _evaluate_with_unlabelled(file: Path | str, unlabelled: Path, table: TableSpec, *, json: bool) -> None:
+    """Print what labelled and unlabelled rows say together."""
+    from auxcal._core.text import write_score
+    from auxcal.labelling import estimate
+    from auxcal.metrics import METRICS
+    from auxcal.tables import read_confidence, read_scored
+
+    rest = read_confidence(unlabelled, table.confidence, on_bad_rows=table.on_bad_rows)
+    scored = read_scored(file, spec=table)
+    found = estimate(scored.confidence, scored.correct, rest, sample_weight=scored.sample_weight)
+    if json:
+        rows = {"rows": len(scored.y), "unlabelled": len(rest)}
+        echo_json(rows | {name: each._asdict() for name, each in found.items()})
+        return
+    echo(f"{len(scored.y):,} labelled and {len(rest):,} unlabelled rows.")
+    echo("")
+    echo(f"{'':<23}95 % interval")
+    for name, each in found.items():
+        value, low, high = (write_score(name, number) for number in each)
+        echo(f"{METRICS[name].label if name in METRICS else name:<12}{value:>8}   {low} to {high}")

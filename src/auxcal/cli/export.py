@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
-from auxcal.cli._own_files import Overwrite, refuse_overwrite
-from auxcal.cli._terminal import Json, say, say_json
+from auxcal.cli._files import load_calibrator, refuse_overwrite
+from auxcal.cli._options import CalibratorFile, Json, Overwrite
+from auxcal.cli.output import echo, echo_json
 
 
 def export(
-    calibrator: Annotated[Path, typer.Argument(help="A calibrator that auxcal fit saved.", show_default=False)],
+    calibrator: CalibratorFile,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write, .onnx.", show_default=False)],
     into: Annotated[
         Path | None,
@@ -45,20 +46,19 @@ def export(
     from auxcal._core.files import atomic_write, check_writable
     from auxcal.export.onnx_attach import attach
     from auxcal.export.onnx_model import to_onnx
-    from auxcal.persistence import load
 
     if out.suffix != ".onnx":
         raise InvalidInputError(f"{out}: an ONNX model is an .onnx file. Save it as {out.stem}.onnx.")
     if into is None and (output or features):
         raise typer.BadParameter("--output and --features name tensors of a classifier: give it with --into.")
     refuse_overwrite(out, overwrite=overwrite)
-    fitted = load(calibrator)
+    fitted = load_calibrator(calibrator)
     check_writable(out)
     model = to_onnx(fitted) if into is None else attach(into, fitted, output=output, features=features)
     with atomic_write(out) as temporary:
         temporary.write_bytes(model.SerializeToString())
     inputs, outputs = ([each.name for each in part] for part in (model.graph.input, model.graph.output))
     if json:
-        say_json({"method": fitted.abbreviation, "inputs": inputs, "outputs": outputs, "out": str(out)})
+        echo_json({"method": fitted.abbreviation, "inputs": inputs, "outputs": outputs, "out": str(out)})
     else:
-        say(f"{fitted.abbreviation} as ONNX: {', '.join(inputs)} → {', '.join(outputs)}. Saved: {out}")
+        echo(f"{fitted.abbreviation} as ONNX: {', '.join(inputs)} → {', '.join(outputs)}. Saved: {out}")

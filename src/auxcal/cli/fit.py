@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,42 +10,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from auxcal._core.progress import progress_bar
-from auxcal.cli._own_files import Overwrite
-from auxcal.cli._terminal import (
-    CalibratorOut,
-    ClassNames,
-    ColumnNames,
-    FeatureNames,
-    Files,
-    GroupColumn,
-    Json,
-    Label,
-    NoClass,
-    OnBadRows,
-    Probabilities,
-    RandomState,
-    UnknownIsNoClass,
-    WeightColumn,
-    as_columns,
-    as_names,
-    calibrator_file,
-    check_kind,
-    errors_named_after,
-    method_names,
-    say,
-    say_json,
-)
+from auxcal.cli._files import check_calibrator_out, errors_about
+from auxcal.cli._options import CalibratorOut, Files, Json, Overwrite, RandomState, labelled_table, method_names
+from auxcal.cli.output import echo, echo_error, echo_json
 
 if TYPE_CHECKING:
     from auxcal.calibrators import Calibrator
     from auxcal.predictions import Predictions
+    from auxcal.tables import TableSpec
 
-_TOO_GOOD = 0.99  # of the rows right: few classifiers are so good on rows that they have not seen
+_TOO_ACCURATE = 0.99  # a guess, not measured: few classifiers are that accurate on rows they were not trained on
 
 
+@labelled_table
 def fit(
     files: Files,
     out: CalibratorOut,
+    *,
     method: Annotated[
         str, typer.Option(help="The method to fit; auxcal methods lists them.", autocompletion=method_names)
     ] = "ccac-x",
@@ -56,16 +38,7 @@ def fit(
             "learns from these rows too. [default: a fifth of FILE, if the method needs one]",
         ),
     ] = None,
-    label: Label = None,
-    columns: ColumnNames = None,
-    probabilities: Probabilities = None,
-    features: FeatureNames = None,
-    class_names: ClassNames = None,
-    no_class: NoClass = None,
-    unknown_is_no_class: UnknownIsNoClass = False,
-    weight: WeightColumn = None,
-    group: GroupColumn = None,
-    on_bad_rows: OnBadRows = "fail",
+    table: TableSpec,
     sample: Annotated[
         int,
         typer.Option(
@@ -79,8 +52,8 @@ def fit(
 ) -> None:
     """Fit a calibrator on labelled logits, and save it.
 
-    Fit on data like those that the classifier meets. All rows are used, so keep other rows for auxcal evaluate: only
-    rows that a calibrator has not seen show how good it is. If there are more rows than --sample, a random sample is
+    Fit on samples from production. All rows are used, so keep other rows for auxcal evaluate: only rows that took no
+    part in the fit show how good a calibrator is. If there are more rows than --sample, a random sample is
     drawn in one pass. Rows without a label are left out. The calibrator remembers the columns and the classes, so
     that auxcal score needs no options.
 
@@ -94,53 +67,54 @@ def fit(
     auxcal fit picked.csv --weight weight --group patient -o ccac-x.safetensors
     """
     from auxcal._core.progress import reported_to
+    from auxcal.calibrators import CALIBRATORS, method_named, seeded
     from auxcal.tables import read_predictions
 
-    calibrator = _calibrator(method, random_state)
-    read = partial(
-        read_predictions,
-        label=label,
-        columns=as_columns(columns),
-        probabilities=probabilities,
-        features=as_columns(features) or (None if calibrator.uses_features else ()),
-        class_names=as_names(class_names),
-        no_class=no_class or (),
-        unknown_is_no_class=unknown_is_no_class,
-        weight=weight,
-        group=group,
-        on_bad_rows=on_bad_rows,
-        sample=sample or None,
-        random_state=random_state,
-    )
-    with calibrator_file(out, overwrite=overwrite) as temporary:
-        data = read(*files)
-        check_kind(data, *files)
-        part = None if select is None else read(select)
-        named = errors_named_after(*files if select is None else (*files, select))
-        with named, progress_bar(f"fitting {calibrator.abbreviation}") as report, reported_to(report):
-            calibrator._fit_on(data, part)
-        calibrator.save(temporary)
-    say_fitted(calibrator, data, out, json=json)
+    calibrator = seeded(CALIBRATORS[method_named(method)], random_state)
+    check_calibrator_out(out, overwrite=overwrite)
+    if not table.features and not calibrator.uses_features:
+        table = replace(table, features=())
+    read = partial(read_predictions, spec=table, sample=sample or None, random_state=random_state)
+    data = read(*files)
+    check_kind(data, *files)
+    part = None if select is None else read(select)
+    about = errors_about(*files, *([] if select is None else [select]))
+    with about, progress_bar(f"fitting {calibrator.abbreviation}") as report, reported_to(report):
+        calibrator._fit_on(data, part)
+    calibrator.save(out)
+    echo_fitted(calibrator, data, out, json=json)
 
 
-def say_fitted(calibrator: Calibrator, data: Predictions, out: Path, *, json: bool) -> None:
-    """Print what a calibrator learned, from which rows, and where it is."""
+def check_kind(data: Predictions, *paths: Path | str) -> None:
+    """Refuse logits that are all from 0 to 1: --probabilities was forgotten."""
+    from auxcal._core.arrays import look_like_probabilities
+    from auxcal._core.errors import InvalidInputError
+
+    if data.inputs.kind == "logits" and look_like_probabilities(data.logits):
+        raise InvalidInputError(
+            f"{' and '.join(map(str, paths))}: expected logits; all numbers are from 0 to 1, as probabilities are. "
+            f"Give --probabilities."
+        )
+
+
+def echo_fitted(calibrator: Calibrator, data: Predictions, out: Path, *, json: bool) -> None:
+    """Print what a calibrator learned, from which rows, and where it is saved."""
     from auxcal._core.text import percent
 
-    if data.accuracy >= _TOO_GOOD:
-        typer.echo(
-            f"auxcal: warning: are these rows that the classifier was trained on? It has {percent(data.accuracy)} of "
-            f"them right. Fit on rows that it has not seen.",
-            err=True,
+    if data.accuracy >= _TOO_ACCURATE:
+        echo_error(
+            f"warning: are these rows that the classifier was trained on? It has {percent(data.accuracy)} of them "
+            f"right. Fit on rows that it has not seen."
         )
     learned = _learned(calibrator)
+    d = calibrator.n_further_features_
     if json:
-        say_json(
+        echo_json(
             {
                 "method": calibrator.abbreviation,
                 "rows": len(data),
                 "classes": data.n_classes,
-                "features": calibrator.n_further_features_,
+                "features": d,
                 "accuracy": data.accuracy,
                 "converged": calibrator.converged_,
                 "learned": learned,
@@ -148,32 +122,23 @@ def say_fitted(calibrator: Calibrator, data: Predictions, out: Path, *, json: bo
             }
         )
         return
-    d = calibrator.n_further_features_
-    say(
+    echo(
         f"{calibrator.abbreviation} fitted on {len(data):,} rows of {data.n_classes} classes"
         f"{f' and {d} features' if d else ''}, of which the classifier has {percent(data.accuracy)} right."
     )
     if learned:
         numbers = (
-            f"{name} = {value:.4g}" if isinstance(value, float) else f"{name} = {value}"
-            for name, value in learned.items()
+            f"{name} = {each:.4g}" if isinstance(each, float) else f"{name} = {each}" for name, each in learned.items()
         )
-        say(f"Learned: {', '.join(numbers)}.")
-    say(f"Saved: {out}")
-
-
-def _calibrator(method: str, random_state: int) -> Calibrator:
-    from auxcal.calibrators import CALIBRATORS, method_named, seeded
-
-    return seeded(CALIBRATORS[method_named(method)], random_state)
+        echo(f"Learned: {', '.join(numbers)}.")
+    echo(f"Saved: {out}")
 
 
 def _learned(calibrator: Calibrator) -> dict[str, Any]:
-    """Return the fitted attributes that are a single number or word."""
-    said = {"n_features_in_", "n_further_features_", "converged_"}
-    fitted = {
+    """Return the fitted attributes that are a single number or word, but for those printed anyway."""
+    printed = {"n_features_in_", "n_further_features_", "converged_"}
+    return {
         name.removesuffix("_"): value
         for name, value in vars(calibrator).items()
-        if name.endswith("_") and name not in said
+        if name.endswith("_") and name not in printed and isinstance(value, str | int | float)
     }
-    return {name: value for name, value in fitted.items() if isinstance(value, str | int | float)}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from auxcal._core.text import first_line
-from auxcal.cli._terminal import Json, say, say_json
+from auxcal.cli._options import Json
+from auxcal.cli.output import echo, echo_json
 
 
 def methods(json: Json = False) -> None:
@@ -27,10 +28,10 @@ def methods(json: Json = False) -> None:
         for name, kind in CALIBRATORS.items()
     ]
     if json:
-        say_json(found)
+        echo_json(found)
         return
     widths = {key: max(len(str(method[key])) for method in found) for key in ("method", "abbreviation")}
     for method in found:
         columns = (f"{method[key]:<{width}}" for key, width in widths.items())
         features = "; uses features" if method["uses_features"] else ""
-        say(f"{'  '.join(columns)}  {method['what']} ({method['reference']}{features})")
+        echo(f"{'  '.join(columns)}  {method['what']} ({method['reference']}{features})")

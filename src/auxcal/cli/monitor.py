@@ -1,4 +1,4 @@
-"""auxcal monitor: does the calibrator still hold, day by day."""
+"""auxcal monitor: whether a calibrator still holds, day by day."""
 
 from __future__ import annotations
 
@@ -8,36 +8,24 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from auxcal._core.progress import progress_bar
-from auxcal.cli._own_files import Overwrite, load_first, refuse_overwrite
-from auxcal.cli._terminal import (
-    CODES,
-    CalibratorFile,
-    ClassNames,
-    ColumnNames,
-    FeatureNames,
-    Files,
-    Json,
-    Label,
-    NoClass,
-    OnBadRows,
-    Probabilities,
-    UnknownIsNoClass,
-    as_columns,
-    as_names,
-    console,
-    say_json,
-)
+from auxcal.cli._files import load_calibrator, refuse_overwrite
+from auxcal.cli._options import CLASSES, LOGITS, CalibratorFile, Files, Json, Overwrite, table_options
+from auxcal.cli.check import EXIT_CODES
+from auxcal.cli.output import console, echo_json
 
 if TYPE_CHECKING:
     from auxcal.monitoring import Timeline
+    from auxcal.tables import TableSpec
 
 
+@table_options(*LOGITS, *CLASSES, "on_bad_rows")
 def monitor(
     calibrator: CalibratorFile,
     files: Files,
     by: Annotated[
         str, typer.Option("--by", show_default=False, help="The column that splits the rows into chunks, such as day.")
     ],
+    *,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", show_default=False, help="Where to write the page, an .html file.")
     ] = None,
@@ -51,26 +39,19 @@ def monitor(
             "points."
         ),
     ] = 0.0,
-    label: Label = None,
-    columns: ColumnNames = None,
-    probabilities: Probabilities = None,
-    features: FeatureNames = None,
-    class_names: ClassNames = None,
-    no_class: NoClass = None,
-    unknown_is_no_class: UnknownIsNoClass = False,
-    on_bad_rows: OnBadRows = "fail",
+    table: TableSpec,
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
-    """Show over time whether the calibrator still holds: accuracy, foreign samples, verdict, alarms.
+    """Show over time whether the calibrator still holds: accuracy, OOD samples, verdict, alarms.
 
     Each value of the column --by is a chunk. Numbers are sorted by size, everything else, such as 2026-11-17, by
     alphabet. For each chunk the table shows what auxcal check finds, and the measured accuracy where rows have labels;
     leave the label empty in rows without one. The level is for all chunks together: while nothing changes, one in
     1 / level such tables has an alarm, and one a verdict other than "the same", however long they are.
 
-    The exit code is 0 if all is well, 3 if the last chunk is another mix of the data of the fit or its rows raised an
-    alarm, and 4 if it is something new or labels raised an alarm.
+    The exit code is 0 if all is well, 3 if class proportions have changed since the fit in the last chunk or rows
+    raised an alarm, and 4 if the last chunk is something new or labels raised an alarm.
 
     Examples
     --------
@@ -82,37 +63,25 @@ def monitor(
     from auxcal.tables import TimedTable
 
     if out is not None:
-        from auxcal.report.html import save_timeline
+        from auxcal.report.html import save_timeline  # whose extra may be missing: say so before the work
 
         if out.suffix != ".html":
             raise typer.BadParameter(f"--out writes a page, an .html file; got {out.name!r}.")
         refuse_overwrite(out, overwrite=overwrite)
-    fitted = load_first(calibrator, files)
-    table = TimedTable(
-        fitted,
-        *files,
-        by=by,
-        label=label,
-        columns=as_columns(columns),
-        probabilities=probabilities,
-        features=as_columns(features),
-        class_names=as_names(class_names),
-        no_class=no_class or (),
-        unknown_is_no_class=unknown_is_no_class,
-        on_bad_rows=on_bad_rows,
-    )
+    fitted = load_calibrator(calibrator, files)
     with progress_bar("watching") as report:
-        found = table_timeline(fitted, table, level=level, tolerance=tolerance, report=report)
+        chunks = TimedTable(fitted, *files, by=by, spec=table)
+        found = table_timeline(fitted, chunks, level=level, tolerance=tolerance, report=report)
     if out is not None:
         save_timeline(found, out, name=" ".join(Path(path).name for path in files))
     if json:
-        say_json(found.as_json() | ({} if out is None else {"out": str(out)}))
+        echo_json(found.as_json() | ({} if out is None else {"out": str(out)}))
     else:
-        _show(found, out)
+        _print(found, out)
     raise typer.Exit(_exit_code(found))
 
 
-def _show(timeline: Timeline, out: Path | None) -> None:
+def _print(timeline: Timeline, out: Path | None) -> None:
     from rich.text import Text
 
     from auxcal.report.timeline import alarms, found, then, timeline_to_rich
@@ -131,5 +100,5 @@ def _show(timeline: Timeline, out: Path | None) -> None:
 def _exit_code(timeline: Timeline) -> int:
     verdict, kinds = timeline.chunks[-1].verdict, {alarm.kind for _, alarm in timeline.alarms}
     if verdict == "new" or "labels" in kinds:
-        return CODES["new"]
-    return CODES["mix"] if verdict == "mix" or "data" in kinds else CODES["same"]
+        return EXIT_CODES["new"]
+    return EXIT_CODES["mix"] if verdict == "mix" or "data" in kinds else EXIT_CODES["same"]

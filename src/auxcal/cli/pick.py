@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from auxcal.cli._own_files import Overwrite, refuse_overwrite
-from auxcal.cli._terminal import (
-    ColumnNames,
-    FeatureNames,
-    Json,
-    OnBadRows,
-    Probabilities,
-    RandomState,
-    as_columns,
-    say,
-    say_json,
-)
+from auxcal.cli._files import load_calibrator, refuse_overwrite
+from auxcal.cli._options import Json, Overwrite, RandomState, table_options
+from auxcal.cli.output import echo, echo_json
+
+if TYPE_CHECKING:
+    from auxcal.tables import TableSpec
 
 
+@table_options("columns", "probabilities", "features", "on_bad_rows")
 def pick(
     files: Annotated[
         list[Path],
         typer.Argument(
             metavar="[CALIBRATOR] FILE",
             show_default=False,
-            help="A calibrator that auxcal fit saved, if there is one already, and the unlabelled logits.",
+            help="Calibrator file from auxcal fit, if there is one already, and the unlabelled logits.",
         ),
     ],
     n: Annotated[int, typer.Option("--n", min=1, help="How many samples to label.")],
+    *,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write: .csv, .parquet.")] = Path("to-label.csv"),
-    columns: ColumnNames = None,
-    probabilities: Probabilities = None,
-    features: FeatureNames = None,
-    on_bad_rows: OnBadRows = "fail",
+    table: TableSpec,
     random_state: RandomState = 0,
     overwrite: Overwrite = False,
     json: Json = False,
@@ -53,27 +46,16 @@ def pick(
     auxcal pick ccac-x.safetensors unlabelled.parquet --n 200 -o to-label.csv
     auxcal pick unlabelled.parquet --n 200 -o to-label.csv
     """
-    from auxcal.persistence import load
     from auxcal.tables import pick_file
 
     refuse_overwrite(out, overwrite=overwrite, own=False)
-    fitted = load(files[0]) if len(files) > 1 and files[0].suffix == ".safetensors" else None
-    picks = pick_file(
-        fitted,
-        *(files if fitted is None else files[1:]),
-        out=out,
-        n=n,
-        columns=as_columns(columns),
-        probabilities=probabilities,
-        features=as_columns(features),
-        on_bad_rows=on_bad_rows,
-        random_state=random_state,
-    )
-    weight = picks.sample_weight
+    fitted = None
+    if len(files) > 1 and files[0].suffix == ".safetensors":
+        fitted, files = load_calibrator(files[0]), files[1:]
+    picks = pick_file(fitted, *files, out=out, n=n, spec=table, random_state=random_state)
+    n_rows, weight = len(picks.probability), picks.sample_weight
     if json:
-        say_json({"rows": len(picks.probability), "picked": n, "out": str(out)})
+        echo_json({"rows": n_rows, "picked": n, "out": str(out)})
     elif str(out) != "-":
-        say(
-            f"{n:,} of {len(picks.probability):,} rows picked, with weights from {weight.min():.2f} to "
-            f"{weight.max():.2f}. Saved: {out}"
-        )
+        weights = f"with weights from {weight.min():.2f} to {weight.max():.2f}"
+        echo(f"{n:,} of {n_rows:,} rows picked, {weights}. Saved: {out}")

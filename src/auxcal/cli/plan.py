@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from auxcal._core.text import percent
-from auxcal.cli._own_files import Overwrite, refuse_overwrite
-from auxcal.cli._terminal import (
-    ClassNames,
-    ColumnNames,
-    Json,
-    NoClass,
-    Probabilities,
-    UnknownIsNoClass,
-    as_columns,
-    as_names,
-    say,
-    say_json,
-)
-from auxcal.cli.evaluate import ConfidenceColumn, PredictionColumn
+from auxcal.cli._files import refuse_overwrite
+from auxcal.cli._options import CLASSES, SCORES, Json, Overwrite, table_options
+from auxcal.cli.output import echo, echo_json
 
 if TYPE_CHECKING:
     from auxcal._core.arrays import Bools, Floats
     from auxcal.labelling import Plan
+    from auxcal.tables import TableSpec
 
-_BAR = 24  # characters of the largest ECE
+_BAR = 24  # characters of the largest ECE, which leaves the lines below 80
 _PICTURES = (".png", ".svg", ".pdf")
+_LABEL = Annotated[
+    str | None,
+    typer.Option(
+        show_default=False,
+        help="The column of the true classes, in the pilot or, without one, in FILE, whose labelled rows are then the "
+        "pilot: names or indices, as the predictions are; -1 for none of the classes. [default: y]",
+    ),
+]
 
 
+@table_options(*SCORES, "columns", "probabilities", *CLASSES, label=(_LABEL, None))
 def plan(
     file: Annotated[
         Path,
@@ -39,6 +38,7 @@ def plan(
             metavar="FILE", show_default=False, help="The rows: scored, or logits alone; all or some without labels."
         ),
     ],
+    *,
     pilot: Annotated[
         Path | None, typer.Option(show_default=False, help="A scored file of about a hundred labelled rows.")
     ] = None,
@@ -60,21 +60,7 @@ def plan(
     plot: Annotated[
         Path | None, typer.Option(show_default=False, help="Where to draw the curves: a .png, .svg or .pdf file.")
     ] = None,
-    label: Annotated[
-        str | None,
-        typer.Option(
-            show_default=False,
-            help="The column of the true classes, in the pilot or, without one, in FILE, whose labelled rows are then "
-            "the pilot: names or indices, as the predictions are; -1 for none of the classes. [default: y]",
-        ),
-    ] = None,
-    prediction: PredictionColumn = "prediction",
-    confidence: ConfidenceColumn = "confidence",
-    columns: ColumnNames = None,
-    probabilities: Probabilities = None,
-    class_names: ClassNames = None,
-    no_class: NoClass = None,
-    unknown_is_no_class: UnknownIsNoClass = False,
+    table: TableSpec,
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
@@ -96,33 +82,27 @@ def plan(
     if plot is not None:
         refuse_overwrite(plot, overwrite=overwrite)
     coverage = 0.5 if coverage is None else coverage
-    named: dict[str, Any] = {"prediction": prediction, "confidence": confidence, "no_class": no_class or ()}
-    named["class_names"] = as_names(class_names)
-    named["unknown_is_no_class"] = unknown_is_no_class
-    layout: dict[str, Any] = {"columns": as_columns(columns), "probabilities": bool(probabilities)}
-    labelled, rows, calibrated = _read(file, pilot, label, named, layout)
+    labelled, rows, calibrated = _read(file, pilot, replace(table, on_bad_rows="skip"))
     found = make_plan(
         *labelled, rows, ece=ece, accuracy_within=accuracy_within, risk=risk, coverage=coverage, calibrated=calibrated
     )
     if plot is not None:
         _draw(found, plot, file.stem)
     if json:
-        say_json(asdict(found))
-    else:
-        if pilot is None and labelled[1] is not None:
-            say(f"{len(labelled[0]):,} of {len(rows):,} rows have labels: they are the pilot.")
-        error, within, promised, share = (f"{100 * (each or 0):g} %" for each in (ece, accuracy_within, risk, coverage))
-        wishes = {
-            "ece": f"an ECE of {error}",
-            "accuracy_within": f"the accuracy to ± {within}",
-            "risk": f"a risk of {promised}, promised for {share}",
-        }
-        _say(found, wishes)
+        echo_json(asdict(found))
+        return
+    if pilot is None and labelled[1] is not None:
+        echo(f"{len(labelled[0]):,} of {len(rows):,} rows have labels: they are the pilot.")
+    error, within, promised, share = (f"{100 * (each or 0):g} %" for each in (ece, accuracy_within, risk, coverage))
+    goals = {
+        "ece": f"an ECE of {error}",
+        "accuracy_within": f"the accuracy to ± {within}",
+        "risk": f"a risk of {promised}, promised for {share}",
+    }
+    _print(found, goals)
 
 
-def _read(
-    file: Path, pilot: Path | None, label: str | None, named: dict[str, Any], layout: dict[str, Any]
-) -> tuple[tuple[Floats, Bools | None], Floats, bool]:
+def _read(file: Path, pilot: Path | None, table: TableSpec) -> tuple[tuple[Floats, Bools | None], Floats, bool]:
     """Return the pilot, the confidence in all rows, and whether it is a calibrator's.
 
     Without a pilot in another file it is the rows of this one that have labels.
@@ -130,12 +110,16 @@ def _read(
     from auxcal.tables import read_any_confidence, read_confidence, read_own_pilot, read_scored
 
     if pilot is not None:
-        labelled = read_scored(pilot, label or "y", **named, on_bad_rows="skip")
-        rows = read_confidence(file, named["confidence"], on_bad_rows="skip")
-        return (labelled.confidence, labelled.correct), rows, True
-    rows, calibrated = read_any_confidence(file, named["confidence"], **layout)
-    own = read_own_pilot(file, label, **named, **layout)
-    if own is None and (label is not None or named["no_class"] or named["unknown_is_no_class"]):
+        labelled = read_scored(pilot, spec=table)
+        return (
+            (labelled.confidence, labelled.correct),
+            read_confidence(file, table.confidence, on_bad_rows="skip"),
+            True,
+        )
+    layout: dict[str, Any] = {"columns": table.columns, "probabilities": bool(table.probabilities)}
+    rows, calibrated = read_any_confidence(file, table.confidence, **layout)
+    own = read_own_pilot(file, spec=table)
+    if own is None and (table.label is not None or table.no_class or table.unknown_is_no_class):
         raise typer.BadParameter(
             f"--label, --no-class and --unknown-is-no-class are about labels, and no row of {file.name} has one. Name "
             f"the column with --label, give labelled rows with --pilot, or leave these options out."
@@ -156,23 +140,22 @@ def _draw(found: Plan, path: Path, name: str) -> None:
         figure.savefig(temporary, format=path.suffix[1:])
 
 
-def _say(found: Plan, wishes: dict[str, str]) -> None:
-    say(f"{'labels':>8}{'accuracy':>12}{'Brier':>8}{'ECE':>8}{'likely':>18}")
+def _print(found: Plan, goals: dict[str, str]) -> None:
+    echo(f"{'labels':>8}{'accuracy':>12}{'Brier':>8}{'ECE':>8}{'likely':>18}")
     most = max(each.ece for each in found.outlooks)
     for each in found.outlooks:
         likely = f"{percent(each.ece_low)} to {percent(each.ece_high)}"
         bar = "█" * max(1, round(_BAR * each.ece / most))
         within = f"± {percent(each.accuracy_within)}"
-        say(f"{each.n:>8,}{within:>12}{each.brier:>8.3f}{percent(each.ece):>8}{likely:>18} {bar}")
-    for wish, n in found.needed.items():
-        low, high = found.between[wish]
-        say(f"{wishes[wish]}: {_takes(n, low, high)}")
+        echo(f"{each.n:>8,}{within:>12}{each.brier:>8.3f}{percent(each.ece):>8}{likely:>18} {bar}")
+    for goal, n in found.needed.items():
+        echo(f"{goals[goal]}: {_labels_needed(n, *found.between[goal])}")
 
 
-def _takes(n: int | None, low: int | None, high: int | None) -> str:
-    """Return in words how many labels a wish takes, with the range in which the number likely is.
+def _labels_needed(n: int | None, low: int | None, high: int | None) -> str:
+    """Return in words how many labels a goal takes, with the likely range.
 
-    If the range is open above, the forecast is too often far too low to be told: it is where to look again.
+    If the range is open above, the forecast is too often far too low to be printed: it is where to look again.
     """
     if low is None:
         return "no number of labels grants it"

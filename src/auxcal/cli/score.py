@@ -3,70 +3,51 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from auxcal._core.progress import rows_bar
-from auxcal.cli._own_files import load_first, refuse_overwrite
-from auxcal.cli._terminal import (
-    CODES,
-    STANDS,
-    WITHDRAWN,
-    CalibratorFile,
-    ColumnNames,
-    FeatureNames,
-    Files,
-    Json,
-    Label,
-    Place,
-    Probabilities,
-    as_columns,
-    as_place,
-    say,
-    say_json,
-)
+from auxcal.cli._files import load_calibrator, refuse_overwrite
+from auxcal.cli._options import LOGITS, CalibratorFile, Files, Json, Location, as_location, table_options
+from auxcal.cli.check import EXIT_CODES, PROMISE_FAILS, PROMISE_HOLDS
+from auxcal.cli.output import echo, echo_error, echo_json
 
 if TYPE_CHECKING:
     from auxcal._core.arrays import Floats
     from auxcal.calibrators import Calibrator
     from auxcal.monitoring import RowSample
-    from auxcal.tables import Written
+    from auxcal.tables import TableSpec, Written
 
-_RARELY = 0.01  # how often a false alarm is given
-_LINES = {
-    "mix": "the rows look like another mix than {}, so the confidence may be off; auxcal adapt corrects it.",
-    "new": "no mix of the data of the fit explains the rows, so the confidence may be off; auxcal check says more.",
-}
+_LEVEL = 0.01  # of the check that comes with every scoring, unasked: stricter than that of auxcal check
+
+_BAD_ROWS = Annotated[
+    Literal["null", "skip", "fail"],
+    typer.Option(
+        help="How to treat rows that are null, NaN, of the wrong width or, after a fit on probabilities, not a "
+        "distribution: leave the score empty, leave them out, or stop with an error."
+    ),
+]
 
 
+@table_options(*LOGITS, on_bad_rows=(_BAD_ROWS, "null"))
 def score(
     calibrator: CalibratorFile,
     files: Files,
+    *,
     out: Annotated[
-        Place,
+        Location,
         typer.Option(
             "--out",
             "-o",
             metavar="PATH",
-            parser=as_place,
+            parser=as_location,
             help="The file to write: .parquet, .csv, .npz, .safetensors; or a folder, a name without extension; or the "
             "URL of either; - for CSV to standard output.",
         ),
     ] = "-",
-    label: Label = None,
-    columns: ColumnNames = None,
-    probabilities: Probabilities = None,
-    features: FeatureNames = None,
-    on_bad_rows: Annotated[
-        Literal["null", "skip", "fail"],
-        typer.Option(
-            help="How to treat rows that are null, NaN, of the wrong width or, after a fit on probabilities, not a "
-            "distribution: leave the score empty, leave them out, or stop with an error."
-        ),
-    ] = "null",
+    table: TableSpec,
     proba: Annotated[
         bool,
         typer.Option(
@@ -122,7 +103,7 @@ def score(
     if json and to_standard_output:
         raise typer.BadParameter("--json needs a file to write the scores to: give --out.")
     refuse_overwrite(out, overwrite=overwrite, own=False)
-    fitted = load_first(calibrator, files)
+    fitted = load_calibrator(calibrator, files)
     sample, promise = RowSample(fitted), PromiseSample(fitted)
 
     def watch(logits: Floats, features: Floats | None) -> None:
@@ -130,7 +111,7 @@ def score(
             sample.add(logits, features)
         promise.add(logits, features)
 
-    def holds() -> bool:
+    def promise_holds() -> bool:
         found = promise.holds()
         return _verdict(sample) == "same" if found is None else found
 
@@ -139,47 +120,51 @@ def score(
             fitted,
             *files,
             out=out,
-            label=label,
-            columns=as_columns(columns),
-            probabilities=probabilities,
-            features=as_columns(features),
-            on_bad_rows=on_bad_rows,
+            spec=table,
             proba=proba,
             jobs=jobs or os.cpu_count() or 1,
             overwrite=overwrite,
             report=report,
             watch=None if fitted.reference_ is None and fitted.certificate_ is None else watch,
-            holds=holds,
+            holds=promise_holds,
         )
     verdict = _verdict(sample)
-    warning = " ".join(_lines(verdict, fitted, written, to_standard_output=to_standard_output)) or None
+    warning = _warning(verdict, fitted, written, to_standard_output=to_standard_output)
     if warning is not None:
-        typer.echo(f"auxcal: warning: {warning}", err=True)
+        echo_error(f"warning: {warning}")
     if json:
-        said = {"method": fitted.abbreviation, "out": str(out), "warning": warning}
-        say_json(said | written._asdict() | {"bad": asdict(written.bad)})
+        head = {"method": fitted.abbreviation, "out": str(out), "warning": warning}
+        echo_json(head | written._asdict() | {"bad": asdict(written.bad)})
     else:
         if written.resumed:
-            say(f"{written.resumed:,} of {written.parts:,} parts were there already.")
+            echo(f"{written.resumed:,} of {written.parts:,} parts were there already.")
         if not to_standard_output:
-            say(f"{written.rows - written.bad.total:,} rows scored with {fitted.abbreviation}. Saved: {out}")
+            echo(f"{written.rows - written.bad.total:,} rows scored with {fitted.abbreviation}. Saved: {out}")
     if written.withdrawn:
-        raise typer.Exit(CODES[verdict] or CODES["new"])
-
-
-def _lines(verdict: str, calibrator: Calibrator, written: Written, *, to_standard_output: bool) -> Iterator[str]:
-    """Yield what to say of a verdict and of the promise, if anything."""
-    home = "that of the fit" if calibrator.adaptation_ is None else "the one that the calibrator was adapted to"
-    if verdict != "same":
-        yield _LINES[verdict].format(home)
-    if written.withdrawn:
-        yield f"{WITHDRAWN} {'Do not use accepted.' if to_standard_output else 'Nothing is accepted.'}"
-    elif verdict != "same" and calibrator.certificate_ is not None:
-        yield STANDS
+        raise typer.Exit(EXIT_CODES[verdict] or EXIT_CODES["new"])
 
 
 def _verdict(sample: RowSample) -> str:
-    """Return whether the rows are like those of the fit; too few, and all of a calibrator without a memory, are."""
+    """Return the verdict of the check; with too few rows, or without a reference to compare with, it is "same"."""
     from auxcal.monitoring import FEWEST_ROWS
 
-    return "same" if sample.n_rows < FEWEST_ROWS else sample.check(level=_RARELY).verdict
+    return "same" if sample.n_rows < FEWEST_ROWS else sample.check(level=_LEVEL).verdict
+
+
+def _warning(verdict: str, calibrator: Calibrator, written: Written, *, to_standard_output: bool) -> str | None:
+    """Return what to say about the verdict and the promise, if anything."""
+    lines = []
+    if verdict == "mix":
+        since = "the fit" if calibrator.adaptation_ is None else "the calibrator was adapted"
+        lines += [
+            f"class proportions have changed since {since}, so the confidence may be off; auxcal adapt corrects it."
+        ]
+    elif verdict == "new":
+        lines += [
+            "changed class proportions can't explain these rows, so the confidence may be off; auxcal check says more."
+        ]
+    if written.withdrawn:
+        lines += [PROMISE_FAILS, "Do not use accepted." if to_standard_output else "Nothing is accepted."]
+    elif verdict != "same" and calibrator.certificate_ is not None:
+        lines += [PROMISE_HOLDS]
+    return " ".join(lines) or None

@@ -1,8 +1,10 @@
-"""auxcal show: what a saved calibrator knows."""
+"""auxcal show: what a calibrator file holds."""
 
 from __future__ import annotations
 
-from auxcal.cli._terminal import CalibratorFile, Json, say, say_json
+from auxcal.cli._files import load_calibrator
+from auxcal.cli._options import CalibratorFile, Json
+from auxcal.cli.output import echo, echo_json
 
 
 def show(calibrator: CalibratorFile, json: Json = False) -> None:
@@ -14,11 +16,10 @@ def show(calibrator: CalibratorFile, json: Json = False) -> None:
     auxcal show ccac-x.safetensors --json
     """
     from auxcal.calibrators.facts import as_json, facts
-    from auxcal.persistence import load
 
-    fitted = load(calibrator)
+    fitted = load_calibrator(calibrator)
     if json:
-        say_json(as_json(fitted))
+        echo_json(as_json(fitted))
         return
     for name, fact in facts(fitted).items():
-        say(f"{name:<12}{fact}")
+        echo(f"{name:<12}{fact}")

@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from auxcal._core.progress import progress_bar
-from auxcal.cli._own_files import Overwrite
-from auxcal.cli._terminal import (
-    CalibratorOut,
-    ClassNames,
-    ColumnNames,
-    Files,
-    GroupColumn,
-    Json,
-    Label,
-    NoClass,
-    OnBadRows,
-    Probabilities,
-    UnknownIsNoClass,
-    WeightColumn,
-    as_columns,
-    as_names,
-    calibrator_file,
-    errors_named_after,
-)
-from auxcal.cli.fit import say_fitted
+from auxcal.cli._files import check_calibrator_out, errors_about, load_calibrator
+from auxcal.cli._options import CLASSES, ROWS, CalibratorOut, Files, Json, Overwrite, table_options
+from auxcal.cli.fit import echo_fitted
+
+if TYPE_CHECKING:
+    from auxcal.tables import TableSpec
 
 
+@table_options("label", "columns", "probabilities", *CLASSES, *ROWS)
 def transfer(
-    calibrator: Annotated[Path, typer.Argument(help="A CCAC-S that auxcal fit saved.", show_default=False)],
+    calibrator: Annotated[Path, typer.Argument(help="CCAC-S file from auxcal fit.", show_default=False)],
     files: Files,
     out: CalibratorOut,
+    *,
     select: Annotated[
         Path | None,
         typer.Option(
@@ -42,15 +30,7 @@ def transfer(
             help="A file with the rows on which λ1, λ2 and the mean are chosen. [default: two fifths of FILE]",
         ),
     ] = None,
-    label: Label = None,
-    columns: ColumnNames = None,
-    probabilities: Probabilities = None,
-    class_names: ClassNames = None,
-    no_class: NoClass = None,
-    unknown_is_no_class: UnknownIsNoClass = False,
-    weight: WeightColumn = None,
-    group: GroupColumn = None,
-    on_bad_rows: OnBadRows = "fail",
+    table: TableSpec,
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
@@ -68,10 +48,9 @@ def transfer(
     from auxcal._core.progress import reported_to
     from auxcal.calibrators import CALIBRATORS
     from auxcal.calibrators.transferable import Transferable
-    from auxcal.persistence import load
     from auxcal.tables import read_predictions
 
-    source = load(calibrator)
+    source = load_calibrator(calibrator)
     if not isinstance(source, Transferable):
         names = [name for name, kind in CALIBRATORS.items() if issubclass(kind, Transferable)]
         kinds = " or ".join(f"a {CALIBRATORS[name].abbreviation}" for name in names)
@@ -79,25 +58,12 @@ def transfer(
             f"{calibrator}: only {kinds} can be transferred; this is {source.abbreviation}. Fit one with auxcal fit "
             f"--method {' or '.join(names)}."
         )
-    read = partial(
-        read_predictions,
-        label=label,
-        columns=as_columns(columns),
-        probabilities=probabilities,
-        features=(),
-        class_names=as_names(class_names),
-        no_class=no_class or (),
-        unknown_is_no_class=unknown_is_no_class,
-        weight=weight,
-        group=group,
-        on_bad_rows=on_bad_rows,
-        inputs=source.inputs_,
-    )
-    with calibrator_file(out, overwrite=overwrite) as temporary:
-        data = read(*files)
-        part = None if select is None else read(select)
-        named = errors_named_after(*files if select is None else (*files, select))
-        with named, progress_bar(f"transferring {source.abbreviation}") as report, reported_to(report):
-            here = source._transfer_on(data, part)
-        here.save(temporary)
-    say_fitted(here, data, out, json=json)
+    check_calibrator_out(out, overwrite=overwrite)
+    spec = replace(table, features=(), inputs=source.inputs_)
+    data = read_predictions(*files, spec=spec)
+    part = None if select is None else read_predictions(select, spec=spec)
+    about = errors_about(*files, *([] if select is None else [select]))
+    with about, progress_bar(f"transferring {source.abbreviation}") as report, reported_to(report):
+        transferred = source._transfer_on(data, part)
+    transferred.save(out)
+    echo_fitted(transferred, data, out, json=json)

@@ -16,10 +16,9 @@ from auxcal.adaptation import Adaptation
 from auxcal.calibrators import Calibrator
 from auxcal.calibrators.fitting import SelectPart
 from auxcal.inputs import FittedOn
-from auxcal.monitoring._believed import believed
-from auxcal.monitoring._check import as_level, compare, sampled_rows, verdict_of
-from auxcal.monitoring._known import Known, Seen
-from auxcal.monitoring._matching import Matching
+from auxcal.monitoring._check import represent_some
+from auxcal.monitoring._mix import Representations, ShareEstimate, shrink_shares
+from auxcal.monitoring._verdict import as_level, compare
 from auxcal.predictions import Predictions
 from auxcal.reference import stratum_of, stratum_of_rows
 
@@ -42,31 +41,32 @@ def adapt(
         raise InvalidInputError(f"if_new must be 'refuse' or 'warn'; got {if_new!r}.")
     level = as_level(level)
     array, further = calibrator.validate_rows(logits, features)
-    some = None if labelled is None else _labelled(calibrator, labelled)
-    return adapt_seen(calibrator, sampled_rows(calibrator, array, further), len(array), some, if_new, level)
+    some = None if labelled is None else _as_predictions(calibrator, labelled)
+    return adapt_seen(calibrator, represent_some(calibrator, array, further), len(array), some, if_new, level)
 
 
 @ignore_float_errors
 def adapt_seen(
-    calibrator: AnyCalibrator, seen: Seen, n_rows: int, some: Predictions | None, if_new: IfNew, level: float
+    calibrator: AnyCalibrator, seen: Representations, n_rows: int, some: Predictions | None, if_new: IfNew, level: float
 ) -> AnyCalibrator:
-    """Return a calibrator for the mix of rows that it has seen already."""
+    """Return a calibrator for the mix of rows that are represented already, as in `RowSample.seen`."""
     if some is not None:
         as_logits(some.logits, n_classes=calibrator.n_features_in_)
-    known, matching, seen = compare(calibrator, seen)
-    if verdict_of(calibrator, matching, seen, level)[0] == "new":
+    found = compare(calibrator, seen, level)
+    if found.verdict == "new":
         _refuse_or_warn(if_new)
-    ratio = (believed(known, *_with_labels(matching, some)) / known.shares)[known.group]
-    before = np.bincount(stratum_of(known.reference), minlength=len(ratio)) / len(known.at)
+    groups = found.estimate.groups
+    ratio = (shrink_shares(groups, *_with_labels(found.estimate, some)) / groups.shares)[groups.group]
+    before = np.bincount(stratum_of(groups.reference), minlength=len(ratio)) / len(groups.of_row)
     new = copy.copy(calibrator)
-    new.certificate_ = None  # which was about the confidence before
+    new.certificate_ = None  # it was found for the confidence before
     n_labelled = 0 if some is None else len(some)
     new.adaptation_ = Adaptation(before * ratio, before, n_rows, n_labelled, FittedOn.now().date or "")
     return new
 
 
-def _labelled(calibrator: Calibrator, labelled: SelectPart) -> Predictions:
-    """Check the rows that have labels."""
+def _as_predictions(calibrator: Calibrator, labelled: SelectPart) -> Predictions:
+    """Validate the rows that have labels."""
     if isinstance(labelled, Predictions):
         return labelled
     if not isinstance(labelled, tuple | list) or len(labelled) not in (2, 3):
@@ -87,21 +87,17 @@ def _refuse_or_warn(if_new: IfNew) -> None:
     warnings.warn(f"{problem}.", InputWarning, stacklevel=undecorated(4))
 
 
-def _with_labels(matching: Matching, labelled: Predictions | None) -> tuple[Floats, Floats]:
+def _with_labels(estimate: ShareEstimate, labelled: Predictions | None) -> tuple[Floats, Floats]:
     """Return the shares and their variances, with labelled rows as further draws of the mix."""
-    shares, variance = matching.shares, np.diag(matching.covariance)
+    shares, variance = estimate.shares, np.diag(estimate.covariance)
     if labelled is None:
         return shares, variance
-    counts = _counted(matching.known, labelled)
-    draws = 0.0  # as many labels would say as much
-    if matching.tells_shares:
+    groups = estimate.groups
+    strata = stratum_of_rows(labelled.y, labelled.correct, labelled.n_classes, len(groups.group))
+    counts = np.bincount(groups.group[strata], labelled.sample_weight, minlength=len(shares)).astype(np.float64)
+    draws = 0.0  # effective sample size: as many labels would be as exact as the unlabelled rows
+    if estimate.identifies_shares:
         draws = float(np.sum(shares * (1 - shares)) / max(np.sum(variance), np.finfo(float).tiny))
     total = draws + counts.sum()
     both = (draws * shares + counts) / total
     return both, variance * draws / total if draws else both * (1 - both) / total
-
-
-def _counted(known: Known, rows: Predictions) -> Floats:
-    """Return how many labelled rows are of each group."""
-    strata = stratum_of_rows(rows.y, rows.correct, rows.n_classes, len(known.group))
-    return np.bincount(known.group[strata], rows.sample_weight, minlength=len(known.shares)).astype(np.float64)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,19 +12,50 @@ from numpy.typing import ArrayLike
 from auxcal._core.arrays import Floats
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
+from auxcal._core.text import percent
 from auxcal.calibrators import Calibrator
-from auxcal.monitoring import _known
-from auxcal.monitoring._differences import Difference, differences
-from auxcal.monitoring._estimates import Estimate, accuracy, foreign_share, smallest_change
-from auxcal.monitoring._evidence import another_mix, something_new
-from auxcal.monitoring._home import home_of
-from auxcal.monitoring._known import Known, Seen, seen_by, without_copies
-from auxcal.monitoring._matching import Matching, matched
+from auxcal.monitoring import _mix
+from auxcal.monitoring._mix import Representations, ShareEstimate, TargetMix, represent
+from auxcal.monitoring._verdict import Verdict, as_level, compare
+from auxcal.reference import READINGS
 
-Verdict = Literal["same", "mix", "new"]
+Z_90 = 1.645
+"""90 % of the standard normal distribution lie within so many standard deviations."""
 
-FEWEST_ROWS = 20
-"""Of new rows; fewer tell next to nothing."""
+_WIDER = 1.15  # than by the first-order variances: measured on random states that are not reported
+_THREE = 3.0  # the rule of three: n rows without an error leave an error rate of 3 / n open, at 95 %
+_POWER = 0.9  # of the smallest change that is reported: nine of ten checks
+_MOST_DIFFERENCES, _NOTEWORTHY = 5, 2.0  # how many are listed, and from how many standard deviations on; by hand
+
+_RARE, _RAREST = 1000, 1_000_000  # checks: from here on chance is no explanation; beyond, p-values are inexact
+
+_VERDICTS = {
+    "same": "No difference from the rows of the fit shows.",
+    "mix": "The rows look like another mix of the data of the fit ({}).",
+    "new": "The rows differ from those of the fit in a way that no other mix explains ({}).",
+}
+_AFTER_ADAPTING = {
+    "same": "No difference from the rows that the calibrator was adapted to shows.",
+    "mix": "The rows look like another mix than the one that the calibrator was adapted to ({}).",
+}
+_IF = {"same": "If there is none", "mix": "If they are"}
+
+
+class Estimate(NamedTuple):
+    """A share, and its 90 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Difference(NamedTuple):
+    """One thing that differs: what is expected, what was found, and how many standard deviations lie between."""
+
+    what: str
+    expected: float
+    found: float
+    deviations: float
 
 
 @dataclass(frozen=True)
@@ -86,9 +118,7 @@ class Check:
         return fields | {"differences": [_plain(each) for each in self.differences], "answer": str(self)}
 
     def __str__(self) -> str:
-        from auxcal.monitoring._words import answer
-
-        return answer(self)
+        return _answer(self)
 
 
 def _plain(value: Any) -> Any:
@@ -142,85 +172,208 @@ def check(
             f"calibrator must be a fitted auxcal.Calibrator; got {type(calibrator).__name__}. Fit one, or load it."
         )
     calibrator, level = calibrator._now(), as_level(level)
-    array, further = calibrator.validate_rows(logits, features)
-    return check_seen(calibrator, sampled_rows(calibrator, array, further), level)
+    return check_rows(calibrator, represent_some(calibrator, *calibrator.validate_rows(logits, features)), level)
 
 
-def sampled_rows(calibrator: Calibrator, logits: Floats, features: Floats | None) -> Seen:
-    """Return rows, at most as many as are looked at, drawn at random, as the calibrator sees them."""
-    most = _known.MOST_ROWS
+def represent_some(calibrator: Calibrator, logits: Floats, features: Floats | None) -> Representations:
+    """Return rows as the calibrator represents them; of too many, a random sample."""
+    most = _mix.MOST_ROWS
     if len(logits) > most:
         kept = np.sort(np.random.default_rng(0).choice(len(logits), most, replace=False))
         logits, features = logits[kept], None if features is None else features[kept]
-    return seen_by(calibrator, logits, features)
-
-
-def compare(calibrator: Calibrator, seen: Seen) -> tuple[Known, Matching, Seen]:
-    """Return the rows of a calibrator's reference, the mix of new rows by them, and these; without copies of rows."""
-    if calibrator.reference_ is None:
-        raise InvalidInputError(
-            f"this {type(calibrator).__name__} knows nothing of the rows that it was fitted on: it was saved before "
-            f"calibrators had a reference. Fit it again with fit(logits, y) (auxcal fit)."
-        )
-    if len(seen.prediction) < FEWEST_ROWS:
-        raise InvalidInputError(
-            f"at least {FEWEST_ROWS} rows are needed to tell whether they are like others; got {len(seen.prediction)}. "
-            f"Collect more rows."
-        )
-    reference, seen = without_copies(calibrator.reference_, seen)
-    known = Known(reference)
-    return known, matched(known, known.grouped(seen.strata)), seen
+    return represent(calibrator, logits, features)
 
 
 @ignore_float_errors
-def check_seen(calibrator: Calibrator, seen: Seen, level: float) -> Check:
-    """Return the check of rows that the calibrator has seen already."""
-    n_rows = len(seen.prediction)
-    known, matching, seen = compare(calibrator, seen)
-    verdict, p_mix, p_new = verdict_of(calibrator, matching, seen, level)
-    estimate = accuracy(matching, seen)
-    none = foreign_share(matching)
+def check_rows(calibrator: Calibrator, rows: Representations, level: float) -> Check:
+    """Return the check of rows that are represented already: compare, estimate, and say where they differ."""
+    verdict, p_mix, p_new, each_level, estimate, target = compare(calibrator, rows, level)
+    groups, explained = estimate.groups, verdict != "new"
+    strata = "each class, and samples of none," if groups.by_class else "right and wrong predictions each"
+    still = f"{strata} look as they did in the fit; only their shares changed"
+    accuracy = _accuracy(estimate)
     return Check(
         verdict=verdict,
         p_mix=p_mix,
         p_new=p_new,
         level=level,
-        n_rows=n_rows,
+        n_rows=len(rows.prediction),
         n_reference=0 if calibrator.reference_ is None else len(calibrator.reference_.y),
-        accuracy=None if verdict == "new" else estimate,
-        assumption=_assumption(verdict, by_class=known.by_class),
-        no_class=None if verdict == "new" else none,
-        no_class_before=None if none is None else float(known.shares[known.group[-1]]),
-        smallest_change=smallest_change(matching, estimate, _each(level)),
+        accuracy=accuracy if explained else None,
+        assumption=still if explained else "can't be estimated without labels",
+        no_class=_share_of_ood(estimate) if explained else None,
+        no_class_before=None if groups.ood_group is None else float(groups.shares[groups.ood_group]),
+        smallest_change=_smallest_change(estimate, accuracy, each_level),
         adapted=calibrator.adaptation_ is not None,
-        differences=differences(matching, seen, calibrator.inputs_.class_names, verdict, home_of(calibrator, known)),
-        n_counted=len(seen.prediction),
-        n_reference_counted=len(known.at),
+        differences=_differences(estimate, target, verdict, calibrator.inputs_.class_names),
+        n_counted=len(estimate.rows.prediction),
+        n_reference_counted=len(groups.of_row),
     )
 
 
-def verdict_of(calibrator: Calibrator, matching: Matching, seen: Seen, level: float) -> tuple[Verdict, float, float]:
-    """Return the verdict and the p-values behind it."""
-    p_mix = another_mix(matching.known, matching.new, home_of(calibrator, matching.known))
-    p_new = something_new(matching, seen)
-    each = _each(level)
-    return "new" if p_new < each else "mix" if p_mix < each else "same", p_mix, p_new
+def _accuracy(estimate: ShareEstimate) -> Estimate:
+    """Estimate the share of right predictions among the new rows.
+
+    It is the mean of the confidence after Bayes' rule with the new shares, plus the mean error of such a confidence in
+    each stratum of the reference. The shares are shrunk, so that where rows can't tell a mix, the estimate is that of
+    the mix of the fit. The interval is that of the shares before shrinking, with the errors of both sides.
+    """
+    errors, new = _confidence_errors(estimate, estimate.shares)
+    difference, deviations = estimate.difference(errors[:, None], -new[:, None])
+    variance = ((deviations * estimate.weight[:, None]).T @ deviations)[0, 0]
+    found = _interval_of(estimate, -difference[0], variance)
+    errors, new = _confidence_errors(estimate, estimate.shrunk)
+    value = new.mean() + estimate.shrunk @ estimate.groups.means(errors[:, None])[:, 0]
+    return found._replace(value=float(np.clip(value, found.low, found.high)))
 
 
-def _each(level: float) -> float:
-    """Return the level of each of the two questions, which are independent, so that they have the level together."""
-    return float(1 - np.sqrt(1 - level))
+def _confidence_errors(estimate: ShareEstimate, shares: Floats) -> tuple[Floats, Floats]:
+    """Return the error of the confidence with these shares in each row of the reference, and that of the new rows."""
+    groups, reference, rows = estimate.groups, estimate.groups.reference, estimate.rows
+    old = groups.confidence(reference.strata, reference.prediction, shares)
+    return reference.correct - old, groups.confidence(rows.strata, rows.prediction, shares)
 
 
-def _assumption(verdict: Verdict, *, by_class: bool) -> str:
-    if verdict == "new":
-        return "can't be estimated without labels"
-    strata = "each class, and samples of none," if by_class else "right and wrong predictions each"
-    return f"{strata} look as they did in the fit; only their shares changed"
+def _share_of_ood(estimate: ShareEstimate) -> Estimate | None:
+    """Estimate the share of samples of no class, if the strata tell them and the reference has some."""
+    ood = estimate.groups.ood_group
+    if ood is None:
+        return None
+    found = _interval_of(estimate, estimate.shares[ood], estimate.covariance[ood, ood])
+    return found._replace(value=float(np.clip(estimate.shrunk[ood], found.low, found.high)))
 
 
-def as_level(level: float) -> float:
-    """Check a level, and return it as a number of Python."""
-    if not isinstance(level, int | float | np.floating) or not 0 < level < 1:
-        raise InvalidInputError(f"level must be a number between 0 and 1, such as 0.05; got {level!r}.")
-    return float(level)
+def _interval_of(estimate: ShareEstimate, value: float | Floats, variance: float | Floats) -> Estimate:
+    reach = _WIDER * Z_90 * np.sqrt(variance) if estimate.identifies_shares else 1.0
+    if len(estimate.shares) == 1:
+        reach = max(reach, _THREE / len(estimate.groups.of_row))
+    return Estimate(*(abs(float(np.clip(number, 0, 1))) for number in (value, value - reach, value + reach)))  # no -0
+
+
+def _smallest_change(estimate: ShareEstimate, accuracy: Estimate, level: float) -> float:
+    """Return the change of the accuracy that is noticed in nine of ten cases, if it is one of the mix."""
+    from scipy.special import chdtri, chndtrinc  # scipy.stats takes a second and 50 MB to import
+
+    d = max(len(estimate.shares) - 1, 1)
+    noticed = chndtrinc(chdtri(d, level), d, 1 - _POWER)  # how far off a χ² must be to be noticed so often
+    return float(min(np.sqrt(noticed) * (accuracy.high - accuracy.low) / (2 * Z_90), 1.0))
+
+
+def _differences(
+    estimate: ShareEstimate, target: TargetMix, verdict: Verdict, class_names: Sequence[str] | None
+) -> tuple[Difference, ...]:
+    """Return the largest differences: of the shares after another mix, else of what no mix explains."""
+    class_names = class_names or [f"class {index}" for index in range(estimate.groups.reference.n_classes)]
+    if verdict == "mix":
+        found = _of_shares(estimate, target, class_names)
+    else:
+        found = [*_of_readings(estimate), *_of_predictions(estimate, class_names)]
+    notable = [each for each in found if abs(each.deviations) > _NOTEWORTHY]
+    return tuple(sorted(notable, key=lambda each: -abs(each.deviations))[:_MOST_DIFFERENCES])
+
+
+def _of_shares(estimate: ShareEstimate, target: TargetMix, class_names: Sequence[str]) -> list[Difference]:
+    mix = target.shares
+    variance = mix * (1 - mix) / target.n_rows + target.error**2
+    deviation = np.sqrt(np.diag(estimate.covariance) + variance)
+    change = (estimate.shares - mix) / deviation
+    rows = zip(estimate.groups.names(class_names), mix, estimate.shares, change, strict=True)
+    return [Difference(f"share of {name}", *map(float, numbers)) for name, *numbers in rows]
+
+
+def _of_readings(estimate: ShareEstimate) -> list[Difference]:
+    weight, reference = estimate.row_weight, estimate.groups.reference
+    old, new = reference.readings.astype(np.float64), estimate.rows.readings.astype(np.float64)
+    expected = weight @ old
+    variance = weight @ (old - expected) ** 2 * (1 / len(new) + np.sum(weight**2))
+    found = new.mean(axis=0)
+    deviations = (found - expected) / np.sqrt(np.maximum(variance, np.finfo(float).tiny))
+    rows = zip(READINGS, expected, found, deviations, strict=True)
+    return [Difference(name, *map(float, numbers)) for name, *numbers in rows]
+
+
+def _of_predictions(estimate: ShareEstimate, class_names: Sequence[str]) -> list[Difference]:
+    reference, prediction, weight = estimate.groups.reference, estimate.rows.prediction, estimate.row_weight
+    expected = np.bincount(reference.prediction, weight, minlength=reference.n_classes)
+    found = np.bincount(prediction, minlength=reference.n_classes) / len(prediction)
+    pooled = np.clip((expected + found) / 2, 1 / len(weight), 1)
+    deviations = (found - expected) / np.sqrt(pooled * (1 / len(prediction) + np.sum(weight**2)))
+    rows = zip(class_names, expected, found, deviations, strict=True)
+    return [Difference(f"predictions of {name}", *map(float, numbers)) for name, *numbers in rows]
+
+
+def _answer(check: Check) -> str:
+    """Return the answer to whether a calibrator still holds, with what it rests on."""
+    verdicts = _VERDICTS | _AFTER_ADAPTING if check.adapted else _VERDICTS
+    parts = [
+        verdicts[check.verdict].format(_by_chance(check)),
+        _accuracy_sentence(check),
+        _copies(check),
+        _where(check),
+    ]
+    return " ".join(filter(None, [*parts, _next(check)]))
+
+
+def _by_chance(check: Check) -> str:
+    """Return how often a check says the like, of either question, where nothing changed."""
+    p = check.p_new if check.verdict == "new" else check.p_mix
+    checks = 1 / max(p * (2 - p), 1 / _RAREST)
+    if checks >= _RAREST:
+        return "chance alone does this in less than one of a million checks"
+    nightly = "; for a check each night use auxcal monitor, which allows for this" if checks < _RARE else ""
+    return f"chance alone does this once in {_two_digits(checks):,} checks{nightly}"
+
+
+def _two_digits(number: float) -> int:
+    return int(float(f"{number:.1e}"))
+
+
+def _copies(check: Check) -> str:
+    copies = check.n_rows - check.n_counted
+    return f"Of the {check.n_rows:,} rows, {copies:,} were left out as copies of others." if copies else ""
+
+
+def _accuracy_sentence(check: Check) -> str:
+    if check.accuracy is None:
+        return "The confidence may be off here, and the accuracy can't be estimated without labels."
+    return f"{_IF[check.verdict]}, about {_interval(check.accuracy)} of the predictions are right{_ood_share(check)}"
+
+
+def _ood_share(check: Check) -> str:
+    if check.no_class is None or check.no_class_before is None:
+        return "."
+    return f", and {_interval(check.no_class)} have none of the classes (in the fit: {percent(check.no_class_before)})."
+
+
+def _interval(estimate: Estimate) -> str:
+    return f"{percent(estimate.value)} ({percent(estimate.low)} to {percent(estimate.high)})"
+
+
+def _where(check: Check) -> str:
+    if check.verdict == "same" or not check.differences:
+        return ""
+    return f"The largest differences are in: {', '.join(map(_difference, check.differences[:3]))}."
+
+
+def _difference(found: Difference) -> str:
+    if found.what in READINGS:
+        return f"{found.what} ({'higher' if found.deviations > 0 else 'lower'})"
+    return f"{found.what} ({percent(found.found)} instead of {percent(found.expected)})"
+
+
+def _next(check: Check) -> str:
+    if check.verdict == "same":
+        return f"{_would_show(check)} Only labels tell."
+    if check.verdict == "mix":
+        return "Adapt the calibrator to them (auxcal adapt); this needs no labels. Only labels tell if it is enough."
+    return "Label some of these rows: if the confidence is off, fit again (auxcal fit)."
+
+
+def _would_show(check: Check) -> str:
+    if check.smallest_change >= 1:
+        return "With this many rows, no change of the accuracy would show."
+    points = f"{100 * check.smallest_change:.1f} points"
+    return (
+        f"Another mix that moves the accuracy by {points} would show in nine of ten checks; labels that mean something "
+        f"else now, or a few rows of something else, would not."
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -16,20 +17,17 @@ from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.state import Tensors, digest, from_json, read_state, to_json, write_state
 from auxcal._core.threads import fork_safe_lock
 from auxcal.calibrators import Calibrator
-from auxcal.monitoring._alarm import Alarm, Evidence, History
-from auxcal.monitoring._fit_doubt import Said
-from auxcal.monitoring._kept_rows import KeptRows
-from auxcal.monitoring._known import each_once
-from auxcal.monitoring._label_bets import LabelBets
-from auxcal.monitoring._options import Options, as_calibrator
-from auxcal.monitoring._row_bets import Found, RowBets
-from auxcal.monitoring._saved_state import check_state
+from auxcal.monitoring._betting import Found, LabelBets, ReferenceScores, RowBets
+from auxcal.monitoring._mix import each_once
+from auxcal.monitoring._state import Alarm, AlarmKind, Evidence, History, LabelBuffer, check_state
+from auxcal.monitoring._verdict import as_level, no_reference
 from auxcal.reference import Reference
 
 FORMAT = 1
+"""Of the files that `save` writes."""
 
 LABELS = 0.5
-"""The share of the level that is for labels; the other one is for rows."""
+"""The share of the level that is for labels; the other half is for rows: neither is known to matter more."""
 
 BATCH = 4096
 """Rows that are looked at together, so that memory does not grow with an update."""
@@ -96,15 +94,13 @@ class Monitor:
         keep: int = 100_000,
         random_state: int = 0,
     ) -> None:
-        calibrator = as_calibrator(calibrator)
-        options = Options.of(level, tolerance, keep, random_state)
-        self.calibrator, self.level, self.tolerance = calibrator, options.level, options.tolerance
-        self.keep, self.random_state = options.keep, options.random_state
+        self.calibrator = calibrator = as_calibrator(calibrator)
+        self.level, self.tolerance, self.keep, self.random_state = _as_options(level, tolerance, keep, random_state)
         reference = each_once(self.reference)
         self._rows = RowBets(reference, calibrator.adaptation_, self.random_state)
-        said = Said.of(reference, calibrator.adaptation_)
-        self._labels = LabelBets(said, self._n_rows_of_a_line(len(reference.y)), self.tolerance)
-        self._kept = KeptRows(self.keep)
+        scores = ReferenceScores.of(reference, calibrator.adaptation_)
+        self._labels = LabelBets(scores, self._n_rows_of_a_line(len(reference.y)), self.tolerance)
+        self._waiting = LabelBuffer(self.keep)
         self._history = History()
         self._alarms: dict[str, Alarm] = {}
         self.evidence = Evidence(0, 0, 1 - LABELS, LABELS)
@@ -113,10 +109,7 @@ class Monitor:
     def reference(self) -> Reference:
         """What the calibrator keeps of the rows of the fit."""
         if self.calibrator.reference_ is None:
-            raise InvalidInputError(
-                f"this {type(self.calibrator).__name__} knows nothing of the rows that it was fitted on: it was saved "
-                f"before calibrators had a reference. Fit it again with fit(logits, y) (auxcal fit)."
-            )
+            raise no_reference(self.calibrator)
         return self.calibrator.reference_
 
     @property
@@ -160,10 +153,9 @@ class Monitor:
         with _lock:
             for start in range(0, len(array), BATCH):
                 self._bet_on(self._rows.find(array[start : start + BATCH]))
-            numbers = self._kept.add(confidence, prediction)
+            numbers = self._waiting.add(confidence, prediction, labelled=labels is not None)
             if labels is not None:
                 self._settle(confidence, prediction == labels)
-                self._kept.drop(numbers)
             self._history.add(self.evidence)
         return numbers
 
@@ -191,11 +183,11 @@ class Monitor:
         2
         """
         with _lock:
-            found = self._kept.find(rows)
+            found = self._waiting.find(rows)
             if not len(found) and not np.size(y):
                 return
             labels = self._true(y, len(found))
-            confidence, prediction = self._kept.take(found)
+            confidence, prediction = self._waiting.take(found)
             self._settle(confidence, prediction == labels)
             self._history.add(self.evidence)
 
@@ -259,34 +251,30 @@ class Monitor:
 
     def _bet_on(self, found: Found) -> None:
         """Bet on the cells of rows."""
-        before = self.evidence.n_rows
         evidence = self._rows.update(found) * (1 - LABELS)
         most = evidence.max(axis=1)
-        at = self._reached(most)
-        if at is not None and "data" not in self._alarms:
+        if (at := self._alarm_at("data", most)) is not None:
             reading = self._rows.names[int(evidence[at].argmax())]
             reason = f"the rows differ from those of the fit, most of all in the {reading}"
-            self._alarms["data"] = Alarm("data", before + at + 1, reason)
-        self.evidence = self.evidence._replace(n_rows=before + len(found), data=float(most[-1]))
+            self._alarms["data"] = Alarm("data", self.evidence.n_rows + at + 1, reason)
+        self.evidence = self.evidence._replace(n_rows=self.evidence.n_rows + len(found), data=float(most[-1]))
 
     def _settle(self, confidence: Floats, correct: Bools) -> None:
         """Bet on labels."""
         for start in range(0, len(correct), BATCH):
-            part = slice(start, start + BATCH)
-            before = self.evidence.n_labels
+            part, before = slice(start, start + BATCH), self.evidence.n_labels
             evidence = self._labels.update(confidence[part], correct[part]) * LABELS
-            at = self._reached(evidence)
-            if at is not None and "labels" not in self._alarms:
+            if (at := self._alarm_at("labels", evidence)) is not None:
                 self._alarms["labels"] = Alarm("labels", before + at + 1, f"the confidence is {self._labels.suspicion}")
             self.evidence = self.evidence._replace(n_labels=before + len(evidence), labels=float(evidence[-1]))
 
-    def _reached(self, evidence: Floats) -> int | None:
-        """Return the first place where the evidence is enough for an alarm."""
+    def _alarm_at(self, kind: AlarmKind, evidence: Floats) -> int | None:
+        """Return where the evidence is first enough for an alarm, if there was none of this kind."""
         enough = evidence >= 1 / self.level
-        return int(enough.argmax()) if enough.any() else None
+        return int(enough.argmax()) if kind not in self._alarms and enough.any() else None
 
     def _n_rows_of_a_line(self, n_counted: int) -> float:
-        """Return on how many rows a fit of a line would be as uncertain as the calibrator is.
+        """Return the effective sample size of the fit: on how many rows a line would be as uncertain.
 
         Copies don't count. A fit of k numbers leaves k / 2 times the variance open that one of two does.
         """
@@ -307,7 +295,7 @@ class Monitor:
         return {
             "rows": self._rows.state(),
             "labels": self._labels.state(),
-            "kept": self._kept.state(),
+            "kept": self._waiting.state(),
             "history": self._history.state(),
             "alarms": {kind: [alarm.after, alarm.reason] for kind, alarm in self._alarms.items()},
             "evidence": list(self.evidence),
@@ -322,7 +310,7 @@ class Monitor:
         check_state(state, self._state())
         self._rows.restore(state["rows"])
         self._labels.restore(state["labels"])
-        self._kept.restore(state["kept"])
+        self._waiting.restore(state["kept"])
         self._history = History.of(state["history"])
         self._alarms = {kind: Alarm(kind, *facts) for kind, facts in state["alarms"].items()}
         self.evidence = Evidence(*state["evidence"])
@@ -333,3 +321,24 @@ def _resumed(kind: type[Monitor], calibrator: Calibrator, params: dict[str, Any]
     found = kind(calibrator, **params)
     found._restore(state)
     return found
+
+
+def as_calibrator(calibrator: object) -> Calibrator:
+    """Return a fitted calibrator as it is now, whatever another thread fits it on meanwhile; reject anything else."""
+    if not isinstance(calibrator, Calibrator):
+        raise InvalidInputError(
+            f"calibrator must be a fitted one; got {type(calibrator).__name__}. Read a saved one with "
+            f"auxcal.load(path)."
+        )
+    return calibrator._now()
+
+
+def _as_options(level: float, tolerance: float, keep: int, random_state: int) -> tuple[float, float, int, int]:
+    """Validate the options, and return them as Python numbers, which a file can keep."""
+    level = as_level(level)
+    if not isinstance(tolerance, Real) or not 0 <= tolerance < 1:
+        raise InvalidInputError(f"tolerance must be at least 0 and below 1, 0.02 for two points; got {tolerance!r}.")
+    for name, value in (("keep", keep), ("random_state", random_state)):
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < 0:
+            raise InvalidInputError(f"{name} must be a whole number, 0 or more; got {value!r}.")
+    return level, float(tolerance), int(keep), int(random_state)

@@ -1,13 +1,36 @@
-"""Timeline: the chunks of a table, one after the other, and what each of them says."""
+"""Rows over time: the chunks of a table, each checked, and watched by a monitor one after the other."""
 
 from __future__ import annotations
 
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
-from auxcal.monitoring._alarm import Alarm, Evidence
-from auxcal.monitoring._check import Check
-from auxcal.monitoring._estimates import Estimate
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from auxcal._core.arrays import Bools, Floats, Ints, to_numpy
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.progress import Report, silent
+from auxcal._core.sampling import wilson_interval
+from auxcal.calibrators import Calibrator
+from auxcal.monitoring._check import Z_90, Check, Estimate
+from auxcal.monitoring._mix import represent
+from auxcal.monitoring._monitor import BATCH, Monitor, as_calibrator
+from auxcal.monitoring._state import Alarm, Evidence
+from auxcal.monitoring._verdict import FEWEST_ROWS
+from auxcal.monitoring._watch import RowSample
+from auxcal.monitoring.timed import Names, Timed, TimedRows, check_names, chunk_names, in_order
+from auxcal.reference import READINGS
+
+Rows: TypeAlias = NDArray[np.void]
+
+NO_LABEL = -1
+"""In place of whether the prediction is right, if a row has no label."""
+
+_ROW = np.dtype([("cells", np.uint8, len(READINGS) + 1), ("confidence", np.float32), ("right", np.int8)])
+_FIRST = 256  # rows that there is room for if it is not known how many will come; doubled as needed
 
 
 @dataclass(frozen=True)
@@ -54,9 +77,9 @@ class Chunk:
             "labels": self.n_labels,
             "confidence": self.confidence,
             "verdict": self.verdict,
-            "accuracy": _plain(None if self.check is None else self.check.accuracy),
-            "measured": _plain(self.measured),
-            "no_class": _plain(None if self.check is None else self.check.no_class),
+            "accuracy": _as_json(None if self.check is None else self.check.accuracy),
+            "measured": _as_json(self.measured),
+            "no_class": _as_json(None if self.check is None else self.check.no_class),
             "evidence": {"data": self.evidence.data, "labels": self.evidence.labels},
             "alarms": [str(alarm) for alarm in self.alarms],
         }
@@ -98,5 +121,324 @@ class Timeline:
         }
 
 
-def _plain(estimate: Estimate | None) -> dict[str, float] | None:
+def _as_json(estimate: Estimate | None) -> dict[str, float] | None:
     return None if estimate is None else estimate._asdict()
+
+
+def timeline(
+    calibrator: Calibrator,
+    logits: ArrayLike,
+    by: Sequence[Any] | np.ndarray[Any, Any],
+    y: ArrayLike | None = None,
+    features: ArrayLike | None = None,
+    *,
+    labelled: ArrayLike | None = None,
+    level: float = 0.05,
+    tolerance: float = 0.0,
+    report: Report = silent,
+) -> Timeline:
+    """Check and watch rows over time.
+
+    Parameters
+    ----------
+    calibrator : Calibrator
+        A fitted one.
+    logits : array of shape (n, K)
+        What it takes.
+    by : sequence of length n
+        The chunk of each row, a day for instance. Chunks come in the order of these values: numbers by size, all else
+        as text. The rows of a chunk are watched in random order.
+    y : array of shape (n,), optional
+        The true classes, by index or by the names of the fit.
+    features : array of shape (n, d), optional
+        The features, where the calibrator was fitted with such.
+    labelled : array of shape (n,), optional
+        Which rows have a label in `y`; all of them by default.
+    level : float
+        The probability that the monitor ever raises an alarm while nothing changes, and that any chunk gets another
+        verdict than "same".
+    tolerance : float, optional
+        As in `Monitor`.
+    report : callable
+        Called every now and then with the share that is done.
+
+    Returns
+    -------
+    Timeline
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import auxcal
+    >>> from auxcal.monitoring import timeline
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(3, size=900)
+    >>> logits = rng.normal(size=(900, 3)) + 3 * np.eye(3)[y]
+    >>> calibrator = auxcal.PlattScaling().fit(logits[:500], y[:500])
+    >>> found = timeline(calibrator, logits[500:], ["monday"] * 200 + ["tuesday"] * 200)
+    >>> [(chunk.name, chunk.verdict) for chunk in found.chunks]
+    [('monday', 'same'), ('tuesday', 'same')]
+    """
+    calibrator = as_calibrator(calibrator)
+    array, further = calibrator.validate_rows(logits, features)
+    names = _names_of(by, len(array))
+    if y is None:
+        rows = _Arrays(array, further, None, None, names)
+    else:
+        true = calibrator.inputs_.as_y(y, n_rows=len(array), n_classes=array.shape[1])
+        rows = _Arrays(array, further, true, _as_labelled(labelled, len(array)), names)
+    return table_timeline(calibrator, rows, level=level, tolerance=tolerance, report=report)
+
+
+def table_timeline(
+    calibrator: Calibrator, table: TimedRows, *, level: float = 0.05, tolerance: float = 0.0, report: Report = silent
+) -> Timeline:
+    r"""Check and watch the rows of a table that need not fit into memory; the result is that of `timeline`.
+
+    It keeps 14 bytes of every row, and a sample of 20,000 rows of every chunk as the calibrator represents them, until
+    the chunk and those before it are complete.
+
+    Parameters
+    ----------
+    calibrator : Calibrator
+        A fitted one.
+    table : TimedTable
+        Its rows, in any order.
+    level, tolerance, report
+        As in `timeline`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import auxcal
+    >>> from auxcal.formats import TimedTable
+    >>> from auxcal.monitoring import table_timeline
+    >>> calibrator = auxcal.PlattScaling().fit([[2.0, 0.0], [0.0, 1.0]] * 50, [0, 1, 1, 1] * 25)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "logits.csv"
+    ...     _ = path.write_text("day,logit_0,logit_1\nmonday,2.0,0.0\ntuesday,0.0,1.0\n")
+    ...     found = table_timeline(calibrator, TimedTable(calibrator, path, by="day"))
+    >>> [(chunk.name, chunk.verdict) for chunk in found.chunks]
+    [('monday', 'few'), ('tuesday', 'few')]
+    """
+    monitor = Monitor(calibrator, level, tolerance=tolerance, keep=0)
+    pending = PendingChunks(monitor, table.counts())
+    chunks: list[Chunk] = []
+    for batch in table.batches():
+        chunks += pending.add(batch)
+        if batch.done is not None:
+            report(batch.done)
+    chunks += pending.finish()
+    counts, hits = monitor.reference.counts, monitor.reference.hits
+    before = float(hits.sum() / counts.sum()), float(counts[-1] / counts.sum())
+    return Timeline(tuple(chunks), level, *before)
+
+
+@dataclass(frozen=True)
+class _Arrays:
+    """Rows in memory, as those of a table."""
+
+    logits: Floats
+    features: Floats | None
+    y: Ints | None
+    labelled: Bools | None
+    by: Names
+
+    def counts(self) -> Counter[str]:
+        return Counter(self.by.tolist())
+
+    def batches(self) -> Iterator[Timed]:
+        for start in range(0, len(self.by), BATCH):
+            rows = slice(start, start + BATCH)
+            yield Timed(
+                self.logits[rows],
+                None if self.features is None else self.features[rows],
+                None if self.y is None else self.y[rows],
+                None if self.labelled is None else self.labelled[rows],
+                self.by[rows],
+                min(1.0, (start + BATCH) / len(self.by)),
+            )
+
+
+def _as_labelled(labelled: ArrayLike | None, n_rows: int) -> Bools:
+    """Return which rows have a label: all of them by default."""
+    if labelled is None:
+        return np.ones(n_rows, dtype=bool)
+    found = to_numpy(labelled, "labelled").astype(bool)
+    if found.shape != (n_rows,):
+        raise InvalidInputError(f"labelled must have one value for each of the {n_rows} rows; got shape {found.shape}.")
+    return found
+
+
+def _names_of(by: Sequence[Any] | np.ndarray[Any, Any], n_rows: int) -> Names:
+    if len(by) != n_rows:
+        raise InvalidInputError(f"by must have one value for each of the {n_rows} rows; got {len(by)}.")
+    names = chunk_names(by)
+    check_names(names, range(n_rows))
+    return names
+
+
+class PendingChunks:
+    """The chunks of a table that are not yet watched.
+
+    A chunk is checked when its last row has come, after which its sample is let go of. It is watched when those before
+    it are, after which its rows are. So a table that is sorted needs the memory of one chunk.
+
+    Parameters
+    ----------
+    monitor : Monitor
+        What watches them.
+    counts : mapping of str to int or None
+        How many rows each chunk has. Where that is not known, all of them wait for the last row of the table.
+    """
+
+    def __init__(self, monitor: Monitor, counts: Mapping[str, int] | None) -> None:
+        self._monitor = monitor
+        self._rows: dict[str, RowBuffer] = {}
+        self._samples: dict[str, RowSample] = {}
+        self._checks: dict[str, Check | None] = {}
+        self._rng = np.random.default_rng(0)
+        self._left: dict[str, int] | None = None  # rows of each chunk that are still to come
+        if counts is not None:
+            self._expect(counts)
+
+    def add(self, batch: Timed) -> list[Chunk]:
+        """Take rows, and return the chunks that were watched for it."""
+        rows_of = _by_chunk(batch.by)
+        if self._left is not None:
+            _strike_off(self._left, rows_of)
+        kept = self._kept(batch)
+        for name, rows in rows_of.items():
+            if name not in self._rows:
+                n_rows = None if self._left is None else self._left[name] + len(rows)  # which are struck off already
+                self._rows[name], self._samples[name] = RowBuffer(n_rows), RowSample(self._monitor.calibrator)
+            self._rows[name].add(kept[rows])
+        self._sample(batch, rows_of)
+        return [] if self._left is None else self._watched([name for name in rows_of if not self._left[name]])
+
+    def finish(self) -> list[Chunk]:
+        """Return the chunks that were not yet watched, after the last row."""
+        if self._left is None:
+            self._expect({name: len(rows) for name, rows in self._rows.items()})
+            return self._watched(list(self._rows))
+        if short := [name for name, left in self._left.items() if left]:
+            raise _changed(short[0], "fewer")
+        return []
+
+    def _expect(self, counts: Mapping[str, int]) -> None:
+        self._left, self._waiting = dict(counts), deque(in_order(counts))
+        self._level = self._monitor.level / max(sum(count >= FEWEST_ROWS for count in counts.values()), 1)
+
+    def _kept(self, batch: Timed) -> Rows:
+        """Return what is kept of rows: their cells, the confidence, and whether the prediction is right."""
+        monitor, logits = self._monitor, batch.logits
+        rows = np.empty(len(logits), _ROW)
+        rows["confidence"] = monitor.calibrator.score_validated(logits, batch.features)
+        rows["cells"], rows["right"] = monitor._rows.find(logits), NO_LABEL
+        if batch.y is not None and batch.labelled is not None:
+            rows["right"] = np.where(batch.labelled, logits.argmax(axis=1) == batch.y, NO_LABEL)
+        return rows
+
+    def _sample(self, batch: Timed, rows_of: Mapping[str, Ints]) -> None:
+        """Add rows to the samples of their chunks; those that may stay are represented together."""
+        drawn = {name: self._samples[name].draw(len(rows)) for name, rows in rows_of.items()}
+        at = np.concatenate([rows_of[name][each.places] for name, each in drawn.items()])
+        if not len(at):
+            return
+        features = None if batch.features is None else batch.features[at]
+        rows = represent(self._monitor.calibrator, batch.logits[at], features)
+        ends = np.cumsum([len(each.places) for each in drawn.values()])
+        for end, (name, each) in zip(ends, drawn.items(), strict=True):
+            if len(each.places):
+                self._samples[name].hold(rows.take(np.arange(end - len(each.places), end)), each)
+
+    def _watched(self, whole: list[str]) -> list[Chunk]:
+        """Check chunks that are whole, and return those that could be watched then."""
+        for name in whole:
+            sample = self._samples.pop(name)
+            self._checks[name] = sample.check(level=self._level) if sample.n_rows >= FEWEST_ROWS else None
+        chunks = []
+        while self._waiting and self._waiting[0] in self._checks:
+            name = self._waiting.popleft()
+            chunks.append(self._watch(name, self._rows.pop(name).rows, self._checks.pop(name)))
+        return chunks
+
+    def _watch(self, name: str, rows: Rows, check: Check | None) -> Chunk:
+        monitor, n_before = self._monitor, len(self._monitor.alarms)
+        order = self._rng.permutation(len(rows))  # rows that are sorted by class would look like a change
+        for start in range(0, len(rows), BATCH):
+            monitor._bet_on(rows["cells"][order[start : start + BATCH]])
+        labelled = order[rows["right"][order] != NO_LABEL]
+        correct = rows["right"][labelled] == 1
+        monitor._settle(rows["confidence"][labelled], correct)
+        return Chunk(
+            name,
+            len(rows),
+            len(labelled),
+            float(rows["confidence"].mean(dtype=np.float64)),
+            check,
+            _measured(correct) if len(correct) else None,
+            monitor.evidence,
+            monitor.alarms[n_before:],
+        )
+
+
+def _by_chunk(names: Names) -> dict[str, Ints]:
+    """Return the rows of each chunk."""
+    codes = {name: code for code, name in enumerate(dict.fromkeys(names.tolist()))}
+    of_row = np.fromiter(map(codes.__getitem__, names), np.intp, len(names))
+    ends = np.cumsum(np.bincount(of_row))
+    return dict(zip(codes, np.split(np.argsort(of_row, kind="stable"), ends[:-1]), strict=True))
+
+
+def _strike_off(left: dict[str, int], rows_of: Mapping[str, Ints]) -> None:
+    """Note that rows have come."""
+    for name, rows in rows_of.items():
+        if left.get(name, 0) < len(rows):
+            raise _changed(name, "more")
+        left[name] -= len(rows)
+
+
+def _measured(correct: Bools) -> Estimate:
+    share = float(correct.mean())
+    return Estimate(share, *wilson_interval(share, len(correct), Z_90))
+
+
+def _changed(name: str, how: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"the table must stay as it is while it is read, which takes two passes; in the second, {name!r} has {how} "
+        f"rows. Start again when nothing writes to it."
+    )
+
+
+class RowBuffer:
+    """What is kept of the rows of a chunk until they are watched: 14 bytes each, however many classes there are.
+
+    Parameters
+    ----------
+    n_rows : int or None
+        How many will come, if known.
+    """
+
+    def __init__(self, n_rows: int | None) -> None:
+        self._room = np.empty(_FIRST if n_rows is None else n_rows, _ROW)
+        self._n_rows = 0
+
+    def __len__(self) -> int:
+        return self._n_rows
+
+    def add(self, rows: Rows) -> None:
+        """Keep more rows."""
+        end = self._n_rows + len(rows)
+        if end > len(self._room):
+            room = np.empty(max(end, 2 * len(self._room)), _ROW)
+            room[: self._n_rows] = self.rows
+            self._room = room
+        self._room[self._n_rows : end] = rows
+        self._n_rows = end
+
+    @property
+    def rows(self) -> Rows:
+        """All of them."""
+        return self._room[: self._n_rows]

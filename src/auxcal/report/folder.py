@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 import re
 import warnings
 from collections.abc import Callable, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 
 from auxcal._core.errors import AuxcalWarning, InvalidInputError, MissingExtraError
 from auxcal._core.files import atomic_writes, check_apart
+from auxcal._core.text import without_nan
 from auxcal.report.comparison import Comparison
 
 PAGE = "report.html"
@@ -125,17 +125,9 @@ def comparisons_as_json(comparisons: Sequence[Comparison]) -> str:
             "n_test": len(comparison.test),
             "accuracy": comparison.answer.right,
             "mean_confidence": comparison.answer.says,
-            "methods": [_finite_row(row) for row in comparison.table],
-            "slices": {each.by: [_finite_row(row.as_dict()) for row in each.after] for each in comparison.slices},
+            "methods": comparison.table,
+            "slices": {each.by: [row.as_dict() for row in each.after] for each in comparison.slices},
         }
         for comparison, name in zip(comparisons, calibrator_names(comparisons), strict=True)
     ]
-    return json.dumps(found, indent=2, allow_nan=False)
-
-
-def _finite_row(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: _finite(value) for key, value in row.items()}
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and math.isnan(value) else value
+    return json.dumps(without_nan(found), indent=2, allow_nan=False)

@@ -1,17 +1,21 @@
 """Files of logits and of scores: one module per format, and FORMATS, the registry by file extension."""
 
-from auxcal.monitoring._timed import Timed
+from auxcal.monitoring.timed import Timed
+from auxcal.tables._evaluation import Evaluation, evaluate_scored
 from auxcal.tables._picking import pick_file
 from auxcal.tables._predictions import Labelled, read_labelled, read_predictions
 from auxcal.tables._scored import Scored, read_any_confidence, read_confidence, read_own_pilot, read_scored
 from auxcal.tables._scoring import Written, read_rows, score_file, score_table
 from auxcal.tables._sources import FORMATS
+from auxcal.tables._stores import File, as_file
 from auxcal.tables._tallied import Tallied, read_scored_or_tally
 from auxcal.tables._timed import TimedTable
 from auxcal.tables.spec import TableSpec
 
 __all__ = [
     "FORMATS",
+    "Evaluation",
+    "File",
     "Labelled",
     "Scored",
     "TableSpec",
@@ -19,6 +23,8 @@ __all__ = [
     "Timed",
     "TimedTable",
     "Written",
+    "as_file",
+    "evaluate_scored",
     "pick_file",
     "read_any_confidence",
     "read_confidence",

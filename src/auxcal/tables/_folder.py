@@ -20,13 +20,13 @@ from auxcal._core.arrays import Floats
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.files import held, is_temporary
 from auxcal._core.progress import RowReport
+from auxcal._core.sampling import Reservoir
 from auxcal.persistence import fingerprint
 from auxcal.tables._format import Columns, Format
 from auxcal.tables._joined import check_names, is_blank
 from auxcal.tables._manifest import SUCCESS, Done, Manifest, digest_of, open_manifest
 from auxcal.tables._parts import Part, is_below, part_at
 from auxcal.tables._pool import Tell, run
-from auxcal.tables._sample import EvenSample
 from auxcal.tables._scored_batches import Habits, ScoredBatch, TableScorer, Watch
 from auxcal.tables._sources import format_of_all, open_part, open_source
 from auxcal.tables._stores import File, as_file, atomic_write, remove
@@ -77,7 +77,7 @@ def score_folder(
                 work = _work(scorer, paths, parts, folder, kind, watched)
                 for place, done in run(work, to_do, jobs, report):
                     manifest.add(to_do[place].relative, replace(done, checked=holds is None))
-                seen = sum(map(EvenSample.load, sorted(Path(samples).iterdir())), EvenSample(_WATCHED, default_rng(0)))
+                seen = sum(map(Reservoir.load, sorted(Path(samples).iterdir())), Reservoir(_WATCHED, default_rng(0)))
             if watch is not None and seen.n_rows:
                 watch(seen.rows["logits"], seen.rows.get("features"))
         withdrawn = _settle(manifest, parts, kind, jobs, holds)
@@ -115,12 +115,12 @@ class Watched(NamedTuple):
     samples: Path
     n_bytes: int
 
-    def sample_of(self, part: Part) -> EvenSample:
+    def sample_of(self, part: Part) -> Reservoir:
         """Return a sample that draws numbers of its own, with twice the part's share of the rows that are watched."""
         n = _AT_LEAST + 2 * _WATCHED * part.size // max(self.n_bytes, 1)
-        return EvenSample(n, default_rng(crc32(part.relative.encode())))
+        return Reservoir(n, default_rng(crc32(part.relative.encode())))
 
-    def keep(self, sample: EvenSample, part: Part) -> None:
+    def keep(self, sample: Reservoir, part: Part) -> None:
         """Leave a sample to the process that asked for it."""
         sample.save(self.samples / f"{sha256(part.relative.encode()).hexdigest()}.npz")
 
@@ -164,7 +164,7 @@ class Work:
         output = part_at(target)
         return Done(part.size, part.modified, output.size, rows, bad, written=output.modified, digest=digest)
 
-    def _batches(self, part: Part, sample: EvenSample | None) -> Generator[ScoredBatch, None, None]:
+    def _batches(self, part: Part, sample: Reservoir | None) -> Generator[ScoredBatch, None, None]:
         in_path = part.relative.split("/")[:-1]
         with open_part(self.kind, part) as source:
             check_names(source.names, part, self.names, self.first)
@@ -175,7 +175,7 @@ class Work:
                 yield batch._replace(columns=kept)
 
 
-def _watch(sample: EvenSample, logits: Floats, features: Floats | None) -> None:
+def _watch(sample: Reservoir, logits: Floats, features: Floats | None) -> None:
     sample.add({"logits": logits} | ({} if features is None else {"features": features}))
 
 

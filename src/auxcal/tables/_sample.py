@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from auxcal._core.arrays import as_rng
 from auxcal._core.errors import InvalidInputError
+from auxcal._core.sampling import KEY, Reservoir, Rows, in_order
 from auxcal.tables._column_values import values_of_column
 from auxcal.tables._format import Batch, Columns
 
-_Rows: TypeAlias = dict[str, NDArray[Any]]
-
-_KEY, _ORDER = "\0", "\1"  # no column has such names
 _SPARE = 1.25  # rows are drawn for each that is kept, so that every label has enough of them
 
 
@@ -32,7 +29,7 @@ def labelled_sample(batches: Iterable[Batch], label: str, n: int, random_state: 
     """Return `n` rows, or all if there are no more; each label has the share that it has among all rows."""
     counts: Counter[Any] = Counter()
 
-    def parts() -> Iterator[_Rows]:
+    def parts() -> Iterator[Rows]:
         for batch in batches:
             rows = {name: values_of_column(column) for name, column in batch.columns.items()}
             counts.update(_as_keys(rows[label]))
@@ -41,13 +38,13 @@ def labelled_sample(batches: Iterable[Batch], label: str, n: int, random_state: 
     drawn, total = _lowest_of(parts(), int(_SPARE * n), random_state)
     if total > n:
         drawn = _in_shares(drawn, label, counts, n / total)
-    return Sampled(_in_order(drawn), total)
+    return Sampled(in_order(drawn), total)
 
 
-def even_sample(parts: Iterable[_Rows], n: int, random_state: int | None) -> Sampled:
+def even_sample(parts: Iterable[Rows], n: int, random_state: int | None) -> Sampled:
     """Return `n` rows, each with the same probability, or all if there are no more."""
     drawn, total = _lowest_of(parts, n, random_state)
-    return Sampled(_in_order(drawn), total)
+    return Sampled(in_order(drawn), total)
 
 
 def as_sample_size(n: int | None) -> int:
@@ -57,104 +54,18 @@ def as_sample_size(n: int | None) -> int:
     return n
 
 
-class EvenSample:
-    """The `n` rows with the lowest of the numbers that each row draws as it goes by: each has the same probability.
-
-    Parameters
-    ----------
-    n : int
-        How many rows to keep.
-    rng : numpy.random.Generator
-        What the numbers are drawn from.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from auxcal.tables._sample import EvenSample
-    >>> sample = EvenSample(3, np.random.default_rng(0))
-    >>> for _ in range(10):
-    ...     sample.add({"x": np.arange(5)})
-    >>> sample.n_rows, len(sample.rows["x"])
-    (50, 3)
-    """
-
-    def __init__(self, n: int, rng: np.random.Generator) -> None:
-        self._n, self._rng = n, rng
-        self._pool: list[_Rows] = []
-        self._most = 1.0  # what can't stay, because it draws more, need not be held
-        self.n_rows = 0
-
-    def add(self, rows: _Rows) -> None:
-        """Let rows draw."""
-        n_rows = len(next(iter(rows.values())))
-        drawn = {**rows, _ORDER: self.n_rows + np.arange(n_rows), _KEY: self._rng.random(n_rows)}
-        self.n_rows += n_rows
-        self._hold(_below(drawn, self._most))
-
-    def _hold(self, rows: _Rows) -> None:
-        self._pool.append(rows)
-        if sum(len(each[_KEY]) for each in self._pool) > 1.5 * self._n:
-            self._pool = [self.rows]
-            self._most = min(self._most, float(self._pool[0][_KEY][-1]))
-
-    @property
-    def rows(self) -> _Rows:
-        """Those that stay, in the order of what they drew."""
-        joined = {name: np.concatenate([rows[name] for rows in self._pool]) for name in self._pool[0]}
-        order = np.argsort(joined[_KEY])[: self._n]
-        return {name: column[order] for name, column in joined.items()}
-
-    def save(self, path: Path) -> None:
-        """Write what a sample of another process needs to be added to this one."""
-        rows = self.rows if self._pool else {}
-        names = {_KEY: "key", _ORDER: "order"}
-        columns = {names.get(name, f"column {name}"): column for name, column in rows.items()}
-        np.savez(path, facts=np.array([self.n_rows, self._n, self._most]), **columns)  # type: ignore[arg-type]
-
-    @classmethod
-    def load(cls, path: Path) -> EvenSample:
-        """Read what `save` wrote, to be added to another sample."""
-        with np.load(path, allow_pickle=False) as file:
-            columns = {name: file[name] for name in file.files}
-        n_rows, n, most = columns.pop("facts")
-        found = cls(int(n), np.random.default_rng(0))
-        found.n_rows, found._most = int(n_rows), float(most)
-        names = {"key": _KEY, "order": _ORDER}
-        rows = {names.get(name) or name.removeprefix("column "): column for name, column in columns.items()}
-        found._pool = [rows] if rows else []
-        return found
-
-    def __add__(self, other: EvenSample) -> EvenSample:
-        """Return a sample of the rows of both, of the larger size; fewer where one has let go of rows too early."""
-        both = EvenSample(max(self._n, other._n), self._rng)
-        both.n_rows, both._most = self.n_rows + other.n_rows, min(self._most, other._most)
-        for rows in (*self._pool, *other._pool):
-            both._hold(_below(rows, both._most))
-        return both
-
-
-def _lowest_of(parts: Iterable[_Rows], n: int, random_state: int | None) -> tuple[_Rows, int]:
+def _lowest_of(parts: Iterable[Rows], n: int, random_state: int | None) -> tuple[Rows, int]:
     """Return the `n` rows that drew the lowest numbers, and how many there are."""
-    sample = EvenSample(n, as_rng(random_state).spawn(1)[0])  # the data may have been drawn with the same random state
+    sample = Reservoir(n, as_rng(random_state).spawn(1)[0])  # the data may have been drawn with the same random state
     for part in parts:
         sample.add(part)
     return sample.rows, sample.n_rows
 
 
-def _below(rows: _Rows, most: float) -> _Rows:
-    return rows if most == 1 else {name: column[rows[_KEY] <= most] for name, column in rows.items()}
-
-
-def _in_order(rows: _Rows) -> _Rows:
-    """Return rows in the order of the table, without what they were drawn by."""
-    order = np.argsort(rows[_ORDER])
-    return {name: column[order] for name, column in rows.items() if name not in (_KEY, _ORDER)}
-
-
-def _in_shares(rows: _Rows, label: str, counts: Counter[Any], share: float) -> _Rows:
+def _in_shares(rows: Rows, label: str, counts: Counter[Any], share: float) -> Rows:
     """Return of each label the share that is wanted, those with the lowest keys first."""
     left = {key: round(count * share) for key, count in counts.items()}
-    kept = np.zeros(len(rows[_KEY]), np.bool_)
+    kept = np.zeros(len(rows[KEY]), np.bool_)
     for row, key in enumerate(_as_keys(rows[label])):
         if left[key] > 0:
             left[key] -= 1

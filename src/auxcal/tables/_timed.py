@@ -14,7 +14,7 @@ from auxcal._core.errors import InvalidInputError
 from auxcal._core.files import STANDARD
 from auxcal._core.labels import LEFT_OUT
 from auxcal.calibrators import Calibrator
-from auxcal.monitoring._timed import Names, Timed, check_names, chunk_names
+from auxcal.monitoring.timed import Names, Timed, check_names, chunk_names
 from auxcal.tables._classes import CodedColumn
 from auxcal.tables._column_values import values_of_column
 from auxcal.tables._format import Source

@@ -63,7 +63,7 @@ def chunk_names(values: Sequence[Any] | NDArray[Any]) -> Names:
 
     Examples
     --------
-    >>> from auxcal.monitoring._timed import chunk_names
+    >>> from auxcal.monitoring.timed import chunk_names
     >>> chunk_names([3, " monday ", None]).tolist()
     ['3', 'monday', '']
     """
@@ -85,7 +85,7 @@ def in_order(names: Iterable[str]) -> list[str]:
 
     Examples
     --------
-    >>> from auxcal.monitoring._timed import in_order
+    >>> from auxcal.monitoring.timed import in_order
     >>> in_order(["10", "9"]), in_order(["10", "9", "a"])
     (['9', '10'], ['10', '9', 'a'])
     """

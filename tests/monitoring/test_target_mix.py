@@ -1,13 +1,10 @@
-"""The mix against which new rows are held: classes that are rare by chance are expected back."""
-
-from types import SimpleNamespace
+"""The mix that new rows are compared with: classes that are rare by chance are expected back."""
 
 import numpy as np
 import pytest
 
-from auxcal.monitoring._evidence import another_mix
-from auxcal.monitoring._home import Home, home_of
-from auxcal.monitoring._known import Known
+from auxcal.monitoring._mix import ReferenceGroups, TargetMix
+from auxcal.monitoring._verdict import mix_p_value
 from auxcal.reference import READINGS, Reference
 
 CLASSES, ROWS = 60, 720
@@ -21,19 +18,19 @@ def drawn(n, rng, shares=None):
 
 
 def fitted(rng, n=ROWS, shares=None):
-    """Return a calibrator and the rows of its reference."""
+    """Return the rows of a reference."""
     y, strata = drawn(n, rng, shares)
     counts = np.append(np.bincount(y, minlength=CLASSES), 0.0)
     reference = Reference(np.zeros((n, len(READINGS))), strata, y, y, counts, counts)
-    return SimpleNamespace(adaptation_=None), Known(reference)
+    return ReferenceGroups(reference)
 
 
 def test_the_share_of_rare_classes_is_that_of_all_data():
     found = []
     for state in range(200):
-        calibrator, known = fitted(np.random.default_rng(state))
-        truth = np.sum(known.group[:-1] == 0) / CLASSES
-        found.append((known.shares[0], home_of(calibrator, known).mix[0], truth))
+        groups = fitted(np.random.default_rng(state))
+        truth = np.sum(groups.group[:-1] == 0) / CLASSES
+        found.append((groups.shares[0], TargetMix.of(groups, None).shares[0], truth))
     before, expected, truth = np.mean(found, axis=0)
     assert before < truth - 0.05
     assert expected == pytest.approx(truth, abs=0.01)
@@ -43,10 +40,10 @@ def test_classes_that_are_rare_by_chance_are_no_other_mix():
     alarms = []
     for state in range(40):
         rng = np.random.default_rng(state)
-        calibrator, known = fitted(rng)
-        new = known.grouped(drawn(2000, rng)[1])
-        counted = Home(known.shares, ROWS, np.zeros(len(known.shares)))
-        alarms.append([another_mix(known, new, home) < 0.05 for home in (counted, home_of(calibrator, known))])
+        groups = fitted(rng)
+        new = groups.grouped(drawn(2000, rng)[1])
+        counted = TargetMix(groups.shares, ROWS, np.zeros(len(groups.shares)))
+        alarms.append([mix_p_value(groups, new, mix) < 0.05 for mix in (counted, TargetMix.of(groups, None))])
     as_counted, as_expected = np.mean(alarms, axis=0)
     assert as_counted > 0.25
     assert as_expected <= 0.1
@@ -54,8 +51,8 @@ def test_classes_that_are_rare_by_chance_are_no_other_mix():
 
 def test_classes_that_are_rare_indeed_stay_rare():
     shares = np.append(np.full(10, 0.001), np.full(CLASSES - 10, 0.99 / (CLASSES - 10)))
-    calibrator, known = fitted(np.random.default_rng(0), 3000, shares)
-    home = home_of(calibrator, known)
-    assert np.sum(known.group == 0) == 11  # none is one of them
-    assert home.mix.tolist() == known.shares.tolist()
-    assert not home.doubt.any()
+    groups = fitted(np.random.default_rng(0), 3000, shares)
+    target = TargetMix.of(groups, None)
+    assert np.sum(groups.group == 0) == 11  # none is one of them
+    assert target.shares.tolist() == groups.shares.tolist()
+    assert not target.error.any()

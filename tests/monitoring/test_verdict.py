@@ -6,49 +6,46 @@ import numpy as np
 import pytest
 
 from auxcal import CrossFittedCCAC, PlattScaling
-from auxcal.monitoring import _evidence
-from auxcal.monitoring._check import compare, sampled_rows
-from auxcal.monitoring._evidence import another_mix, combined, something_new
-from auxcal.monitoring._home import home_of
+from auxcal.monitoring import _verdict
+from auxcal.monitoring._mix import represent
+from auxcal.monitoring._verdict import combine, compare, mix_p_value, rows_behind
 
 
 def compared(calibrator, logits):
-    seen = sampled_rows(calibrator, np.asarray(logits, dtype=np.float32), None)
-    return compare(calibrator, seen)
+    return compare(calibrator, represent(calibrator, np.asarray(logits, dtype=np.float32), None), 0.05)
 
 
 def test_equal_p_values_combine_to_themselves():
-    assert combined([0.03]) == pytest.approx(0.03)
-    assert combined([0.03, 0.03, 0.03]) == pytest.approx(0.03)
+    assert combine([0.03]) == pytest.approx(0.03)
+    assert combine([0.03, 0.03, 0.03]) == pytest.approx(0.03)
 
 
 def test_one_small_p_value_among_large_ones_counts_as_bonferroni_has_it():
-    assert combined([1e-6, 0.5]) == pytest.approx(2e-6, rel=1e-3)
-    assert combined([0.0, 1.0]) < 1e-10
-    assert combined([1.0, 1.0]) > 0.5
+    assert combine([1e-6, 0.5]) == pytest.approx(2e-6, rel=1e-3)
+    assert combine([0.0, 1.0]) < 1e-10
+    assert combine([1.0, 1.0]) > 0.5
 
 
 def test_p_values_that_depend_on_each_other_keep_the_level():
     rng = np.random.default_rng(0)
     uniform = rng.random(4000)
     other = np.where(rng.random(4000) < 0.5, uniform, rng.random(4000))
-    alarms = np.mean([combined(pair) < 0.025 for pair in zip(uniform, other, strict=True)])
+    alarms = np.mean([combine(pair) < 0.025 for pair in zip(uniform, other, strict=True)])
     assert alarms < 0.025 + 3 * np.sqrt(0.025 / 4000)
 
 
 def test_a_change_of_one_share_is_not_lost_among_the_others(draw, calibrator, monkeypatch):
     drawn = [compared(calibrator, draw(300, foreign=0.22, random_state=i)[0]) for i in range(40)]
-    each = [another_mix(known, matching.new, home_of(calibrator, known)) for known, matching, _ in drawn]
-    monkeypatch.setattr(_evidence, "_one_by_one", lambda *_: [])
-    whole = [another_mix(known, matching.new, home_of(calibrator, known)) for known, matching, _ in drawn]
-    assert np.sum(np.array(each) < 0.025) > np.sum(np.array(whole) < 0.025)
+    monkeypatch.setattr(_verdict, "_share_p_values", lambda *_: [])
+    whole = [mix_p_value(found.estimate.groups, found.estimate.new, found.target) for found in drawn]
+    assert np.sum([found.p_mix < 0.025 for found in drawn]) > np.sum(np.array(whole) < 0.025)
 
 
 def test_other_predictions_with_the_same_readings_are_something_new(draw, platt):
     """A class that is called another has the readings that it had."""
     logits, _ = draw(2000, random_state=11)
-    assert something_new(*compared(platt, logits)[1:]) > 0.01
-    assert something_new(*compared(platt, logits[:, [1, 1, 2]] + [0, -0.1, 0])[1:]) < 1e-6
+    assert compared(platt, logits).p_new > 0.01
+    assert compared(platt, logits[:, [1, 1, 2]] + [0, -0.1, 0]).p_new < 1e-6
 
 
 def test_a_number_that_rests_on_few_rows_is_left_out():
@@ -58,8 +55,8 @@ def test_a_number_that_rests_on_few_rows_is_left_out():
     deviations[:, 1] = np.tile([-1, 1], 50)
     deviations[:50, 2] = 1
     row_share = np.where(np.arange(100) < 50, 0.001, 0.95) / 50
-    matching = SimpleNamespace(weight=np.ones(100), row_share=row_share / row_share.sum(), new=np.zeros((2000, 4)))
-    assert _evidence._rows_behind(matching, deviations) == pytest.approx([0.126, 100, 2.1], rel=0.01)
+    estimate = SimpleNamespace(weight=np.ones(100), row_weight=row_share / row_share.sum(), new=np.zeros((2000, 4)))
+    assert rows_behind(estimate, deviations) == pytest.approx([0.126, 100, 2.1], rel=0.01)
 
 
 def test_a_class_that_was_predicted_once_alarms_nobody(draw):
@@ -69,7 +66,7 @@ def test_a_class_that_was_predicted_once_alarms_nobody(draw):
     new, _ = draw(300, weights=(1, 1, 0), random_state=6)
     new[1:, 2] -= 20
     new[0] = [0.0, 0.1, 0.2]
-    assert something_new(*compared(fitted, new)[1:]) > 0.001
+    assert compared(fitted, new).p_new > 0.001
 
 
 def test_where_most_classes_have_few_rows_chance_picks_none_of_them():
@@ -79,6 +76,5 @@ def test_where_most_classes_have_few_rows_chance_picks_none_of_them():
     y = rng.integers(60, size=400)
     logits[np.arange(400), y] += 4
     fitted = CrossFittedCCAC(random_state=0).fit(logits, y)
-    known, *_ = compared(fitted, logits)
     assert np.bincount(y).max() >= 10
-    assert len(known.counts) == 1
+    assert len(compared(fitted, logits).estimate.shares) == 1

@@ -1,0 +1,150 @@
+"""Reservoir sampling, and the interval of a share that a sample shows."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auxcal._core.arrays import Floats, Ints
+
+Rows: TypeAlias = dict[str, NDArray[Any]]
+"""Columns of equal length, by name."""
+
+KEY, ORDER = "\0", "\1"
+"""The columns of the random key and of the row number; no table has columns of such names."""
+
+_SLACK = 1.5  # times n rows are held before the pool is cut to n: sorting it less often costs memory
+
+
+class Drawn(NamedTuple):
+    """The rows of a batch that may stay in a reservoir.
+
+    Parameters
+    ----------
+    places : array of int
+        Where they are in the batch.
+    order, key : arrays
+        Their numbers in the stream, and their random keys.
+    """
+
+    places: Ints
+    order: Ints
+    key: Floats
+
+
+class Reservoir:
+    """A random sample of a stream: the `n` rows with the lowest random keys. Each row stays with the same probability.
+
+    Parameters
+    ----------
+    n : int
+        How many rows to keep.
+    rng : numpy.random.Generator
+        What the keys are drawn from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal._core.sampling import Reservoir
+    >>> sample = Reservoir(3, np.random.default_rng(0))
+    >>> for _ in range(10):
+    ...     sample.add({"x": np.arange(5)})
+    >>> sample.n_rows, len(sample.rows["x"])
+    (50, 3)
+    """
+
+    def __init__(self, n: int, rng: np.random.Generator) -> None:
+        self._n, self._rng = n, rng
+        self._pool: list[Rows] = []
+        self._size = 0  # rows in the pool
+        self._most = 1.0  # rows with a larger key can't stay
+        self.n_rows = 0
+
+    def add(self, rows: Rows) -> None:
+        """Give each row a random key, and keep the rows with the lowest."""
+        n_rows = len(next(iter(rows.values())))
+        drawn = self.draw(n_rows)
+        if len(drawn.places) == n_rows:
+            self.hold(rows, drawn)
+        elif len(drawn.places):
+            self.hold({name: column[drawn.places] for name, column in rows.items()}, drawn)
+
+    def draw(self, n_rows: int) -> Drawn:
+        """Give new rows random keys, and return those that may stay; nothing need be computed for the others."""
+        key, order = self._rng.random(n_rows), self.n_rows + np.arange(n_rows)
+        self.n_rows += n_rows
+        places = np.arange(n_rows) if self._most == 1 else np.flatnonzero(key <= self._most)
+        return Drawn(places, order[places], key[places])
+
+    def hold(self, rows: Rows, drawn: Drawn) -> None:
+        """Keep the rows that `draw` returned."""
+        self._hold({**rows, ORDER: drawn.order, KEY: drawn.key})
+
+    def _hold(self, rows: Rows) -> None:
+        self._pool.append(rows)
+        self._size += len(rows[KEY])
+        if self._size > _SLACK * self._n:
+            self._pool = [self.rows]
+            self._size = len(self._pool[0][KEY])
+            self._most = min(self._most, float(self._pool[0][KEY][-1]))
+
+    @property
+    def rows(self) -> Rows:
+        """The rows that stay, sorted by key, with the columns KEY and ORDER."""
+        joined = {name: np.concatenate([rows[name] for rows in self._pool]) for name in self._pool[0]}
+        lowest = np.argsort(joined[KEY])[: self._n]
+        return {name: column[lowest] for name, column in joined.items()}
+
+    def save(self, path: Path) -> None:
+        """Write the sample to a file, for another process."""
+        rows = self.rows if self._pool else {}
+        names = {KEY: "key", ORDER: "order"}
+        columns = {names.get(name, f"column {name}"): column for name, column in rows.items()}
+        np.savez(path, facts=np.array([self.n_rows, self._n, self._most]), **columns)  # type: ignore[arg-type]
+
+    @classmethod
+    def load(cls, path: Path) -> Reservoir:
+        """Read what `save` wrote, to be added to another sample."""
+        with np.load(path, allow_pickle=False) as file:
+            columns = {name: file[name] for name in file.files}
+        n_rows, n, most = columns.pop("facts")
+        found = cls(int(n), np.random.default_rng(0))
+        found.n_rows, found._most = int(n_rows), float(most)
+        names = {"key": KEY, "order": ORDER}
+        if columns:
+            found._hold({names.get(name) or name.removeprefix("column "): column for name, column in columns.items()})
+        return found
+
+    def __add__(self, other: Reservoir) -> Reservoir:
+        """Return a sample of the rows of both, of the larger size; fewer rows if one has dropped some too early."""
+        both = Reservoir(max(self._n, other._n), self._rng)
+        both.n_rows, both._most = self.n_rows + other.n_rows, min(self._most, other._most)
+        for rows in (*self._pool, *other._pool):
+            low = slice(None) if both._most == 1 else rows[KEY] <= both._most
+            both._hold({name: column[low] for name, column in rows.items()})
+        return both
+
+
+def in_order(rows: Rows) -> Rows:
+    """Return the rows of a reservoir in the order of the stream, without KEY and ORDER."""
+    order = np.argsort(rows[ORDER])
+    return {name: column[order] for name, column in rows.items() if name not in (KEY, ORDER)}
+
+
+def wilson_interval(share: float, n: float, z: float) -> tuple[float, float]:
+    """Return Wilson's interval of a share that n draws show, z standard deviations wide on either side.
+
+    Examples
+    --------
+    >>> from auxcal._core.sampling import wilson_interval
+    >>> [round(end, 3) for end in wilson_interval(0.9, 100, 1.645)]
+    [0.84, 0.939]
+    """
+    spread = z**2 / n
+    middle = (share + spread / 2) / (1 + spread)
+    reach = math.sqrt(share * (1 - share) * spread + spread**2 / 4) / (1 + spread)
+    return middle - reach, middle + reach

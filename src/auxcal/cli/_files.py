@@ -1,0 +1,119 @@
+"""The files that a command reads and writes: no input and nothing that a user wrote is replaced unasked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from auxcal.calibrators import Calibrator
+    from auxcal.tables import File
+
+_SIGNATURES = {
+    ".html": b'name="generator" content="auxcal',
+    ".safetensors": b'"__metadata__":{"auxcal"',
+    ".onnx": b"auxcal",
+    ".csv": b"data,method,label,best,",
+    ".json": b'"verdict": "',
+}
+"""What reports, calibrators, models and the results of comparisons begin with if auxcal wrote them."""
+
+_SIGNATURE_WITHIN = 4096  # bytes: a block of most file systems; every signature comes long before
+
+
+def refuse_overwrite(path: Path | str, *, overwrite: bool, own: bool = True) -> None:
+    """Raise an error if the output exists, unless auxcal wrote it itself and nobody edits such files (`own`)."""
+    from auxcal._core.errors import InvalidInputError
+
+    if overwrite or str(path) == "-":
+        return
+    file = _existing(path)
+    if file is None or (own and _is_own(file)):
+        return
+    raise InvalidInputError(f"{path}: this file is there already. Give another name, or --overwrite to replace it.")
+
+
+def refuse_input_as_output(command: Callable[..., None]) -> Callable[..., None]:
+    """Return the command, which then refuses an `out` that is one of the files it reads."""
+
+    @wraps(command)
+    def checked(**arguments: Any) -> None:
+        from auxcal._core.files import check_apart
+
+        out = arguments.get("out")
+        if isinstance(out, Path):
+            check_apart(out, input_paths(arguments))
+        command(**arguments)
+
+    return checked
+
+
+def input_paths(arguments: Mapping[str, Any]) -> list[Path]:
+    """Return the paths on this machine among the arguments of a command, but for its output."""
+    others = {name: value for name, value in arguments.items() if name != "out"}
+    names = others.pop("class_names", None)
+    values = chain.from_iterable(value if isinstance(value, list) else [value] for value in others.values())
+    paths = [value for value in values if isinstance(value, Path)]
+    return [*paths, Path(names)] if names and os.path.isfile(names) else paths  # noqa: PTH113 (too long for a Path)
+
+
+def check_calibrator_out(path: Path, *, overwrite: bool) -> None:
+    """Raise an error, before the work starts, if no calibrator can be saved there."""
+    from auxcal._core.errors import InvalidInputError
+    from auxcal._core.files import check_writable
+
+    if path.suffix != ".safetensors":
+        raise InvalidInputError(f"{path}: a calibrator is a .safetensors file. Save it as {path.stem}.safetensors.")
+    refuse_overwrite(path, overwrite=overwrite)
+    check_writable(path)
+
+
+def load_calibrator(path: Path, data: Sequence[Path | str] = ()) -> Calibrator:
+    """Load the calibrator that is given before the files of `data`; where the two are swapped, say so."""
+    from auxcal._core.errors import InvalidInputError
+    from auxcal.persistence import load
+
+    swapped = next((file for file in map(Path, data) if _is_calibrator(file)), None)
+    if swapped is not None and not _is_calibrator(path):
+        raise InvalidInputError(f"the calibrator comes first, then the data: {swapped} {path}.")
+    return load(path)
+
+
+@contextmanager
+def errors_about(*paths: Path | str) -> Iterator[None]:
+    """Prefix an error about the contents of files with their names."""
+    from auxcal._core.errors import AuxcalError
+
+    try:
+        yield
+    except AuxcalError as error:
+        raise type(error)(f"{' and '.join(map(str, paths))}: {error}") from None
+
+
+def _existing(path: Path | str) -> File | None:
+    """Return the file that exists at a path or URL; a folder is none."""
+    from auxcal._core.files import is_url
+
+    if not is_url(str(path)):
+        return Path(path) if Path(path).is_file() else None
+    from auxcal.tables import as_file
+
+    file = as_file(str(path))
+    return file if file.exists() and not file.is_dir() else None
+
+
+def _is_calibrator(file: Path) -> bool:
+    return file.suffix == ".safetensors" and file.is_file() and _is_own(file)
+
+
+def _is_own(file: File) -> bool:
+    signature = _SIGNATURES.get(file.suffix.lower())
+    if signature is None:
+        return False
+    with file.open("rb") as opened:
+        return signature in opened.read(_SIGNATURE_WITHIN)

@@ -1,0 +1,210 @@
+"""The verdict of a check: two tests, of whether the mix changed and of whether any mix explains the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from auxcal._core.arrays import Floats
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.float_errors import ignore_float_errors
+from auxcal.calibrators import Calibrator
+from auxcal.monitoring._mix import (
+    ReferenceGroups,
+    Representations,
+    ShareEstimate,
+    TargetMix,
+    likelihood_ratios,
+    without_copies,
+)
+
+Verdict = Literal["same", "mix", "new"]
+
+FEWEST_ROWS = 20
+"""Of new rows; fewer tell next to nothing."""
+
+# Set by hand on random states that are not reported; benchmarks/without_labels measures the false alarms with them.
+_KNOTS = (0.02, 0.2, 0.8, 0.98)  # quantiles between which a reading counts: the tails, and what lies between
+_SMALLEST = 1e-2  # of the largest eigenvalue: what varies less is rounding, or too rare to be told from chance
+_ROWS_FOR_EACH = 20  # of the reference, for each direction that is tested
+_FEWEST_BEHIND = 10  # rows that a variance must rest on: with fewer, the mean is not normal
+
+# Numerical.
+_ROUNDING = 1e-12  # of a variance of ψ, which is of order 1
+_NOTHING = 1e-24  # of the variance of a mean: the square of what rounding makes of numbers that are all the same
+_LEAST_P, _MOST_P = 1e-15, 0.9  # that are combined: a p-value of 1 must not outweigh one of 0
+
+
+class Comparison(NamedTuple):
+    """New rows compared with the reference: the verdict, and all that it rests on.
+
+    Parameters
+    ----------
+    verdict : {"same", "mix", "new"}
+        What the tests say at the level.
+    p_mix, p_new : float
+        The p-values: of the mix being the one that the calibrator is for, and of the rows being any mix.
+    each_level : float
+        The level of each of the two tests.
+    estimate : ShareEstimate
+        The shares in the new rows, with the rows of both sides, without copies.
+    target : TargetMix
+        The mix that the calibrator is for.
+    """
+
+    verdict: Verdict
+    p_mix: float
+    p_new: float
+    each_level: float
+    estimate: ShareEstimate
+    target: TargetMix
+
+
+@ignore_float_errors
+def compare(calibrator: Calibrator, rows: Representations, level: float) -> Comparison:
+    """Compare new rows with those that a calibrator was fitted on."""
+    if calibrator.reference_ is None:
+        raise no_reference(calibrator)
+    if len(rows.prediction) < FEWEST_ROWS:
+        raise InvalidInputError(
+            f"at least {FEWEST_ROWS} rows are needed to tell whether they are like others; got {len(rows.prediction)}. "
+            f"Collect more rows."
+        )
+    reference, rows = without_copies(calibrator.reference_, rows)
+    groups = ReferenceGroups(reference)
+    estimate, target = ShareEstimate(groups, rows), TargetMix.of(groups, calibrator.adaptation_)
+    p_mix, p_new = mix_p_value(groups, estimate.new, target), any_mix_p_value(estimate)
+    each = float(1 - np.sqrt(1 - level))  # of two independent tests, which have the level together
+    verdict: Verdict = "new" if p_new < each else "mix" if p_mix < each else "same"
+    return Comparison(verdict, p_mix, p_new, each, estimate, target)
+
+
+def as_level(level: float) -> float:
+    """Validate a level, and return it as a Python float."""
+    if not isinstance(level, int | float | np.floating) or not 0 < level < 1:
+        raise InvalidInputError(f"level must be a number between 0 and 1, such as 0.05; got {level!r}.")
+    return float(level)
+
+
+def no_reference(calibrator: Calibrator) -> InvalidInputError:
+    """Return the error for a calibrator from a file that has no reference."""
+    return InvalidInputError(
+        f"this {type(calibrator).__name__} has nothing to compare rows with: it was saved before calibrators had a "
+        f"reference. Fit it again with fit(logits, y) (auxcal fit)."
+    )
+
+
+def mix_p_value(groups: ReferenceGroups, new: Floats, target: TargetMix) -> float:
+    """Return the p-value of the groups having the shares of the mix that the calibrator is for.
+
+    It compares the mean of ψ in the new rows with that in the reference weighed by the mix: if the calibrator's
+    distribution is right, no test of shares that change a little has more power. It tests all shares together, each
+    class alone and none alone, since a change of one share is lost among many that stay.
+
+    Parameters
+    ----------
+    groups : ReferenceGroups
+        The rows of the reference.
+    new : array of shape (m, groups)
+        How likely each new row is of each group.
+    target : TargetMix
+        The shares that the new rows are compared with.
+    """
+    mix = target.shares
+    old, ratios = (likelihood_ratios(strata, groups.shares, mix) for strata in (groups.strata, new))
+    means = groups.means(old)
+    between = means - mix @ means
+    spread = (between * mix[:, None]).T @ between * (1 / len(new) + 1 / target.n_rows)
+    further = target.error @ means
+    within = _weighed_squares(old - means[groups.of_row], groups.variance_weight(mix, len(new)))
+    covariance = (within + spread + np.outer(further, further)) * groups.inflation
+    difference = ratios.mean(axis=0) - mix @ means
+    whole = _hotelling(difference, covariance, len(old), most=len(mix) - 1)
+    return combine([whole, *_share_p_values(groups, difference, np.diag(covariance))])
+
+
+def _share_p_values(groups: ReferenceGroups, difference: Floats, variance: Floats) -> list[float]:
+    """Return the p-values of the shares of the classes, with Bonferroni, and of the share outside them."""
+    from scipy.special import fdtrc
+
+    # The variance of ψ_j is mostly that of the rows of stratum j.
+    each = fdtrc(1, np.maximum(groups.counts - 1, 1), difference**2 / np.maximum(variance, _ROUNDING))
+    if groups.ood_group is None:
+        return [min(1.0, float(each.min()) * len(each))]
+    classes = np.delete(each, groups.ood_group)
+    return [min(1.0, float(classes.min()) * len(classes)), float(each[groups.ood_group])]
+
+
+def any_mix_p_value(estimate: ShareEstimate) -> float:
+    """Return the p-value of the new rows being a mix of the strata of the reference.
+
+    It compares the new rows with those of the reference weighed by the new shares: first their readings, each as three
+    numbers (how far it reaches into the lower tail, through the middle, and into the upper one), then these together
+    with the predicted classes.
+    """
+    reference = estimate.groups.reference
+    knots = np.quantile(reference.readings.astype(np.float64), _KNOTS, axis=0)
+    often = np.flatnonzero(np.bincount(reference.prediction) >= _FEWEST_BEHIND)
+    ramps, with_classes = [], []
+    for rows in (reference, estimate.rows):
+        ramps.append(_ramps(rows.readings.astype(np.float64), knots))
+        with_classes.append(np.hstack([ramps[-1], (rows.prediction[:, None] == often).astype(np.float64)]))
+    return combine([_means_p_value(estimate, *ramps), _means_p_value(estimate, *with_classes)])
+
+
+def _ramps(readings: Floats, knots: Floats) -> Floats:
+    """Return where each reading lies between each two knots, from 0 to 1."""
+    lower, upper = knots[:-1], knots[1:]
+    width = np.where(upper > lower, upper - lower, np.inf)
+    ramps = (readings[:, None] - lower) / width
+    return np.clip(ramps, 0, 1).reshape(len(readings), -1)
+
+
+def _means_p_value(estimate: ShareEstimate, old: Floats, new: Floats) -> float:
+    """Return the p-value of numbers of the new rows having the means of the weighed reference."""
+    difference, deviations = estimate.difference(old, new)
+    enough = rows_behind(estimate, deviations) >= _FEWEST_BEHIND
+    covariance = _weighed_squares(deviations[:, enough], estimate.weight) * estimate.groups.inflation
+    return _hotelling(difference[enough], covariance, len(old), most=max(1, len(old) // _ROWS_FOR_EACH))
+
+
+def rows_behind(estimate: ShareEstimate, deviations: Floats) -> Floats:
+    """Return how many rows the variance of each number rests on: of the reference or the new ones, which are fewer.
+
+    That is 1 if one row makes it all, 0 if there is none. A class of which next to nothing is left in the new mix has
+    rows in the reference, but the few new ones that are taken for it are others, whose variance is not known.
+    """
+    squares, row_weight = deviations**2, estimate.row_weight
+    tiny = np.finfo(float).tiny
+    old = (estimate.weight @ squares) ** 2 / np.maximum(estimate.weight**2 @ squares**2, tiny)
+    new = len(estimate.new) * (row_weight @ squares) ** 2 / np.maximum(row_weight @ squares**2, tiny)
+    return np.minimum(old, new)
+
+
+def _weighed_squares(deviations: Floats, weight: Floats) -> Floats:
+    return (deviations * weight[:, None]).T @ deviations
+
+
+def _hotelling(difference: Floats, covariance: Floats, n_rows: int, most: int) -> float:
+    """Return the p-value of Hotelling's test, over the directions that vary enough and the most that are allowed."""
+    from scipy.special import fdtrc  # scipy.stats takes a second and 50 MB to import
+
+    varies = np.diag(covariance) > _NOTHING
+    if not varies.any() or most < 1:
+        return 1.0
+    covariance = covariance[np.ix_(varies, varies)]
+    deviation = np.sqrt(np.diag(covariance))
+    z = difference[varies] / deviation
+    values, vectors = np.linalg.eigh(covariance / np.outer(deviation, deviation))
+    kept = np.flatnonzero(values > _SMALLEST * values[-1])[-most:]
+    statistic = float(np.sum((vectors[:, kept].T @ z) ** 2 / values[kept]))
+    d, left = len(kept), max(n_rows - len(kept), 1)
+    return float(fdtrc(d, left, statistic * left / (d * n_rows)))
+
+
+def combine(p_values: Sequence[float]) -> float:
+    """Return one p-value for several that may depend on each other: Cauchy's combination (Liu and Xie, 2020)."""
+    p = np.clip(p_values, _LEAST_P, _MOST_P)
+    return float(np.arctan2(1, np.mean(1 / np.tan(np.pi * p))) / np.pi)
