@@ -184,7 +184,7 @@ def open_data():
 
 @pytest.mark.parametrize("name", [name for name in ablation.VARIANTS if name != ablation.WHOLE])
 def test_a_variant_is_another_method(name, open_data, monkeypatch):
-    monkeypatch.setattr(evidence, "_DOUBT", 100.0)  # so that every voice is heard
+    monkeypatch.setattr(evidence, "_DOUBT", 100.0)  # so that every base calibrator has a weight
 
     def confidence():
         calibrator = CrossFittedCCAC(random_state=0).fit(open_data.logits, open_data.y)

@@ -62,7 +62,7 @@ def test_the_order_of_the_rows_does_not_matter():
     assert len(rest) + len(aside) == N
 
 
-def test_a_row_of_weight_two_is_dealt_out_like_two_rows_of_a_group():
+def test_a_row_of_weight_two_is_assigned_like_two_rows_of_a_group():
     weighted = Predictions(LOGITS, Y, sample_weight=WEIGHT)
     rows = np.repeat(ROW, WEIGHT)
     repeated = Predictions(LOGITS[rows], Y[rows], groups=rows)
@@ -82,11 +82,11 @@ def test_what_says_nothing_changes_nothing(further):
         assert all(np.array_equal(one.logits, other.logits) for one, other in parts)
 
 
-def test_units_that_are_alike_are_dealt_out_as_the_others_would_be(monkeypatch):
+def test_units_that_are_alike_are_assigned_as_the_others_would_be(monkeypatch):
     units = Units.of(RNG.permutation(N), WHOLE.w, None, None)
-    dealt = units.dealt(7, np.random.default_rng(0))
+    folds = units.assign_folds(7, np.random.default_rng(0))
     monkeypatch.setattr(Units, "alike", False)
-    assert np.array_equal(units.dealt(7, np.random.default_rng(0)), dealt)
+    assert np.array_equal(units.assign_folds(7, np.random.default_rng(0)), folds)
 
 
 def test_folds_of_groups_do_not_depend_on_the_order_of_the_rows():

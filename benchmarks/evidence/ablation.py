@@ -22,13 +22,13 @@ from benchmarks.results import BUNDLES, ResultsFile, paired, parts, write_table
 
 from auxcal import CrossFittedCCAC
 from auxcal.calibrators import cross_fitted_ccac as method
-from auxcal.calibrators.ccac_x import correction, evidence, fits, open_map
+from auxcal.calibrators.ccac_x import correction, evidence, open_map
 from auxcal_paper import Results
 
 FEW, MANY = 200, 10_000
 RANDOM_STATES = (0, 1, 2)
 WHOLE = "the whole"
-VOICES = ("beta calibration", "isotonic regression", "the open map")
+BASE_CALIBRATORS = ("beta calibration", "isotonic regression", "the open map")
 ABLATED = BUNDLES | {
     ("tiny100-efficientnet", "OOD"): "Tiny-ImageNet, OOD",
     ("lenet-5-cifar-10", "D0"): "LeNet-5, clean",
@@ -38,34 +38,34 @@ Change = tuple[Any, str, Any]
 """Where a name is, the name, and what it is for a while."""
 
 
-NEVER_WIDER: Change = (fits, "_WIDER_PRIOR", np.array([1.0, 0.0]))
+NEVER_WIDER: Change = (open_map, "_WIDER_PRIOR", np.array([1.0, 0.0]))
 
 
-def unheard(voice: int) -> list[Change]:
-    """Give a voice no weight, whatever the evidence says."""
-    return [(method, "_PRIOR", np.where(np.arange(len(VOICES)) == voice, 0.0, method._PRIOR))]
+def without(index: int) -> list[Change]:
+    """Give a base calibrator no weight, whatever the evidence says."""
+    return [(method, "_PRIOR", np.where(np.arange(len(BASE_CALIBRATORS)) == index, 0.0, method._PRIOR))]
 
 
 def fixed(width: float) -> list[Change]:
     """Choose no width of the open map by evidence."""
-    return [(fits, "_choose_widths", lambda rows: (fits.Widths(width, width), rows.centre)), NEVER_WIDER]
+    return [(open_map, "_choose_widths", lambda rows: (open_map.Widths(width, width), rows.centre)), NEVER_WIDER]
 
 
-def one_for_both(rows: Any) -> tuple[fits.Widths, np.ndarray]:
+def one_for_both(rows: Any) -> tuple[open_map.Widths, np.ndarray]:
     """Choose one width for the biases and the shared weights."""
-    width, theta = fits._best_width(rows, lambda width: fits.Widths(width, width), rows.centre)
-    return fits.Widths(width, width), theta
+    width, theta = open_map._best_width(rows, lambda width: open_map.Widths(width, width), rows.centre)
+    return open_map.Widths(width, width), theta
 
 
 def scoreless(own: np.ndarray, shared: np.ndarray) -> open_map.OpenDesign:
     """Let "none" not see the log-odds of the prediction."""
     own[:, -1] = 0
-    return open_map.OpenDesign(own, shared)
+    return OPEN_DESIGN(own, shared)
 
 
-def map_on_seen(data: Any, near: Any, folds: np.ndarray) -> fits.CrossFitted:
+def map_on_seen(data: Any, near: Any, folds: np.ndarray) -> open_map.CrossFitted:
     """Read every row by the map that has seen it."""
-    found = fits.cross_fit(data, near, folds)
+    found = open_map.cross_fit(data, near, folds)
     scores = found.map.scores(found.map.coordinates(data.logits, data.features), near)
     return found._replace(readings=open_map.read(scores, data.prediction))
 
@@ -77,27 +77,29 @@ def maps_on_seen(scores: np.ndarray, correct: np.ndarray, folds: np.ndarray, wei
 
 
 def no_correction(inputs: np.ndarray, base: np.ndarray, correct: np.ndarray, weight: None) -> tuple[Any, ...]:
-    """Add nothing to what the voices say."""
+    """Return the weighted mean of the base calibrators as it is."""
     nothing = np.zeros((len(correction._KNOTS) + 1, len(inputs)), dtype=np.float32)
     same = correction.Correction(inputs.min(axis=1), inputs.max(axis=1), nothing[1:], nothing, 1.0, 0.0)
     return same, 0.0, None
 
 
-CROSS_FIT_MAPS = method.cross_fit_maps
+CROSS_FIT_MAPS, OPEN_DESIGN = method.cross_fit_maps, open_map.OpenDesign
 
 VARIANTS: dict[str, list[Change]] = {
     WHOLE: [],
-    **{f"without the voice of {name}": unheard(voice) for voice, name in enumerate(VOICES)},
-    "the open map without the score of none": [(fits, "OpenDesign", scoreless)],
+    **{f"without {name}": without(index) for index, name in enumerate(BASE_CALIBRATORS)},
+    "the open map without the score of none": [(open_map, "OpenDesign", scoreless)],
     "the open map with fixed widths of 0.3": fixed(0.3),
     "the open map with fixed widths of 1": fixed(1.0),
-    "the open map with one width for all": [(fits, "_choose_widths", one_for_both)],
+    "the open map with one width for all": [(open_map, "_choose_widths", one_for_both)],
     "the open map never wider than its evidence": [NEVER_WIDER],
-    "voices judged on rows they have seen": [
+    "base calibrators judged on rows they have seen": [
         (method, "cross_fit", map_on_seen),
         (method, "cross_fit_maps", maps_on_seen),
     ],
-    "voices not weighed, but at their prior": [(method, "weights_by_evidence", lambda evidence, prior: prior)],
+    "base calibrators not weighed, but at their prior": [
+        (method, "weights_by_evidence", lambda evidence, prior: prior)
+    ],
     "evidence without doubt": [(evidence, "_DOUBT", 1.0)],
     "no correction": [(method, "fit_correction", no_correction)],
     "correction: lines instead of curves": [(correction, "_KNOTS", ())],

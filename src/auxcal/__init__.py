@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
 __version__ = VERSION
 
-_HOMES = {
+_EXPORTS = {
     "AuxcalError": "auxcal._core.errors",
     "AuxcalWarning": "auxcal._core.errors",
     "BetaCalibration": "auxcal.calibrators",
@@ -118,6 +118,6 @@ _HOMES = {
     "save": "auxcal.persistence",
 }
 
-__all__ = list(_HOMES)
+__all__ = list(_EXPORTS)
 
-__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
+__getattr__, __dir__ = lazy_exports(__name__, _EXPORTS)

@@ -212,7 +212,7 @@ class Predictions:
         >>> Predictions(np.eye(2).repeat(3, axis=0), [0, 0, 0, 1, 1, 1]).folds(3, random_state=0)
         array([1, 2, 0, 0, 2, 1])
         """
-        return self._units(self._ordered_rows()).dealt(n_folds, as_rng(random_state))
+        return self._units(self._ordered_rows()).assign_folds(n_folds, as_rng(random_state))
 
     @ignore_float_errors
     def spread_rows(self, most: int) -> Ints:

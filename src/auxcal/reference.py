@@ -101,19 +101,19 @@ class Reference(NamedTuple):
         checks = {
             "readings": numbers("n", len(READINGS)),
             "strata": numbers("n", "s", least=0, most=1),
-            "y": numbers("n", least=NO_CLASS, most=k - 1),
-            "prediction": numbers("n", least=0, most=k - 1),
+            "y": numbers("n", least=NO_CLASS, most=k - 1, whole=True),
+            "prediction": numbers("n", least=0, most=k - 1, whole=True),
             "counts": numbers("K+1", least=0, most=most),
             "hits": numbers("K+1", least=0, most=most),
+            "hashes": numbers("n", dtype=np.uint64),
         }
-        if self.hashes is not None:
-            checks["hashes"] = numbers("n")
-        check_learned(checks, self._asdict(), {"K": k})
-        whole = all(each.dtype.kind in "iu" for each in (self.y, self.prediction))
-        whole &= self.hashes is None or self.hashes.dtype == np.uint64
+        state = self._asdict()
+        if self.hashes is None:  # as in files from before there were hashes
+            del state["hashes"], checks["hashes"]
+        check_learned(checks, state, {"K": k})
         too_many = self.hits > self.counts * (1 + 1e-9)  # which are sums of weights
-        if not whole or self.strata.shape[1] not in (2, 3, k + 1) or too_many.any():
-            raise ValueError("the reference counts what no rows can be")
+        if self.strata.shape[1] not in (2, 3, k + 1) or too_many.any():
+            raise ValueError("strata, counts and hits must be those of rows of a fit")
 
 
 def sample_rows(data: Predictions, n_strata: int) -> Ints:

@@ -63,7 +63,7 @@ class Units:
         drawn = rng.permutation(len(self.total))
         return drawn[np.lexsort((-self.total[drawn], main[drawn]))]
 
-    def dealt(self, n_parts: int, rng: np.random.Generator) -> Ints:
+    def assign_folds(self, n_parts: int, rng: np.random.Generator) -> Ints:
         """Return a part for each row: each unit in turn goes to the part that has least of its labels."""
         part = np.empty(len(self.total), dtype=np.intp)
         if self.alike:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from auxcal_paper.results import Row as Row
     from auxcal_paper.runner import run as run
 
-_HOMES = {
+_EXPORTS = {
     "METHODS": "auxcal_paper.methods",
     "Results": "auxcal_paper.results",
     "Row": "auxcal_paper.results",
@@ -24,6 +24,6 @@ _HOMES = {
     "suites": "auxcal_paper.suites",
 }
 
-__all__ = list(_HOMES)
+__all__ = list(_EXPORTS)
 
-__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
+__getattr__, __dir__ = lazy_exports(__name__, _EXPORTS)

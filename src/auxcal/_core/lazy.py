@@ -7,7 +7,7 @@ from pkgutil import iter_modules
 from typing import Any
 
 
-def lazy_exports(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def lazy_exports(package: str, exports: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the `__getattr__` and `__dir__` of a package whose public names live in other modules.
 
     Its public modules are found too, without being listed.
@@ -16,7 +16,7 @@ def lazy_exports(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str]
     ----------
     package : str
         The ``__name__`` of the package.
-    homes : mapping of str to str
+    exports : mapping of str to str
         The module that each name lives in.
 
     Examples
@@ -30,14 +30,14 @@ def lazy_exports(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str]
     """
 
     def get(name: str) -> Any:
-        if name in homes:
-            return getattr(import_module(homes[name]), name)
+        if name in exports:
+            return getattr(import_module(exports[name]), name)
         if not name.startswith("_") and name in _modules(package):
             return import_module(f"{package}.{name}")
         raise AttributeError(f"module {package!r} has no attribute {name!r}; its public names are {', '.join(names())}")
 
     def names() -> list[str]:
-        return sorted({*homes, *_modules(package)})
+        return sorted({*exports, *_modules(package)})
 
     return get, names
 

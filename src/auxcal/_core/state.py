@@ -1,4 +1,4 @@
-"""Fitted state: numbers and arrays as one file with a digest, and the checks of what a file says."""
+"""Fitted state: numbers and arrays as one file with a digest, and the validation of what a file holds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load as from_safetensors
 from safetensors.numpy import save as to_safetensors
@@ -143,84 +143,32 @@ def _foreign(place: str, what: str, error: Exception) -> FileFormatError:
     )
 
 
-_MOST = 2**62  # of what is counted
+Lengths: TypeAlias = dict[str, int]
+"""What the letters of a shape stand for: K classes, d features, and what a check has met so far."""
+
+Check: TypeAlias = Callable[[Any, Lengths], None]
+"""Validates a part of a saved state: keys, types, shapes, ranges. Its ValueError completes "it must …"."""
+
+_LARGEST = float(np.finfo(np.float32).max)
+_LARGEST_COUNT = 2**62  # two such counts add up within an int64
+_TOLERANCE = 1e-6  # of a sum of float32 numbers, whose rounding is 6e-8 for each
 
 
-def check_like(given: Any, fresh: Any, name: str = "state", *, signed: str | None = None) -> None:
-    """Refuse a state that is not built like that of an object that has seen nothing yet.
-
-    Numbers are not NaN, and not negative but for those of the name `signed`. A list that is empty in the fresh one
-    may hold rows of numbers; what a dict that is empty there may hold is for the caller to check.
+def validate(value: Any, name: str, check: Check, lengths: Lengths | None = None) -> None:
+    """Reject a part of a saved state that fails a check, and name the part.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from auxcal._core.state import check_like
-    >>> check_like({"n_rows": 5, "sums": np.array([np.nan])}, {"n_rows": 0, "sums": np.zeros(1)})
+    >>> from auxcal._core.state import numbers, validate
+    >>> validate(-1.0, "the width", numbers(least=0))
     Traceback (most recent call last):
     ...
-    ValueError: state.sums must hold numbers from 0 up
+    ValueError: the width must be from 0 to 3.4e+38
     """
-    if isinstance(fresh, np.ndarray):
-        check_numbers(given, name, shape=fresh.shape, dtype=fresh.dtype)
-    elif isinstance(fresh, dict):
-        if not isinstance(given, dict) or (fresh and given.keys() != fresh.keys()):
-            raise ValueError(f"{name} must have the entries {', '.join(fresh) or 'of a state'}")
-        for key, inner in fresh.items():
-            check_like(given[key], inner, f"{name}.{key}", signed=signed)
-    elif isinstance(fresh, tuple | list):
-        if not isinstance(given, tuple | list) or (fresh and len(given) != len(fresh)):
-            raise ValueError(f"{name} must be a list{f' of {len(fresh)}' if fresh else ''}")
-        for each, inner in zip(given, fresh or [None] * len(given), strict=True):
-            check_like(each, [0.0] * _width(each) if inner is None else inner, name, signed=signed)
-    elif isinstance(fresh, str):
-        if given != fresh:
-            raise ValueError(f"{name} must be {fresh!r}")
-    else:
-        check_number(given, name, whole=isinstance(fresh, int), signed=name == signed)
-
-
-def _width(row: Any) -> int:
-    return len(row) if isinstance(row, tuple | list) and row else 1
-
-
-def check_number(value: Any, name: str, *, whole: bool = False, signed: bool = False) -> None:
-    """Refuse what is no number, or one below 0 unless that may be."""
-    kinds = int if whole else int | float
-    least = -math.inf if signed else 0
-    if not isinstance(value, kinds) or isinstance(value, bool) or math.isnan(value) or value < least:
-        raise ValueError(f"{name} must be a {'whole ' if whole else ''}number{'' if signed else ' from 0 up'}")
-
-
-def check_count(value: Any, name: str) -> None:
-    """Refuse what nobody can have counted to."""
-    check_number(value, name, whole=True)
-    if value > _MOST:
-        raise ValueError(f"{name} must be a number that can be counted to")
-
-
-def check_numbers(
-    value: Any, name: str, *, shape: tuple[int, ...], dtype: np.dtype[Any] | None = None, most: float = math.inf
-) -> None:
-    """Refuse what is no array of this shape and kind, with numbers from 0 up; those of a given whole kind are free."""
-    if (
-        not isinstance(value, np.ndarray)
-        or value.dtype.kind not in "iuf"
-        or (dtype is not None and value.dtype != dtype)
-    ):
-        raise ValueError(f"{name} must be an array of {'numbers' if dtype is None else dtype}")
-    if value.shape != shape:
-        raise ValueError(f"{name} must have the shape {shape}, not {value.shape}")
-    free = dtype is not None and dtype.kind == "i"  # such as -1 for none
-    if not free and not ((value >= 0) & (value <= most)).all():
-        raise ValueError(f"{name} must hold numbers from 0 up")
-
-
-Lengths: TypeAlias = dict[str, int]
-Check: TypeAlias = Callable[[Any, Lengths], None]
-
-_LARGEST = float(np.finfo(np.float32).max)
-_TOLERANCE = 1e-6
+    try:
+        check(value, {} if lengths is None else lengths)
+    except ValueError as error:
+        raise ValueError(f"{name} must {error}") from None
 
 
 def numbers(
@@ -230,6 +178,8 @@ def numbers(
     adds_up: bool = False,
     rises: bool = False,
     may_be_nan: bool = False,
+    whole: bool = False,
+    dtype: DTypeLike | None = None,
 ) -> Check:
     """Return the check of an array, or of one number where there is no shape.
 
@@ -245,26 +195,25 @@ def numbers(
         Whether the numbers must not decrease along the last axis.
     may_be_nan : bool
         Whether NaN is allowed, for what is not known.
-
-    Examples
-    --------
-    >>> from auxcal._core.state import numbers
-    >>> numbers(least=0.0)(-1.0, {})
-    Traceback (most recent call last):
-    ...
-    ValueError: be from 0 to 3.4e+38
+    whole : bool
+        Whether the numbers must be integers.
+    dtype : dtype, optional
+        The only dtype that the array may have.
     """
 
     def check(value: Any, lengths: Lengths) -> None:
         array = np.asarray(value)
         plain = isinstance(value, np.ndarray) if shape else isinstance(value, int | float)
-        if not plain or isinstance(value, bool) or array.dtype.kind not in "iuf":
+        kinds = "iuf" if shape else "iufO"  # a whole number beyond 64 bits, as a random state has, is an object
+        if not plain or isinstance(value, bool) or array.dtype.kind not in kinds:
             raise ValueError(f"be {'an array of numbers' if shape else 'a number'}")
+        if (whole and array.dtype.kind == "f") or (dtype is not None and array.dtype != dtype):
+            raise ValueError(f"be {'whole' if dtype is None else np.dtype(dtype)} numbers")
         if array.ndim != len(shape) or not all(map(_fits(lengths), array.shape, shape)):
             raise ValueError(f"have the shape {_written(shape, lengths)}, not {array.shape}")
         known = array[~np.isnan(array)] if may_be_nan else array
         if known.size and not (least <= float(known.min()) and float(known.max()) <= most):  # NaN is neither
-            raise ValueError(f"be from {least:.2g} to {most:.2g}")
+            raise ValueError(f"be from {least:.2g} {'up' if most == math.inf else f'to {most:.2g}'}")
         if adds_up and not abs(array.sum(dtype=np.float64) - 1) <= _TOLERANCE:
             raise ValueError("add up to 1")
         if rises and (array[..., 1:] < array[..., :-1]).any():  # a difference of unsigned numbers is never negative
@@ -385,10 +334,52 @@ def check_learned(learned: Mapping[str, Check], state: Mapping[str, Any], length
         odd = sorted(set(state) ^ set(learned))
         raise ValueError(f"there must be {', '.join(learned) or 'nothing'}, and nothing else; see {', '.join(odd)}")
     for name, check in learned.items():
-        try:
-            check(state[name], lengths)
-        except ValueError as error:
-            raise ValueError(f"{name} must {error}") from None
+        validate(state[name], name, check, lengths)
+
+
+def check_count(value: Any, name: str) -> None:
+    """Reject what is no count, and counts above 2**62."""
+    validate(value, name, numbers(least=0, most=_LARGEST_COUNT, whole=True))
+
+
+def check_like(given: Any, fresh: Any, name: str = "state", *, signed: str | None = None) -> None:
+    """Reject a state that is not built like that of a fresh object, which has seen no rows.
+
+    Numbers are not NaN, and not negative but for those of the name `signed` and of integer arrays. A list that is empty
+    in the fresh one may hold rows of numbers; what a dict that is empty there may hold is for the caller to check.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal._core.state import check_like
+    >>> check_like({"n_rows": 5, "sums": np.array([np.nan])}, {"n_rows": 0, "sums": np.zeros(1)})
+    Traceback (most recent call last):
+    ...
+    ValueError: state.sums must be from 0 up
+    """
+    if isinstance(fresh, np.ndarray):
+        least = -math.inf if fresh.dtype.kind == "i" else 0  # an index can be -1 for none
+        validate(given, name, numbers(*fresh.shape, least=least, most=math.inf, dtype=fresh.dtype))
+    elif isinstance(fresh, dict):
+        if not isinstance(given, dict) or (fresh and given.keys() != fresh.keys()):
+            raise ValueError(f"{name} must have the entries {', '.join(fresh) or 'of a state'}")
+        for key, inner in fresh.items():
+            check_like(given[key], inner, f"{name}.{key}", signed=signed)
+    elif isinstance(fresh, tuple | list):
+        if not isinstance(given, tuple | list) or (fresh and len(given) != len(fresh)):
+            raise ValueError(f"{name} must be a list{f' of {len(fresh)}' if fresh else ''}")
+        for part, inner in zip(given, fresh or [None] * len(given), strict=True):
+            check_like(part, [0.0] * _width(part) if inner is None else inner, name, signed=signed)
+    elif isinstance(fresh, str):
+        if given != fresh:
+            raise ValueError(f"{name} must be {fresh!r}")
+    else:
+        least = -math.inf if name == signed else 0
+        validate(given, name, numbers(least=least, most=math.inf, whole=isinstance(fresh, int)))
+
+
+def _width(row: Any) -> int:
+    return len(row) if isinstance(row, tuple | list) and row else 1
 
 
 def check_parameters(kind: type, parameters: Mapping[str, Any]) -> None:

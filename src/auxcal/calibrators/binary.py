@@ -14,7 +14,7 @@ from auxcal._core.logits import relative, top_scores
 from auxcal._core.state import Check
 from auxcal.calibrators.base import Calibrator
 from auxcal.predictions import Predictions
-from auxcal.programs import Operations, Rows, Value, log_odds, no_program, without
+from auxcal.programs import Operations, Rows, Value, log_odds, no_program
 
 Scheme = Literal["top-label", "per-class"]
 
@@ -95,29 +95,6 @@ class BinaryCalibrator(Calibrator):
     def _maps_program(self, ops: Operations, score: Value, maps: Value | None) -> Value:
         """Write `_apply_maps` as a program for torch and ONNX; `maps` is None if there is one map for all rows."""
         raise no_program(self, "_maps_program(ops, score, maps)")
-
-
-class NearLogits(NamedTuple):
-    """`RelativeLogits` as values of a program."""
-
-    z: Value
-    """The logits minus that of the prediction."""
-    others: Value
-    """Σ e^z without the prediction."""
-    weighted: Value
-    """Σ z e^z."""
-    score: Value
-    """The log-odds of the prediction."""
-
-
-def near_program(ops: Operations, rows: Rows, n_classes: int) -> NearLogits:
-    """Write `relative` as a program for torch and ONNX; exponentials are relative to the largest of the others."""
-    z = rows.logits - ops.at(rows.logits, rows.prediction)
-    rest = without(ops, z, rows.prediction, n_classes)
-    second = ops.max(rest)
-    e = ops.exp(rest - second)
-    size, unit = ops.sum(e), ops.exp(second)
-    return NearLogits(z, size * unit, ops.sum(e * z) * unit, 0.0 - (second + ops.log(size)))
 
 
 def _scores(logits: Floats) -> Floats:

@@ -13,20 +13,26 @@ from auxcal._core.logits import RelativeLogits, expit, relative
 from auxcal._core.state import each, knots, numbers, table
 from auxcal.calibrators._copies import each_once
 from auxcal.calibrators.base import ProbaCalibrator
-from auxcal.calibrators.binary import near_program
 from auxcal.calibrators.ccac_x.correction import FEW_ROWS, Correction, describe, describe_program, fit_correction
-from auxcal.calibrators.ccac_x.distribution import held_out_strata, shared_out
 from auxcal.calibrators.ccac_x.evidence import log_likelihoods, weights_by_evidence
-from auxcal.calibrators.ccac_x.fits import cross_fit
-from auxcal.calibrators.ccac_x.open_map import Coordinates, OpenMap, read, read_program
+from auxcal.calibrators.ccac_x.open_map import (
+    Coordinates,
+    OpenMap,
+    cross_fit,
+    distribute,
+    held_out_strata,
+    near_program,
+    read,
+    read_program,
+)
 from auxcal.calibrators.ccac_x.score_maps import ScoreMaps, cross_fit_maps
 from auxcal.calibrators.fitting import as_whole, joined_parts
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value
 
 _PRIOR = np.array([0.1, 0.01, 0.89])  # of beta calibration, isotonic regression and the open map, without any rows
-_FARTHEST = 15.0  # log-odds at which a voice is clipped: one in three million
-_UNHEARD = 1e-9  # weights of voices below this make no difference in float32
+_FARTHEST = 15.0  # log-odds at which a base calibrator is clipped: one in three million
+_NEGLIGIBLE = 1e-9  # weights of base calibrators below this make no difference in float32
 _ENOUGH = 300_000  # rows: at 100,000 the error still falls (benchmarks/evidence/enough_rows.py); a million take minutes
 _MOST_LOGITS = 10**8  # so that a fit stays within a few gigabytes
 
@@ -123,10 +129,10 @@ class CrossFittedCCAC(ProbaCalibrator):
         near = relative(data.logits)
         maps, of_score, *problems = cross_fit_maps(near.top_scores, data.correct, folds, weight)
         found = cross_fit(data, near, folds)
-        voices = _voices(of_score, found.readings)
-        self.voices_ = weights_by_evidence(log_likelihoods(voices, data.correct, weight), _PRIOR)
+        stacked = _stacked(of_score, found.readings)
+        self.voices_ = weights_by_evidence(log_likelihoods(stacked, data.correct, weight), _PRIOR)
         inputs = describe(near, found.readings, found.map.coordinates(data.logits, data.features))
-        base = voices @ self.voices_.astype(voices.dtype)
+        base = stacked @ self.voices_.astype(stacked.dtype)
         correction, width, problem = fit_correction(inputs, base, data.correct, weight)
         if len(data) == n_rows:
             self._held_out = held_out_strata(expit(correction.log_odds(inputs, base)), found, near)[of_row]
@@ -141,7 +147,7 @@ class CrossFittedCCAC(ProbaCalibrator):
         """Return the confidence at the prediction, and divide the rest in proportion to the open map."""
         near = _near(logits)
         confidence, scores = self._score(logits, near, features)
-        return shared_out(confidence, scores, near).astype(logits.dtype, copy=False)
+        return distribute(confidence, scores, near).astype(logits.dtype, copy=False)
 
     def _score(self, logits: Floats, near: RelativeLogits, features: Floats | None) -> tuple[Floats, Floats]:
         """Return the confidence and the scores of the open map."""
@@ -161,18 +167,18 @@ class CrossFittedCCAC(ProbaCalibrator):
         near = near_program(ops, rows, k)
         x = open_map.coordinates.program(ops, rows)
         readings = read_program(ops, open_map.program(ops, x, near.z, near.score), rows.prediction, k)
-        voices = ops.concatenate([ScoreMaps(*self.score_maps_).program(ops, near.score), ops.columns(readings, 0, 1)])
-        voices = ops.minimum(ops.maximum(voices, -_FARTHEST), _FARTHEST)
-        base = ops.matmul(voices, ops.constant(self.voices_[:, None], "voices"))
+        stacked = ops.concatenate([ScoreMaps(*self.score_maps_).program(ops, near.score), ops.columns(readings, 0, 1)])
+        stacked = ops.minimum(ops.maximum(stacked, -_FARTHEST), _FARTHEST)
+        base = ops.matmul(stacked, ops.constant(self.voices_[:, None], "voices"))
         inputs = describe_program(ops, near, readings, x, open_map.coordinates.basis.shape[1], k)
         return ops.sigmoid(Correction(*self.correction_).program(ops, inputs, base))
 
     def _base(self, scores: Floats, readings: Floats) -> Floats:
-        """Return the weighted mean of the voices, as log-odds; plain voices with a negligible weight are skipped."""
-        if self.voices_[:2].sum() < _UNHEARD:
+        """Return the weighted mean of the base calibrators, as log-odds; maps of negligible weight are skipped."""
+        if self.voices_[:2].sum() < _NEGLIGIBLE:
             return _clipped(readings[0])
-        voices = _voices(ScoreMaps(*self.score_maps_).log_odds(scores), readings)
-        return voices @ self.voices_.astype(voices.dtype)
+        stacked = _stacked(ScoreMaps(*self.score_maps_).log_odds(scores), readings)
+        return stacked @ self.voices_.astype(stacked.dtype)
 
 
 def _near(logits: Floats) -> RelativeLogits:
@@ -183,11 +189,11 @@ def _near(logits: Floats) -> RelativeLogits:
     return relative(logits, np.float64 if len(logits) <= FEW_ROWS else np.float32)
 
 
-def _voices(of_score: Floats, readings: Floats) -> Floats:
+def _stacked(of_score: Floats, readings: Floats) -> Floats:
     """Return the log-odds of the prediction by beta calibration, isotonic regression and the open map."""
-    said = np.empty((len(of_score), 3), dtype=readings.dtype)
-    said[:, :2], said[:, 2] = of_score, readings[0]
-    return _clipped(said)
+    stacked = np.empty((len(of_score), 3), dtype=readings.dtype)
+    stacked[:, :2], stacked[:, 2] = of_score, readings[0]
+    return _clipped(stacked)
 
 
 def _clipped(log_odds: Floats) -> Floats:

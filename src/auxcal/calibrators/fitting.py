@@ -203,9 +203,9 @@ class FitRows(NamedTuple):
 
     def check(self) -> None:
         """Reject hashes that no fit can have saved."""
-        check_learned({"hashes": numbers("n", least=0, most=2**32 - 1, rises=True)}, self._asdict(), {})
-        if self.hashes.dtype != np.uint32 or not 0 < len(self.hashes) <= MOST_HASHES:
-            raise ValueError(f"hashes must be up to {MOST_HASHES} unsigned integers of 32 bits")
+        check_learned({"hashes": numbers("n", dtype=np.uint32, rises=True)}, self._asdict(), {})
+        if not 0 < len(self.hashes) <= MOST_HASHES:
+            raise ValueError(f"hashes must be from 1 to {MOST_HASHES} numbers")
 
 
 def _row_hashes(logits: Floats, features: Floats | None) -> NDArray[np.uint32]:

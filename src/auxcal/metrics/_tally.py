@@ -19,11 +19,12 @@ from auxcal._core.progress import Report, silent
 from auxcal._core.state import (
     check_count,
     check_like,
-    check_numbers,
     from_json,
+    numbers,
     read_state,
     state_bytes,
     to_json,
+    validate,
     write_state,
 )
 from auxcal.metrics._calibration_error import CELLS_PER_BIN, N_BINS, floor_of, largest_gap, mean_gap
@@ -279,14 +280,14 @@ def _check_state(n_rows: Any, sums: Any, bins: Any, cells: Any) -> None:
     check_count(n_rows, "n_rows")
     check_like(sums, dict.fromkeys(MEANS, 0.0), "sums")
     place, m = bins["place"], len(cells["confidence"])
-    check_numbers(place, "place", shape=(len(place),), most=N_FINE - 1)
-    if place.dtype.kind == "f" or (place[1:] <= place[:-1]).any():
-        raise ValueError("place must rise, in whole numbers")
+    validate(place, "place", numbers(len(place), least=0, most=N_FINE - 1, whole=True))
+    if (place[1:] <= place[:-1]).any():
+        raise ValueError("place must rise")
     for name in ("count", "confidence", "correct"):
-        check_numbers(bins[name], name, shape=place.shape)
-    check_numbers(cells["confidence"], "the confidences", shape=(m,), most=1)
+        validate(bins[name], name, numbers(len(place), least=0, most=np.inf))
+    validate(cells["confidence"], "the confidences", numbers(m, least=0, most=1))
     for name in ("right", "wrong"):
-        check_numbers(cells[name], name, shape=(m,))
+        validate(cells[name], name, numbers(m, least=0, most=np.inf))
     counts = bins["count"], bins["correct"], cells["right"], cells["wrong"]
     if len({each.dtype for each in counts}) > 1 or counts[0].dtype not in (np.int64, np.float64):
         raise ValueError("counts must be of one kind, int64 or float64")

@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from auxcal.report.html import save_report as save_report
     from auxcal.report.html import save_timeline as save_timeline
 
-_HOMES = {"save_report": "auxcal.report.html", "save_timeline": "auxcal.report.html"}
+_EXPORTS = {"save_report": "auxcal.report.html", "save_timeline": "auxcal.report.html"}
 
-__all__ = list(_HOMES)
+__all__ = list(_EXPORTS)
 
-__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
+__getattr__, __dir__ = lazy_exports(__name__, _EXPORTS)

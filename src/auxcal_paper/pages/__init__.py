@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from auxcal_paper.pages.tables import table as table
     from auxcal_paper.pages.writing import write_pages as write_pages
 
-_HOMES = {
+_EXPORTS = {
     "CLAIMS": "auxcal_paper.pages.claims",
     "Cell": "auxcal_paper.pages.tables",
     "Claim": "auxcal_paper.pages.claims",
@@ -27,6 +27,6 @@ _HOMES = {
     "write_pages": "auxcal_paper.pages.writing",
 }
 
-__all__ = list(_HOMES)
+__all__ = list(_EXPORTS)
 
-__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
+__getattr__, __dir__ = lazy_exports(__name__, _EXPORTS)

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from auxcal_paper.shifts.mixtures import Mixture as Mixture
     from auxcal_paper.shifts.text import TextNoise as TextNoise
 
-_HOMES = {
+_EXPORTS = {
     "Augment": "auxcal_paper.shifts.images",
     "DeepFool": "auxcal_paper.shifts.adversarial",
     "Mixture": "auxcal_paper.shifts.mixtures",
     "TextNoise": "auxcal_paper.shifts.text",
 }
 
-__all__ = list(_HOMES)
+__all__ = list(_EXPORTS)
 
-__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
+__getattr__, __dir__ = lazy_exports(__name__, _EXPORTS)

@@ -68,7 +68,7 @@ def test_directions_that_the_likelihood_can_not_see_cost_nothing():
     assert log_marginal_likelihood(5, 0 * curvature, widths) == -5
 
 
-def test_log_likelihoods_are_those_of_each_voice():
+def test_log_likelihoods_are_those_of_each_base_calibrator():
     p = np.array([[0.9, 0.5], [0.2, 0.5], [0.6, 0.5]])
     found = log_likelihoods(np.log(p / (1 - p)), np.array([True, False, True]))
     assert found == pytest.approx([np.log(0.9 * 0.8 * 0.6), 3 * np.log(0.5)])

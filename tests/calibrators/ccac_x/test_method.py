@@ -23,7 +23,7 @@ from auxcal import (
 from auxcal._core import chunks
 from auxcal._core.logits import relative, top_scores
 from auxcal.calibrators import cross_fitted_ccac
-from auxcal.calibrators.ccac_x import correction, fits, score_maps
+from auxcal.calibrators.ccac_x import correction, open_map, score_maps
 from auxcal.calibrators.ccac_x.correction import Correction, describe
 from auxcal.calibrators.transferable import Transferable
 from auxcal.metrics import auroc, brier, ece
@@ -113,14 +113,14 @@ def test_its_confidence_can_be_written_down(fitted, parts):
     readings = np.stack([of_prediction, log_mu[:, -1], others[:, :-1].max(axis=1)])
     (a, b, c), knots = fitted.score_maps_
     beta = a * np.log(expit(score)) - b * np.log(expit(-score)) + c
-    voices = np.clip([beta, np.interp(score, *knots), of_prediction], -15, 15)
+    stacked = np.clip([beta, np.interp(score, *knots), of_prediction], -15, 15)
     inputs = describe(relative(z), readings.astype(np.float32), x)
-    expected = expit(Correction(*fitted.correction_).log_odds(inputs, fitted.voices_ @ voices))
+    expected = expit(Correction(*fitted.correction_).log_odds(inputs, fitted.voices_ @ stacked))
     assert fitted.predict_confidence(z) == pytest.approx(expected, abs=1e-4)
 
 
 @pytest.mark.parametrize("weight", [0.0, 4e-10, 6e-10])
-def test_plain_voices_that_float32_does_not_hear_make_no_difference(weight, small):
+def test_base_calibrators_of_a_weight_below_float32_make_no_difference(weight, small):
     calibrator = fit(small)
     calibrator.voices_ = np.array([0, 0, 1.0])
     alone = calibrator.predict_confidence(small.logits)
@@ -310,9 +310,9 @@ def test_of_many_classes_fewer_rows_are_used(monkeypatch, small):
 @pytest.mark.parametrize(
     ("room", "name", "value", "expected"),
     [
-        (score_maps, "fit_beta", lambda *_: (np.array([1.0, 1.0, 0.0]), False), "the voice of beta calibration"),
+        (score_maps, "fit_beta", lambda *_: (np.array([1.0, 1.0, 0.0]), False), "beta calibration"),
         (correction, "_MAX_STEPS", 0, "the correction stopped short"),
-        (fits, "fit_temperature", lambda _: (1.0, "the temperature."), "the temperature"),
+        (open_map, "fit_temperature", lambda _: (1.0, "the temperature."), "the temperature"),
     ],
     ids=["beta", "correction", "temperature"],
 )

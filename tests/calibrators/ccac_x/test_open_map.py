@@ -9,10 +9,9 @@ from scipy.special import expit, log_softmax, softmax
 
 from auxcal import NO_CLASS, MatrixScaling, Predictions, TemperatureScaling
 from auxcal._core.logits import relative, top_scores
-from auxcal.calibrators.ccac_x import fits, open_map
+from auxcal.calibrators.ccac_x import open_map
 from auxcal.calibrators.ccac_x.evidence import WIDTHS
-from auxcal.calibrators.ccac_x.fits import cross_fit
-from auxcal.calibrators.ccac_x.open_map import learn_coordinates, read
+from auxcal.calibrators.ccac_x.open_map import cross_fit, learn_coordinates, read
 from auxcal.metrics import auroc
 
 from ..conftest import draw
@@ -158,7 +157,7 @@ def known(data):
 
 
 def test_one_step_from_the_map_of_all_rows_is_the_map_without_a_fold(few, found, monkeypatch):
-    monkeypatch.setattr(fits, "_STEPS_WITHOUT_A_FOLD", 200)
+    monkeypatch.setattr(open_map, "_STEPS_WITHOUT_A_FOLD", 200)
     assert expit(found.readings[0]) == pytest.approx(expit(cross_fitted(few).readings[0]), abs=0.02)
 
 
@@ -208,8 +207,7 @@ def test_components_of_logits_of_low_rank_lose_nothing(monkeypatch):
 
 
 def test_with_many_classes_the_optimum_is_the_same(few, found, monkeypatch):
-    for room in (open_map, fits):
-        monkeypatch.setattr(room, "MOST_BLOCKS", 2)  # one matrix of curvature for all classes, as beyond 200
+    monkeypatch.setattr(open_map, "MOST_BLOCKS", 2)  # one matrix of curvature for all classes, as beyond 200
     other = cross_fitted(few)
     assert expit(other.readings[0]) == pytest.approx(expit(found.readings[0]), abs=0.05)
 

@@ -1,4 +1,4 @@
-"""The voices of one score: beta calibration and isotonic regression, on rows that they have not seen."""
+"""The base calibrators of one score: beta calibration and isotonic regression, on rows held out of their fits."""
 
 import numpy as np
 import pytest
@@ -59,4 +59,4 @@ def test_no_level_is_surer_than_half_a_row_of_all(right, expected):
 def test_beta_calibration_that_did_not_converge_is_told(few, monkeypatch):
     data, scores, folds = few
     monkeypatch.setattr(score_maps, "fit_beta", lambda *_: (np.array([1.0, 1.0, 0.0]), False))
-    assert cross_fit_maps(scores, data.correct, folds)[2] == "the voice of beta calibration did not reach its optimum."
+    assert cross_fit_maps(scores, data.correct, folds)[2] == "beta calibration did not reach its optimum."

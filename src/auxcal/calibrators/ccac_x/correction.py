@@ -8,8 +8,9 @@ import numpy as np
 
 from auxcal._core.arrays import Bools, Floats, Weight
 from auxcal._core.logits import RelativeLogits, expit
-from auxcal.calibrators.binary import NearLogits
 from auxcal.calibrators.ccac_x.evidence import WIDTHS, log_marginal_likelihood, width_by_evidence
+from auxcal.calibrators.ccac_x.open_map import NearLogits
+from auxcal.calibrators.solvers.newton import damped_newton
 from auxcal.calibrators.solvers.targets_and_weights import deviation, mean, quantiles, times, total
 from auxcal.programs import Operations, Value
 
@@ -115,6 +116,12 @@ def fit_correction(
     return Correction(least, most, knots, shaped, 1 + float(theta[-1]), float(offset)), width, problem
 
 
+class _Point(NamedTuple):
+    loss: float
+    gradient: Floats
+    curvature: Floats
+
+
 class _Regression(NamedTuple):
     """Logistic regression with an offset, the base, and a Gaussian prior around no correction.
 
@@ -145,26 +152,25 @@ class _Regression(NamedTuple):
 
     def minimise(self, widths: Floats, theta: Floats) -> tuple[Floats, str | None]:
         """Find the optimum by Newton's method, and say what is wrong with it, if anything."""
-        loss, gradient, curvature = self.at(theta, widths)
-        for _ in range(_MAX_STEPS):
-            step = np.linalg.solve(curvature + np.diag(widths**-2.0), gradient)
-            promised = float(gradient @ step) / 2
-            if promised <= _WORTHWHILE:
-                return theta - step, None
-            while (found := self.at(theta - step, widths))[0] > loss and promised > _WORTHWHILE:
-                step, promised = step / 2, promised / 2
-            theta = theta - step
-            loss, gradient, curvature = found
-        return theta, "the correction stopped short of its optimum."
+        precision = np.diag(widths**-2.0)
+        theta, converged = damped_newton(
+            theta,
+            lambda theta: self.at(theta, widths),
+            lambda _, point: np.asarray(np.linalg.solve(point.curvature + precision, point.gradient)),
+            lambda before, after, _: after.loss > before.loss,
+            worthwhile=_WORTHWHILE,
+            max_steps=_MAX_STEPS,
+        )
+        return theta, None if converged else "the correction stopped short of its optimum."
 
-    def at(self, theta: Floats, widths: Floats) -> tuple[float, Floats, Floats]:
+    def at(self, theta: Floats, widths: Floats) -> _Point:
         """Return the loss with that of the prior, its gradient, and the curvature without the prior's."""
         log_odds = theta.astype(np.float32) @ self.x + self.base
         p = expit(log_odds)
         loss = float(total(np.logaddexp(0, np.where(self.correct, -log_odds, log_odds)), self.weight))
         loss += float(np.sum((theta / widths) ** 2)) / 2
         gradient = (self.x @ times(p - self.correct, self.weight)).astype(np.float64) + theta / widths**2
-        return loss, gradient, ((self.x * times(p * (1 - p), self.weight)) @ self.x.T).astype(np.float64)
+        return _Point(loss, gradient, ((self.x * times(p * (1 - p), self.weight)) @ self.x.T).astype(np.float64))
 
 
 def _largest(z: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""The two plain voices of CCAC-X: maps of one score, the classifier's own log-odds of the prediction."""
+"""The two base calibrators of CCAC-X that map one score, the classifier's own log-odds of the prediction."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def cross_fit_maps(
         others = None if weight is None else weight[~rows]
         held_out[rows] = _fit_maps(scores[~rows], correct[~rows], others)[0].log_odds(scores[rows])
     maps, converged = _fit_maps(scores, correct, weight)
-    return maps, held_out, None if converged else "the voice of beta calibration did not reach its optimum."
+    return maps, held_out, None if converged else "beta calibration did not reach its optimum."
 
 
 def _fit_maps(scores: Floats, correct: Bools, weight: Weight | None) -> tuple[ScoreMaps, bool]:

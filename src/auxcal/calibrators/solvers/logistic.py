@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from auxcal._core.arrays import Floats, Weight
+from auxcal.calibrators.solvers.newton import damped_newton
 from auxcal.calibrators.solvers.targets_and_weights import deviation, mean, size
 
 _MAX_STEPS = 100
-_MAX_HALVINGS = 30
 _WORTHWHILE = 1e-9  # nats for each row: what Newton's step must promise for another to follow it
 _RIDGE = 1e-9  # decides only what the data leave open, for instance the slope where all scores are equal
 _BLOCKS = 200
@@ -62,8 +62,8 @@ def fit_logistic(
     # for where to start, and for the curvature.
     rows, blocks = Rows(x, 1 / n if weight is None else weight / n), _blocks(x, weight)
     with np.errstate(over="ignore"):
-        near, _ = _newton(blocks, blocks, wanted, start)
-        theta, converged = _newton(rows, blocks, wanted, near)
+        near, _ = _fit(blocks, blocks, wanted, start)
+        theta, converged = _fit(rows, blocks, wanted, near)
     slopes = theta[:-1] / scale[:, 0]
     return np.append(slopes, theta[-1] - slopes @ centre[:, 0]), converged
 
@@ -89,22 +89,25 @@ def _blocks(x: Floats, weight: Weight | None) -> Rows:
     return Rows((np.add.reduceat(x, begin, axis=1) / sizes).astype(x.dtype), (sizes / n).astype(x.dtype))
 
 
-def _newton(rows: Rows, blocks: Rows, wanted: Floats, theta: Floats) -> tuple[Floats, bool]:
+class _Gradient(NamedTuple):
+    gradient: Floats
+
+
+def _fit(rows: Rows, blocks: Rows, wanted: Floats, theta: Floats) -> tuple[Floats, bool]:
     """Find the θ at which the mean of σ(θ · x) x equals the target: a root of the gradient."""
     ridge = _RIDGE * np.eye(len(theta))
-    gradient = _mean(theta, rows) - wanted
-    for _ in range(_MAX_STEPS):
-        step = np.linalg.solve(_curvature(theta, blocks) + ridge, gradient + _RIDGE * theta)
-        promised = float(gradient @ step)
-        if promised <= 2 * _WORTHWHILE:
-            return theta - step, True
-        for _ in range(_MAX_HALVINGS):  # a step is too long if it ends on a slope upwards that is as steep
-            gradient = _mean(theta - step, rows) - wanted
-            if -float(gradient @ step) <= promised / 2:
-                break
-            step, promised = step / 2, promised / 2
-        theta = theta - step
-    return theta, False
+
+    def evaluate(theta: Floats) -> _Gradient:
+        return _Gradient(_mean(theta, rows) - wanted)
+
+    def solve(theta: Floats, point: _Gradient) -> Floats:
+        return np.asarray(np.linalg.solve(_curvature(theta, blocks) + ridge, point.gradient + _RIDGE * theta))
+
+    def overshoots(before: _Gradient, after: _Gradient, step: Floats) -> bool:
+        """Whether the step ends on a slope upwards that is half as steep as the one downwards, or steeper."""
+        return -float(after.gradient @ step) > float(before.gradient @ step) / 2
+
+    return damped_newton(theta, evaluate, solve, overshoots, worthwhile=_WORTHWHILE, max_steps=_MAX_STEPS)
 
 
 def _mean(theta: Floats, rows: Rows) -> Floats:

@@ -1,4 +1,8 @@
-"""Newton's method for the softmax of scores that are linear in the parameters."""
+"""Newton's method: a damped one for small convex problems, and one for the softmax of linear scores.
+
+`damped_newton` solves with the full Hessian, for a few dozen parameters. `minimise` needs Hessian-vector products
+alone, for any number of them.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -21,6 +25,71 @@ _MOST_WORTHWHILE = 1e-3  # nats for each row, however many numbers there are
 _NEGLIGIBLE = 1e-2  # of the mean curvature of a row
 _DAMPING = 1e-5
 _LEAST_DAMPING = 1e-13  # decides only what the data leave open
+
+
+class HasGradient(Protocol):
+    """What a point of `damped_newton` knows."""
+
+    @property
+    def gradient(self) -> Floats:
+        """Return the gradient of the loss."""
+
+
+P = TypeVar("P", bound=HasGradient)
+
+
+def damped_newton(
+    theta: Floats,
+    evaluate: Callable[[Floats], P],
+    solve: Callable[[Floats, P], Floats],
+    overshoots: Callable[[P, P, Floats], bool],
+    *,
+    worthwhile: float,
+    max_steps: int,
+) -> tuple[Floats, bool]:
+    """Return the minimum of a smooth convex loss, and whether it was reached.
+
+    Parameters
+    ----------
+    theta : array of shape (d,)
+        Where to start.
+    evaluate : callable
+        ``evaluate(theta)`` gives a point: the gradient there, and what the other two read.
+    solve : callable
+        ``solve(theta, point)`` gives Newton's step, to be subtracted.
+    overshoots : callable
+        ``overshoots(before, after, step)``: whether the step was too long, and must be halved.
+    worthwhile : float
+        The gain that a step must promise, by the quadratic model, for another to follow it.
+    max_steps : int
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> import numpy as np
+    >>> from auxcal.calibrators.solvers.newton import damped_newton
+    >>> cosh = lambda x: SimpleNamespace(gradient=np.sinh(x), loss=np.cosh(x))
+    >>> theta, converged = damped_newton(
+    ...     np.array([2.0]),
+    ...     cosh,
+    ...     lambda x, point: point.gradient / np.cosh(x),
+    ...     lambda before, after, step: after.loss > before.loss,
+    ...     worthwhile=1e-9,
+    ...     max_steps=20,
+    ... )
+    >>> theta.round(6), converged
+    (array([0.]), True)
+    """
+    here = evaluate(theta)
+    for _ in range(max_steps):
+        step = solve(theta, here)
+        promised = float(here.gradient @ step) / 2
+        if promised <= worthwhile:
+            return theta - step, True
+        while overshoots(here, found := evaluate(theta - step), step) and promised > worthwhile:
+            step, promised = step / 2, promised / 2
+        theta, here = theta - step, found
+    return theta, False
 
 
 @dataclass(frozen=True)

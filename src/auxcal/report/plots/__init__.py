@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from auxcal.report.plots.risk_coverage import RiskCoverageDisplay as RiskCoverageDisplay
     from auxcal.report.plots.tsne import TSNEDisplay as TSNEDisplay
 
-_HOMES = {
+_EXPORTS = {
     "ConfidenceHistogramDisplay": "auxcal.report.plots.confidence_histogram",
     "HeatmapDisplay": "auxcal.report.plots.heatmap",
     "PlanDisplay": "auxcal.report.plots.plan",
@@ -35,6 +35,6 @@ _HOMES = {
     "tsne_panels": "auxcal.report.plots.panels",
 }
 
-__all__ = list(_HOMES)
+__all__ = list(_EXPORTS)
 
-__getattr__, __dir__ = lazy_exports(__name__, _HOMES)
+__getattr__, __dir__ = lazy_exports(__name__, _EXPORTS)
