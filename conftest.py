@@ -36,8 +36,13 @@ NEEDS = {
     ],
     "spark": ["src/auxcal/spark.py", "src/auxcal/integrations/spark.py", "tests/engines/test_spark.py"],
     "ray": ["src/auxcal/ray.py", "src/auxcal/integrations/ray.py", "tests/engines/test_ray.py"],
-    "report": ["src/auxcal/report/html", "tests/reports"],
-    "plots": ["src/auxcal/report/plots", "tests/plots"],
+    "report": ["src/auxcal/report/html", "tests/report/test_browser.py", "tests/report/test_page.py"],
+    "plots": [
+        "src/auxcal/report/plots",
+        "tests/report/test_displays.py",
+        "tests/report/test_panels.py",
+        "tests/report/test_plot_imports.py",
+    ],
     "experiments": [
         "src/auxcal_paper",
         "tests/export",
@@ -57,6 +62,7 @@ SAME_WITHOUT_EXTRAS = (
     "src/auxcal/labelling",
     "src/auxcal/metrics",
     "src/auxcal/monitoring",
+    "src/auxcal/thresholds",
     "tests/calibrators",
     "tests/cli/test_check.py",
     "tests/cli/test_commands.py",
@@ -80,6 +86,7 @@ SAME_WITHOUT_EXTRAS = (
     "tests/test_repository.py::test_the_library_neither",
     "tests/test_units.py",
     "tests/testing/test_conformance.py::test_every_metric",
+    "tests/thresholds",
 )
 
 collect_ignore_glob = [path for extra, paths in NEEDS.items() if not is_installed(extra) for path in paths]
