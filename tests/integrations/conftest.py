@@ -1,110 +1,42 @@
-"""The same table for every engine: nulls, NaN, ragged and empty lists among its rows, and an empty file."""
-
-import gc
-import os
-from pathlib import Path
+"""Data that some classifiers of scikit-learn get partly right."""
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-import auxcal
+from auxcal._core.threads import one_thread
 
-NAMES = ["cat", "dog", "bird"]
-
-# What engines leave to be collected, and what they say of their own dependencies, is not ours to judge.
-OF_ENGINES = ("ResourceWarning", "DeprecationWarning", "FutureWarning", "pytest.PytestUnraisableExceptionWarning")
+NAMES = np.array(["ant", "bee", "cow"])
 
 
-def pytest_itemcollected(item):
-    """Ignore warnings of engines in the tests of this folder. Those of their threads: see pyproject.toml."""
-    for category in OF_ENGINES:
-        item.add_marker(pytest.mark.filterwarnings(f"ignore::{category}"))
+def blobs(n, random_state, *, n_classes=3):
+    rng = np.random.default_rng(random_state)
+    y = rng.integers(n_classes, size=n)
+    return 2 * np.eye(4)[y] + rng.normal(size=(n, 4)), NAMES[y]
 
 
-class Table:
-    """A folder of parquet files, and what its scores must be."""
-
-    def __init__(self, folder):
-        rng = np.random.default_rng(0)
-        logits = rng.normal(size=(2000, 3), scale=3).astype(np.float32)
-        y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
-        # One whose confidence is the same in any batch. That of CCAC-X moves a little with the size of the batch, which
-        # engines choose: see "Large tables". That each batch is scored right is in tests/arrow.
-        self.calibrator = auxcal.PlattScaling().fit(logits, y, class_names=NAMES)
-        self.folder = folder / "rows"
-        self.file = folder / "calibrator.safetensors"
-        self.calibrator.save(self.file)
-        rows = logits.tolist()
-        rows[5], rows[6][1], rows[7][0], rows[8][2] = None, None, np.nan, np.inf
-        rows[9], rows[10], rows[11] = [1.0, 2.0], [1.0, 2.0, 3.0, 4.0], []
-        self.bad = list(range(5, 12))
-        self.good = np.setdiff1d(np.arange(2000), self.bad)
-        self.confidence = self.calibrator.predict_confidence(logits[self.good])
-        self.prediction = [NAMES[k] for k in logits[self.good].argmax(axis=1)]
-        self.y, self.groups = np.array(NAMES)[y], np.where(np.arange(2000) % 3, "day", "night")
-        self.table = pa.table(
-            {
-                "id": np.arange(2000),
-                "logits": pa.array(rows, pa.list_(pa.float32())),
-                "y": self.y,
-                "group": self.groups,
-            }
-        )
-        self.folder.mkdir()
-        for part, (start, end) in enumerate([(0, 500), (500, 500), (500, 1200), (1200, 2000)]):
-            pq.write_table(self.table[start:end], self.folder / f"{part}.parquet")
-
-    def check(self, scored):
-        """Check a scored table, in whatever order its rows are: all are there once, and the bad ones null."""
-        scored = scored.sort_by("id")
-        assert scored["id"].to_pylist() == list(range(2000))
-        for column in ("prediction", "confidence"):
-            null = scored[column].is_null().to_numpy(zero_copy_only=False)
-            assert np.flatnonzero(null).tolist() == self.bad
-        found = scored.take(self.good)
-        assert found["prediction"].to_pylist() == self.prediction
-        assert np.abs(found["confidence"].to_numpy() - self.confidence).max() < 1e-6
-
-    def scores(self, here=slice(None)):
-        """Return what `auxcal.evaluate` gives for the good rows, or for some of them."""
-        correct = np.array(self.prediction) == self.y[self.good]
-        return auxcal.evaluate(self.confidence[here], correct[here])
-
-    def check_evaluation(self, evaluate):
-        """Check the metrics of all rows, and of each group."""
-        assert evaluate(label="y") == pytest.approx(self.scores(), abs=1e-6)
-        found = evaluate(label="y", by="group", metrics=["brier", "auroc"])
-        assert sorted(found) == ["day", "night"]
-        for group, scores in found.items():
-            expected = self.scores(self.groups[self.good] == group)
-            assert scores["brier"] == pytest.approx(expected["brier"], abs=1e-6)
-            assert scores["auroc"] == pytest.approx(expected["auroc"], abs=1e-6)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def nothing_left():
-    """Collect what an engine left behind while its warnings are ignored, not in the middle of a later test."""
-    yield
-    gc.collect()
+@pytest.fixture(autouse=True)
+def single_thread():
+    """Fit scikit-learn's classifiers in one thread: on a busy machine several wait for each other."""
+    with one_thread():
+        yield
 
 
 @pytest.fixture(scope="session")
-def rows(tmp_path_factory):
-    return Table(tmp_path_factory.mktemp("engines"))
+def three():
+    """Give rows of three classes, by name."""
+    return blobs(300, 0)
 
 
-@pytest.fixture
-def dies_once(tmp_path):
-    """Give a function that passes batches on; the process of the first one dies."""
-    flag = str(tmp_path / "died")
+@pytest.fixture(scope="session")
+def two():
+    """Give rows of two classes, by name."""
+    return blobs(200, 1, n_classes=2)
 
-    def passed_on(batch):
-        try:
-            Path(flag).touch(exist_ok=False)
-        except FileExistsError:
-            return batch
-        os._exit(1)
 
-    return passed_on
+@pytest.fixture(scope="session")
+def with_others(three):
+    """Give rows of three classes, and a hundred that have none of them."""
+    x, y = three
+    others = 3 * np.eye(4)[[3]] + np.random.default_rng(2).normal(size=(100, 4))
+    order = np.random.default_rng(3).permutation(400)
+    return np.concatenate([x, others])[order], np.concatenate([y, np.full(100, "other")])[order]

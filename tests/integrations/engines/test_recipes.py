@@ -12,7 +12,7 @@ import auxcal
 for module in ("daft", "dask", "duckdb", "polars"):
     pytest.importorskip(module)
 
-EXAMPLE = Path(__file__).parent.parent.parent / "examples/large_tables.py"
+EXAMPLE = Path(__file__).parents[3] / "examples/large_tables.py"
 
 
 @pytest.fixture(scope="module")
