@@ -28,9 +28,7 @@ MOST_CLASSES = 128
 """Up to which every class has a share of its own in the mix; of more, the rows would be too few to tell."""
 
 _FARTHEST = 6e4  # float16 ends at 65,504
-_AGAIN = (
-    0.02  # the share of the rows that may be drawn again: weights can't be followed without any; no script chose it
-)
+_AGAIN = 0.02  # of the rows may be drawn again, or weights could not be followed; no script chose it
 _EXCESS = 0.1  # of a variance, which rows of one group may cause: 5 % of a standard error
 
 
