@@ -1,6 +1,7 @@
 """Help answers fast, teaches by example, and shows every command."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,34 @@ def test_examples_keep_their_lines(name, call, capsys):
     examples = capsys.readouterr().out.split("Examples:\n")[1].split("\n\n")[0].splitlines()
     assert len(examples) >= 2
     assert all(f"auxcal {name}" in line or "auxcal fit" in line for line in examples)
+
+
+def test_commands_of_other_packages_are_added_and_broken_ones_break_no_other(command, tmp_path):
+    described = tmp_path / "other-1.0.dist-info"
+    described.mkdir()
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+    lines = [
+        "[auxcal.commands]",
+        "greet = other:greet",
+        "broken = other:nothing",
+        "gone = nowhere:gone",
+        "fit = other:fit",
+    ]
+    (described / "entry_points.txt").write_text("\n".join(lines))
+    (tmp_path / "other.py").write_text(
+        'def greet():\n    """Greet."""\n    print("hello")\n\ndef fit():\n    """Mine."""\n'
+    )
+    paths = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {"env": os.environ | {"PYTHONPATH": paths}}
+    assert command("greet", **environment).stdout == "hello\n"
+    shown = command("--help", **environment)
+    assert shown.returncode == 0
+    assert "Mine." not in shown.stdout
+    for name in ("broken", "gone"):
+        assert f"\n  {name} " in shown.stdout
+        called = command(name, **environment)
+        assert called.returncode == 2
+        assert re.fullmatch(f"auxcal: the command {name} can't be loaded from .* that it comes from.\n", called.stderr)
 
 
 def test_the_version_is_said(call, capsys):

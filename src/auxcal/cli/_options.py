@@ -40,7 +40,6 @@ Files = Annotated[
     typer.Argument(
         metavar="FILE",
         parser=as_location,
-        show_default=False,
         help="Logits and y: .npz, .csv, .parquet, .safetensors or .pt; logits.npy and y.npy; or - for CSV from "
         "standard input. Several files, a folder or a quoted pattern are one table; s3://, gs://, abfs:// and hdfs:// "
         "addresses work too.",
@@ -51,18 +50,16 @@ ScoredFile = Annotated[
     typer.Argument(
         metavar="FILE",
         parser=as_location,
-        show_default=False,
         help="The output of auxcal score, or of another tool, with the true classes: a file, a folder, a quoted "
         "pattern or a URL; - for CSV from standard input.",
     ),
 ]
-CalibratorFile = Annotated[Path, typer.Argument(help="Calibrator file from auxcal fit.", show_default=False)]
+CalibratorFile = Annotated[Path, typer.Argument(help="Calibrator file from auxcal fit.")]
 CalibratorOut = Annotated[Path, typer.Option("--out", "-o", help="Where to save the calibrator, a .safetensors file.")]
 ScoredBy = Annotated[
     Path | None,
     typer.Option(
         "--calibrator",
-        show_default=False,
         help="The calibrator that scored the file: it knows the column of the true classes, their names, and what is "
         "none of them.",
     ),
@@ -81,9 +78,8 @@ def _declared(
     label: Annotated[
         str | None,
         typer.Option(
-            show_default=False,
             help="The column of the true classes: names, or indices from 0; -1 for none of the classes. [default: y, "
-            "or what the calibrator was fitted on]",
+            "or what the calibrator was fitted on]"
         ),
     ] = None,
     prediction: Annotated[str, typer.Option(help="The column of the predictions.")] = "prediction",
@@ -91,40 +87,34 @@ def _declared(
     columns: Annotated[
         str | None,
         typer.Option(
-            show_default=False,
             help="The columns of the classes in order, comma-separated; or the prefix of columns numbered from 0; or "
             "the name of one array. [default: what the calibrator was fitted on; else the array logits, or the columns "
-            "logit_0, logit_1, …]",
+            "logit_0, logit_1, …]"
         ),
     ] = None,
     probabilities: Annotated[
         bool | None,
         typer.Option(
-            "--probabilities",
-            show_default=False,
-            help="The file has probabilities (proba, or prob_0, prob_1, …) instead of logits.",
+            "--probabilities", help="The file has probabilities (proba, or prob_0, prob_1, …) instead of logits."
         ),
     ] = None,
     features: Annotated[
         str | None,
         typer.Option(
-            show_default=False,
             help="Further inputs of each sample, for methods that use them: comma-separated columns, or the prefix of "
             "columns numbered from 0, or the name of one array. [default: what the calibrator was fitted on, or the "
-            "array features, if there is one]",
+            "array features, if there is one]"
         ),
     ] = None,
     class_names: Annotated[
         str | None,
         typer.Option(
-            show_default=False,
             help="The names of the classes in order, comma-separated, or a file with one name per line. [default: "
-            "those of the columns, if --columns lists them]",
+            "those of the columns, if --columns lists them]"
         ),
     ] = None,
     no_class: Annotated[
-        list[str] | None,
-        typer.Option(show_default=False, help="A label that means none of the classes, besides -1; can be repeated."),
+        list[str] | None, typer.Option(help="A label that means none of the classes, besides -1; can be repeated.")
     ] = None,
     unknown_is_no_class: Annotated[
         bool,
@@ -133,22 +123,20 @@ def _declared(
         ),
     ] = False,
     weight: Annotated[
-        str | None,
-        typer.Option(show_default=False, help="The column of sample weights: a weight of 2 counts like two rows."),
+        str | None, typer.Option(help="The column of sample weights: a weight of 2 counts like two rows.")
     ] = None,
     group: Annotated[
         str | None,
         typer.Option(
-            show_default=False,
             help="The column of groups, such as patients, cameras or days. Rows of a group stay together in folds, "
-            "splits and resamples.",
+            "splits and resamples."
         ),
     ] = None,
     on_bad_rows: Annotated[
         Literal["fail", "skip"],
         typer.Option(
             help="How to treat rows that are null, NaN, of the wrong width or, with --probabilities, not a "
-            "distribution: stop with an error, or leave them out.",
+            "distribution: stop with an error, or leave them out."
         ),
     ] = "fail",
 ) -> None:
@@ -223,9 +211,8 @@ scored_table = table_options(
         Annotated[
             str | None,
             typer.Option(
-                show_default=False,
                 help="The column of the true classes: names or indices, as the predictions are; -1 for none of the "
-                "classes. [default: y, or that of --calibrator]",
+                "classes. [default: y, or that of --calibrator]"
             ),
         ],
         None,
@@ -235,7 +222,7 @@ scored_table = table_options(
             Literal["fail", "skip"],
             typer.Option(
                 help="How to treat rows with half a score, or a confidence that is not from 0 to 1: stop with an "
-                "error, or leave them out. Rows without a score are always left out.",
+                "error, or leave them out. Rows without a score are always left out."
             ),
         ],
         "fail",

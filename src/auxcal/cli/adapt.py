@@ -32,9 +32,7 @@ def adapt(
     files: Files,
     out: CalibratorOut,
     *,
-    labelled: Annotated[
-        Path | None, typer.Option(show_default=False, help="A file with rows of the new mix that have labels.")
-    ] = None,
+    labelled: Annotated[Path | None, typer.Option(help="A file with rows of the new mix that have labels.")] = None,
     if_new: Annotated[
         Literal["refuse", "warn"],
         typer.Option("--if-new", help="If the rows are something new: refuse, or warn and adapt."),

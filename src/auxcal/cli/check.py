@@ -46,7 +46,7 @@ def check(
             sample.add(logits, features)
             promise.add(logits, features)
         found = sample.check(level=level)
-    holds = promise.holds()
+    holds = promise.guarantee_holds()
     if holds is None and fitted.certificate_ is not None:  # an old certificate, without the rows that it was found on
         holds = found.verdict == "same"
     if json:

@@ -34,22 +34,14 @@ def compare(
     out: Annotated[Path, typer.Option(help="The folder for the report, the scores and the best calibrator.")] = Path(
         "report"
     ),
-    test: Annotated[Path | None, typer.Option(show_default=False, help="A file with the test set.")] = None,
+    test: Annotated[Path | None, typer.Option(help="A file with the test set.")] = None,
     share: Annotated[float, typer.Option(help="Without --test, the share of the rows to hold out as test set.")] = 0.25,
-    methods: Annotated[
-        str | None, typer.Option(show_default=False, help="Only these, comma-separated. [default: all]")
-    ] = None,
+    methods: Annotated[str | None, typer.Option(help="Only these, comma-separated. [default: all]")] = None,
     table: TableSpec,
-    id_: Annotated[
-        str | None,
-        typer.Option("--id", show_default=False, help="The column of your own ids, for the report."),
-    ] = None,
+    id_: Annotated[str | None, typer.Option("--id", help="The column of your own ids, for the report.")] = None,
     by: Annotated[
         list[str] | None,
-        typer.Option(
-            show_default=False,
-            help="A column to slice by: also show every metric for each of its values. Can be repeated.",
-        ),
+        typer.Option(help="A column to slice by: also show every metric for each of its values. Can be repeated."),
     ] = None,
     random_state: RandomState = 0,
     overwrite: Overwrite = False,

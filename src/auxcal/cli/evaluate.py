@@ -29,8 +29,7 @@ def evaluate(
     *,
     table: TableSpec,
     by: Annotated[
-        str | None,
-        typer.Option(show_default=False, help="A column to slice by: also show every metric for each of its values."),
+        str | None, typer.Option(help="A column to slice by: also show every metric for each of its values.")
     ] = None,
     resamples: Annotated[
         int, typer.Option(min=0, help="The number of draws for the 95 % intervals; 0 for none.")
@@ -38,9 +37,8 @@ def evaluate(
     unlabelled: Annotated[
         Path | None,
         typer.Option(
-            show_default=False,
             help="A scored file of further rows without labels: estimates accuracy, Brier score and ECE on all rows, "
-            "with tighter intervals.",
+            "with tighter intervals."
         ),
     ] = None,
     calibrator: ScoredBy = None,

@@ -14,20 +14,15 @@ from auxcal.cli.output import echo, echo_json
 
 def export(
     calibrator: CalibratorFile,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write, .onnx.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write, .onnx.")],
     into: Annotated[
-        Path | None,
-        typer.Option(
-            show_default=False, help="The classifier's ONNX model; the result returns its outputs and two more."
-        ),
+        Path | None, typer.Option(help="The classifier's ONNX model; the result returns its outputs and two more.")
     ] = None,
     output: Annotated[
-        str | None,
-        typer.Option(show_default=False, help="The tensor of the logits in the classifier. [default: its only output]"),
+        str | None, typer.Option(help="The tensor of the logits in the classifier. [default: its only output]")
     ] = None,
     features: Annotated[
-        str | None,
-        typer.Option(show_default=False, help="The tensor of the features, if the calibrator was fitted with any."),
+        str | None, typer.Option(help="The tensor of the features, if the calibrator was fitted with any.")
     ] = None,
     overwrite: Overwrite = False,
     json: Json = False,

@@ -33,17 +33,15 @@ def fit(
     select: Annotated[
         Path | None,
         typer.Option(
-            show_default=False,
             help="A file with the validation set, for methods that choose hyper-parameters. ccac-x chooses none and "
-            "learns from these rows too. [default: a fifth of FILE, if the method needs one]",
+            "learns from these rows too. [default: a fifth of FILE, if the method needs one]"
         ),
     ] = None,
     table: TableSpec,
     sample: Annotated[
         int,
         typer.Option(
-            min=0,
-            help="The most rows to fit on. If there are more, a sample is drawn, stratified by label; 0 for all.",
+            min=0, help="The most rows to fit on. If there are more, a sample is drawn, stratified by label; 0 for all."
         ),
     ] = 100_000,
     random_state: RandomState = 0,

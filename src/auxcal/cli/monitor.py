@@ -22,13 +22,9 @@ if TYPE_CHECKING:
 def monitor(
     calibrator: CalibratorFile,
     files: Files,
-    by: Annotated[
-        str, typer.Option("--by", show_default=False, help="The column that splits the rows into chunks, such as day.")
-    ],
+    by: Annotated[str, typer.Option("--by", help="The column that splits the rows into chunks, such as day.")],
     *,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", show_default=False, help="Where to write the page, an .html file.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to write the page, an .html file.")] = None,
     level: Annotated[
         float, typer.Option(help="The probability of ever raising an alarm while nothing has changed.")
     ] = 0.05,

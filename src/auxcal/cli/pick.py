@@ -21,7 +21,6 @@ def pick(
         list[Path],
         typer.Argument(
             metavar="[CALIBRATOR] FILE",
-            show_default=False,
             help="Calibrator file from auxcal fit, if there is one already, and the unlabelled logits.",
         ),
     ],

@@ -23,9 +23,8 @@ _PICTURES = (".png", ".svg", ".pdf")
 _LABEL = Annotated[
     str | None,
     typer.Option(
-        show_default=False,
         help="The column of the true classes, in the pilot or, without one, in FILE, whose labelled rows are then the "
-        "pilot: names or indices, as the predictions are; -1 for none of the classes. [default: y]",
+        "pilot: names or indices, as the predictions are; -1 for none of the classes. [default: y]"
     ),
 ]
 
@@ -33,33 +32,17 @@ _LABEL = Annotated[
 @table_options(*SCORES, "columns", "probabilities", *CLASSES, label=(_LABEL, None))
 def plan(
     file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE", show_default=False, help="The rows: scored, or logits alone; all or some without labels."
-        ),
+        Path, typer.Argument(metavar="FILE", help="The rows: scored, or logits alone; all or some without labels.")
     ],
     *,
-    pilot: Annotated[
-        Path | None, typer.Option(show_default=False, help="A scored file of about a hundred labelled rows.")
-    ] = None,
-    ece: Annotated[
-        float | None, typer.Option(show_default=False, help="A goal: the ECE of CCAC-X, the default.")
-    ] = None,
-    accuracy_within: Annotated[
-        float | None, typer.Option(show_default=False, help="A goal: the accuracy, known to ± this much.")
-    ] = None,
-    risk: Annotated[
-        float | None, typer.Option(show_default=False, help="A goal: a threshold that promises this risk.")
-    ] = None,
+    pilot: Annotated[Path | None, typer.Option(help="A scored file of about a hundred labelled rows.")] = None,
+    ece: Annotated[float | None, typer.Option(help="A goal: the ECE of CCAC-X, the default.")] = None,
+    accuracy_within: Annotated[float | None, typer.Option(help="A goal: the accuracy, known to ± this much.")] = None,
+    risk: Annotated[float | None, typer.Option(help="A goal: a threshold that promises this risk.")] = None,
     coverage: Annotated[
-        float | None,
-        typer.Option(
-            show_default=False, help="The share of predictions that the threshold should accept. [default: 0.5]"
-        ),
+        float | None, typer.Option(help="The share of predictions that the threshold should accept. [default: 0.5]")
     ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(show_default=False, help="Where to draw the curves: a .png, .svg or .pdf file.")
-    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Where to draw the curves: a .png, .svg or .pdf file.")] = None,
     table: TableSpec,
     overwrite: Overwrite = False,
     json: Json = False,

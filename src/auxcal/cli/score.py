@@ -15,12 +15,8 @@ from auxcal.cli.check import EXIT_CODES, PROMISE_FAILS, PROMISE_HOLDS
 from auxcal.cli.output import echo, echo_error, echo_json
 
 if TYPE_CHECKING:
-    from auxcal._core.arrays import Floats
     from auxcal.calibrators import Calibrator
-    from auxcal.monitoring import RowSample
     from auxcal.tables import TableSpec, Written
-
-_LEVEL = 0.01  # of the check that comes with every scoring, unasked: stricter than that of auxcal check
 
 _BAD_ROWS = Annotated[
     Literal["null", "skip", "fail"],
@@ -96,7 +92,7 @@ def score(
     auxcal score ccac-x.safetensors 's3://bucket/logits/day=*' -o s3://bucket/scored
     cat new.csv | auxcal score ccac-x.safetensors - > scored.csv
     """
-    from auxcal.monitoring import PromiseSample, RowSample
+    from auxcal.monitoring import ScoreWatch
     from auxcal.tables import score_table
 
     to_standard_output = str(out) == "-"
@@ -104,17 +100,8 @@ def score(
         raise typer.BadParameter("--json needs a file to write the scores to: give --out.")
     refuse_overwrite(out, overwrite=overwrite, own=False)
     fitted = load_calibrator(calibrator, files)
-    sample, promise = RowSample(fitted), PromiseSample(fitted)
-
-    def watch(logits: Floats, features: Floats | None) -> None:
-        if fitted.reference_ is not None:
-            sample.add(logits, features)
-        promise.add(logits, features)
-
-    def promise_holds() -> bool:
-        found = promise.holds()
-        return _verdict(sample) == "same" if found is None else found
-
+    watch = ScoreWatch(fitted)
+    is_watched = fitted.reference_ is not None or fitted.certificate_ is not None
     with rows_bar("scoring") as report:
         written = score_table(
             fitted,
@@ -125,10 +112,10 @@ def score(
             jobs=jobs or os.cpu_count() or 1,
             overwrite=overwrite,
             report=report,
-            watch=None if fitted.reference_ is None and fitted.certificate_ is None else watch,
-            holds=promise_holds,
+            watch=(lambda logits, features: watch.update(logits, None, features)) if is_watched else None,
+            holds=lambda: watch.guarantee_holds() is not False,
         )
-    verdict = _verdict(sample)
+    verdict = watch.verdict()
     warning = _warning(verdict, fitted, written, to_standard_output=to_standard_output)
     if warning is not None:
         echo_error(f"warning: {warning}")
@@ -142,13 +129,6 @@ def score(
             echo(f"{written.rows - written.bad.total:,} rows scored with {fitted.abbreviation}. Saved: {out}")
     if written.withdrawn:
         raise typer.Exit(EXIT_CODES[verdict] or EXIT_CODES["new"])
-
-
-def _verdict(sample: RowSample) -> str:
-    """Return the verdict of the check; with too few rows, or without a reference to compare with, it is "same"."""
-    from auxcal.monitoring import FEWEST_ROWS
-
-    return "same" if sample.n_rows < FEWEST_ROWS else sample.check(level=_LEVEL).verdict
 
 
 def _warning(verdict: str, calibrator: Calibrator, written: Written, *, to_standard_output: bool) -> str | None:

@@ -19,15 +19,14 @@ if TYPE_CHECKING:
 
 @table_options("label", "columns", "probabilities", *CLASSES, *ROWS)
 def transfer(
-    calibrator: Annotated[Path, typer.Argument(help="CCAC-S file from auxcal fit.", show_default=False)],
+    calibrator: Annotated[Path, typer.Argument(help="CCAC-S file from auxcal fit.")],
     files: Files,
     out: CalibratorOut,
     *,
     select: Annotated[
         Path | None,
         typer.Option(
-            show_default=False,
-            help="A file with the rows on which λ1, λ2 and the mean are chosen. [default: two fifths of FILE]",
+            help="A file with the rows on which λ1, λ2 and the mean are chosen. [default: two fifths of FILE]"
         ),
     ] = None,
     table: TableSpec,

@@ -125,8 +125,6 @@ class PromiseSample:
         once = counted_once(rows["hashes"], old)
         return certificate.holds_for(rows["confidence"][once], rows["prediction"][once])
 
-    holds = guarantee_holds
-
 
 class ScoreWatch:
     """Watches rows while they are scored, with the confidence that was computed anyway.
@@ -167,15 +165,15 @@ class ScoreWatch:
         """The number of all rows that came."""
         return self._rows.n_rows
 
-    def update(self, logits: Floats, confidence: Floats, features: Floats | None = None) -> None:
+    def update(self, logits: Floats, confidence: Floats | None, features: Floats | None = None) -> None:
         """Watch rows that are validated and scored.
 
         Parameters
         ----------
         logits : array of shape (n, K)
             Validated logits, never probabilities.
-        confidence : array of shape (n,)
-            What the calibrator gave for them.
+        confidence : array of shape (n,) or None
+            What the calibrator gave for them; with None, that of the rows that are kept is computed again.
         features : array of shape (n, d), optional
             Their features, if the calibrator was fitted with such.
         """

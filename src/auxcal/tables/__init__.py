@@ -1,7 +1,7 @@
 """Files of logits and of scores: one module per format, and FORMATS, the registry by file extension."""
 
 from auxcal.monitoring.timed import Timed
-from auxcal.tables._evaluation import Evaluation, evaluate_scored
+from auxcal.tables._evaluation import Evaluation, certify, evaluate_scored, find_thresholds
 from auxcal.tables._picking import pick_file
 from auxcal.tables._predictions import Labelled, read_labelled, read_predictions
 from auxcal.tables._scored import Scored, read_any_confidence, read_confidence, read_own_pilot, read_scored
@@ -24,7 +24,9 @@ __all__ = [
     "TimedTable",
     "Written",
     "as_file",
+    "certify",
     "evaluate_scored",
+    "find_thresholds",
     "pick_file",
     "read_any_confidence",
     "read_confidence",
