@@ -55,7 +55,9 @@ def test_a_number_that_rests_on_few_rows_is_left_out():
     deviations[:, 1] = np.tile([-1, 1], 50)
     deviations[:50, 2] = 1
     row_share = np.where(np.arange(100) < 50, 0.001, 0.95) / 50
-    estimate = SimpleNamespace(weight=np.ones(100), row_weight=row_share / row_share.sum(), new=np.zeros((2000, 4)))
+    estimate = SimpleNamespace(
+        variance_weight=np.ones(100), row_weight=row_share / row_share.sum(), new=np.zeros((2000, 4))
+    )
     assert rows_behind(estimate, deviations) == pytest.approx([0.126, 100, 2.1], rel=0.01)
 
 

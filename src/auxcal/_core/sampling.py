@@ -1,8 +1,7 @@
-"""Reservoir sampling, and the interval of a share that a sample shows."""
+"""Reservoir sampling: a random sample of rows that come in batches, in bounded memory."""
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -133,18 +132,3 @@ def in_order(rows: Rows) -> Rows:
     """Return the rows of a reservoir in the order of the stream, without KEY and ORDER."""
     order = np.argsort(rows[ORDER])
     return {name: column[order] for name, column in rows.items() if name not in (KEY, ORDER)}
-
-
-def wilson_interval(share: float, n: float, z: float) -> tuple[float, float]:
-    """Return Wilson's interval of a share that n draws show, z standard deviations wide on either side.
-
-    Examples
-    --------
-    >>> from auxcal._core.sampling import wilson_interval
-    >>> [round(end, 3) for end in wilson_interval(0.9, 100, 1.645)]
-    [0.84, 0.939]
-    """
-    spread = z**2 / n
-    middle = (share + spread / 2) / (1 + spread)
-    reach = math.sqrt(share * (1 - share) * spread + spread**2 / 4) / (1 + spread)
-    return middle - reach, middle + reach

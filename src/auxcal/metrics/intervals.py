@@ -36,8 +36,9 @@ def wilson(share: Any, n: Any, z: float) -> tuple[Any, Any]:
     >>> print("{:.3f} to {:.3f}".format(*wilson(1.0, 50, z=1.96)))
     0.929 to 1.000
     """
-    middle, scale = (share + z**2 / (2 * n)) / (1 + z**2 / n), z / (1 + z**2 / n)
-    half = scale * np.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
+    spread = z**2 / n  # in this form, the interval of a share of 0 begins at 0 to the bit
+    middle = (share + spread / 2) / (1 + spread)
+    half = np.sqrt(share * (1 - share) * spread + spread**2 / 4) / (1 + spread)
     return middle - half, middle + half
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from auxcal._core.arrays import Bools, Floats, Ints
 from auxcal.adaptation import Adaptation
-from auxcal.reference import READINGS, Reference, read_logits, stratum_of
+from auxcal.reference import READINGS, Reference, stratum_of
 
 Numbers: TypeAlias = NDArray[np.float64]
 Found: TypeAlias = NDArray[np.uint8]
@@ -84,15 +84,15 @@ class Wealth:
 
     def grow(self, factors: Numbers) -> Numbers:
         """Multiply the stakes by the factors, of shape (n, bettors), and return each group's wealth after every row."""
-        rows = self.n_rows + np.arange(len(factors))
+        rows = self.n_rows + np.arange(len(factors) + 1)
+        left = np.where(rows == 0, 1.0, (1 - AT_ONCE) * HALF_STAKED / (HALF_STAKED + rows))  # not yet staked
         grown = np.empty_like(factors)
         staked = self.staked
-        stakes = np.where(rows == 0, 1.0, _not_staked(rows)) - _not_staked(rows + 1)
-        for row, stake, factor in zip(grown, stakes, factors, strict=True):
+        for row, stake, factor in zip(grown, left[:-1] - left[1:], factors, strict=True):
             staked = np.minimum((staked + stake) * factor, _MOST_WEALTH, out=row)
         self.staked, self.n_rows = staked.copy(), self.n_rows + len(factors)
         starts = np.cumsum(self._sizes) - self._sizes
-        return np.add.reduceat(grown, starts, axis=1) / self._sizes + _not_staked(rows + 1)[:, None]
+        return np.add.reduceat(grown, starts, axis=1) / self._sizes + left[1:, None]
 
     def state(self) -> dict[str, Any]:
         """Return what changes from row to row."""
@@ -101,11 +101,6 @@ class Wealth:
     def restore(self, state: dict[str, Any]) -> None:
         """Go on where another one was."""
         self.staked, self.n_rows = state["staked"].copy(), state["n_rows"]
-
-
-def _not_staked(n_rows: NDArray[np.int64]) -> Numbers:
-    """Return what is left of 1 after so many rows, one at least."""
-    return (1 - AT_ONCE) * HALF_STAKED / (HALF_STAKED + n_rows)
 
 
 class Cells(NamedTuple):
@@ -206,12 +201,11 @@ class RowBets:
         even = (1 - FAVOURED) / (len(readings) - 1)
         self._shares = np.array([FAVOURED if name == FAVOURITE else even for name in self.names])
 
-    def find(self, logits: Floats) -> Found:
+    def find(self, readings: Floats, prediction: Ints) -> Found:
         """Return the cell of each reading of new rows, of shape (n, readings): all that a bet needs to know of them."""
-        readings = [*read_logits(logits).T, logits.argmax(axis=1)]
-        chance = self._rng.random((len(logits), len(readings)))
+        chance = self._rng.random((len(prediction), len(self.names)))
         found = np.empty(chance.shape, dtype=np.uint8)
-        for i, (cells, reading) in enumerate(zip(self._cells, readings, strict=True)):
+        for i, (cells, reading) in enumerate(zip(self._cells, [*readings.T, prediction], strict=True)):
             found[:, i] = cells.find(reading, chance[:, i])
         return found
 

@@ -14,6 +14,7 @@ from auxcal._core.errors import InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.text import percent
 from auxcal.calibrators import Calibrator
+from auxcal.metrics.intervals import Estimate
 from auxcal.monitoring import _mix
 from auxcal.monitoring._mix import Representations, ShareEstimate, TargetMix, represent
 from auxcal.monitoring._verdict import Verdict, as_level, compare
@@ -39,14 +40,10 @@ _AFTER_ADAPTING = {
     "mix": "The rows look like another mix than the one that the calibrator was adapted to ({}).",
 }
 _IF = {"same": "If there is none", "mix": "If they are"}
-
-
-class Estimate(NamedTuple):
-    """A share, and its 90 % interval."""
-
-    value: float
-    low: float
-    high: float
+_NEXT = {
+    "mix": "Adapt the calibrator to them (auxcal adapt); this needs no labels. Only labels tell if it is enough.",
+    "new": "Label some of these rows: if the confidence is off, fit again (auxcal fit).",
+}
 
 
 class Difference(NamedTuple):
@@ -220,7 +217,7 @@ def _accuracy(estimate: ShareEstimate) -> Estimate:
     """
     errors, new = _confidence_errors(estimate, estimate.shares)
     difference, deviations = estimate.difference(errors[:, None], -new[:, None])
-    variance = ((deviations * estimate.weight[:, None]).T @ deviations)[0, 0]
+    variance = ((deviations * estimate.variance_weight[:, None]).T @ deviations)[0, 0]
     found = _interval_of(estimate, -difference[0], variance)
     errors, new = _confidence_errors(estimate, estimate.shrunk)
     value = new.mean() + estimate.shrunk @ estimate.groups.means(errors[:, None])[:, 0]
@@ -263,22 +260,15 @@ def _differences(
     estimate: ShareEstimate, target: TargetMix, verdict: Verdict, class_names: Sequence[str] | None
 ) -> tuple[Difference, ...]:
     """Return the largest differences: of the shares after another mix, else of what no mix explains."""
-    class_names = class_names or [f"class {index}" for index in range(estimate.groups.reference.n_classes)]
+    names = class_names or [f"class {index}" for index in range(estimate.groups.reference.n_classes)]
     if verdict == "mix":
-        found = _of_shares(estimate, target, class_names)
+        mix, labels = target.shares, [f"share of {name}" for name in estimate.groups.names(names)]
+        variance = np.diag(estimate.covariance) + (mix * (1 - mix) / target.n_rows + target.error**2)
+        found = _as_differences(labels, mix, estimate.shares, np.sqrt(variance))
     else:
-        found = [*_of_readings(estimate), *_of_predictions(estimate, class_names)]
+        found = [*_of_readings(estimate), *_of_predictions(estimate, names)]
     notable = [each for each in found if abs(each.deviations) > _NOTEWORTHY]
     return tuple(sorted(notable, key=lambda each: -abs(each.deviations))[:_MOST_DIFFERENCES])
-
-
-def _of_shares(estimate: ShareEstimate, target: TargetMix, class_names: Sequence[str]) -> list[Difference]:
-    mix = target.shares
-    variance = mix * (1 - mix) / target.n_rows + target.error**2
-    deviation = np.sqrt(np.diag(estimate.covariance) + variance)
-    change = (estimate.shares - mix) / deviation
-    rows = zip(estimate.groups.names(class_names), mix, estimate.shares, change, strict=True)
-    return [Difference(f"share of {name}", *map(float, numbers)) for name, *numbers in rows]
 
 
 def _of_readings(estimate: ShareEstimate) -> list[Difference]:
@@ -286,73 +276,59 @@ def _of_readings(estimate: ShareEstimate) -> list[Difference]:
     old, new = reference.readings.astype(np.float64), estimate.rows.readings.astype(np.float64)
     expected = weight @ old
     variance = weight @ (old - expected) ** 2 * (1 / len(new) + np.sum(weight**2))
-    found = new.mean(axis=0)
-    deviations = (found - expected) / np.sqrt(np.maximum(variance, np.finfo(float).tiny))
-    rows = zip(READINGS, expected, found, deviations, strict=True)
-    return [Difference(name, *map(float, numbers)) for name, *numbers in rows]
+    return _as_differences(READINGS, expected, new.mean(axis=0), np.sqrt(np.maximum(variance, np.finfo(float).tiny)))
 
 
 def _of_predictions(estimate: ShareEstimate, class_names: Sequence[str]) -> list[Difference]:
     reference, prediction, weight = estimate.groups.reference, estimate.rows.prediction, estimate.row_weight
-    expected = np.bincount(reference.prediction, weight, minlength=reference.n_classes)
+    expected = np.bincount(reference.prediction, weight, minlength=reference.n_classes).astype(np.float64)
     found = np.bincount(prediction, minlength=reference.n_classes) / len(prediction)
     pooled = np.clip((expected + found) / 2, 1 / len(weight), 1)
-    deviations = (found - expected) / np.sqrt(pooled * (1 / len(prediction) + np.sum(weight**2)))
-    rows = zip(class_names, expected, found, deviations, strict=True)
-    return [Difference(f"predictions of {name}", *map(float, numbers)) for name, *numbers in rows]
+    deviation = np.sqrt(pooled * (1 / len(prediction) + np.sum(weight**2)))
+    return _as_differences([f"predictions of {name}" for name in class_names], expected, found, deviation)
+
+
+def _as_differences(names: Sequence[str], expected: Floats, found: Floats, deviation: Floats) -> list[Difference]:
+    rows = zip(names, expected, found, (found - expected) / deviation, strict=True)
+    return [Difference(name, *map(float, numbers)) for name, *numbers in rows]
 
 
 def _answer(check: Check) -> str:
-    """Return the answer to whether a calibrator still holds, with what it rests on."""
+    """Return in words whether a calibrator still holds, what that rests on, and what to do."""
     verdicts = _VERDICTS | _AFTER_ADAPTING if check.adapted else _VERDICTS
-    parts = [
-        verdicts[check.verdict].format(_by_chance(check)),
-        _accuracy_sentence(check),
-        _copies(check),
-        _where(check),
-    ]
-    return " ".join(filter(None, [*parts, _next(check)]))
+    sentences = [verdicts[check.verdict].format(_chance(check)), _estimates(check)]
+    if copies := check.n_rows - check.n_counted:
+        sentences.append(f"Of the {check.n_rows:,} rows, {copies:,} were left out as copies of others.")
+    if check.verdict != "same" and check.differences:
+        largest = ", ".join(map(_difference, check.differences[:3]))
+        sentences.append(f"The largest differences are in: {largest}.")
+    if check.verdict == "same":
+        return " ".join([*sentences, _power(check), "Only labels tell."])
+    return " ".join([*sentences, _NEXT[check.verdict]])
 
 
-def _by_chance(check: Check) -> str:
-    """Return how often a check says the like, of either question, where nothing changed."""
+def _chance(check: Check) -> str:
+    """Return how often a check says the like, by either test, where nothing changed."""
     p = check.p_new if check.verdict == "new" else check.p_mix
     checks = 1 / max(p * (2 - p), 1 / _RAREST)
     if checks >= _RAREST:
         return "chance alone does this in less than one of a million checks"
     nightly = "; for a check each night use auxcal monitor, which allows for this" if checks < _RARE else ""
-    return f"chance alone does this once in {_two_digits(checks):,} checks{nightly}"
+    return f"chance alone does this once in {int(float(f'{checks:.1e}')):,} checks{nightly}"
 
 
-def _two_digits(number: float) -> int:
-    return int(float(f"{number:.1e}"))
-
-
-def _copies(check: Check) -> str:
-    copies = check.n_rows - check.n_counted
-    return f"Of the {check.n_rows:,} rows, {copies:,} were left out as copies of others." if copies else ""
-
-
-def _accuracy_sentence(check: Check) -> str:
+def _estimates(check: Check) -> str:
     if check.accuracy is None:
         return "The confidence may be off here, and the accuracy can't be estimated without labels."
-    return f"{_IF[check.verdict]}, about {_interval(check.accuracy)} of the predictions are right{_ood_share(check)}"
-
-
-def _ood_share(check: Check) -> str:
+    accuracy, ood = map(_interval, (check.accuracy, check.no_class))
+    text = f"{_IF[check.verdict]}, about {accuracy} of the predictions are right"
     if check.no_class is None or check.no_class_before is None:
-        return "."
-    return f", and {_interval(check.no_class)} have none of the classes (in the fit: {percent(check.no_class_before)})."
+        return f"{text}."
+    return f"{text}, and {ood} have none of the classes (in the fit: {percent(check.no_class_before)})."
 
 
-def _interval(estimate: Estimate) -> str:
-    return f"{percent(estimate.value)} ({percent(estimate.low)} to {percent(estimate.high)})"
-
-
-def _where(check: Check) -> str:
-    if check.verdict == "same" or not check.differences:
-        return ""
-    return f"The largest differences are in: {', '.join(map(_difference, check.differences[:3]))}."
+def _interval(estimate: Estimate | None) -> str:
+    return "" if estimate is None else "{} ({} to {})".format(*map(percent, estimate))
 
 
 def _difference(found: Difference) -> str:
@@ -361,19 +337,10 @@ def _difference(found: Difference) -> str:
     return f"{found.what} ({percent(found.found)} instead of {percent(found.expected)})"
 
 
-def _next(check: Check) -> str:
-    if check.verdict == "same":
-        return f"{_would_show(check)} Only labels tell."
-    if check.verdict == "mix":
-        return "Adapt the calibrator to them (auxcal adapt); this needs no labels. Only labels tell if it is enough."
-    return "Label some of these rows: if the confidence is off, fit again (auxcal fit)."
-
-
-def _would_show(check: Check) -> str:
+def _power(check: Check) -> str:
     if check.smallest_change >= 1:
         return "With this many rows, no change of the accuracy would show."
-    points = f"{100 * check.smallest_change:.1f} points"
     return (
-        f"Another mix that moves the accuracy by {points} would show in nine of ten checks; labels that mean something "
-        f"else now, or a few rows of something else, would not."
+        f"Another mix that moves the accuracy by {100 * check.smallest_change:.1f} points would show in nine of ten "
+        f"checks; labels that mean something else now, or a few rows of something else, would not."
     )

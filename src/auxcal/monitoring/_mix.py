@@ -57,18 +57,13 @@ class Representations(NamedTuple):
 
 
 @ignore_float_errors
-def represent(calibrator: Calibrator, logits: Floats, features: Floats | None) -> Representations:
+def represent(
+    calibrator: Calibrator, logits: Floats, features: Floats | None, readings: Floats | None = None
+) -> Representations:
     """Return validated rows as the calibrator represents them, rounded as the rows of the reference are."""
     strata = calibrator.strata(logits, features).astype(np.float16)
-    return Representations(strata, read_logits(logits), logits.argmax(axis=1), row_hashes(logits, features))
-
-
-def without_copies(reference: Reference, rows: Representations) -> tuple[Reference, Representations]:
-    """Return the rows of a reference and new rows, where copies of a row count once."""
-    if reference.hashes is None:
-        return reference, rows
-    old, new = counted_once(reference.hashes, rows.hashes), counted_once(rows.hashes, reference.hashes)
-    return reference.take(old), rows.take(new)
+    readings = read_logits(logits) if readings is None else readings
+    return Representations(strata, readings, logits.argmax(axis=1), row_hashes(logits, features))
 
 
 def each_once(reference: Reference) -> Reference:
@@ -217,6 +212,10 @@ class ShareEstimate:
         v.
     old_ratios, new_ratios : arrays of shape (n, groups) and (m, groups)
         ψ of the reference and of the new rows.
+    row_weight, variance_weight : arrays of shape (n,)
+        The weights of the rows of the reference in the new mix: in means, and in variances.
+    identifies_shares : bool
+        Whether ψ tells all shares; it does not if the calibrator gives the same for every row.
     """
 
     def __init__(self, groups: ReferenceGroups, rows: Representations) -> None:
@@ -233,25 +232,17 @@ class ShareEstimate:
             shares = np.maximum(before + self._inverse @ excess, 0)
             shares /= shares.sum()
         self.shares = shares
-        self.weight = groups.variance_weight(shares, m)
-
-    @cached_property
-    def identifies_shares(self) -> bool:
-        """Whether ψ tells all shares; it does not if the calibrator gives the same for every row."""
+        self.row_weight: Floats = (shares / groups.counts)[groups.of_row]
+        self.variance_weight = groups.variance_weight(shares, m)
         rank = np.linalg.matrix_rank(self._means, tol=_ENOUGH * np.linalg.norm(self._means, 2))
-        return bool(rank == len(self._means))
-
-    @cached_property
-    def row_weight(self) -> Floats:
-        """The weight of each row of the reference in the new mix."""
-        return (self.shares / self.groups.counts)[self.groups.of_row]
+        self.identifies_shares = bool(rank == len(self._means))
 
     def difference(self, old: Floats, new: Floats) -> tuple[Floats, Floats]:
         """Return how much numbers of the new rows differ from those of the weighed reference, and their deviations.
 
         Whatever ψ tells of a number is taken off both first. What is left does not depend on the error of v, and has
         the variance Σ_j v_j (1/m + v_j/n_j) C_j: the sum of the squared deviations from the means of the groups, times
-        `weight`.
+        `variance_weight`.
 
         Parameters
         ----------
@@ -270,7 +261,7 @@ class ShareEstimate:
     def error(self) -> Floats:
         """The covariance of v as an estimate of the shares in these very rows."""
         deviations = self.old_ratios - self._means[self.groups.of_row]
-        return self._inverse @ ((deviations * self.weight[:, None]).T @ deviations) @ self._inverse.T
+        return self._inverse @ ((deviations * self.variance_weight[:, None]).T @ deviations) @ self._inverse.T
 
     @cached_property
     def covariance(self) -> Floats:

@@ -21,7 +21,7 @@ from auxcal.monitoring._betting import Found, LabelBets, ReferenceScores, RowBet
 from auxcal.monitoring._mix import each_once
 from auxcal.monitoring._state import Alarm, AlarmKind, Evidence, History, LabelBuffer, check_state
 from auxcal.monitoring._verdict import as_level, no_reference
-from auxcal.reference import Reference
+from auxcal.reference import Reference, read_logits
 
 FORMAT = 1
 """Of the files that `save` writes."""
@@ -147,12 +147,13 @@ class Monitor:
             The numbers of the rows, for `label`.
         """
         array, further = self.calibrator.validate_rows(logits, features)
-        labels = None if y is None else self._true(y, len(array))
+        labels = None if y is None else self.calibrator.inputs_.as_y(y, n_rows=len(array), n_classes=array.shape[1])
         confidence = self.calibrator.score_validated(array, further).astype(np.float32)
         prediction = array.argmax(axis=1)
         with _lock:
             for start in range(0, len(array), BATCH):
-                self._bet_on(self._rows.find(array[start : start + BATCH]))
+                part = slice(start, start + BATCH)
+                self._bet_on(self._rows.find(read_logits(array[part]), prediction[part]))
             numbers = self._waiting.add(confidence, prediction, labelled=labels is not None)
             if labels is not None:
                 self._settle(confidence, prediction == labels)
@@ -186,7 +187,8 @@ class Monitor:
             found = self._waiting.find(rows)
             if not len(found) and not np.size(y):
                 return
-            labels = self._true(y, len(found))
+            n_classes = self.calibrator.n_features_in_
+            labels = self.calibrator.inputs_.as_y(y, n_rows=len(found), n_classes=n_classes)
             confidence, prediction = self._waiting.take(found)
             self._settle(confidence, prediction == labels)
             self._history.add(self.evidence)
@@ -245,9 +247,6 @@ class Monitor:
         return (
             f"Monitor({self.calibrator!r}, level={self.level}): {now.n_rows:,} rows, {now.n_labels:,} labels, {found}"
         )
-
-    def _true(self, y: ArrayLike, n_rows: int) -> Ints:
-        return self.calibrator.inputs_.as_y(y, n_rows=n_rows, n_classes=self.calibrator.n_features_in_)
 
     def _bet_on(self, found: Found) -> None:
         """Bet on the cells of rows."""

@@ -13,16 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 from auxcal._core.arrays import Bools, Floats, Ints, to_numpy
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.progress import Report, silent
-from auxcal._core.sampling import wilson_interval
 from auxcal.calibrators import Calibrator
-from auxcal.monitoring._check import Z_90, Check, Estimate
+from auxcal.metrics.intervals import Estimate, wilson
+from auxcal.monitoring._check import Z_90, Check
 from auxcal.monitoring._mix import represent
 from auxcal.monitoring._monitor import BATCH, Monitor, as_calibrator
 from auxcal.monitoring._state import Alarm, Evidence
 from auxcal.monitoring._verdict import FEWEST_ROWS
 from auxcal.monitoring._watch import RowSample
 from auxcal.monitoring.timed import Names, Timed, TimedRows, check_names, chunk_names, in_order
-from auxcal.reference import READINGS
+from auxcal.reference import READINGS, read_logits
 
 Rows: TypeAlias = NDArray[np.void]
 
@@ -308,13 +308,14 @@ class PendingChunks:
         rows_of = _by_chunk(batch.by)
         if self._left is not None:
             _strike_off(self._left, rows_of)
-        kept = self._kept(batch)
+        readings = read_logits(batch.logits)
+        kept = self._kept(batch, readings)
         for name, rows in rows_of.items():
             if name not in self._rows:
                 n_rows = None if self._left is None else self._left[name] + len(rows)  # which are struck off already
                 self._rows[name], self._samples[name] = RowBuffer(n_rows), RowSample(self._monitor.calibrator)
             self._rows[name].add(kept[rows])
-        self._sample(batch, rows_of)
+        self._sample(batch, readings, rows_of)
         return [] if self._left is None else self._watched([name for name in rows_of if not self._left[name]])
 
     def finish(self) -> list[Chunk]:
@@ -330,24 +331,24 @@ class PendingChunks:
         self._left, self._waiting = dict(counts), deque(in_order(counts))
         self._level = self._monitor.level / max(sum(count >= FEWEST_ROWS for count in counts.values()), 1)
 
-    def _kept(self, batch: Timed) -> Rows:
+    def _kept(self, batch: Timed, readings: Floats) -> Rows:
         """Return what is kept of rows: their cells, the confidence, and whether the prediction is right."""
-        monitor, logits = self._monitor, batch.logits
-        rows = np.empty(len(logits), _ROW)
-        rows["confidence"] = monitor.calibrator.score_validated(logits, batch.features)
-        rows["cells"], rows["right"] = monitor._rows.find(logits), NO_LABEL
+        monitor, prediction = self._monitor, batch.logits.argmax(axis=1)
+        rows = np.empty(len(prediction), _ROW)
+        rows["confidence"] = monitor.calibrator.score_validated(batch.logits, batch.features)
+        rows["cells"], rows["right"] = monitor._rows.find(readings, prediction), NO_LABEL
         if batch.y is not None and batch.labelled is not None:
-            rows["right"] = np.where(batch.labelled, logits.argmax(axis=1) == batch.y, NO_LABEL)
+            rows["right"] = np.where(batch.labelled, prediction == batch.y, NO_LABEL)
         return rows
 
-    def _sample(self, batch: Timed, rows_of: Mapping[str, Ints]) -> None:
+    def _sample(self, batch: Timed, readings: Floats, rows_of: Mapping[str, Ints]) -> None:
         """Add rows to the samples of their chunks; those that may stay are represented together."""
         drawn = {name: self._samples[name].draw(len(rows)) for name, rows in rows_of.items()}
         at = np.concatenate([rows_of[name][each.places] for name, each in drawn.items()])
         if not len(at):
             return
         features = None if batch.features is None else batch.features[at]
-        rows = represent(self._monitor.calibrator, batch.logits[at], features)
+        rows = represent(self._monitor.calibrator, batch.logits[at], features, readings[at])
         ends = np.cumsum([len(each.places) for each in drawn.values()])
         for end, (name, each) in zip(ends, drawn.items(), strict=True):
             if len(each.places):
@@ -402,7 +403,7 @@ def _strike_off(left: dict[str, int], rows_of: Mapping[str, Ints]) -> None:
 
 def _measured(correct: Bools) -> Estimate:
     share = float(correct.mean())
-    return Estimate(share, *wilson_interval(share, len(correct), Z_90))
+    return Estimate(share, *map(float, wilson(share, len(correct), Z_90)))
 
 
 def _changed(name: str, how: str) -> InvalidInputError:

@@ -16,8 +16,8 @@ from auxcal.monitoring._mix import (
     Representations,
     ShareEstimate,
     TargetMix,
+    counted_once,
     likelihood_ratios,
-    without_copies,
 )
 
 Verdict = Literal["same", "mix", "new"]
@@ -72,7 +72,10 @@ def compare(calibrator: Calibrator, rows: Representations, level: float) -> Comp
             f"at least {FEWEST_ROWS} rows are needed to tell whether they are like others; got {len(rows.prediction)}. "
             f"Collect more rows."
         )
-    reference, rows = without_copies(calibrator.reference_, rows)
+    reference = calibrator.reference_
+    if reference.hashes is not None:  # copies of a row count once
+        old, new = counted_once(reference.hashes, rows.hashes), counted_once(rows.hashes, reference.hashes)
+        reference, rows = reference.take(old), rows.take(new)
     groups = ReferenceGroups(reference)
     estimate, target = ShareEstimate(groups, rows), TargetMix.of(groups, calibrator.adaptation_)
     p_mix, p_new = mix_p_value(groups, estimate.new, target), any_mix_p_value(estimate)
@@ -118,7 +121,8 @@ def mix_p_value(groups: ReferenceGroups, new: Floats, target: TargetMix) -> floa
     between = means - mix @ means
     spread = (between * mix[:, None]).T @ between * (1 / len(new) + 1 / target.n_rows)
     further = target.error @ means
-    within = _weighed_squares(old - means[groups.of_row], groups.variance_weight(mix, len(new)))
+    deviations = old - means[groups.of_row]
+    within = (deviations * groups.variance_weight(mix, len(new))[:, None]).T @ deviations
     covariance = (within + spread + np.outer(further, further)) * groups.inflation
     difference = ratios.mean(axis=0) - mix @ means
     whole = _hotelling(difference, covariance, len(old), most=len(mix) - 1)
@@ -146,27 +150,23 @@ def any_mix_p_value(estimate: ShareEstimate) -> float:
     """
     reference = estimate.groups.reference
     knots = np.quantile(reference.readings.astype(np.float64), _KNOTS, axis=0)
-    often = np.flatnonzero(np.bincount(reference.prediction) >= _FEWEST_BEHIND)
-    ramps, with_classes = [], []
-    for rows in (reference, estimate.rows):
-        ramps.append(_ramps(rows.readings.astype(np.float64), knots))
-        with_classes.append(np.hstack([ramps[-1], (rows.prediction[:, None] == often).astype(np.float64)]))
-    return combine([_means_p_value(estimate, *ramps), _means_p_value(estimate, *with_classes)])
-
-
-def _ramps(readings: Floats, knots: Floats) -> Floats:
-    """Return where each reading lies between each two knots, from 0 to 1."""
     lower, upper = knots[:-1], knots[1:]
     width = np.where(upper > lower, upper - lower, np.inf)
-    ramps = (readings[:, None] - lower) / width
-    return np.clip(ramps, 0, 1).reshape(len(readings), -1)
+    often = np.flatnonzero(np.bincount(reference.prediction) >= _FEWEST_BEHIND)
+    ramps, with_classes = [], []
+    for rows in (reference, estimate.rows):  # where each reading lies between each two knots, from 0 to 1
+        between = np.clip((rows.readings.astype(np.float64)[:, None] - lower) / width, 0, 1)
+        ramps.append(between.reshape(len(between), -1))
+        with_classes.append(np.hstack([ramps[-1], (rows.prediction[:, None] == often).astype(np.float64)]))
+    return combine([_means_p_value(estimate, *ramps), _means_p_value(estimate, *with_classes)])
 
 
 def _means_p_value(estimate: ShareEstimate, old: Floats, new: Floats) -> float:
     """Return the p-value of numbers of the new rows having the means of the weighed reference."""
     difference, deviations = estimate.difference(old, new)
     enough = rows_behind(estimate, deviations) >= _FEWEST_BEHIND
-    covariance = _weighed_squares(deviations[:, enough], estimate.weight) * estimate.groups.inflation
+    deviations = deviations[:, enough]
+    covariance = (deviations * estimate.variance_weight[:, None]).T @ deviations * estimate.groups.inflation
     return _hotelling(difference[enough], covariance, len(old), most=max(1, len(old) // _ROWS_FOR_EACH))
 
 
@@ -176,15 +176,11 @@ def rows_behind(estimate: ShareEstimate, deviations: Floats) -> Floats:
     That is 1 if one row makes it all, 0 if there is none. A class of which next to nothing is left in the new mix has
     rows in the reference, but the few new ones that are taken for it are others, whose variance is not known.
     """
-    squares, row_weight = deviations**2, estimate.row_weight
+    squares, weight, row_weight = deviations**2, estimate.variance_weight, estimate.row_weight
     tiny = np.finfo(float).tiny
-    old = (estimate.weight @ squares) ** 2 / np.maximum(estimate.weight**2 @ squares**2, tiny)
+    old = (weight @ squares) ** 2 / np.maximum(weight**2 @ squares**2, tiny)
     new = len(estimate.new) * (row_weight @ squares) ** 2 / np.maximum(row_weight @ squares**2, tiny)
     return np.minimum(old, new)
-
-
-def _weighed_squares(deviations: Floats, weight: Floats) -> Floats:
-    return (deviations * weight[:, None]).T @ deviations
 
 
 def _hotelling(difference: Floats, covariance: Floats, n_rows: int, most: int) -> float:

@@ -90,15 +90,9 @@ def in_order(names: Iterable[str]) -> list[str]:
     (['9', '10'], ['10', '9', 'a'])
     """
     given = list(names)
-    return sorted(given, key=_as_number if all(map(_is_number, given)) else None)
-
-
-def _as_number(text: str) -> tuple[float, str]:
-    return float(text), text
-
-
-def _is_number(text: str) -> bool:
     try:
-        return math.isfinite(float(text))
+        numbers = {name: float(name) for name in given}
     except ValueError:
-        return False
+        return sorted(given)
+    finite = all(map(math.isfinite, numbers.values()))
+    return sorted(given, key=lambda name: (numbers[name], name) if finite else (0.0, name))
