@@ -1,0 +1,140 @@
+"""The logits, classes and metadata of scikit-learn estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+from sklearn import get_config
+from sklearn.utils import _safe_indexing
+
+from auxcal._core.arrays import NO_CLASS, Bools, Floats, Ints
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.float_errors import ignore_float_errors
+from auxcal._core.labels import is_missing
+from auxcal.calibrators import Calibrator, ProbaCalibrator
+
+Labels: TypeAlias = NDArray[Any]
+
+_LEAST = np.log(1e-12)
+"""Of log-probabilities: a forest's may be -inf, and a few of naive Bayes' in the thousands would rule a fit."""
+
+
+def logits_of(estimator: Any, X: Any) -> Floats:
+    """Return the scores of a fitted classifier as logits of shape (n, K), in the order of its `classes_`."""
+    if hasattr(estimator, "decision_function"):
+        scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
+        logits: Floats = np.column_stack([np.zeros_like(scores), scores]) if scores.ndim == 1 else scores
+    elif hasattr(estimator, "predict_log_proba"):
+        with np.errstate(divide="ignore"):
+            logits = np.maximum(np.asarray(estimator.predict_log_proba(X), dtype=np.float64), _LEAST)
+    elif hasattr(estimator, "predict_proba"):
+        logits = np.log(np.maximum(np.asarray(estimator.predict_proba(X), dtype=np.float64), np.exp(_LEAST)))
+    else:
+        raise InvalidInputError(
+            f"estimator must be a classifier with decision_function, predict_log_proba or predict_proba; got "
+            f"{estimator!r}. Choose one that gives a score for each class."
+        )
+    if logits.shape[1] != len(estimator.classes_):
+        raise InvalidInputError(
+            f"estimator must give a score for each of its {len(estimator.classes_)} classes; got {logits.shape[1]} "
+            f"columns from {estimator!r}. A support vector machine does with decision_function_shape='ovr'."
+        )
+    return logits
+
+
+def held_out_logits(estimator: Any, X: Any, y: Labels, train: Ints, test: Ints, params: Mapping[str, Any]) -> Floats:
+    """Return the logits of the test rows by the estimator fitted on the train rows."""
+    return logits_of(fitted(estimator, X, y, train, params), _safe_indexing(X, test))
+
+
+def fitted(estimator: Any, X: Any, y: Labels, rows: Ints, params: Mapping[str, Any]) -> Any:
+    """Return the estimator fitted on some rows; metadata with a value for each row are subset too."""
+    whole = len(rows) == len(y)
+
+    def part(value: Any) -> Any:
+        per_row = not isinstance(value, str) and hasattr(value, "__len__") and len(value) == len(y)
+        return _safe_indexing(value, rows) if per_row else value
+
+    of_fit = {name: value if whole else part(value) for name, value in params.items()}
+    return estimator.fit(X if whole else _safe_indexing(X, rows), y[rows], **of_fit)
+
+
+def check_folds(folds: list[tuple[Ints, Ints]], y: Labels, classes: Labels) -> None:
+    """Check that no row is held out twice, and that every class remains wherever a fold is held out."""
+    held_out = np.concatenate([test for _, test in folds])
+    if len(np.unique(held_out)) < len(held_out):
+        raise InvalidInputError(
+            f"cv must hold each row out at most once; got {len(held_out)} rows for {len(y)}. Use folds without "
+            f"repetition, such as cv=5."
+        )
+    for train, _ in folds:
+        lacking = np.setdiff1d(classes, y[train])
+        if len(lacking):
+            raise InvalidInputError(
+                f"every class must be among the rows that remain when a fold is held out; got a fold that leaves none "
+                f"of class {lacking[0]}. Give more rows of this class, or other folds."
+            )
+
+
+def check_labelled(y: Labels) -> None:
+    """Reject rows without a label."""
+    missing = [row for row, label in enumerate(y.tolist()) if is_missing(label)] if y.dtype.kind == "O" else []
+    if missing:
+        raise InvalidInputError(
+            f"y must have a label in every row; got nothing in row {missing[0]} ({len(missing)} such rows). Leave "
+            f"those rows out."
+        )
+
+
+def indices_of(y: Labels, classes: Labels, has_class: Bools) -> Ints:
+    """Return the index of each row's class, or `NO_CLASS`."""
+    index = {label: i for i, label in enumerate(classes.tolist())}
+    unknown = sorted({str(label) for label in y[has_class].tolist() if label not in index})
+    if unknown:
+        raise InvalidInputError(
+            f"y must hold the estimator's classes, {', '.join(map(str, index))}; got {', '.join(unknown[:5])} too. If "
+            f"these samples have none of the classes, give all of them one label, and that label as no_class."
+        )
+    return np.array([index[label] if known else NO_CLASS for label, known in zip(y.tolist(), has_class, strict=True)])
+
+
+def routes() -> bool:
+    """Whether scikit-learn's metadata routing is on."""
+    return bool(get_config()["enable_metadata_routing"])
+
+
+def of_rows(params: Mapping[str, Any], rows: Ints | Bools, n: int) -> dict[str, Any]:
+    """Return the metadata of some of n rows."""
+    arrays = {name: np.asarray(value) for name, value in params.items() if value is not None}
+    for name, array in arrays.items():
+        if array.shape != (n,):
+            raise InvalidInputError(f"{name} must have one value for each of the {n} rows; got shape {array.shape}.")
+    return {name: array[rows] for name, array in arrays.items()}
+
+
+@ignore_float_errors
+def class_proba(calibrator: Calibrator, logits: Floats) -> Floats:
+    """Put the confidence at the prediction, and divide the rest among the other classes."""
+    top = logits.argmax(axis=1)[:, None]
+    confidence = calibrator.predict_confidence(logits)[:, None]
+    says_more = isinstance(calibrator, ProbaCalibrator)
+    shares = calibrator.predict_proba(logits)[:, : logits.shape[1]] if says_more else softmax(logits, axis=1)
+    shares = shares + np.finfo(shares.dtype).tiny  # evenly, where nothing is said of the others
+    np.put_along_axis(shares, top, 0, axis=1)
+    others = shares / shares.sum(axis=1, keepdims=True) * (1 - confidence)
+    return _with_top(others, confidence, top)
+
+
+def _with_top(others: Floats, confidence: Floats, top: Ints) -> Floats:
+    """Put the confidence at the prediction; project onto the nearest distribution in which no class exceeds it."""
+    largest_first = -np.sort(-np.concatenate([others, np.ones_like(confidence)], axis=1), axis=1)
+    largest_first[:, :1] = confidence
+    running_means = largest_first.cumsum(axis=1) / np.arange(1, largest_first.shape[1] + 1)
+    level = running_means.max(axis=1, keepdims=True)
+    proba = np.minimum(others, level * (1 - 1e-12))  # a hair less, for argmax
+    np.put_along_axis(proba, top, level, axis=1)
+    return proba
