@@ -37,8 +37,13 @@ NEEDS = {
     ],
     "spark": ["src/auxcal/spark.py", "src/auxcal/integrations/spark.py", "tests/engines/test_spark.py"],
     "ray": ["src/auxcal/ray.py", "src/auxcal/integrations/ray.py", "tests/engines/test_ray.py"],
-    "report": ["src/auxcal/report/html", "tests/reports"],
-    "plots": ["src/auxcal/report/plots", "tests/plots"],
+    "report": ["src/auxcal/report/html", "tests/report/test_browser.py", "tests/report/test_page.py"],
+    "plots": [
+        "src/auxcal/report/plots",
+        "tests/report/test_displays.py",
+        "tests/report/test_panels.py",
+        "tests/report/test_plot_imports.py",
+    ],
     "experiments": [
         "src/auxcal_paper",
         "tests/cli/test_reproduce.py",

@@ -102,7 +102,7 @@ EVERY_METHOD = [  # the tests of what all methods have in common, and the module
     "tests/test_documents.py",
     "tests/test_scikit_learn.py",
     "tests/test_malformed.py",
-    "tests/test_comparison.py",
+    "tests/report/test_comparison.py",
     "tests/test_persistence.py",
     "tests/cli/test_commands.py",
 ]

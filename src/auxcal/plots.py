@@ -1,7 +1,4 @@
 """Displays: plots of a confidence, computed first and drawn later; and the paper's figures, one panel per method."""
 
-from auxcal.report import plots as _plots
-
-__all__ = _plots.__all__
-
-__getattr__, __dir__ = _plots.__getattr__, _plots.__dir__
+from auxcal.report.plots import *  # noqa: F403
+from auxcal.report.plots import __all__ as __all__

@@ -8,7 +8,7 @@ from auxcal import InputWarning, InvalidInputError
 from auxcal.calibrators.facts import as_json, facts
 from auxcal.metrics import brier, ece
 from auxcal.monitoring import timeline
-from auxcal.report.timeline import found
+from auxcal.report.terminal import found
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from auxcal import NO_CLASS, InvalidInputError, cli
 from auxcal.cli.monitor import _exit_code
 from auxcal.formats import TimedTable
 from auxcal.monitoring import Alarm, Timeline, timeline
-from auxcal.report.timeline import then, timeline_to_rich
+from auxcal.report.terminal import then, timeline_to_rich
 
 
 def draw(n, rng, foreign=0.1):

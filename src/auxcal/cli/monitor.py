@@ -80,7 +80,7 @@ def monitor(
 def _print(timeline: Timeline, out: Path | None) -> None:
     from rich.text import Text
 
-    from auxcal.report.timeline import alarms, found, then, timeline_to_rich
+    from auxcal.report.terminal import alarms, found, then, timeline_to_rich
 
     screen = console()
     screen.print(Text(found(timeline), style="bold"))

@@ -1,23 +1,102 @@
-"""The table of a comparison for the terminal."""
+"""A comparison and a timeline for the terminal: their tables, and a timeline in words, which its page has too."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from rich.table import Table
 from rich.text import Text
 
+from auxcal._core.text import percent
+from auxcal.monitoring import Chunk, Estimate, Timeline
 from auxcal.report.comparison import Comparison
-from auxcal.report.comparison.text import HEADS, cells
+from auxcal.report.comparison.outcome import COLUMNS, cells
+
+VERDICTS = {"same": "the same", "mix": "another mix", "new": "something new", "few": "too few rows"}
+"""What the terminal and the page call the verdicts."""
+
+STYLES = {"same": "green", "mix": "yellow", "new": "red", "few": "dim"}
+
+_FOUND = {
+    "same": "show no difference from those of the fit",
+    "mix": "look like another mix of the data of the fit",
+    "new": "differ from those of the fit in a way that no other mix explains",
+    "few": "are too few to tell",
+}
+_AFTER_ADAPTING = {
+    "same": "show no difference from those that the calibrator was adapted to",
+    "mix": "look like another mix than the one that the calibrator was adapted to",
+}
+_NEXT = {
+    "same": "Nothing to do without labels, which alone tell whether they still mean the same.",
+    "mix": "Adapt the calibrator to these rows; this needs no labels.",
+    "new": "The confidence may be off here. Label some of these rows, and fit again if it is.",
+    "few": "Wait for more rows.",
+}
 
 
 def comparison_to_rich(comparison: Comparison) -> Table:
     """Return the table of a comparison, which fits into 80 columns, best first and in bold."""
-    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    shown.add_column("")
-    for head in (*HEADS.values(), "fit"):
-        shown.add_column(head, justify="right", no_wrap=True)
+    shown = _table([*COLUMNS.values(), "fit"])
     for entry in comparison.ranked:
         name = Text(entry.label, no_wrap=True)
         name.append("  best" if entry is comparison.best else "", style="not bold blue")
         name.append("  the classifier itself" if entry is comparison.before else "", style="not bold dim")
         shown.add_row(name, *cells(entry), style="bold" if entry is comparison.best else "")
     return shown
+
+
+def timeline_to_rich(timeline: Timeline) -> Table:
+    """Return a row for each chunk, which fits into 80 columns where names are short."""
+    shown = _table(["rows", "right, estimated", "measured", "foreign"])
+    shown.add_column("verdict", no_wrap=True)
+    for chunk in timeline.chunks:
+        verdict = Text(VERDICTS[chunk.verdict], style=STYLES[chunk.verdict])
+        verdict.append("  alarm" if chunk.alarms else "", style="bold red")
+        shown.add_row(Text(chunk.name), *chunk_cells(chunk), verdict)
+    return shown
+
+
+def chunk_cells(chunk: Chunk) -> tuple[str, str, str, str]:
+    """Return the numbers of a chunk as text."""
+    check = chunk.check
+    return (
+        f"{chunk.n_rows:,}",
+        "–" if check is None or check.accuracy is None else _interval(check.accuracy),
+        "–" if chunk.measured is None else percent(chunk.measured.value),
+        "–" if check is None or check.no_class is None else percent(check.no_class.value),
+    )
+
+
+def _interval(estimate: Estimate) -> str:
+    return f"{percent(estimate.value)} ± {50 * (estimate.high - estimate.low):.1f}"
+
+
+def _table(heads: Sequence[str]) -> Table:
+    """Return an empty table: a column of names, and columns of numbers."""
+    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    shown.add_column("")
+    for head in heads:
+        shown.add_column(head, justify="right", no_wrap=True)
+    return shown
+
+
+def found(timeline: Timeline) -> str:
+    """Return what the last chunk says."""
+    last = timeline.chunks[-1]
+    said = _FOUND | _AFTER_ADAPTING if last.check is not None and last.check.adapted else _FOUND
+    return f"The rows of {last.name} {said[last.verdict]}."
+
+
+def alarms(timeline: Timeline) -> list[str]:
+    """Return each alarm with its chunk, or that there is none."""
+    raised = [f"Alarm in {name}: {str(alarm)[0].lower()}{str(alarm)[1:]}" for name, alarm in timeline.alarms]
+    return raised or ["No alarm over all rows so far."]
+
+
+def then(timeline: Timeline) -> str:
+    """Return what to do."""
+    verdict = timeline.chunks[-1].verdict
+    if verdict in ("same", "few") and any(alarm.kind == "labels" for _, alarm in timeline.alarms):
+        return "The labels say that the confidence is off. Fit again with them."
+    return _NEXT[verdict]

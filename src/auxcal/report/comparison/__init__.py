@@ -1,9 +1,10 @@
-"""Every method on your own data: which one to use, and what it gains."""
+"""Every method on your own data: which one to use, and what it gains.
 
-from auxcal.report.comparison._agreement import Agreement
-from auxcal.report.comparison._answer import Answer
+`_compare.py` fits and measures; `outcome.py` is what comes out, and its table; `_answer.py` puts it into words.
+"""
+
+from auxcal.report.comparison._answer import Agreement, Answer
 from auxcal.report.comparison._compare import compare
-from auxcal.report.comparison._comparison import Comparison, Entry
-from auxcal.report.comparison._sliced import Sliced
+from auxcal.report.comparison.outcome import Comparison, Entry, Sliced
 
 __all__ = ["Agreement", "Answer", "Comparison", "Entry", "Sliced", "compare"]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from auxcal._core.arrays import Ints, as_class_names
+from auxcal._core.arrays import Groups, Ints, as_class_names, as_groups
 from auxcal._core.deferred_warnings import collect_warnings
 from auxcal._core.errors import AuxcalWarning, ConvergenceWarning, InvalidInputError
 from auxcal._core.extras import install_command, is_installed
@@ -22,12 +22,13 @@ from auxcal._core.text import some, visible
 from auxcal.calibrators import CALIBRATORS, Calibrator, method_named, seeded
 from auxcal.calibrators.fitting import features_for
 from auxcal.inputs import warn_of_few_rows, warn_of_probabilities
-from auxcal.metrics import evaluate
+from auxcal.metrics import evaluate, evaluate_by
 from auxcal.predictions import Predictions
-from auxcal.report.comparison._agreement import Agreement
-from auxcal.report.comparison._comparison import UNCALIBRATED, Comparison, Entry
-from auxcal.report.comparison._sliced import slice_columns, sliced
-from auxcal.report.comparison.text import SHOWN
+from auxcal.report.comparison._answer import Agreement
+from auxcal.report.comparison.outcome import SHOWN, Comparison, Entry, Sliced
+
+UNCALIBRATED = "uncalibrated"
+"""The method that all others are compared with: the classifier's own confidence."""
 
 
 @ignore_float_errors
@@ -109,22 +110,25 @@ def compare(
     fit, held_out, rows = _parts(data, test, random_state)
     warn_of_few_rows(len(fit), stacklevel=2)
     source = held_out if held_out is test else data
-    called, columns = _called(ids, rows, len(source)), slice_columns(by, rows, len(source))
+    called, columns = _called(ids, rows, len(source)), _columns(by, rows, len(source))
     calibrators = _calibrators(methods, random_state)
     entries = []
     for done, (method, calibrator) in enumerate(calibrators.items(), start=1):
-        label = calibrator.abbreviation if method in CALIBRATORS else method
-        entries.append(_entry(method, label, calibrator, fit, held_out, bootstrap, random_state))
+        entries.append(_entry(method, calibrator, fit, held_out, bootstrap, random_state))
         report(done / len(calibrators))
-    agreement = _agreement(entries[0], source)
     found = Comparison(
-        visible(str(name)), tuple(entries), held_out, rows, len(fit), agreement, data.inputs.class_names, called
+        visible(str(name)),
+        tuple(entries),
+        held_out,
+        rows,
+        len(fit),
+        _agreement(entries[0], source),
+        data.inputs.class_names,
+        called,
     )
-    of_columns = (
-        sliced(each, values, held_out, found.before, found.best, bootstrap=bootstrap, random_state=random_state)
-        for each, values in columns.items()
+    return replace(
+        found, slices=tuple(_sliced(found, each, values, bootstrap, random_state) for each, values in columns.items())
     )
-    return replace(found, slices=tuple(of_columns))
 
 
 def _predictions(data: Predictions | ArrayLike, y: ArrayLike | None) -> Predictions:
@@ -140,6 +144,30 @@ def _predictions(data: Predictions | ArrayLike, y: ArrayLike | None) -> Predicti
     return Predictions(data, y)
 
 
+def _parts(data: Predictions, test: Predictions | float, random_state: int) -> tuple[Predictions, Predictions, Ints]:
+    """Return the fit part, the test part, and the row numbers of the test part in its source."""
+    if not isinstance(test, Predictions):
+        rest, aside = data.stratified_rows(test, random_state)
+        return data.take(rest), data.take(aside), aside
+    if test.n_classes != data.n_classes:
+        raise InvalidInputError(
+            f"the test part must have the {data.n_classes} columns of logits that the data have; got "
+            f"{test.n_classes}. Use the same target classifier for both."
+        )
+    wanted, got = data.inputs.column_names, test.inputs.column_names
+    if wanted is not None and got is not None and wanted != got:
+        raise InvalidInputError(
+            f"the test part must have the columns of the data in the same order, {some(wanted)}; got {some(got)}. Put "
+            f"them into that order, and let y follow."
+        )
+    if test.n_features != data.n_features:
+        raise InvalidInputError(
+            f"the test part must have the {data.n_features} features of each sample that the data have; got "
+            f"{test.n_features}. Give both the same features, or none."
+        )
+    return data, test, np.arange(len(test))
+
+
 def _called(ids: Sequence[Any] | NDArray[Any] | None, rows: Ints, n_rows: int) -> tuple[str, ...] | None:
     """Return what the rows of the test part are called."""
     if ids is None:
@@ -147,6 +175,13 @@ def _called(ids: Sequence[Any] | NDArray[Any] | None, rows: Ints, n_rows: int) -
     if len(ids) != n_rows:
         raise InvalidInputError(f"ids must be one for each of the {n_rows} rows; got {len(ids)}.")
     return tuple(str(ids[row]) for row in rows)
+
+
+def _columns(by: Mapping[str, ArrayLike] | None, rows: Ints, n_rows: int) -> dict[str, Groups]:
+    """Check the columns to slice by, and return their values in the rows of the test part."""
+    return {
+        visible(str(name)): as_groups(values, n_rows=n_rows, name=name)[rows] for name, values in (by or {}).items()
+    }
 
 
 def _calibrators(methods: Iterable[str] | Mapping[str, Calibrator] | None, random_state: int) -> dict[str, Calibrator]:
@@ -178,45 +213,11 @@ def _installed() -> list[str]:
     return [name for name in CALIBRATORS if name not in missing]
 
 
-def _parts(data: Predictions, test: Predictions | float, random_state: int) -> tuple[Predictions, Predictions, Ints]:
-    """Return the fit part, the test part, and the row numbers of the test part in its source."""
-    if not isinstance(test, Predictions):
-        rest, aside = data.stratified_rows(test, random_state)
-        return data.take(rest), data.take(aside), aside
-    if test.n_classes != data.n_classes:
-        raise InvalidInputError(
-            f"the test part must have the {data.n_classes} columns of logits that the data have; got "
-            f"{test.n_classes}. Use the same target classifier for both."
-        )
-    wanted, got = data.inputs.column_names, test.inputs.column_names
-    if wanted is not None and got is not None and wanted != got:
-        raise InvalidInputError(
-            f"the test part must have the columns of the data in the same order, {some(wanted)}; got {some(got)}. Put "
-            f"them into that order, and let y follow."
-        )
-    if test.n_features != data.n_features:
-        raise InvalidInputError(
-            f"the test part must have the {data.n_features} features of each sample that the data have; got "
-            f"{test.n_features}. Give both the same features, or none."
-        )
-    return data, test, np.arange(len(test))
-
-
-def _agreement(before: Entry, rows: Predictions) -> Agreement:
-    """Return whether the classifier's own confidence agrees with its accuracy on all these rows."""
-    confidence = before.measured()[0].score_validated(rows.logits, None)
-    return Agreement.of(confidence, rows.correct, rows.sample_weight, rows.groups)
-
-
 def _entry(
-    method: str,
-    label: str,
-    calibrator: Calibrator,
-    fit: Predictions,
-    test: Predictions,
-    bootstrap: int,
-    random_state: int,
+    method: str, calibrator: Calibrator, fit: Predictions, test: Predictions, bootstrap: int, random_state: int
 ) -> Entry:
+    """Fit a calibrator on rows that are already checked, and measure it on others."""
+    label = calibrator.abbreviation if method in CALIBRATORS else method
     start = time.process_time()
     try:
         with collect_warnings() as kept:
@@ -237,3 +238,19 @@ def _entry(
             groups=test.groups,
         )
     return Entry(method, label, seconds, calibrator, confidence, scores, " ".join(problems) or None)
+
+
+def _agreement(before: Entry, rows: Predictions) -> Agreement:
+    """Return whether the classifier's own confidence agrees with its accuracy on all these rows."""
+    confidence = before.measured()[0].score_validated(rows.logits, None)
+    return Agreement.of(confidence, rows.correct, rows.sample_weight, rows.groups)
+
+
+def _sliced(found: Comparison, by: str, values: Groups, bootstrap: int, random_state: int) -> Sliced:
+    """Return every metric of the slices for the best method, and the ECE for the classifier itself."""
+    test = found.test
+    of_rows: dict[str, Any] = {"sample_weight": test.sample_weight, "groups": test.groups, "random_state": random_state}
+    with collect_warnings():  # a small slice leaves metrics undefined; a dash in the table says so
+        before = evaluate_by(found.before.measured()[1], test.correct, values, metrics=["ece"], **of_rows)
+        after = evaluate_by(found.best.measured()[1], test.correct, values, bootstrap=bootstrap, **of_rows)
+    return Sliced(by, tuple(before), tuple(after))

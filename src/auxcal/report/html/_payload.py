@@ -1,20 +1,22 @@
-"""What the charts of a page show, computed with the library's own metrics and displays."""
+"""What the charts of a page show, computed with the library's own metrics and displays, and packed into JSON."""
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from auxcal._core.arrays import Floats, as_class_names
 from auxcal._core.errors import InvalidInputError
 from auxcal.calibrators import ProbaCalibrator
 from auxcal.calibrators.fitting import features_for
-from auxcal.metrics import thresholds_at_risks
+from auxcal.metrics import NoiseFloor
 from auxcal.predictions import Predictions
 from auxcal.report.comparison import Comparison, Entry
-from auxcal.report.html._encoding import packed, quantise, rounded
 from auxcal.report.plots import (
     ConfidenceHistogramDisplay,
     HeatmapDisplay,
@@ -22,15 +24,21 @@ from auxcal.report.plots import (
     RiskCoverageDisplay,
     TSNEDisplay,
 )
+from auxcal.thresholds import thresholds_at_risks
 
-CURVE_POINTS = 200
+LEVELS = 60_000
+"""The steps of a packed confidence: a multiple of 1000, so that a threshold of three decimals lies on a step."""
+
 RISKS = (0.01, 0.02, 0.05, 0.1)
 """The errors that the picker has buttons for."""
-MOST_HEATMAP_CLASSES = 100  # with more, the plot is unreadable
+
+# What is legible on a page, and quick to make; judged by eye, no script chose these numbers.
+CURVE_POINTS = 200  # more than the chart has pixels to show
+MOST_HEATMAP_CLASSES = 100  # with more, the columns are narrower than a few pixels
 MOST_MAPPED_CLASSES = 20  # more colours can't be told apart
 MOST_MAPPED = 600  # samples of a map; t-SNE's time grows faster than their number
 MAPPED_PER_CLASS = 25
-ALWAYS_MAPPED = "ccac-x"
+ALWAYS_MAPPED = "ccac-x"  # the default method: its auxiliary column shows best in a map
 
 
 def payload(comparison: Comparison) -> dict[str, Any]:
@@ -72,7 +80,8 @@ def _method(comparison: Comparison, entry: Entry) -> dict[str, Any]:
 
 def _of_confidence(confidence: Floats, scores: Mapping[str, float], test: Predictions) -> dict[str, Any]:
     correct = test.correct
-    reliability = ReliabilityDisplay.from_predictions(confidence, correct)
+    floor = NoiseFloor(scores["ece_floor"], scores["ece_floor_p95"])
+    reliability = ReliabilityDisplay.from_validated(confidence, correct, floor)
     histogram = ConfidenceHistogramDisplay.from_predictions(confidence, correct)
     curve = RiskCoverageDisplay.from_predictions(confidence, correct, n_points=CURVE_POINTS)
     return {
@@ -109,7 +118,7 @@ def _of_proba(proba: Floats, comparison: Comparison, *, mapped: bool) -> dict[st
     test = comparison.test
     found: dict[str, Any] = {}
     if test.n_classes <= MOST_HEATMAP_CLASSES:
-        heat = HeatmapDisplay.from_predictions(proba, test.logits, test.y)
+        heat = HeatmapDisplay.from_validated(proba, test)
         found["heatmap"] = {
             "ofClass": heat.of_class,
             "columns": proba.shape[1],
@@ -126,10 +135,61 @@ def _map(proba: Floats, comparison: Comparison) -> dict[str, Any]:
     counts = np.bincount(test.prediction, minlength=test.n_classes)
     shown = np.sort(np.argsort(-counts, kind="stable")[:MOST_MAPPED_CLASSES])
     n_per_class = min(MAPPED_PER_CLASS, MOST_MAPPED // len(shown))
-    display = TSNEDisplay.from_predictions(proba, test.logits, test.y, classes=shown.tolist(), n_per_class=n_per_class)
+    display = TSNEDisplay.from_validated(proba, test, n_per_class, shown.tolist())
     return {
         "x": rounded(display.embedding[:, 0], 2),
         "y": rounded(display.embedding[:, 1], 2),
         "prediction": display.prediction.tolist(),
         "correct": display.correct.astype(int).tolist(),
     }
+
+
+def quantise(confidence: Floats) -> NDArray[np.uint16]:
+    """Return the step that each confidence reaches, so that comparing it with a step's threshold stays exact.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal.report.html._payload import quantise
+    >>> quantise(np.array([0.0, 0.69999, 0.7, 1.0], dtype=np.float32))
+    array([    0, 41999, 42000, 60000], dtype=uint16)
+    """
+    # In the array's own precision, so that a float32 0.7 reaches 0.7 as a float64 one does.
+    steps = (np.arange(LEVELS + 1) / LEVELS).astype(confidence.dtype)
+    return (np.searchsorted(steps, confidence, side="right") - 1).astype(np.uint16)
+
+
+def packed(values: ArrayLike) -> dict[str, Any]:
+    """Return whole numbers in the narrowest type that holds them, as base64.
+
+    Examples
+    --------
+    >>> from auxcal.report.html._payload import packed
+    >>> packed([1, 2, -1])
+    {'type': 'int8', 'data': 'AQL/'}
+    """
+    array = np.asarray(values)
+    low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
+    kinds = (np.uint8, np.uint16, np.uint32) if low >= 0 else (np.int8, np.int16, np.int32)
+    kind = np.dtype(next(kind for kind in kinds if low >= np.iinfo(kind).min and high <= np.iinfo(kind).max))
+    data = base64.b64encode(array.astype(kind.newbyteorder("<")).tobytes()).decode("ascii")
+    return {"type": kind.name, "data": data}
+
+
+def rounded(values: ArrayLike, digits: int = 4) -> list[float | None]:
+    """Return floats that are short in JSON; NaN, which JSON lacks, is None."""
+    array = np.asarray(values, dtype=np.float64)
+    return [None if np.isnan(value) else round(float(value), digits) for value in array]
+
+
+def script_json(value: Any) -> str:
+    r"""Return JSON that is safe inside a script element, whatever the strings in it say.
+
+    Examples
+    --------
+    >>> from auxcal.report.html._payload import script_json
+    >>> script_json(["</script>"])
+    '["\\u003c/script\\u003e"]'
+    """
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

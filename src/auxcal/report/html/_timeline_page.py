@@ -7,9 +7,9 @@ from typing import Any
 
 from auxcal._core.files import as_path, atomic_write
 from auxcal.monitoring import Chunk, Estimate, Timeline
-from auxcal.report.html._encoding import rounded
 from auxcal.report.html._page import rendered
-from auxcal.report.timeline import VERDICTS, alarms, cells, found, then
+from auxcal.report.html._payload import rounded
+from auxcal.report.terminal import VERDICTS, alarms, chunk_cells, found, then
 
 SCRIPTS = ("data.js", "charts.js", "timeline.js")
 
@@ -91,7 +91,7 @@ def save_timeline(timeline: Timeline, path: str | os.PathLike[str], *, name: str
         alarms=alarms(timeline),
         then=then(timeline),
         verdicts=VERDICTS,
-        cells=cells,
+        cells=chunk_cells,
         questions=QUESTIONS,
         lines=_keys(timeline),
     )

@@ -12,17 +12,15 @@ from numpy.typing import ArrayLike
 from auxcal._core.arrays import Floats, Ints, as_class_names
 from auxcal._core.errors import InvalidInputError
 from auxcal.predictions import Predictions
-from auxcal.report.plots._display import Display, canvas
-from auxcal.report.plots._inputs import as_proba, check_count
-from auxcal.report.plots.style import HEAT, colour_scale, header, text_width
+from auxcal.report.plots._display import Display, as_proba, canvas, check_count
+from auxcal.report.plots.style import HEAT, LONG_NAME, MOST_NAMES, colour_scale, header, text_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+# All by eye, for a panel of 2.5 inches.
 _GAP = 0.06  # between the two blocks, each of height 1
 _CROWDED = 12  # with more classes, even numbers are written vertically
-_LONG_NAME = 12  # longer names have a line of their own
-_MOST_NAMES = 20  # with more classes, only some are labelled
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,8 +90,20 @@ class HeatmapDisplay(Display):
             The source of the draw.
         """
         part = Predictions(logits, y)
-        proba = as_proba(proba, part)
         check_count(n_samples, "n_samples")
+        return cls.from_validated(as_proba(proba, part), part, of_class, n_samples, class_names, random_state)
+
+    @classmethod
+    def from_validated(
+        cls,
+        proba: Floats,
+        part: Predictions,
+        of_class: int | None = None,
+        n_samples: int = 50,
+        class_names: Sequence[str] | None = None,
+        random_state: int | None = 0,
+    ) -> Self:
+        """Do what `from_predictions` does, with rows that are already checked."""
         if of_class is None:
             of_class = int(np.bincount(part.prediction[part.correct], minlength=part.n_classes).argmax())
         if not 0 <= of_class < part.n_classes:
@@ -102,7 +112,8 @@ class HeatmapDisplay(Display):
         correct = _draw(np.flatnonzero(part.correct & (part.prediction == of_class)), n_samples, rng)
         wrong = _draw(np.flatnonzero(~part.correct), n_samples, rng)
         wrong = wrong[np.argsort(part.prediction[wrong], kind="stable")]
-        return cls(proba[correct], proba[wrong], of_class, as_class_names(class_names, part.n_classes))
+        upper, lower = (proba[rows].astype(np.float64) for rows in (correct, wrong))
+        return cls(upper, lower, of_class, as_class_names(class_names, part.n_classes))
 
     def plot(self, ax: Axes | None = None, *, title: str | None = None, colorbar: bool = True) -> Self:
         """Draw both blocks.
@@ -141,7 +152,7 @@ class HeatmapDisplay(Display):
         k = len(self.class_names)
         names: dict[str, float] = {}
         name = self.class_names[self.of_class]
-        of_class = f"correct of class{chr(10) if len(name) > _LONG_NAME else ' '}{name}"
+        of_class = f"correct of class{chr(10) if len(name) > LONG_NAME else ' '}{name}"
         for what, block in ((of_class, self.correct), ("wrong", self.wrong)):
             if len(block) == 0:
                 continue
@@ -155,9 +166,9 @@ class HeatmapDisplay(Display):
 
     def _label_columns(self, ax: Axes) -> None:
         k = len(self.class_names)
-        ticks = np.arange(0, k, 1 if k <= _MOST_NAMES else -(-k // 5))
+        ticks = np.arange(0, k, 1 if k <= MOST_NAMES else -(-k // 5))
         places, labels = [*(ticks + 0.5)], [self.class_names[tick] for tick in ticks]
-        upright = max(map(len, labels)) <= 3 and not _CROWDED < k <= _MOST_NAMES
+        upright = max(map(len, labels)) <= 3 and not _CROWDED < k <= MOST_NAMES
         if self.correct.shape[1] > k:
             places.append(sum(self._auxiliary) / 2)
             labels.append("aux" if upright else "auxiliary")

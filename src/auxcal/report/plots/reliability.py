@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from auxcal._core.arrays import Floats, Ints, as_confidence, as_correct
+from auxcal._core.arrays import Bools, Floats, Ints, as_confidence, as_correct
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.text import percent
 from auxcal.metrics import NoiseFloor, ece_noise_floor
 from auxcal.metrics.binning import bin_confidence
+from auxcal.metrics.intervals import wilson
 from auxcal.report.plots._display import Display, canvas
 from auxcal.report.plots.style import (
     CORRECT,
@@ -30,8 +31,9 @@ from auxcal.report.plots.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_COUNTS_HEIGHT = 0.2  # the share of the height for the counts
-_ZERO_HEIGHT = 0.27  # the relative height of an accuracy of 0
+# Shares of the height, by eye.
+_COUNTS_HEIGHT = 0.2  # of the strip with the counts
+_ZERO_HEIGHT = 0.27  # of an accuracy of 0, above the strip
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,17 +104,21 @@ class ReliabilityDisplay(Display):
         """
         if not 0 < level < 1:
             raise InvalidInputError(f"level must be a share in (0, 1); got {level!r}. Use 0.95.")
-        confidence = as_confidence(confidence)
-        bins = bin_confidence(confidence, as_correct(correct, n_rows=len(confidence)), n_bins, "width")
+        checked = as_confidence(confidence)
+        floor = ece_noise_floor(checked, n_bins=n_bins, random_state=random_state)
+        return cls.from_validated(checked, as_correct(correct, n_rows=len(checked)), floor, n_bins=n_bins, level=level)
+
+    @classmethod
+    def from_validated(
+        cls, confidence: Floats, correct: Bools, floor: NoiseFloor, *, n_bins: int = 20, level: float = 0.95
+    ) -> Self:
+        """Do what `from_predictions` does, with rows that are already checked and their noise floor."""
+        bins = bin_confidence(confidence, correct, n_bins, "width")
         rows = np.where(bins.count > 0, bins.count, np.nan)
-        return cls(
-            bins.count,
-            bins.confidence / rows,
-            bins.correct / rows,
-            *_wilson(bins.correct / rows, rows, level),
-            ece=float(np.sum(bins.share * np.abs(bins.gap))),
-            floor=ece_noise_floor(confidence, n_bins=n_bins, random_state=random_state),
-        )
+        accuracy = bins.correct / rows
+        low, high = np.clip(wilson(accuracy, rows, ndtri((1 + level) / 2)), 0, 1)
+        ece = float(np.sum(bins.share * np.abs(bins.gap)))
+        return cls(bins.count, bins.confidence / rows, accuracy, low, high, ece, floor)
 
     def plot(
         self, ax: Axes | None = None, *, title: str | None = None, intervals: bool = False, legend: bool = True
@@ -180,10 +186,3 @@ class ReliabilityDisplay(Display):
 
 def _short(power: int) -> str:
     return f"{10 ** (power % 3)}{('', 'k', 'M', 'G')[power // 3]}"
-
-
-def _wilson(share: Floats, rows: Floats, level: float) -> tuple[Floats, Floats]:
-    z = ndtri((1 + level) / 2)
-    centre = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)
-    half = z / (1 + z**2 / rows) * np.sqrt(share * (1 - share) / rows + z**2 / (4 * rows**2))
-    return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)

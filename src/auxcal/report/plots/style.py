@@ -29,9 +29,14 @@ CLASSES = (
     "#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd",
 )  # fmt: skip
 
+# Sizes in points, and limits of what is legible: by eye.
 TEXT = 8.5
 SMALL = 7.5
 DPI = 160
+MOST_NAMES = 20
+"""With more classes there is no room for the name of each."""
+LONG_NAME = 12
+"""Letters; a longer class name has a line of its own, or is in the legend."""
 
 _RC: dict[Any, Any] = {
     "axes.edgecolor": MUTED,

@@ -13,17 +13,14 @@ from auxcal._core.arrays import Bools, Floats, Ints, as_class_names
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.threads import one_thread
 from auxcal.predictions import Predictions
-from auxcal.report.plots._display import Display, canvas
-from auxcal.report.plots._inputs import as_proba, check_count
-from auxcal.report.plots.style import FAINT, SMALL, class_colours, header
+from auxcal.report.plots._display import Display, as_proba, canvas, check_count
+from auxcal.report.plots.style import FAINT, LONG_NAME, MOST_NAMES, SMALL, class_colours, header
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LEAST_ROWS = 4  # with fewer rows, there are no neighbourhoods to preserve
-_LEAST_SPREAD = 1e-6  # with a smaller spread of the probabilities, there is nothing to map
-_MOST_NAMES = 20  # with more classes, the map has no room for names
-_LONG_NAME = 12  # a longer name is in the legend, and the class index on the map
+_LEAST_ROWS = 4  # the perplexity is at most a third of the other rows, and at least 1
+_LEAST_SPREAD = 1e-6  # with a smaller spread of the probabilities, up to the rounding of float32, they are all the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,8 +97,22 @@ class TSNEDisplay(Display):
             The source of the draw and of the map.
         """
         part = Predictions(logits, y)
-        proba = as_proba(proba, part)
         check_count(n_per_class, "n_per_class")
+        proba = as_proba(proba, part)
+        return cls.from_validated(proba, part, n_per_class, classes, class_names, perplexity, random_state)
+
+    @classmethod
+    def from_validated(
+        cls,
+        proba: Floats,
+        part: Predictions,
+        n_per_class: int,
+        classes: Sequence[int] | None = None,
+        class_names: Sequence[str] | None = None,
+        perplexity: float | None = None,
+        random_state: int | None = 0,
+    ) -> Self:
+        """Do what `from_predictions` does, with rows that are already checked."""
         names = as_class_names(class_names, part.n_classes)
         rng = np.random.default_rng(random_state)
         shown = range(part.n_classes) if classes is None else classes
@@ -110,7 +121,7 @@ class TSNEDisplay(Display):
         )
         if len(rows) == 0:
             raise InvalidInputError(f"classes must contain a predicted class; got {classes!r}. Leave it out for all.")
-        embedding = _embed(proba[rows], perplexity or 2.0 * n_per_class, random_state)
+        embedding = _embed(proba[rows].astype(np.float64), perplexity or 2.0 * n_per_class, random_state)
         return cls(embedding, part.prediction[rows], part.correct[rows], names)
 
     def plot(self, ax: Axes | None = None, *, title: str | None = None, legend: bool = True) -> Self:
@@ -144,15 +155,15 @@ class TSNEDisplay(Display):
     def _legend_names(self) -> dict[int, str]:
         """The legend's entry for each class, if the names are too long for the map."""
         shown = [int(index) for index in np.unique(self.prediction)]
-        long = max(len(self.class_names[index]) for index in shown) > _LONG_NAME
-        return {index: f"{index} {self.class_names[index]}" for index in shown if long and len(shown) <= _MOST_NAMES}
+        long = max(len(self.class_names[index]) for index in shown) > LONG_NAME
+        return {index: f"{index} {self.class_names[index]}" for index in shown if long and len(shown) <= MOST_NAMES}
 
     def _draw_points(self, ax: Axes) -> None:
         shown, keyed = np.unique(self.prediction), self._legend_names
         for index, colour in zip(shown, class_colours(len(shown)), strict=True):
             x, y = self.embedding[self.prediction == index].T
             ax.scatter(x, y, s=15, color=colour, linewidths=0, label=keyed.get(index))
-            if len(shown) <= _MOST_NAMES:
+            if len(shown) <= MOST_NAMES:
                 self._name(ax, index, str(index) if keyed else self.class_names[index])
         x, y = self.embedding[~self.correct].T
         ax.scatter(x, y, s=9, color="black", marker="x", linewidths=0.7, label="wrong")

@@ -10,16 +10,16 @@ import numpy as np
 
 from auxcal._core.arrays import Floats, Ints
 from auxcal._core.text import percent
-from auxcal.labelling import Plan
 from auxcal.report.plots._display import Display, canvas
 from auxcal.report.plots.style import CORRECT, MUTED, REFERENCE, SMALL, WRONG, header, horizontal_grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from auxcal.labelling import Plan
 
-_WISHES = {"ece": "ECE", "accuracy_within": "accuracy", "risk": "promise"}
-_FAR_RIGHT, _ROW = 0.7, 0.09  # shares of the axes: where words are to the left of their line, and how high they are
+_GOALS = {"ece": "ECE", "accuracy_within": "accuracy", "risk": "promise"}
+_FAR_RIGHT, _ROW = 0.7, 0.09  # shares of the axes, by eye: where words are left of their line, and how high they are
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class PlanDisplay(Display):
     accuracy_within, ece, ece_low, ece_high : arrays of shape (m,)
         Half the width of the interval of the accuracy, and the ECE of the default with its range.
     needed : mapping of str to int or None
-        The labels that each wish takes.
+        The labels that each goal takes.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class PlanDisplay(Display):
         return cls(**curves, needed=plan.needed)
 
     def plot(self, ax: Axes | None = None, *, title: str | None = None) -> Self:
-        """Draw both curves, and a line where a wish comes true.
+        """Draw both curves, and a line where a goal is reached.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class PlanDisplay(Display):
             ax.fill_between(self.n, self.ece_low, self.ece_high, color=WRONG, alpha=0.15, linewidth=0)
             ax.set_xscale("log")
             ax.margins(x=0.08)
-            self._mark_wishes(ax)
+            self._mark_goals(ax)
             ax.set_xticks(self.n, labels=[f"{each:,}" for each in self.n])
             ax.set_xticks([], minor=True)
             horizontal_grid(ax)
@@ -91,15 +91,15 @@ class PlanDisplay(Display):
             header(ax, title, legend=True)
         return self
 
-    def _mark_wishes(self, ax: Axes) -> None:
-        """Draw a line where a wish comes true, each with its own row for the words."""
-        granted = sorted((labels, wish) for wish, labels in self.needed.items() if labels is not None)
-        for labels, _ in granted:
+    def _mark_goals(self, ax: Axes) -> None:
+        """Draw a line where a goal is reached, each with its own row for the words."""
+        reached = sorted((labels, goal) for goal, labels in self.needed.items() if labels is not None)
+        for labels, _ in reached:
             ax.axvline(labels, color=MUTED, **REFERENCE)
-        for row, (labels, wish) in enumerate(granted):
+        for row, (labels, goal) in enumerate(reached):
             leftward = ax.transAxes.inverted().transform(ax.transData.transform((labels, 0)))[0] > _FAR_RIGHT
             ax.annotate(
-                f"{_WISHES[wish]}: {labels:,}",
+                f"{_GOALS[goal]}: {labels:,}",
                 (labels, 0.98 - _ROW * row),
                 (-4 if leftward else 4, 0),
                 xycoords=ax.get_xaxis_transform(),

@@ -79,6 +79,11 @@ class TestParts:
                 del row["fit_seconds"]
         assert tables[0] == tables[1] != tables[2]
 
+    def test_rows_are_checked_once(self, monkeypatch):
+        for module in ("auxcal.predictions", "auxcal.inputs"):
+            monkeypatch.setattr(f"{module}.as_logits", None)
+        compare(TOO_SURE, methods=QUICK, bootstrap=5, by={"half": np.arange(1200) % 2})
+
 
 class TestMethods:
     @pytest.mark.needs("torch")

@@ -272,7 +272,7 @@ def test_what_was_computed_is_frozen(display):
         display.correct = display.count = None
 
 
-def test_a_plan_is_drawn_with_a_line_for_each_wish_that_can_be_granted():
+def test_a_plan_is_drawn_with_a_line_for_each_goal_that_is_reached():
     found = plan(np.linspace(0.5, 1, 1000), accuracy_within=0.02, risk=0.01)
     assert found.needed["risk"] is None
     ax = PlanDisplay.from_plan(found).plot(title="rest").ax_

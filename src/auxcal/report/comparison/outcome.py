@@ -1,29 +1,28 @@
-"""The outcome of a comparison: one entry per method, the best of them, and ways to show it."""
+"""The outcome of a comparison: one entry per method, the best of them, and the table that shows it."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from auxcal._core.arrays import Floats, Ints
-from auxcal._core.text import first_line
+from auxcal._core.text import card, first_line, grid, note, write_score, write_seconds
 from auxcal._core.threads import cached_property
 from auxcal.calibrators import CALIBRATORS, Calibrator
+from auxcal.metrics import METRICS, Slice
 from auxcal.predictions import Predictions
-from auxcal.report.comparison._agreement import Agreement
-from auxcal.report.comparison._answer import Answer, answer
-from auxcal.report.comparison._comparison_card import to_html
-from auxcal.report.comparison.text import to_text
+from auxcal.report.comparison._answer import Agreement, Answer, answer
 
-if TYPE_CHECKING:
-    from auxcal.report.comparison._sliced import Sliced
+SHOWN = ("auroc", "aupr", "p90", "ece", "brier")
+"""The metrics of a comparison: those of the paper."""
 
-UNCALIBRATED = "uncalibrated"
-"""The method that all others are compared with: the classifier's own confidence."""
+COLUMNS = {name: METRICS[name].label for name in ("auroc", "aupr", "p90", "brier", "ece")} | {"ece_floor_p95": "noise"}
+"""The columns of a narrow table and their heads; the noise floor is next to its ECE."""
 
-_PEOPLE = ("Dirichlet", "Platt")  # after whom methods are named
+_PEOPLE = ("Dirichlet", "Platt")  # methods named after people keep their capital
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +79,28 @@ class Entry:
         if self.calibrator is None or self.confidence is None:
             raise LookupError(f"{self.label} was not fitted: {self.problem}")
         return self.calibrator, self.confidence
+
+
+@dataclass(frozen=True)
+class Sliced:
+    """The slices of the test part by one column.
+
+    Parameters
+    ----------
+    by : str
+        The name of the column.
+    before, after : tuple of Slice
+        The slices with the classifier's own confidence, and with that of the best method, the largest first.
+    """
+
+    by: str
+    before: tuple[Slice, ...]
+    after: tuple[Slice, ...]
+
+    @property
+    def pairs(self) -> Iterator[tuple[Slice, Slice]]:
+        """Each slice before and after."""
+        return zip(self.before, self.after, strict=True)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -139,7 +160,7 @@ class Comparison:
     def best(self) -> Entry:
         """The entry with the lowest Brier score on the test part.
 
-        The Brier score is a proper score: it rewards both honesty and telling right from wrong, whereas a constant
+        The Brier score is a proper score: it rewards both calibration and telling right from wrong, whereas a constant
         confidence can have a low ECE. The classifier itself counts as one of the methods, so if none does better, the
         best is to leave it alone. With few test rows, the best of many methods looks a little better than it is.
         """
@@ -169,12 +190,34 @@ class Comparison:
 
     def save_report(self, path: str | os.PathLike[str]) -> None:
         """Write the comparison as a self-contained HTML page, which works offline."""
-        from auxcal.report.html import save_report
+        from auxcal.report.html import save_report  # it needs the extra `report`, and is made of comparisons
 
         save_report([self], path)
 
+    @property
+    def _parts(self) -> str:
+        return f"{self.name}: {self.n_fit:,} rows to fit, {len(self.test):,} to test"
+
     def __repr__(self) -> str:
-        return to_text(self)
+        """Return the answer and a table that fits into 80 columns, best first."""
+        rows = [["", *COLUMNS.values(), "fit"]]
+        rows += [[("* " if entry is self.best else "  ") + entry.label, *cells(entry)] for entry in self.ranked]
+        table = [f"{name:<16}" + "".join(f"{cell:>9}" for cell in numbers) for name, *numbers in rows]
+        problems = [f"! {entry.label}: {entry.problem}" for entry in self.ranked if entry.problem]
+        return "\n".join([self._parts, str(self.answer), "", *table, *problems])
 
     def _repr_html_(self) -> str:
-        return to_html(self)
+        """Return the answer and the table for a notebook, best first and in bold."""
+        table = grid(
+            [[entry.label, *cells(entry)] for entry in self.ranked], head=["", *COLUMNS.values(), "fit"], bold=0
+        )
+        best = "Best: the lowest Brier score."
+        noise = "With an ECE up to the noise, perfect calibration is possible, not proven."
+        problems = [note(f"{entry.label}: {entry.problem}") for entry in self.ranked if entry.problem]
+        return card(str(self.answer), self._parts, table, note(f"{best} {noise}"), *problems)
+
+
+def cells(entry: Entry) -> list[str]:
+    """Return the row of a method: one cell for each of `COLUMNS`, and the time of the fit."""
+    scores = [write_score(metric, entry.scores[metric]) if entry.scores else "failed" for metric in COLUMNS]
+    return [*scores, write_seconds(entry.fit_seconds)]
