@@ -23,7 +23,7 @@ from benchmarks.results import write_table
 from scipy.special import bdtr
 
 from auxcal import CrossFittedCCAC, Predictions
-from auxcal.thresholds._promise import promised_rows, rarities, starts, sure_rows
+from auxcal.thresholds._promises import promised_rows, rarities, starts, sure_rows
 from auxcal_paper.bundles import bundle, bundle_path, is_packaged
 from auxcal_paper.suites import SUITES
 

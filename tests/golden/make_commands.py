@@ -36,6 +36,10 @@ DIGITS = 10
 """What is kept of a float in JSON: further ones depend on the order in which BLAS adds."""
 
 
+DIGEST = 8
+"""How many characters of a digest are kept: of some thousand things, no two that differ have the same by chance."""
+
+
 class Case(NamedTuple):
     """Commands that run one after the other in a folder of their own, and the extras that they need.
 
@@ -163,6 +167,11 @@ DATA = {
     "mix": {"n": 150, "seed": 4, "shares": (0.02, 0.08, 0.85, 0.05)},
     "odd": {"n": 150, "seed": 5, "scale": 0.2},
 }
+NEARLY = {
+    name: {"n": 150, "seed": seed, "shares": (0.25, 0.27, 0.43, 0.05)}
+    for name, seed in {"doubt": 22, "near": 31}.items()
+}
+"""Mixes that are seen at one level and not at the next: `check` sees both, `score`, which is quieter, the second."""
 
 
 def write_data(folder, ending):
@@ -171,7 +180,15 @@ def write_data(folder, ending):
     for name, rows in (sets | {"bad": sets["new"]}).items():
         path, bad = folder / f"{name}{ending}", name == "bad"
         if ending in (".csv", ".parquet"):
-            (write_csv if ending == ".csv" else write_parquet)(path, make_table(rows, bad=bad))
+            write, table = write_csv if ending == ".csv" else write_parquet, make_table(rows, bad=bad)
+            write(path, {column: values for column, values in table.items() if not column.startswith("p_")})
+            if name == "fit":
+                for each, options in NEARLY.items():
+                    table_of_it = make_table(make_rows(**options))
+                    write(folder / f"{each}{ending}", {column: table_of_it[column] for column in CLASSES})
+            if name in ("fit", "bad"):
+                chosen = ("id", *(f"p_{each}" for each in CLASSES), "truth")
+                write(folder / f"{name}-proba{ending}", {column: table[column] for column in chosen})
         elif ending == "-lists.parquet":
             write_lists(path, rows)
         elif ending.startswith("-parts"):
@@ -193,6 +210,97 @@ def write_parts(folder, ending, table):
         )
 
 
+def write_quirks(folder):
+    """Write CSV files as spreadsheets and other programs do, and such as must be refused."""
+    write_csv(folder / "fit.csv", make_table(make_rows(N_FIT, 1)))
+    logits = make_rows(24, 6)["logits"].astype(float).round(3).tolist()
+    head = ["id", "flag", "when", "big", "price", "note", *CLASSES, "truth"]
+    notes = ("NA", "null", " spaced ", "", "nan", "1_000", "#N/A", "TRUE")
+    labels = ("cat", "dog", " bird ", "fox", "", "NA", "n/a", "nan", "NULL")
+    rows = [
+        [
+            f"{row:03d}",
+            ("true", "FALSE", "")[row % 3],
+            f"2026-11-{row + 1:02d} 08:00",
+            str(10**19 + row),
+            f"{row}.50",
+            notes[row % len(notes)],
+            *map(str, logits[row]),
+            labels[row % len(labels)],
+        ]
+        for row in range(24)
+    ]
+    spelled = {3: " 1.5", 4: "2e0", 5: "+3", 6: "-0.0", 7: "1e-7", 8: ".5", 9: "7."}
+    missing = {12: "", 13: "NA", 14: "N/A", 15: "null", 16: "nan", 17: "NaN", 18: "-inf", 19: "#N/A"}
+    for row, value in (spelled | missing).items():
+        rows[row][6 + row % 3] = value
+
+    def lines(*, delimiter=",", quoted=False, comma=False, rows=rows):
+        written = [[value.replace(".", ",") if comma else value for value in row] for row in rows]
+        mark = '"' if quoted else ""
+        return [delimiter.join(f"{mark}{value}{mark}" for value in line) for line in (head, *written)]
+
+    plain = lines()
+    texts = {
+        "plain": "\n".join(plain) + "\n",
+        "unended": "\n".join(plain),
+        "spreadsheet": "\ufeff" + "\r\n".join(plain) + "\r\n" + "," * (len(head) - 1) + "\r\n\r\n",
+        "quoted": "\n".join(lines(quoted=True)) + "\n",
+        "semicolon": "\n".join(lines(delimiter=";", comma=True)) + "\n",
+        "tab": "\n\n" + "\n".join(lines(delimiter="\t")) + "\n",
+        "spaced": "\n".join([plain[0].replace(",", ", "), *plain[1:]]) + "\n",
+        "header": plain[0] + "\n",
+        "empty": "",
+        "ragged": "\n".join([*plain[:9], plain[9] + ",more", *plain[10:]]) + "\n",
+        "gap": "\n".join([*plain[:9], "," * (len(head) - 1), *plain[9:]]) + "\n",
+        "word": "\n".join([*plain[:9], plain[9].replace("2026", "2027").replace(f",{rows[8][6]},", ",cat,")]) + "\n",
+        "underscore": "\n".join(plain).replace(f",{rows[1][6]},", ",1_000,") + "\n",
+        "stray": "\n".join([*plain[:9], '"' + plain[9], *plain[10:]]) + "\n",
+        "twice": "\n".join(plain).replace("flag", "id", 1) + "\n",
+    }
+    for name, text in texts.items():
+        (folder / f"{name}.csv").write_bytes(text.encode())
+    (folder / "latin.csv").write_bytes("\n".join(plain).replace("spaced", "größer").encode("latin-1"))
+
+
+def write_types(folder):
+    """Write parquet files whose columns have every kind of type, and the logits in every form."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    write_csv(folder / "fit.csv", make_table(make_rows(N_FIT, 1)))
+    rows = make_rows(8, 7)
+    logits = rows["logits"]
+    others = {
+        "date": pa.array([*range(20774, 20781), None], pa.int32()).cast(pa.date32()),
+        "when": pa.array([row * 1000 for row in range(7)] + [None], pa.timestamp("ms", "UTC")),
+        "whole": pa.array([2**53 + row for row in range(7)] + [None], pa.int64()),
+        "small": pa.array(range(8), pa.uint8()),
+        "half": pa.array(np.linspace(0, 1, 8).astype(np.float16)),
+        "single": pa.array([0.1, None, *[0.3] * 6], pa.float32()),
+        "whether": pa.array([True, False, None] * 2 + [True, True]),
+        "kind": pa.array(["a", "b", None, "a"] * 2).dictionary_encode(),
+        "text": pa.array(["", None, "a,b", "ü"] * 2, pa.large_string()),
+        "truth": pa.array(["cat", None, "fox", "dog"] * 2).dictionary_encode(),
+    }
+    forms = {
+        "single": {name: pa.array(logits[:, place]) for place, name in enumerate(CLASSES)},
+        "whole": {name: pa.array(logits[:, place].astype(int)) for place, name in enumerate(CLASSES)},
+        "nulls": {
+            name: pa.array([None if row == place + 1 else z for row, z in enumerate(logits[:, place].tolist())])
+            for place, name in enumerate(CLASSES)
+        },
+        "text": {name: pa.array([str(z) for z in logits[:, place].tolist()]) for place, name in enumerate(CLASSES)},
+    }
+    for name, columns in forms.items():
+        pq.write_table(pa.table(columns | others), folder / f"{name}.parquet")
+    bad = [None, [1.0, 2.0], [1.0, None, 3.0], [1.0, math.nan, 3.0], *logits[4:].tolist()]
+    for name, kind in {"list": pa.list_(pa.float32()), "large": pa.large_list(pa.float64())}.items():
+        pq.write_table(pa.table({"logits": pa.array(bad, kind)} | others), folder / f"{name}.parquet")
+    fixed = pa.FixedSizeListArray.from_arrays(pa.array(logits.ravel()), 3)
+    pq.write_table(pa.table({"logits": fixed} | others), folder / "fixed.parquet")
+
+
 # ---- the cases ----
 
 NAMED = "--columns cat,dog,bird --label truth --no-class fox"
@@ -207,7 +315,7 @@ def of_table(e, other):
         f"fit bad{e} {NAMED} --on-bad-rows skip -o skip.safetensors --method platt --json",
         f"fit fit{e} {NAMED} --features width,height --weight w --group patient -o f.safetensors --json",
         f"fit fit{e} {NAMED} --method temperature --sample 90 --random-state 3 -o t.safetensors --json",
-        f"fit fit{e} --columns p_cat,p_dog,p_bird --class-names cat,dog,bird --probabilities --label truth "
+        f"fit fit-proba{e} --columns p_cat,p_dog,p_bird --class-names cat,dog,bird --probabilities --label truth "
         f"--unknown-is-no-class --method beta -o p.safetensors --json",
         f"fit fit{e} --columns cat,dog,bird --label index --select new{e} -o index.safetensors --json",
         f"fit fit{e} --columns cat,dog,bird --label truth -o no.safetensors",
@@ -223,18 +331,21 @@ def of_table(e, other):
         f"score f.safetensors bad{e} --proba -o f-scored{e} --json",
         f"score f.safetensors new{e} --features height,width -o f-other.npz --json",
         f"score t.safetensors new{e} --proba -o t-scored{other} --json",
-        f"score p.safetensors bad{e} -o p-scored{e} --json",
+        f"score p.safetensors bad-proba{e} -o p-scored{e} --json",
         f"score x.safetensors new{e} --columns bird,cat,dog --label index -o renamed{e} --json",
         f"score index.safetensors new{e} -o index-scored{other} --json",
         f"score x.safetensors new{e} -o numbers.safetensors --json",
         f"score x.safetensors fit{e} -o in-fit{e} --json",
         f"score x.safetensors odd{e} -o odd-scored.npz --json",
+        f"score x.safetensors doubt{e} -o doubt.npz --json",
+        f"score x.safetensors near{e} -o near.npz --json",
+        f"check x.safetensors doubt{e} --json",
         f"score t.safetensors bad{e}",
         f"score x.safetensors test{e} -o test-scored{e} --json",
         f"score index.safetensors test{e} -o test-index{e} --json",
         f"evaluate test-scored{e} --calibrator x.safetensors --json",
-        f"evaluate test-scored{e} {OF_NAMES} --by site --resamples 20 --json",
-        f"evaluate test-scored{e} {OF_NAMES} --weight w --group patient --by day --resamples 20 --json",
+        f"evaluate test-scored{e} {OF_NAMES} --by day --resamples 0 --json",
+        f"evaluate test-scored{e} {OF_NAMES} --weight w --group patient --by site --resamples 20 --json",
         f"evaluate test-scored{e} --label truth --unknown-is-no-class --resamples 0 --json",
         f"evaluate test-scored{e} --label truth --class-names cat,dog,bird --json",
         f"evaluate test-scored{e} {OF_NAMES} --unlabelled scored{e} --json",
@@ -340,7 +451,6 @@ def of_parts(e):
         "score x.safetensors new -o scored --jobs 1 --json",
         "score a.safetensors new -o scored --jobs 1 --json",
         "score a.safetensors bad --proba --on-bad-rows skip -o scored --overwrite --jobs 1 --json",
-        "score x.safetensors bad -o bad-scored --jobs 1 --json",
         f"score x.safetensors bad -o one{e} --json",
         "score x.safetensors test -o test-scored --jobs 1 --json",
         f"evaluate test-scored {OF_NAMES} --by shift --resamples 20 --json",
@@ -348,7 +458,7 @@ def of_parts(e):
         f"threshold test-scored {OF_NAMES} --risk 0.3 --json",
         "threshold test-scored --risk 0.3 --save x.safetensors --json",
         "score x.safetensors mix -o mix-scored --jobs 1 --json",
-        "score x.safetensors odd -o odd-scored --jobs 1 --json",
+        "score x.safetensors odd -o odd.npz --json",
         "check x.safetensors test --json",
         "check x.safetensors 'mix/*/*' --json",
         "adapt x.safetensors mix -o adapted.safetensors --json",
@@ -383,7 +493,47 @@ WITH_PROBA = (
 )
 METHODS = (*WITH_PROBA, "histogram", "isotonic", "beta", "platt", "scaling-binning", "spline")
 
+READ = ("plain", "unended", "spreadsheet", "quoted", "semicolon", "tab", "spaced")
+REFUSED = ("header", "empty", "ragged", "gap", "word", "underscore", "stray", "twice", "latin")
+OF_QUIRKS = (
+    f"fit fit.csv {NAMED} --method temperature -o t.safetensors --json",
+    *(f"score t.safetensors {name}.csv -o {name}-scored.csv --json" for name in (*READ, *REFUSED)),
+    "score t.safetensors plain.csv -o plain-scored.npz --json",
+    "score t.safetensors spreadsheet.csv --on-bad-rows skip -o spreadsheet-skipped.csv --json",
+    f"fit plain.csv {NAMED} --on-bad-rows skip --method temperature -o plain.safetensors --json",
+    f"fit semicolon.csv {NAMED} --on-bad-rows skip --method platt --weight price -o semicolon.safetensors --json",
+    "pick t.safetensors quoted.csv --on-bad-rows skip --n 5 -o picked.csv --json",
+    "check t.safetensors tab.csv --on-bad-rows skip --json",
+    f"evaluate plain-scored.csv {OF_NAMES} --resamples 0 --by note --json",
+    f"evaluate semicolon-scored.csv {OF_NAMES} --resamples 0 --by flag --json",
+    f"threshold quoted-scored.csv {OF_NAMES} --risk 0.5 --empirical --json",
+    "monitor t.safetensors plain.csv --by flag --no-class fox --on-bad-rows skip --json",
+    "monitor t.safetensors plain.csv --by id --no-class fox --on-bad-rows skip --json",
+)
+OF_TYPES = (
+    f"fit fit.csv {NAMED} --method temperature -o t.safetensors --json",
+    *(
+        f"score t.safetensors {name}.parquet -o {name}-scored{ending} --json"
+        for name in ("single", "whole", "nulls")
+        for ending in (".parquet", ".csv")
+    ),
+    *(
+        f"score t.safetensors {name}.parquet --columns logits -o {name}-scored.parquet --json"
+        for name in ("list", "large", "fixed")
+    ),
+    "score t.safetensors list.parquet --columns logits --on-bad-rows skip --proba -o list-scored.csv --json",
+    "score t.safetensors text.parquet -o text-scored.parquet --json",
+    "pick t.safetensors single.parquet --n 3 -o picked.parquet --json",
+    f"evaluate single-scored.parquet {OF_NAMES} --by kind --resamples 0 --json",
+    f"evaluate single-scored.parquet {OF_NAMES} --by whether --weight small --resamples 0 --json",
+    f"threshold single-scored.parquet {OF_NAMES} --risk 0.5 --empirical --json",
+    "monitor t.safetensors single.parquet --by date --no-class fox --json",
+    "monitor t.safetensors single.parquet --by whole --no-class fox --json",
+)
+
 CASES = {
+    "quirks": Case(OF_QUIRKS),
+    "types": Case(OF_TYPES, ("tables",)),
     "csv": Case(of_table(".csv", ".npz")),
     "csv to parquet": Case(to_parquet(), ("tables",)),
     "parquet": Case(of_table(".parquet", ".csv"), ("tables",)),
@@ -460,6 +610,9 @@ ENDINGS = {
 } | dict.fromkeys(("methods", "saved monitors", "transfer", "export"), ".npz")
 
 
+OWN_DATA = {"quirks": write_quirks, "types": write_types}
+
+
 # ---- running a case ----
 
 
@@ -468,7 +621,10 @@ def run_case(name, folder):
     columns, found, before = {}, [], {}
     os.environ["SOURCE_DATE_EPOCH"] = "1800000000"  # calibrators say when they were fitted
     with contextlib.chdir(folder):
-        write_data(folder, ENDINGS.get(name, f".{name}"))
+        if name in OWN_DATA:
+            OWN_DATA[name](folder)
+        else:
+            write_data(folder, ENDINGS.get(name, f".{name}"))
         changed_files(folder, before)
         for step in CASES[name].steps:
             code, said = watch(*step.split()[1:]) if step.startswith("Monitor ") else call(step)
@@ -537,7 +693,7 @@ def changed_files(folder, before):
 
 
 def digest(data):
-    return hashlib.sha256(data).hexdigest()[:10]
+    return hashlib.sha256(data).hexdigest()[:DIGEST]
 
 
 def steady(value, key=""):
@@ -545,9 +701,11 @@ def steady(value, key=""):
     if key in SENTENCES:
         return dict.fromkeys(value, "…") if isinstance(value, dict) else "…" if value else value
     if isinstance(value, dict):
+        if list(value) == ["tensor"]:  # where a state has an array, which is listed by itself
+            return "tensor"
         return {name: steady(each, name) for name, each in value.items() if name not in UNSTEADY}
     if isinstance(value, str):
-        return "…" if key == "alarms" else value[:10] if re.fullmatch("[0-9a-f]{64}", value) else value
+        return "…" if key == "alarms" else value[:DIGEST] if re.fullmatch("[0-9a-f]{64}", value) else value
     if isinstance(value, list):
         return [steady(each, key) for each in value]
     if isinstance(value, float):
@@ -635,7 +793,7 @@ def kept(table, columns):
             continue
         values = [bool(value) if name in SENTENCES else plain(value) for value in values]
         key = digest(json.dumps(values).encode())
-        columns[key] = [len(values), *total(values), values[:3]]
+        columns[key] = [len(values), *total(values), values[:2]]
         found[name] = f"{kind} {key}"
     return found
 
@@ -707,7 +865,7 @@ def write(frozen):
             if "files" in given:
                 given["files"] = {path: keep(each) for path, each in given["files"].items()}
     used = line(things)
-    columns = {key: values for key, values in frozen["columns"].items() if f'"{key}"' in used}
+    columns = {key: values for key, values in frozen["columns"].items() if f' {key}"' in used}
     text = {name: f"[\n{_lines(map(line, steps))}\n]" for name, steps in cases.items()}
     parts = {
         "made_with": line(frozen["made_with"]),

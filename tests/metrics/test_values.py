@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import quad
 from sklearn import metrics as sklearn_metrics
 
-from auxcal.metrics import METRICS, auroc, ece, fpr_at_tpr, mce, nll, precision_at_recall
+from auxcal.metrics import METRICS, auroc, ece, fpr_at_tpr, mce, nll, precision_at_recall, risk_coverage
 from auxcal.metrics._ranking import ties
 
 
@@ -250,3 +250,16 @@ def test_ties_that_cross_blocks_are_counted_whole(monkeypatch, dtype, steps, blo
     assert found.wrong.tolist() == [(~correct)[confidence == c].sum() for c in found.confidence]
     above = confidence[correct][:, None] - confidence[~correct]
     assert auroc(confidence, correct) == pytest.approx(((above > 0) + (above == 0) / 2).mean(), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_curve_is_what_accepting_at_or_above_each_confidence_gives(seed):
+    rng = np.random.default_rng(seed)
+    confidence = rng.integers(0, 41, size=400) / 40
+    correct = rng.uniform(size=400) < confidence
+    curve = risk_coverage(confidence, correct)
+    assert curve.threshold.tolist() == sorted(set(confidence.tolist()), reverse=True)
+    for threshold, coverage, risk in zip(curve.threshold, curve.coverage, curve.risk, strict=True):
+        accepted = confidence >= threshold
+        assert coverage == accepted.mean()
+        assert risk == pytest.approx(1 - correct[accepted].mean())

@@ -1,7 +1,10 @@
 """Which samples to label, how many, and what the labels say together with the unlabelled rest."""
 
-from auxcal.labelling._estimates import Estimate, estimate
+from auxcal.labelling._estimate import estimate
 from auxcal.labelling._pick import Picks, pick
-from auxcal.labelling._plan import Outlook, Plan, plan
+from auxcal.labelling._plan import Forecast, Plan, plan
+from auxcal.metrics.intervals import Estimate
 
-__all__ = ["Estimate", "Outlook", "Picks", "Plan", "estimate", "pick", "plan"]
+Outlook = Forecast  # its former name
+
+__all__ = ["Estimate", "Forecast", "Outlook", "Picks", "Plan", "estimate", "pick", "plan"]

@@ -1,4 +1,4 @@
-"""Which rows to label: more where the classifier's correctness is open, with a known probability for every row."""
+"""Which rows to label: more uncertain rows, with a known probability for every row."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from auxcal._core.arrays import Floats, Ints, as_confidence, as_rng
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
 
+# benchmarks/labelling/picks.py measures the intervals, fits and promises that picks with these give.
 EVEN_SHARE = 0.3
 """The part of the labels that is spread evenly, against a confidence that is wrong about where the errors are."""
-
 UNCALIBRATED_EVEN_SHARE = 0.7
 """The same for a classifier's own confidence, which is often sure and wrong."""
-
 PER_STRATUM = 2
-"""How many picks a stratum gives."""
+"""How many picks a stratum gives: a choice, the fewest above one."""
 
 
 class Picks(NamedTuple):
@@ -58,7 +57,7 @@ def pick(
 
     The rows are sorted by `none` and by confidence and cut into strata, of which each gives two rows. A row is picked
     with a probability in proportion to the standard deviation of its correctness, sqrt(c (1 − c)), mixed with an even
-    share (Neyman's allocation, guarded): a stratum of clear rows is long, one of open rows short.
+    share (Neyman's allocation, guarded): a stratum of clear rows is long, one of uncertain rows short.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How many labels a wish takes, from a pilot of labelled rows or from unlabelled ones alone."""
+"""How many labels a goal takes, from a pilot of labelled rows or from unlabelled ones alone."""
 
 from __future__ import annotations
 
@@ -12,30 +12,32 @@ from numpy.typing import ArrayLike
 from auxcal._core.arrays import Floats, as_confidence, as_correct, check_shares
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
-from auxcal.metrics import labels_to_promise
+from auxcal.thresholds import labels_to_promise
 
 Z = 1.96
 """The normal quantile of 95 % intervals."""
+RANGE = 1.28
+"""How many standard deviations a range goes up and down: four of five are inside."""
+# The others were chosen with benchmarks/labelling/plan.py, on most of its bundles and with other random states than in
+# docs/labelling.md; benchmarks/labelling/plan_accurate.py measures how often the range of a promise holds the truth.
 ECE_FACTOR = 0.9
 """The ECE of the default from n labels is about factor * the standard error of the accuracy, sqrt(p (1 − p) / n)."""
 ECE_WITHIN = 2.0
-"""The ECE of one fit is between what is said, divided by this, and what is said times this: in three of four cases."""
+"""In three of four cases the ECE of a fit is within this factor of the forecast."""
 OFF, TAIL = 0.2, 4
 """How far off a calibrator's log-odds are, and the degrees of freedom: now and then they are off by far more."""
 OFF_AT_TOP, CAREFUL_AT_TOP = 0.3, 0.1
 """How far they are off among the accepted besides, which few labels of all rows can't show, and by how much they are
-too low there on average: a calibrator that has seen a few hundred labels is careful."""
-SEEN = 140
-"""The labels that a calibrator has learned from, at least. Where few errors of so many would be among the accepted, it
+too low there on average: a calibrator that was fitted on a few hundred labels is careful."""
+FIT_LABELS = 140
+"""The labels that a calibrator was fitted on, at least. Where few errors of so many would be among the accepted, it
 can't know how rare they are."""
 OWN_SLOPE, OWN_SHIFT, OWN_OFF = 0.4, -0.7, 1.2
-"""How a classifier's own log-odds become honest ones, more or less, and how far those are still off."""
-RANGE = 1.28
-"""How many standard deviations a range goes up and down: four of five are inside."""
+"""How a classifier's own log-odds become calibrated ones, more or less, and how far those are still off."""
 
 
 @dataclass(frozen=True)
-class Outlook:
+class Forecast:
     """What to expect of so many labels.
 
     Parameters
@@ -60,21 +62,21 @@ class Outlook:
 
 @dataclass(frozen=True)
 class Plan:
-    """What more labels would bring, and how many a wish takes; None for a wish that no number of labels grants.
+    """What more labels would bring, and how many a goal takes; None for a goal that no number of labels reaches.
 
     Parameters
     ----------
-    outlooks : tuple of Outlook
+    outlooks : tuple of Forecast
         At one, two, five and ten times the labels there are.
     needed : dict of str to int or None
-        The labels that each wish takes. If the range of a promise is open above, its number can't be told: this is
+        The labels that each goal takes. If the range of a promise is open above, its number can't be told: this is
         how many to label before you look again, with `threshold_at_risk`.
     between : dict of str to pair of int or None
         The range in which they likely are: a pilot is small, and can't tell more. None at its upper end: perhaps no
-        number grants the wish.
+        number reaches the goal.
     """
 
-    outlooks: tuple[Outlook, ...]
+    outlooks: tuple[Forecast, ...]
     needed: dict[str, int | None]
     between: dict[str, tuple[int | None, int | None]]
 
@@ -93,7 +95,7 @@ def plan(
     calibrated: bool = True,
     times: Sequence[int] = (1, 2, 5, 10),
 ) -> Plan:
-    """Forecast what more labels would bring, and how many a wish takes.
+    """Forecast what more labels would bring, and how many a goal takes.
 
     Parameters
     ----------
@@ -103,9 +105,9 @@ def plan(
     unlabelled : array of shape (N,), optional
         The confidence in the rows that the forecast is about, by default the labelled ones.
     ece, accuracy_within : float, optional
-        Wishes: an ECE of the default, and an accuracy that is known to ± so much.
+        Goals: an ECE of the default, and an accuracy that is known to ± so much.
     risk, coverage : float
-        The wish of a threshold that is promised to keep the risk and accepts that share.
+        The goal of a threshold that is promised to keep the risk and accepts that share.
     level : float
         The probability of that promise.
     calibrated : bool
@@ -126,26 +128,30 @@ def plan(
     >>> found.needed["accuracy_within"], found.needed["risk"], found.between["risk"]
     (1801, 308, (91, 53437))
     """
-    wished = {"ece": ece, "accuracy_within": accuracy_within, "risk": risk}
-    check_shares(**{name: wish for name, wish in wished.items() if wish is not None}, coverage=coverage, level=level)
+    asked = {"ece": ece, "accuracy_within": accuracy_within, "risk": risk}
+    check_shares(**{name: goal for name, goal in asked.items() if goal is not None}, coverage=coverage, level=level)
     if not all(isinstance(time, int | np.integer) and time >= 1 for time in times) or not len(times):
         raise InvalidInputError(f"times must be whole numbers of at least 1; got {times!r}. Use (1, 2, 5, 10).")
     rows = _rows(confidence, correct, unlabelled, calibrated)
-    wishes: dict[str, Callable[[float], int | None]] = {}
+    right = rows.right(0.0)
+    # Each goal gives the labels that it takes: 0 is the forecast, and -1 and 1 are the ends of its range.
+    goals: dict[str, Callable[[float], int | None]] = {}
     if ece is not None:
-        wishes["ece"] = lambda way: _for_ece(rows.right(0.0), ece / ECE_WITHIN**way)
+        goals["ece"] = lambda end: int(np.ceil(_spread(right) * (ECE_FACTOR / (ece / ECE_WITHIN**end)) ** 2))
     if accuracy_within is not None:
-        wishes["accuracy_within"] = lambda way: _for_accuracy(rows.right(RANGE * way), accuracy_within)
+        goals["accuracy_within"] = lambda end: int(
+            np.ceil(_spread(rows.right(RANGE * end)) * (Z / accuracy_within) ** 2)
+        )
     if risk is not None:
         c, top = rows.confidence, rows.at_top(coverage, CAREFUL_AT_TOP if calibrated else 0.0)
         # Where errors are rare a calibrator is the more careful, so the lower end goes twice as far.
-        wishes["risk"] = lambda way: labels_to_promise(
-            c, top.right(-RANGE * (2 * way if way < 0 else way)), risk, coverage=coverage, level=level
+        goals["risk"] = lambda end: labels_to_promise(
+            c, top.right(-RANGE * (2 * end if end < 0 else end)), risk, coverage=coverage, level=level
         )
-    needed = {name: wish(0.0) for name, wish in wishes.items()}
-    ends = {name: (wish(-1.0), needed[name], wish(1.0)) for name, wish in wishes.items()}
-    outlooks = tuple(_outlook(rows.n_labels * time, rows.right(0.0)) for time in times)
-    return Plan(outlooks, needed, {name: _range(each) for name, each in ends.items()})
+    found = {name: [goal(end) for end in (-1.0, 0.0, 1.0)] for name, goal in goals.items()}
+    needed = {name: labels for name, (_, labels, _) in found.items()}
+    between = {name: _range(labels) for name, labels in found.items()}
+    return Plan(tuple(_forecast(rows.n_labels * time, right) for time in times), needed, between)
 
 
 class _Rows(NamedTuple):
@@ -164,12 +170,12 @@ class _Rows(NamedTuple):
     def at_top(self, coverage: float, careful: float) -> _Rows:
         """Return the rows as the accepted ones are: their confidence is too low by so much, and less is known.
 
-        The logarithm of the rate of an event that was seen m times has a variance of about 1 / m + 1 / (2 m²).
+        The logarithm of the rate of an event that occurred m times has a variance of about 1 / m + 1 / (2 m²).
         """
         top = np.argsort(-self.confidence)[: max(1, round(coverage * len(self.confidence)))]
         wrong = 1 - float(_moved(self.likely[top], shift=self.shift + careful).mean())
-        seen = SEEN * coverage * wrong
-        spread = self.deviation**2 + OFF_AT_TOP**2 + 1 / seen + 1 / (2 * seen**2)
+        m = FIT_LABELS * coverage * wrong
+        spread = self.deviation**2 + OFF_AT_TOP**2 + 1 / m + 1 / (2 * m**2)
         return self._replace(shift=self.shift + careful, deviation=float(np.sqrt(spread)))
 
 
@@ -180,11 +186,11 @@ def _rows(confidence: ArrayLike, correct: ArrayLike | None, unlabelled: ArrayLik
     likely = _moved(rows, slope=slope, shift=usual)
     if correct is None:
         return _Rows(rows, likely, 0.0, off, 100)
-    said, right = _moved(c, slope=slope, shift=usual), as_correct(correct, n_rows=len(c))
+    expected, right = _moved(c, slope=slope, shift=usual), as_correct(correct, n_rows=len(c))
     # The most likely shift. A pilot is small, so what it says counts as far as it says more than is known beforehand.
     shift, precision = 0.0, 1 / off**2
     for _ in range(50):
-        now, prior = _moved(said, shift=shift), (TAIL + 1) / (TAIL * off**2 + shift**2)
+        now, prior = _moved(expected, shift=shift), (TAIL + 1) / (TAIL * off**2 + shift**2)
         precision = float(np.sum(now * (1 - now))) + prior
         shift += float(np.clip((np.sum(right - now) - prior * shift) / precision, -1, 1))
     return _Rows(rows, likely, shift, precision**-0.5, len(c))
@@ -196,18 +202,10 @@ def _moved(c: Floats, *, slope: float = 1.0, shift: float) -> Floats:
     return np.asarray(1 / (1 + ((1 - inside) / inside) ** slope * np.exp(-shift)))
 
 
-def _outlook(n: int, right: Floats) -> Outlook:
-    open_, standard_error = float(np.mean(right * (1 - right))), float(np.sqrt(_spread(right) / n))
+def _forecast(n: int, right: Floats) -> Forecast:
+    variance, standard_error = float(np.mean(right * (1 - right))), float(np.sqrt(_spread(right) / n))
     ece = ECE_FACTOR * standard_error
-    return Outlook(n, Z * standard_error, ece, ece / ECE_WITHIN, ece * ECE_WITHIN, open_ + np.pi / 2 * ece**2)
-
-
-def _for_ece(right: Floats, ece: float) -> int:
-    return int(np.ceil(_spread(right) * (ECE_FACTOR / ece) ** 2))
-
-
-def _for_accuracy(right: Floats, within: float) -> int:
-    return int(np.ceil(_spread(right) * (Z / within) ** 2))
+    return Forecast(n, Z * standard_error, ece, ece / ECE_WITHIN, ece * ECE_WITHIN, variance + np.pi / 2 * ece**2)
 
 
 def _spread(right: Floats) -> float:
@@ -215,7 +213,7 @@ def _spread(right: Floats) -> float:
     return float(right.mean() * (1 - right.mean()))
 
 
-def _range(found: tuple[int | None, ...]) -> tuple[int | None, int | None]:
+def _range(found: list[int | None]) -> tuple[int | None, int | None]:
     """Return the fewest and the most labels; None where no number would do."""
     numbers = [each for each in found if each is not None]
     return min(numbers, default=None), None if None in found else max(numbers)

@@ -1,7 +1,7 @@
 """Thresholds of the confidence with a promise: at most so many of the accepted are wrong."""
 
 from auxcal.thresholds._power import labels_to_promise
-from auxcal.thresholds._promise import rows_to_promise
+from auxcal.thresholds._promises import rows_to_promise
 from auxcal.thresholds._threshold import (
     Threshold,
     risk_at_coverage,

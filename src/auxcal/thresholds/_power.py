@@ -8,14 +8,14 @@ from numpy.typing import ArrayLike
 from auxcal._core.arrays import Floats, as_confidence, check_shares
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
-from auxcal.thresholds._promise import Start, rows_to_promise, starts, sure_rows
+from auxcal.thresholds._promises import Start, rows_to_promise, starts, sure_rows
 
 DRAWS, OFTEN = 200, 0.8
-"""How many samples are simulated, and how many of them must give the promise."""
+"""How many samples are simulated, which gives the share of those with a promise to ± 6 points, and which share must."""
 MOST_ROWS = 20_000
 """Of a sample that is simulated; what takes more is far off, and one exact test tells how far."""
-_POPULATION = 10_000
-_STEP = 1.05  # how fine the search is
+_POPULATION = 10_000  # rows that stand for all
+_STEP = 1.05  # how fine the search is: well within the range of the forecast
 
 
 @ignore_float_errors
@@ -73,12 +73,12 @@ def _granted(confidence: Floats, wrong: Floats, n: int, risk: float, coverage: f
     rng = np.random.default_rng(0)
     drawn = np.sort(rng.integers(len(wrong), size=(DRAWS, n)), axis=1)
     errors = np.cumsum(rng.random((DRAWS, n)) < wrong[drawn], axis=1)
-    wished = (drawn < coverage * len(wrong)).sum(axis=1)  # the rank that a run must pass
+    goal = (drawn < coverage * len(wrong)).sum(axis=1)  # the rank that a run must pass
     granted = np.zeros(DRAWS, dtype=bool)
     for i, (start, _) in enumerate(begun):
         failed = errors[:, start - 1 :] > _limits(n, risk, begun[i:])
         reached = np.where(failed.any(axis=1), start - 1 + failed.argmax(axis=1), n)
-        granted |= reached >= np.maximum(wished, start)
+        granted |= reached >= np.maximum(goal, start)
     return float(granted.mean())
 
 

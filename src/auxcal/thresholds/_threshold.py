@@ -1,4 +1,10 @@
-"""From which confidence on predictions can be accepted: thresholds with a promise, and those that only look good."""
+"""Accept predictions with a bounded error rate: thresholds with a promise, and empirical ones.
+
+A confidence is kept as float32 or float64, or as the shortest text that reads as its float32, and a threshold is
+compared with all of these, by programs that round to float32 first and by others that don't. So confidences that are
+equal in float32 are ties, and a threshold t is a number that is at most its own float32 and still rounds to it: then no
+confidence whose float32 is lower reaches t, and each whose float32 is that of t or higher does.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +19,11 @@ from auxcal._core.errors import InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal.metrics import risk_coverage
 from auxcal.metrics.edge import kernel_of
-from auxcal.thresholds._cut import cut_above, cut_at, singles
-from auxcal.thresholds._drawn import Drawn, as_drawn, check_draws, upper_bounds
-from auxcal.thresholds._promise import least_rows, promised_rows, rows_needed
+from auxcal.thresholds._promises import least_rows, promised_rows, rows_needed
+from auxcal.thresholds._weighted_sample import WeightedSample, as_weighted_sample, check_draws, singles, upper_bounds
 
+_DECIMALS = 7  # which people can read and copy; no two such numbers below 1 have the same float32
+_TRIED = 10  # such numbers; about every second one is at most its own float32
 _curve = kernel_of(risk_coverage)
 
 
@@ -115,17 +122,17 @@ def threshold_at_risk(
     0.8
     """
     check_shares(risk=risk, level=level)
-    drawn = as_drawn(confidence, correct, sample_weight, max_weight, groups)
+    sample = as_weighted_sample(confidence, correct, sample_weight, max_weight, groups)
     if not promise:
-        if drawn.sample_weight is not None:
-            check_total(drawn.sample_weight)
-        return _looking_good(drawn, risk, level)
-    check_draws(drawn)
-    found = _promised(drawn, risk, level)
+        if sample.sample_weight is not None:
+            check_total(sample.sample_weight)
+        return empirical_threshold(sample, risk, level)
+    check_draws(sample)
+    found = _promised(sample, [risk], level)[risk]
     if found is None:
         raise InvalidInputError(
-            f"no threshold can be promised to keep the error at {risk:.3g} with these {len(drawn.correct):,} labelled "
-            f"rows: {_why_not(drawn, risk, level)}. Label more, allow more risk, or use promise=False (--empirical)."
+            f"no threshold can be promised to keep the error at {risk:.3g} with these {len(sample.correct):,} labelled "
+            f"rows: {_why_not(sample, risk, level)}. Label more, allow more risk, or use promise=False (--empirical)."
         )
     return found
 
@@ -149,7 +156,7 @@ def why_no_promise(
     >>> why_no_promise([0.9] * 40, [True] * 40, risk=0.05)
     'it would take about 143'
     """
-    return _why_not(as_drawn(confidence, correct, sample_weight, max_weight, groups), risk, level)
+    return _why_not(as_weighted_sample(confidence, correct, sample_weight, max_weight, groups), risk, level)
 
 
 @ignore_float_errors
@@ -177,13 +184,13 @@ def thresholds_at_risks(
     >>> found[0.01], round(found[0.2].coverage, 2), round(found[0.3].coverage, 2)
     (None, 0.23, 0.48)
     """
-    drawn = as_drawn(confidence, correct, sample_weight, max_weight, groups)
+    sample = as_weighted_sample(confidence, correct, sample_weight, max_weight, groups)
     if not np.iterable(risks):
         raise InvalidInputError(f"risks must be several shares; got {risks!r}. Give [0.05], or use threshold_at_risk.")
     for risk in risks:
         check_shares(risk=risk, level=level)
-    check_draws(drawn)
-    return {risk: _promised(drawn, risk, level) for risk in risks}
+    check_draws(sample)
+    return _promised(sample, risks, level)
 
 
 @ignore_float_errors
@@ -209,17 +216,17 @@ def thresholds_by_class(
     >>> found[0].threshold, found[1]
     (0.0, None)
     """
-    drawn = as_drawn(confidence, correct, sample_weight, max_weight, groups)
+    sample = as_weighted_sample(confidence, correct, sample_weight, max_weight, groups)
     check_shares(risk=risk, level=level)
     of_class = np.asarray(prediction)
-    if of_class.shape != drawn.confidence.shape or of_class.dtype.kind not in "iu":
+    if of_class.shape != sample.confidence.shape or of_class.dtype.kind not in "iu":
         raise InvalidInputError(
-            f"prediction must be a class index for each of the {len(drawn.correct)} rows; got an array of shape "
+            f"prediction must be a class index for each of the {len(sample.correct)} rows; got an array of shape "
             f"{of_class.shape} and type {of_class.dtype}. Give logits.argmax(axis=1)."
         )
-    check_draws(drawn)
-    labels = np.unique(of_class[drawn.weights > 0])
-    return {int(label): _promised(drawn.take(of_class == label), risk, level) for label in labels}
+    check_draws(sample)
+    labels = np.unique(of_class[sample.weights > 0])
+    return {int(label): _promised(sample.take(of_class == label), [risk], level)[risk] for label in labels}
 
 
 @ignore_float_errors
@@ -251,31 +258,31 @@ def risk_at_coverage(
     (0.5, 0.502, 0.31)
     """
     check_shares(coverage=coverage, level=level)
-    drawn = as_drawn(confidence, correct, sample_weight, max_weight, groups)
-    check_draws(drawn)
-    rows = drawn.independent().ranked()
+    sample = as_weighted_sample(confidence, correct, sample_weight, max_weight, groups)
+    check_draws(sample)
+    rows = sample.independent().ranked()
     share = np.cumsum(rows.weights) / rows.weights.sum()
     # The rank at which so many are accepted; rounding must not move it.
     rank = min(int(np.searchsorted(share, coverage * (1 - 1e-12))) + 1, len(share) - 1)
     accepted = int(np.searchsorted(-rows.confidence, -rows.confidence[rank], side="right"))
     first = max(rank, 1)  # the row at the threshold itself is not counted
     tied = np.arange(first, max(first + 1, accepted))
-    threshold = cut_at(_lowest(drawn.confidence, rows.confidence[rank]))
-    return _accepting(drawn, threshold, risk_upper=rows.risk_upper(tied, level), level=level)
+    threshold = cut_at(_lowest(sample.confidence, rows.confidence[rank]))
+    return _accepting(sample, threshold, risk_upper=rows.risk_upper(tied, level), level=level)
 
 
-def _promised(drawn: Drawn, risk: float, level: float) -> Threshold | None:
-    rows = drawn.independent()
-    rows = rows.ranked(ties=np.random.default_rng(0).random(len(rows.correct)))
-    begun, rarity = rows.tests(risk, 1 - level)
-    accepted = promised_rows(rows.confidence, rarity, begun)
-    if not accepted:
-        return None
-    threshold = 0.0
-    if accepted < len(rows.correct):
-        low, high = rows.confidence[[accepted, accepted - 1]]
-        threshold = cut_above(low, _lowest(drawn.confidence, high))
-    return _accepting(drawn, threshold, risk_upper=risk, level=level)
+def _promised(sample: WeightedSample, risks: Sequence[float], level: float) -> dict[float, Threshold | None]:
+    """Return the threshold that can be promised for each risk, of rows that are ranked once."""
+    rows = sample.independent().ranked(shuffle_ties=True)
+    found: dict[float, Threshold | None] = {}
+    for risk in risks:
+        begun, rarity = rows.tests(risk, 1 - level)
+        accepted, threshold = promised_rows(rows.confidence, rarity, begun), 0.0
+        if 0 < accepted < len(rows.correct):
+            low, high = rows.confidence[[accepted, accepted - 1]]
+            threshold = cut_above(low, _lowest(sample.confidence, high))
+        found[risk] = _accepting(sample, threshold, risk_upper=risk, level=level) if accepted else None
+    return found
 
 
 def _lowest(confidence: Floats, single: np.floating) -> float:
@@ -283,28 +290,26 @@ def _lowest(confidence: Floats, single: np.floating) -> float:
     return float(confidence[singles(confidence) == single].min())
 
 
-def _why_not(drawn: Drawn, risk: float, level: float) -> str:
+def _why_not(sample: WeightedSample, risk: float, level: float) -> str:
     """Return why rows promise nothing; see `why_no_promise`."""
-    rows = drawn.independent()
+    rows = sample.independent()
     curve = _curve(singles(rows.confidence), rows.correct, sample_weight=rows.sample_weight)
     needed = rows_needed(curve.accepted, curve.errors, risk, level)
     if needed is None and curve.errors[0]:
         return "even the most confident predictions are wrong too often"
     if needed is None:
         return f"it would take far more, at least {least_rows(risk, 1 - level):,} without an error"
-    if drawn.sample_weight is not None:
+    if sample.sample_weight is not None:
         return f"they are picked, and promise less than even draws, of which it would take about {needed:,}"
-    of_groups = "" if drawn.groups is None else f", and with their groups they count as {len(rows.correct):,}"
     enough = needed <= len(rows.correct)
-    return (
-        "so many suffice in most draws, not in this one" if enough else f"it would take about {needed:,}"
-    ) + of_groups
+    why = "so many suffice in most draws, not in this one" if enough else f"it would take about {needed:,}"
+    return why if sample.groups is None else f"{why}, and with their groups they count as {len(rows.correct):,}"
 
 
-def _accepting(drawn: Drawn, threshold: float, *, risk_upper: float, level: float) -> Threshold:
+def _accepting(sample: WeightedSample, threshold: float, *, risk_upper: float, level: float) -> Threshold:
     """Return a promised threshold, with what it does to the rows."""
-    accepted, weights = drawn.confidence >= threshold, drawn.weights
-    number, wrong = weights[accepted].sum(), weights[accepted & ~drawn.correct].sum()
+    accepted, weights = sample.confidence >= threshold, sample.weights
+    number, wrong = weights[accepted].sum(), weights[accepted & ~sample.correct].sum()
     shares = float(number / weights.sum()), float(wrong / number)
     return Threshold(float(threshold), *shares, risk_upper, _count(number), _count(wrong), level, promised=True)
 
@@ -314,20 +319,70 @@ def _count(weight: float) -> float:
     return int(weight) if weight == int(weight) else float(weight)
 
 
-def _looking_good(drawn: Drawn, risk: float, level: float) -> Threshold:
-    curve = _curve(singles(drawn.confidence), drawn.correct, sample_weight=drawn.sample_weight)
+def empirical_threshold(sample: WeightedSample, risk: float, level: float) -> Threshold:
+    """Return the lowest threshold whose error rate on these rows is within the risk, which promises nothing."""
+    curve = _curve(singles(sample.confidence), sample.correct, sample_weight=sample.sample_weight)
     allowed = np.flatnonzero(curve.risk <= risk)
     if not len(allowed):
         least = int(np.argmin(curve.risk))
         raise InvalidInputError(
             f"no threshold keeps the error at {risk:.3g}; the least is {curve.risk[least]:.3g}, with a confidence of "
-            f"at least {cut_at(_lowest(drawn.confidence, curve.threshold[least]))!r}. Allow more risk, or calibrate "
+            f"at least {cut_at(_lowest(sample.confidence, curve.threshold[least]))!r}. Allow more risk, or calibrate "
             f"first."
         )
     last = allowed[-1]
     accepted, wrong = _count(curve.accepted[last]), _count(curve.errors[last])
     upper = float(upper_bounds(np.array(wrong), np.array(accepted), level))
-    threshold = cut_at(_lowest(drawn.confidence, curve.threshold[last]))
+    threshold = cut_at(_lowest(sample.confidence, curve.threshold[last]))
     return Threshold(
         threshold, float(curve.coverage[last]), wrong / accepted, upper, accepted, wrong, level, promised=False
     )
+
+
+def cut_above(low: np.floating, high: float) -> float:
+    """Return a number just above the first one, which all from the second up reach: with seven decimals if one fits.
+
+    Parameters
+    ----------
+    low : float32
+        The highest confidence that is not accepted.
+    high : float
+        The lowest that is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal.thresholds._threshold import cut_above
+    >>> cut_above(np.float32(0.7), 0.8), cut_above(np.float32(0.7), 0.70000005)
+    (0.7000001, 0.7000000178813934)
+    """
+    first = np.floor(float(low) * 10**_DECIMALS)
+    for step in range(1, _TRIED + 1):
+        short = round((first + step) / 10**_DECIMALS, _DECIMALS)
+        if low < np.float32(short) and short <= min(high, float(np.float32(short))):
+            return float(short)
+    return _least(np.nextafter(low, np.float32(1)))
+
+
+def cut_at(high: float) -> float:
+    """Return a number that this confidence and those of the same float32 reach, and none below.
+
+    Examples
+    --------
+    >>> from auxcal.thresholds._threshold import cut_at
+    >>> cut_at(0.8), cut_at(0.9)
+    (0.8, 0.8999999761581421)
+    """
+    single = np.float32(high)
+    for number in (float(str(single)), float(single)):
+        if number <= min(high, float(single)):
+            return number
+    return _least(single)
+
+
+def _least(single: np.floating) -> float:
+    """Return the smallest float64 that rounds to a float32."""
+    if single == 0:
+        return 0.0
+    middle = (float(np.nextafter(single, np.float32(0))) + float(single)) / 2
+    return middle if np.float32(middle) == single else float(np.nextafter(middle, 1.0))

@@ -12,15 +12,15 @@ from auxcal._core.errors import InvalidInputError
 from auxcal._core.state import check_learned, numbers
 from auxcal._core.text import percent
 from auxcal.inputs import time_now
-from auxcal.metrics import Threshold
+from auxcal.thresholds._threshold import Threshold
 
 MOST_ROWS = 2000
-"""Confidences that are kept of the rows that a promise was found on."""
+"""Confidences that are kept of the rows that a promise was found on: 8 kB of a file."""
 RARE = 0.01
-"""How often rows of the same kind are taken for others."""
+"""How often rows of the same kind are taken for others; benchmarks/withdrawals.py measures it."""
 FEWEST_ROWS = 20
-"""Of new rows; fewer tell next to nothing."""
-_EXPECTED = 5  # rows that a predicted class must have for its count to be compared alone
+"""Of new rows. Fewer tell next to nothing: Kolmogorov and Smirnov's distance must exceed 0.39 there to be so rare."""
+_EXPECTED = 5  # rows that a predicted class must have for its count to be compared alone: the usual rule for chi-square
 
 
 class FoundOn(NamedTuple):
@@ -76,7 +76,7 @@ class FoundOn(NamedTuple):
         return min(1.0, 2 * min(by_confidence, float(by_class)))
 
     def check(self, n_classes: int) -> None:
-        """Reject what no rows can be."""
+        """Validate saved state: shapes and ranges."""
         checks = {
             "confidence": numbers("n", least=0, most=1, rises=True),
             "predicted": numbers("K", least=0, most=float(np.iinfo(np.int64).max)),
@@ -142,7 +142,7 @@ class Certificate:
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "found_on"}
 
     def check(self, n_classes: int) -> None:
-        """Refuse what no rows can promise."""
+        """Validate saved state: types and ranges."""
         share = numbers(least=0, most=1)
         checks = dict.fromkeys(("risk", "level", "coverage"), share)
         checks |= {"threshold": numbers(least=0, most=np.inf), "n_rows": numbers(least=1)}

@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._core.arrays import Bools, Floats, as_confidence, as_correct, as_sample_weight, check_shares
+from auxcal._core.arrays import Bools, Floats, as_confidence, check_shares
 from auxcal._core.float_errors import ignore_float_errors
-from auxcal.metrics.intervals import PURE_NOISE, ece_bounds, with_one_off
+from auxcal.metrics.edge import as_sample
+from auxcal.metrics.intervals import PURE_NOISE, Estimate, ece_bounds, wilson, with_one_off
 
-BINS = 20
+BINS = 20  # of the ECE, as in the paper
+# Plain choices; benchmarks/labelling/picks.py measures how often the intervals hold the truth with these.
 FEW = 5
-"""How many labels tell where what they show of a variance counts as much as what is expected: the wrong ones, or the
-right ones where those are rarer, and for the Brier score the surprises."""
+"""How many informative labels make the variance that they show count as much as the expected one: the wrong ones, or
+the right ones where those are rarer, and for the Brier score the surprises."""
 SURPRISE = 0.5
 """The squared error from which on a label is a surprise."""
 LEAST_SPREAD = 1e-6
 """The least variance of the correctness of a row: a few labels do not show that a confidence of 1 is right."""
-
-
-class Estimate(NamedTuple):
-    """A number with its interval."""
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def width(self) -> float:
-        """The width of the interval."""
-        return self.high - self.low
 
 
 @ignore_float_errors
@@ -77,33 +64,22 @@ def estimate(
     """
     from scipy.special import stdtrit
 
-    c = as_confidence(confidence)
-    right = as_correct(correct, n_rows=len(c))
+    labelled = as_sample(confidence, correct, sample_weight)
     others = np.asarray(as_confidence(unlabelled), dtype=np.float64)
     check_shares(level=level)
-    weight = as_sample_weight(sample_weight, n_rows=len(c))
-    if weight is not None:
-        counted = weight > 0
-        c, right, weight = c[counted], right[counted], weight[counted]
+    c, right, weight, _ = labelled.take(labelled.weight > 0)
     w = np.ones(len(c)) if weight is None else weight / weight.mean()
     rows = c.astype(np.float64), right, w, others, float(stdtrit(max(len(c) - 1, 1), (1 + level) / 2))
     return {"accuracy": _accuracy(*rows), "brier": _brier(*rows), "ece": _ece(*rows)}
 
 
-class _Powered(NamedTuple):
-    """An estimate of a mean, and its variance."""
-
-    value: float
-    variance: float
-
-
 def _powered(
-    y: Floats, expected: Floats, spread: Floats, w: Floats, expected_others: Floats, n_telling: int
-) -> _Powered:
-    """Return the power-tuned estimate of the mean of y: λ mean(expected) + mean of w (y − λ expected).
+    y: Floats, expected: Floats, spread: Floats, w: Floats, expected_others: Floats, n_informative: int
+) -> tuple[float, float]:
+    """Return the power-tuned estimate of the mean of y, λ mean(expected) + mean of w (y − λ expected), with variance.
 
-    Its variance is what the labels show. If next to none of them tell, they show little, and it is at least what is
-    expected, `spread` for each row: a few labels without an error do not show that there is none.
+    The variance is what the labels show. If hardly any are informative, it is at least the expected one, `spread` for
+    each row: a few labels without an error do not show that there is none.
     """
     n, ratio = len(y), len(y) / len(expected_others)
     a, b = w * (y - np.average(y, weights=w)), w * (expected - np.average(expected, weights=w))
@@ -111,29 +87,22 @@ def _powered(
     power = min(max(together, 0.0), 1.0)
     value = power * expected_others.mean() + np.average(y - power * expected, weights=w)
     rest = a - power * b
-    seen, least = float(rest @ rest) / max(n - 1, 1) / n, float(w**2 @ spread) / n**2
-    variance = seen + max(least - seen, 0.0) * FEW / (FEW + n_telling)
-    return _Powered(float(value), float(variance + power**2 * expected_others.var() / len(expected_others)))
+    shown, least = float(rest @ rest) / max(n - 1, 1) / n, float(w**2 @ spread) / n**2
+    variance = shown + max(least - shown, 0.0) * FEW / (FEW + n_informative)
+    return float(value), float(variance + power**2 * expected_others.var() / len(expected_others))
 
 
 def _accuracy(c: Floats, right: Bools, w: Floats, others: Floats, z: float) -> Estimate:
-    """Return Wilson's interval for as many even draws as the labels are worth."""
+    """Return Wilson's interval of the effective sample size."""
     spread = np.maximum(c * (1 - c), LEAST_SPREAD)
-    value, variance = _powered(right.astype(np.float64), c, spread, w, others, _n_rarer(right))
+    n_rarer = int(min(right.sum(), (~right).sum()))
+    value, variance = _powered(right.astype(np.float64), c, spread, w, others, n_rarer)
     p, q = float(np.clip(value, 0, 1)), float(others.mean())
     # Labels without an error are worth what the calibrator expects, but it counts only as far as the labels let it.
     most = (p * len(c) + z**2 / 2) / (len(c) + z**2)
     typical = max(p * (1 - p), min(q * (1 - q), most * (1 - most)), LEAST_SPREAD)
-    n = typical / variance
-    middle, scale = (p + z**2 / (2 * n)) / (1 + z**2 / n), z / (1 + z**2 / n)
-    half = scale * float(np.sqrt(p * (1 - p) / n + (z / (2 * n)) ** 2))
-    low, high = min(p, middle - half), max(p, middle + half)  # rounding must not leave out an accuracy of 0 or 1
-    return Estimate(p, max(0.0, low), min(1.0, high))
-
-
-def _n_rarer(right: Bools) -> int:
-    """Return how many labels there are of the rarer kind."""
-    return int(min(right.sum(), (~right).sum()))
+    low, high = map(float, wilson(p, typical / variance, z))
+    return Estimate(p, max(0.0, min(p, low)), min(1.0, max(p, high)))  # rounding must not leave out 0 or 1
 
 
 def _brier(c: Floats, right: Bools, w: Floats, others: Floats, z: float) -> Estimate:

@@ -10,17 +10,30 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auxcal._core.arrays import Bools, Floats, Groups, Ints, Weight
+from auxcal._core.equal_rows import in_equal_numbers
 from auxcal._core.errors import InvalidInputError
 from auxcal.metrics.edge import as_sample
-from auxcal.thresholds import _promise, _weighted_promise
-from auxcal.thresholds._copies import look_like_copies
-from auxcal.thresholds._cut import singles
-from auxcal.thresholds._promise import Start
+from auxcal.thresholds._promises import (
+    Start,
+    rarities,
+    starts,
+    sure_rows,
+    upper_risk,
+    weighted_rarities,
+    weighted_starts,
+)
 
 _ROUNDING = 1e-6  # of weights that were written as text, or in float32
+MOST_COPIES = 20
+"""Of one row; a number that more rows have is a tie that a method made."""
 
 
-class Drawn(NamedTuple):
+def singles(confidence: Floats) -> Floats:
+    """Return confidences in the precision in which they are ties."""
+    return confidence.astype(np.float32, copy=False)
+
+
+class WeightedSample(NamedTuple):
     """Rows that were drawn evenly, or, where they have weights, with probabilities that these make up for.
 
     `max_weight` is the largest weight that a row could have had. Rows of one group are one draw.
@@ -37,12 +50,12 @@ class Drawn(NamedTuple):
         """The weight of each row."""
         return np.ones(len(self.correct)) if self.sample_weight is None else self.sample_weight
 
-    def take(self, rows: Bools | Ints) -> Drawn:
+    def take(self, rows: Bools | Ints) -> WeightedSample:
         """Return some of the rows."""
         weight, groups = (None if each is None else each[rows] for each in (self.sample_weight, self.groups))
-        return Drawn(self.confidence[rows], self.correct[rows], weight, self.max_weight, groups)
+        return WeightedSample(self.confidence[rows], self.correct[rows], weight, self.max_weight, groups)
 
-    def independent(self) -> Drawn:
+    def independent(self) -> WeightedSample:
         """Return rows that are one draw each: of every group one at most, so that each row is as likely to be it.
 
         One row of each group is drawn, and it stays with a probability in proportion to the size of its group: else
@@ -60,20 +73,23 @@ class Drawn(NamedTuple):
         steps = np.floor(np.cumsum(size[by_size]) / size.max() + rng.random())
         return self.take(one_of_each[by_size[np.diff(steps, prepend=0) > 0]])._replace(groups=None)
 
-    def ranked(self, ties: Floats | None = None) -> Drawn:
+    def ranked(self, *, shuffle_ties: bool = False) -> WeightedSample:
         """Return the rows with a weight in float32, the most confident first; the largest weight for all is none.
 
-        Among equal confidences the errors come first; with `ties`, one number for each row in this order, those with
-        the lowest numbers. Numbers drawn for rows in this order, not in that of the input, give any order of the rows
-        one answer.
+        Among equal confidences the errors come first, or, where ties are shuffled, rows in a random order: one that
+        does not depend on the order of the input.
         """
-        rows = self._replace(confidence=singles(self.confidence))
-        order = np.lexsort((rows.weights, rows.correct, -rows.confidence))
-        if ties is not None:
-            order = order[np.lexsort((ties, -rows.confidence[order]))]
-        if rows.sample_weight is not None:
-            order = order[rows.sample_weight[order] > 0]
-        found = rows.take(order)
+        single = singles(self.confidence) + np.float32(0)  # −0 becomes 0
+        key = self.correct - 2 * single.view(np.int32).astype(np.int64)  # floats from 0 up sort like their bits
+        order = np.argsort(key) if self.sample_weight is None else np.lexsort((self.sample_weight, key))
+        if shuffle_ties:
+            numbers, ordered = np.random.default_rng(0).random(len(order)), single[order]
+            same = np.append(ordered[1:] == ordered[:-1], False)
+            tied = np.flatnonzero(same | np.roll(same, 1))
+            order[tied] = order[tied[np.lexsort((numbers[tied], -ordered[tied]))]]
+        if self.sample_weight is not None:
+            order = order[self.sample_weight[order] > 0]
+        found = self._replace(confidence=single).take(order)
         even = self.max_weight is None or bool((found.weights >= self.max_weight * (1 - _ROUNDING)).all())
         return found._replace(sample_weight=None) if even else found
 
@@ -84,13 +100,10 @@ class Drawn(NamedTuple):
 
     def tests(self, risk: float, delta: float) -> tuple[list[Start], Floats]:
         """Return where the runs over ranked rows start, and how rare so few errors would be at each rank."""
-        sure = _promise.sure_rows(self.confidence, risk)
+        n, sure = len(self.correct), sure_rows(self.confidence, risk)
         if self.sample_weight is None:
-            begun = _promise.starts(len(self.correct), risk, delta, sure=sure)
-            return begun, _promise.rarities(np.cumsum(~self.correct, dtype=np.intp), risk)
-        weight = self._weight_shares
-        begun = _weighted_promise.weighted_starts(len(weight), risk, delta, sure=sure)
-        return begun, _weighted_promise.rarities(~self.correct, weight, risk)
+            return starts(n, risk, delta, sure=sure), rarities(np.cumsum(~self.correct, dtype=np.intp), risk)
+        return weighted_starts(n, risk, delta, sure=sure), weighted_rarities(~self.correct, self._weight_shares, risk)
 
     def risk_upper(self, ranks: Ints, level: float) -> float:
         """Return the largest of the risks that the first so many ranked rows show not to be exceeded."""
@@ -98,38 +111,38 @@ class Drawn(NamedTuple):
             errors = np.cumsum(~self.correct, dtype=np.intp)
             return float(np.max(upper_bounds(errors[ranks - 1], ranks, level)))
         wrong, weight = ~self.correct, self._weight_shares
-        return max(_weighted_promise.upper_risk(wrong[:rank], weight[:rank], 1 - level) for rank in ranks.tolist())
+        return max(upper_risk(wrong[:rank], weight[:rank], 1 - level) for rank in ranks.tolist())
 
 
-def as_drawn(
+def as_weighted_sample(
     confidence: ArrayLike,
     correct: ArrayLike,
     sample_weight: ArrayLike | None,
     max_weight: float | None,
     groups: ArrayLike | None,
-) -> Drawn:
+) -> WeightedSample:
     """Check rows, and return them as draws."""
     rows = as_sample(confidence, correct, sample_weight, groups)
     if max_weight is not None:
         _check_largest(rows.sample_weight, max_weight)
-    return Drawn(rows.confidence, rows.correct, rows.sample_weight, max_weight, rows.groups)
+    return WeightedSample(rows.confidence, rows.correct, rows.sample_weight, max_weight, rows.groups)
 
 
-def check_draws(drawn: Drawn) -> None:
+def check_draws(rows: WeightedSample) -> None:
     """Reject rows that can't promise anything, however many they are."""
-    if drawn.sample_weight is not None and drawn.groups is not None:
+    if rows.sample_weight is not None and rows.groups is not None:
         raise InvalidInputError(
             "a promise takes sample_weight or groups, not both: with which probability a group was drawn is not known. "
             "Leave one of them out, or use promise=False (--empirical)."
         )
-    if drawn.sample_weight is not None and drawn.max_weight is None:
+    if rows.sample_weight is not None and rows.max_weight is None:
         raise InvalidInputError(
             "weighted rows promise nothing unless the largest weight that a row could have had is known: rows that "
             "are drawn rarely weigh much, and may be missing here. Give it as max_weight (--max-weight); picks have it "
             "as picks.max_weight, and what auxcal pick writes has a column max_weight."
         )
-    if drawn.groups is None and look_like_copies(drawn.confidence):
-        n, different = len(drawn.correct), len(np.unique(singles(drawn.confidence)))
+    if rows.groups is None and look_like_copies(rows.confidence):
+        n, different = len(rows.correct), len(np.unique(singles(rows.confidence)))
         raise InvalidInputError(
             f"these {n:,} rows have {different:,} different confidences, and as many rows share one as copies of a row "
             f"do. Copies are one draw. Say which rows belong together with groups (--group), where rows that were "
@@ -153,3 +166,21 @@ def upper_bounds(errors: Ints, accepted: Ints, level: float) -> Floats:
 
     right = np.where(errors == accepted, 1, accepted - errors)
     return np.where(errors == accepted, 1.0, betaincinv(errors + 1, right, level))
+
+
+def look_like_copies(confidence: Floats) -> bool:
+    """Whether rows with the same confidence come in such numbers as copies of a row do.
+
+    Equal confidences alone say little: a method that bins gives them to rows that were drawn apart. But draws that fall
+    on the same number vary in how many fall there; see `auxcal._core.equal_rows`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal.thresholds._weighted_sample import look_like_copies
+    >>> confidence = np.linspace(0.5, 1, 40)
+    >>> look_like_copies(confidence), look_like_copies(confidence.repeat(3))
+    (False, True)
+    """
+    _, size = np.unique(singles(confidence), return_counts=True)
+    return in_equal_numbers(size, MOST_COPIES)
