@@ -2,6 +2,7 @@
 
 import shutil
 import signal
+import sys
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -14,11 +15,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from auxcal import NO_CLASS, Calibrator, Predictions
+from auxcal import NO_CLASS, Calibrator, Predictions, cli
 from auxcal._core.logits import top_scores
 from auxcal.calibrators import auxiliary
 from auxcal.programs import log_odds
-from auxcal_paper.suites import Suite
 
 PATIENCE = 600
 """Seconds to wait for what must come; a busy machine may take its time, and only what never comes is a fault."""
@@ -78,6 +78,19 @@ def open_browser(wait_until):
         return wait_until(lambda: Chrome(options=options, service=ChromeService(driver)), WebDriverException)
 
     return opened
+
+
+@pytest.fixture
+def call(monkeypatch):
+    """Run the command line in this process and return its exit code."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["auxcal", *map(str, arguments)])
+        with pytest.raises(SystemExit) as exit_:
+            cli.main()
+        return exit_.value.code or 0
+
+    return run
 
 
 @pytest.fixture
@@ -160,28 +173,3 @@ def featured():
     features = rng.normal(size=(600, 2)).astype(np.float32)
     features[:, 0] += 2 * (logits.argmax(axis=1) == y)
     return Predictions(logits, y, features)
-
-
-def build_toy(shift, data_dir, report):
-    """Give samples of three classes; on OOD a third of them are of none."""
-    rng = np.random.default_rng(len(shift))
-    y = rng.integers(3, size=1200)
-    logits = (6 * np.eye(3)[y] + 3 * rng.normal(size=(1200, 3))).astype(np.float32)
-    if shift == "OOD":
-        y[::3] = NO_CLASS
-    report(1)
-    return Predictions(logits, y)
-
-
-@pytest.fixture
-def toy_suite():
-    return Suite(
-        name="toy-net",
-        stands_for=(("DAN", "R8"),),
-        shifts=("D1", "OOD"),
-        needs=(),
-        sizes=(700, 200, 300),
-        differences={"D1": "It is a toy.", "OOD": "It is a toy."},
-        build=build_toy,
-        left_out={"matrix": "it is left out"},
-    )

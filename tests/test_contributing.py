@@ -68,8 +68,8 @@ def test_a_metric_is_a_function_and_one_line(with_a_metric, tmp_path):
 
 def test_the_tests_of_every_metric_demand_no_more_of_a_metric_than_its_twin(with_a_metric, tmp_path):
     """Run them with the new one: those of it alone, and those of all metrics together."""
-    for name in ("conftest.py", "pyproject.toml", "tests/conftest.py", "tests/test_conformance.py"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+    for name in ("conftest.py", "pyproject.toml", "tests/conftest.py", "tests/testing/test_conformance.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         shutil.copy(ROOT / name, tmp_path / name)
     shutil.copytree(ROOT / "tests/metrics", tmp_path / "tests/metrics")
     values = tmp_path / "tests/metrics/test_values.py"
@@ -100,7 +100,7 @@ main()
 EVERY_METHOD = [  # the tests of what all methods have in common, and the module's own example
     "tests/test_repository.py",
     "tests/test_documents.py",
-    "tests/test_scikit_learn.py",
+    "tests/integrations/test_scikit_learn.py",
     "tests/test_malformed.py",
     "tests/report/test_comparison.py",
     "tests/test_persistence.py",

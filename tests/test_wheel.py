@@ -12,8 +12,8 @@ import auxcal
 
 SIZE = Path(sys.prefix) / "size"  # what the environment took before pytest came on top
 LARGEST = 310  # MB, pip included
-PACKAGE = Path(__file__).parent.parent / "src/auxcal"
-INSTALLED = Path(sys.prefix, "lib", f"python{sys.version_info.major}.{sys.version_info.minor}", "site-packages/auxcal")
+SOURCES = Path(__file__).parent.parent / "src"
+INSTALLED = Path(sys.prefix, "lib", f"python{sys.version_info.major}.{sys.version_info.minor}", "site-packages")
 
 pytestmark = pytest.mark.skipif(not SIZE.exists(), reason="make base tries the wheel")
 
@@ -35,14 +35,15 @@ def test_the_base_is_small():
     assert int(SIZE.read_text().split()[0]) < LARGEST
 
 
-def test_the_wheel_holds_every_file_of_the_package():
-    assert files(INSTALLED) == files(PACKAGE)
+@pytest.mark.parametrize("package", ["auxcal", "auxcal_paper"])
+def test_the_wheel_holds_every_file_of_both_packages(package):
+    assert files(INSTALLED / package) == files(SOURCES / package)
 
 
 def test_it_is_imported_from_where_it_was_installed_in_this_version(tmp_path):
     code = "import auxcal, importlib.metadata as m; print(auxcal.__file__, auxcal.__version__, m.version('auxcal'))"
-    version = auxcal.__version__
-    assert program("python", "-c", code, folder=tmp_path).split() == [str(INSTALLED / "__init__.py"), version, version]
+    found = program("python", "-c", code, folder=tmp_path).split()
+    assert found == [str(INSTALLED / "auxcal/__init__.py"), auxcal.__version__, auxcal.__version__]
 
 
 def test_logits_are_fitted_scored_and_evaluated(tmp_path):

@@ -4,6 +4,7 @@ A graph is built from the fitted numbers, with standard operators only and witho
 serve: onnxruntime and one file. The graph follows the calibrator's program, see `auxcal.programs`.
 """
 
-from auxcal.export.onnx import attach, to_onnx
+from auxcal.export.onnx_attach import attach
+from auxcal.export.onnx_model import to_onnx
 
 __all__ = ["attach", "to_onnx"]

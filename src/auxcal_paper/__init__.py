@@ -21,9 +21,8 @@ _EXPORTS = {
     "Results": "auxcal_paper.results",
     "Row": "auxcal_paper.results",
     "run": "auxcal_paper.runner",
-    "suites": "auxcal_paper.suites",
 }
 
-__all__ = list(_EXPORTS)
+__all__ = [*_EXPORTS, "suites"]
 
 __getattr__, __dir__ = lazy_exports(__name__, _EXPORTS)

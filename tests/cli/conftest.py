@@ -1,25 +1,10 @@
-"""The command line in this process and in its own, and data to give it."""
+"""The command line as a program of its own, and data to give it."""
 
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-
-from auxcal import cli
-
-
-@pytest.fixture
-def call(monkeypatch):
-    """Run the command line in this process and return its exit code."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["auxcal", *map(str, arguments)])
-        with pytest.raises(SystemExit) as exit_:
-            cli.main()
-        return exit_.value.code or 0
-
-    return run
 
 
 @pytest.fixture

@@ -39,7 +39,8 @@ def export(
     """
     from auxcal._core.errors import InvalidInputError
     from auxcal._core.files import atomic_write, check_writable
-    from auxcal.export.onnx import attach, to_onnx
+    from auxcal.export.onnx_attach import attach
+    from auxcal.export.onnx_model import to_onnx
 
     if out.suffix != ".onnx":
         raise InvalidInputError(f"{out}: an ONNX model is an .onnx file. Save it as {out.stem}.onnx.")

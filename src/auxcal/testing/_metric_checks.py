@@ -11,7 +11,7 @@ import numpy as np
 from auxcal._core.arrays import Floats
 from auxcal._core.errors import InvalidInputError
 from auxcal.metrics import Metric
-from auxcal.testing._assertions import demand, demand_error
+from auxcal.testing._trials import require, require_error
 
 
 def order_and_repetition_do_not_matter(metric: Metric) -> None:
@@ -19,8 +19,8 @@ def order_and_repetition_do_not_matter(metric: Metric) -> None:
     confidence, correct = _scored()
     value = metric.function(confidence, correct)
     order = np.random.default_rng(1).permutation(len(confidence))
-    demand(np.isclose(metric.function(confidence[order], correct[order]), value), "the order of the rows matters")
-    demand(
+    require(np.isclose(metric.function(confidence[order], correct[order]), value), "the order of the rows matters")
+    require(
         np.isclose(metric.function(np.tile(confidence, 3), np.tile(correct, 3)), value), "repeating the rows matters"
     )
 
@@ -31,7 +31,7 @@ def weight_is_repetition(metric: Metric) -> None:
     weight = np.random.default_rng(2).integers(4, size=len(confidence))
     repeated = metric.function(np.repeat(confidence, weight), np.repeat(correct, weight))
     weighted = metric.function(confidence, correct, sample_weight=weight)
-    demand(np.isclose(weighted, repeated), "a row of weight w must count like w rows")
+    require(np.isclose(weighted, repeated), "a row of weight w must count like w rows")
 
 
 def precision_does_not_matter(metric: Metric) -> None:
@@ -40,14 +40,14 @@ def precision_does_not_matter(metric: Metric) -> None:
     confidence = rng.beta(4, 2, size=1_000_000).astype(np.float32)
     correct = rng.random(len(confidence)) < confidence**1.5
     exact = metric.function(confidence.astype(np.float64), correct)
-    demand(np.isclose(metric.function(confidence, correct), exact, rtol=1e-4), "float32 loses precision")
+    require(np.isclose(metric.function(confidence, correct), exact, rtol=1e-4), "float32 loses precision")
 
 
 def perfection_is_best(metric: Metric) -> None:
     """A confidence of 1 where correct and 0 where wrong is at least as good as any other."""
     confidence, correct = _scored()
     perfect, value = metric.function(correct.astype(float), correct), metric.function(confidence, correct)
-    demand(perfect >= value if metric.higher_is_better else perfect <= value, "a perfect confidence is not the best")
+    require(perfect >= value if metric.higher_is_better else perfect <= value, "a perfect confidence is not the best")
 
 
 def malformed_confidence_is_refused(metric: Metric) -> None:
@@ -61,7 +61,7 @@ def malformed_confidence_is_refused(metric: Metric) -> None:
         (confidence, correct[1:]),
         (confidence[:0], correct[:0]),
     ):
-        demand_error(InvalidInputError, partial(metric.function, bad, hits), "bad input was accepted")
+        require_error(InvalidInputError, partial(metric.function, bad, hits), "bad input was accepted")
 
 
 def errors_of_floats_do_not_matter(metric: Metric) -> None:
@@ -70,7 +70,7 @@ def errors_of_floats_do_not_matter(metric: Metric) -> None:
     confidence = np.where(confidence < 0.5, np.float32(1e-40), confidence)
     value = metric.function(confidence, correct)
     with np.errstate(all="raise"):
-        demand(metric.function(confidence, correct) == value, "NumPy's error handling changes the value")
+        require(metric.function(confidence, correct) == value, "NumPy's error handling changes the value")
 
 
 METRIC_CHECKS: tuple[Callable[[Metric], None], ...] = (

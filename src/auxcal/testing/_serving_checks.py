@@ -1,12 +1,15 @@
-"""What every calibrator promises when it is served: the same answer as in Python."""
+"""What every calibrator promises as a torch module, as an ONNX model and in any surroundings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from auxcal._core.arrays import Floats
 from auxcal._core.errors import InvalidInputError
@@ -14,9 +17,7 @@ from auxcal._core.extras import is_installed
 from auxcal.calibrators import Calibrator
 from auxcal.predictions import Predictions
 from auxcal.programs import run
-from auxcal.testing._assertions import demand
-from auxcal.testing._numpy_operations import NumpyOperations
-from auxcal.testing._trials import fit, sample
+from auxcal.testing._trials import fit, require, sample
 
 _WITHIN, _MOST = 1e-5, 1e-3
 _SHARE = 0.995  # of the rows: a steep map amplifies the last bit of its score
@@ -40,7 +41,7 @@ def a_program_says_the_same(calibrator: Calibrator) -> None:
         try:
             _demand_same(trial, "its program", partial(run_in_numpy, trial.fitted))
         except InvalidInputError as error:
-            demand("_program" not in str(error), str(error))
+            require("_program" not in str(error), str(error))
             raise
 
 
@@ -50,7 +51,7 @@ def a_module_gives_the_same(calibrator: Calibrator) -> None:
         return
     import torch
 
-    from auxcal.export.torch import as_module
+    from auxcal.export.torch_module import as_module
 
     for trial in _trials(calibrator):
         module = as_module(trial.fitted)
@@ -68,7 +69,7 @@ def an_onnx_model_gives_the_same(calibrator: Calibrator) -> None:
         return
     import onnxruntime
 
-    from auxcal.export.onnx import to_onnx
+    from auxcal.export.onnx_model import to_onnx
 
     for trial in _trials(calibrator):
         model = to_onnx(trial.fitted).SerializeToString()
@@ -107,13 +108,13 @@ def _demand_same(trial: _Trial, what: str, serve: Serve) -> None:
     for logits, features in trial.batches:
         expected = trial.fitted.predict_confidence(logits, features)
         prediction, confidence = map(np.asarray, serve(logits, features))
-        demand(
+        require(
             np.array_equal(prediction, logits.argmax(axis=1)), f"{what} gives another prediction than NumPy's argmax"
         )
-        demand(confidence.dtype == np.float32, f"{what} must give a confidence in float32; got {confidence.dtype}")
-        demand(confidence.shape == expected.shape, f"{what} gives confidences of shape {confidence.shape}")
+        require(confidence.dtype == np.float32, f"{what} must give a confidence in float32; got {confidence.dtype}")
+        require(confidence.shape == expected.shape, f"{what} gives confidences of shape {confidence.shape}")
         off = np.abs(confidence - expected)
-        demand(
+        require(
             bool(np.mean(off <= _WITHIN) >= _SHARE and off.max() <= _MOST),
             f"{what} gives another confidence than predict_confidence: with {logits.shape[1]} classes it is off by "
             f"{off.max():.2g} at most, and by more than {_WITHIN:g} in {np.mean(off > _WITHIN):.1%} of the rows",
@@ -130,7 +131,7 @@ def _demand_no_confidence(trial: _Trial, what: str, serve: Serve) -> None:
     k = logits.shape[1]
     with np.errstate(invalid="ignore"):
         _, confidence = map(np.asarray, serve(x[:, :k], None if features is None else x[:, k:]))
-    demand(
+    require(
         np.array_equal(np.isnan(confidence), bad),
         f"{what} must give NaN for a row with NaN or infinity, and for no other; it gave {confidence[:6]}",
     )
@@ -153,3 +154,144 @@ def _run_in_onnx(session: Any, logits: Floats, features: Floats | None) -> Score
     given = {"logits": logits} if features is None else {"logits": logits, "features": features}
     prediction, confidence = session.run(["prediction", "confidence"], given)
     return prediction, confidence
+
+
+Array = NDArray[Any]
+
+
+class NumpyOperations:
+    """`Operations` that compute at once, in float32."""
+
+    def constant(self, array: ArrayLike, name: str) -> Array:
+        numbers = np.asarray(array)
+        return numbers.astype(np.int64 if numbers.dtype.kind in "iu" else np.float32)
+
+    def exp(self, x: Array) -> Array:
+        with np.errstate(over="ignore"):
+            return np.exp(x)
+
+    def log(self, x: Array) -> Array:
+        return np.log(x)
+
+    def sqrt(self, x: Array) -> Array:
+        return np.sqrt(x)
+
+    def sigmoid(self, x: Array) -> Array:
+        return np.exp(-np.logaddexp(0, -x))
+
+    def softplus(self, x: Array) -> Array:
+        return np.logaddexp(0, x)
+
+    def maximum(self, x: Array, y: Array | float) -> Array:
+        return np.maximum(x, y)
+
+    def minimum(self, x: Array, y: Array | float) -> Array:
+        return np.minimum(x, y)
+
+    def equal(self, x: Array, y: Array) -> Array:
+        return np.equal(x, y)
+
+    def where(self, condition: Array, x: float, y: Array) -> Array:
+        return np.where(condition, y.dtype.type(x), y)
+
+    def matmul(self, x: Array, y: Array) -> Array:
+        return x @ y
+
+    def sum(self, x: Array) -> Array:
+        return x.sum(axis=1, keepdims=True)
+
+    def max(self, x: Array) -> Array:
+        return x.max(axis=1, keepdims=True)
+
+    def logsumexp(self, x: Array) -> Array:
+        most = self.max(x)
+        return most + self.log(self.sum(np.exp(x - most)))
+
+    def log_softmax(self, x: Array) -> Array:
+        shifted = x - self.max(x)
+        return shifted - self.logsumexp(shifted)
+
+    def count(self, condition: Array) -> Array:
+        return condition.sum(axis=1, keepdims=True)
+
+    def argmax(self, x: Array) -> Array:
+        return x.argmax(axis=1)[:, None]
+
+    def largest(self, x: Array, n: int) -> Array:
+        return -np.sort(-x, axis=1)[:, :n]
+
+    def columns(self, x: Array, start: int, stop: int) -> Array:
+        return x[:, start:stop]
+
+    def concatenate(self, parts: Sequence[Array]) -> Array:
+        return np.concatenate(parts, axis=1)
+
+    def at(self, x: Array, index: Array) -> Array:
+        return np.take_along_axis(x, index, axis=1)
+
+    def rows(self, table: Array, index: Array) -> Array:
+        return table[index[:, 0]]
+
+
+Setting = Callable[[], AbstractContextManager[object]]
+
+
+def what_a_user_has_set_changes_nothing(calibrator: Calibrator) -> None:
+    """Floating-point errors that raise, warnings as errors, torch's modes and defaults: all give the same bits."""
+    data = sample()
+    data = Predictions(10 * data.logits, data.y)  # far enough apart for exponentials to underflow
+    serve = is_installed("torch")
+    expected = _fitted_and_scored(calibrator, data, nullcontext, serve=serve)
+    settings: dict[str, Setting] = {"NumPy's errors that raise": _strict_numpy}
+    if serve:
+        settings |= {"torch's inference mode and autocast": _inference, "torch's default dtype and device": _defaults}
+    for what, setting in settings.items():
+        try:
+            found = _fitted_and_scored(calibrator, data, setting, serve=serve)
+        except (RuntimeError, ArithmeticError, RuntimeWarning) as error:
+            require(False, f"with {what} it fails: {type(error).__name__}: {error}")
+        require(all(map(np.array_equal, expected, found)), f"{what} changes the fit, or what it gives")
+
+
+def _fitted_and_scored(calibrator: Calibrator, data: Predictions, setting: Setting, *, serve: bool) -> list[Floats]:
+    """Return the confidence in Python, and by a torch module."""
+    with setting():
+        fitted = fit(calibrator, data)
+        scored = [fitted.predict_confidence(data.logits)]
+        if serve:
+            import torch
+
+            from auxcal.export.torch_module import as_module
+
+            scored.append(as_module(fitted)(torch.from_numpy(data.logits)).numpy())
+    return scored
+
+
+@contextmanager
+def _strict_numpy() -> Iterator[None]:
+    with np.errstate(all="raise"), np.printoptions(legacy="1.13"), warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        before = np.geterr()
+        yield
+        require(np.geterr() == before, "fit or predict changed NumPy's error handling")
+
+
+@contextmanager
+def _inference() -> Iterator[None]:
+    import torch
+
+    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
+        yield
+
+
+@contextmanager
+def _defaults() -> Iterator[None]:
+    import torch
+
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        with torch.no_grad(), torch.device("meta"):
+            yield
+    finally:
+        torch.set_default_dtype(before)

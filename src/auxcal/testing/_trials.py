@@ -1,17 +1,35 @@
-"""Data for the checks of a calibrator, and fits on them."""
+"""Small data to try calibrators on, and assertions that say what was expected."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from auxcal._core.arrays import NO_CLASS, Floats
-from auxcal._core.errors import AuxcalWarning
+from auxcal._core.errors import AuxcalWarning, ConformanceError
 from auxcal.calibrators import Calibrator
 from auxcal.predictions import Predictions
-from auxcal.testing._assertions import demand
+
+
+def require(holds: bool | np.bool_, message: str) -> None:
+    """Raise a `ConformanceError` with the message unless the condition holds."""
+    if not holds:
+        raise ConformanceError(message)
+
+
+def require_error(kind: type[Exception], attempt: Callable[[], Any], message: str) -> str:
+    """Raise a `ConformanceError` unless the call raises an error of that kind; return its message."""
+    try:
+        attempt()
+    except kind as error:
+        return str(error)
+    except Exception as error:
+        raise ConformanceError(f"{message}: expected {kind.__name__}, got {type(error).__name__}: {error}") from error
+    raise ConformanceError(f"{message}: expected {kind.__name__}, and nothing was raised")
 
 
 def sample(n: int = 400, n_classes: int = 4, seed: int = 0) -> Predictions:
@@ -42,5 +60,5 @@ def refit(calibrator: Calibrator, data: Predictions) -> Calibrator:
 
 def demand_confidence(confidence: Floats, n: int, when: str) -> None:
     """Check that this is a confidence of n rows."""
-    demand(confidence.shape == (n,), f"{when}: predict_confidence gave shape {confidence.shape}, not ({n},)")
-    demand(bool(np.all((confidence >= 0) & (confidence <= 1))), f"{when}: a confidence is outside [0, 1] or NaN")
+    require(confidence.shape == (n,), f"{when}: predict_confidence gave shape {confidence.shape}, not ({n},)")
+    require(bool(np.all((confidence >= 0) & (confidence <= 1))), f"{when}: a confidence is outside [0, 1] or NaN")

@@ -1,4 +1,4 @@
-"""From a scikit-learn classifier to logits: of any rows, and of rows that it was not fitted on."""
+"""The logits, classes and metadata of scikit-learn estimators."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
+from sklearn import get_config
 from sklearn.utils import _safe_indexing
 
-from auxcal._core.arrays import Floats, Ints
+from auxcal._core.arrays import NO_CLASS, Bools, Floats, Ints
 from auxcal._core.errors import InvalidInputError
+from auxcal._core.float_errors import ignore_float_errors
+from auxcal._core.labels import is_missing
+from auxcal.calibrators import Calibrator, ProbaCalibrator
 
 Labels: TypeAlias = NDArray[Any]
 
@@ -73,3 +78,63 @@ def check_folds(folds: list[tuple[Ints, Ints]], y: Labels, classes: Labels) -> N
                 f"every class must be among the rows that remain when a fold is held out; got a fold that leaves none "
                 f"of class {lacking[0]}. Give more rows of this class, or other folds."
             )
+
+
+def check_labelled(y: Labels) -> None:
+    """Reject rows without a label."""
+    missing = [row for row, label in enumerate(y.tolist()) if is_missing(label)] if y.dtype.kind == "O" else []
+    if missing:
+        raise InvalidInputError(
+            f"y must have a label in every row; got nothing in row {missing[0]} ({len(missing)} such rows). Leave "
+            f"those rows out."
+        )
+
+
+def indices_of(y: Labels, classes: Labels, has_class: Bools) -> Ints:
+    """Return the index of each row's class, or `NO_CLASS`."""
+    index = {label: i for i, label in enumerate(classes.tolist())}
+    unknown = sorted({str(label) for label in y[has_class].tolist() if label not in index})
+    if unknown:
+        raise InvalidInputError(
+            f"y must hold the estimator's classes, {', '.join(map(str, index))}; got {', '.join(unknown[:5])} too. If "
+            f"these samples have none of the classes, give all of them one label, and that label as no_class."
+        )
+    return np.array([index[label] if known else NO_CLASS for label, known in zip(y.tolist(), has_class, strict=True)])
+
+
+def routes() -> bool:
+    """Whether scikit-learn's metadata routing is on."""
+    return bool(get_config()["enable_metadata_routing"])
+
+
+def of_rows(params: Mapping[str, Any], rows: Ints | Bools, n: int) -> dict[str, Any]:
+    """Return the metadata of some of n rows."""
+    arrays = {name: np.asarray(value) for name, value in params.items() if value is not None}
+    for name, array in arrays.items():
+        if array.shape != (n,):
+            raise InvalidInputError(f"{name} must have one value for each of the {n} rows; got shape {array.shape}.")
+    return {name: array[rows] for name, array in arrays.items()}
+
+
+@ignore_float_errors
+def class_proba(calibrator: Calibrator, logits: Floats) -> Floats:
+    """Put the confidence at the prediction, and divide the rest among the other classes."""
+    top = logits.argmax(axis=1)[:, None]
+    confidence = calibrator.predict_confidence(logits)[:, None]
+    says_more = isinstance(calibrator, ProbaCalibrator)
+    shares = calibrator.predict_proba(logits)[:, : logits.shape[1]] if says_more else softmax(logits, axis=1)
+    shares = shares + np.finfo(shares.dtype).tiny  # evenly, where nothing is said of the others
+    np.put_along_axis(shares, top, 0, axis=1)
+    others = shares / shares.sum(axis=1, keepdims=True) * (1 - confidence)
+    return _with_top(others, confidence, top)
+
+
+def _with_top(others: Floats, confidence: Floats, top: Ints) -> Floats:
+    """Put the confidence at the prediction; project onto the nearest distribution in which no class exceeds it."""
+    largest_first = -np.sort(-np.concatenate([others, np.ones_like(confidence)], axis=1), axis=1)
+    largest_first[:, :1] = confidence
+    running_means = largest_first.cumsum(axis=1) / np.arange(1, largest_first.shape[1] + 1)
+    level = running_means.max(axis=1, keepdims=True)
+    proba = np.minimum(others, level * (1 - 1e-12))  # a hair less, for argmax
+    np.put_along_axis(proba, top, level, axis=1)
+    return proba

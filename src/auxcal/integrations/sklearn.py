@@ -1,16 +1,18 @@
-"""A scikit-learn classifier that says how likely each of its predictions is right."""
+"""A scikit-learn classifier and its calibrator as one estimator, and a scorer of its confidence."""
 
 from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
+from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch, column_or_1d, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
@@ -21,10 +23,19 @@ from auxcal._core.arrays import NO_CLASS, Bools, Floats, Ints
 from auxcal._core.errors import InputWarning, InvalidInputError, NotFittedError
 from auxcal._core.text import did_you_mean
 from auxcal.calibrators import Calibrator, CrossFittedCCAC
-from auxcal.integrations.sklearn._class_labels import check_labelled, indices_of
-from auxcal.integrations.sklearn._logits import Labels, check_folds, fitted, held_out_logits, logits_of
-from auxcal.integrations.sklearn._metadata import of_rows, routes
-from auxcal.integrations.sklearn._proba import class_proba
+from auxcal.integrations._estimators import (
+    Labels,
+    check_folds,
+    check_labelled,
+    class_proba,
+    fitted,
+    held_out_logits,
+    indices_of,
+    logits_of,
+    of_rows,
+    routes,
+)
+from auxcal.metrics import METRICS
 
 
 class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -302,3 +313,42 @@ def _already_fitted(estimator: Any) -> Any:
             f"Fit it first, or let CalibratedClassifier fit it with cv=5."
         )
     return estimator
+
+
+def confidence_scorer(metric: str = "brier") -> Callable[..., float]:
+    """Return a scorer of `predict_confidence` for `cross_val_score`, `GridSearchCV` and the like.
+
+    Calibrators don't change predictions, so accuracy can't choose between them. The Brier score can.
+
+    Parameters
+    ----------
+    metric : str
+        A name in `auxcal.METRICS`. One where lower is better, such as "brier" or "ece", is negated, as in scikit-learn.
+
+    Returns
+    -------
+    callable
+        A function of a `CalibratedClassifier`, or of a `Pipeline` that ends in one, X and y.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from auxcal import CalibratedClassifier
+    >>> from auxcal.classifier import confidence_scorer
+    >>> classifier = CalibratedClassifier(LogisticRegression(max_iter=500))
+    >>> X, y = load_iris(return_X_y=True)
+    >>> cross_val_score(classifier, X, y, scoring=confidence_scorer("brier")).round(2).max() <= 0
+    np.True_
+    """
+    if metric not in METRICS:
+        raise InvalidInputError(f"metric must be one of {', '.join(METRICS)}; got {metric!r}.")
+    return partial(_confidence_score, metric)
+
+
+def _confidence_score(metric: str, classifier: Any, X: Any, y: Any) -> float:
+    if isinstance(classifier, Pipeline):
+        return _confidence_score(metric, classifier[-1], classifier[:-1].transform(X), y)
+    score = METRICS[metric].function(classifier.predict_confidence(X), classifier.predict(X) == np.asarray(y))
+    return score if METRICS[metric].higher_is_better else -score

@@ -1,4 +1,4 @@
-"""A calibrator at the end of a classifier's ONNX model."""
+"""A calibrator at the end of its classifier's ONNX model."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from auxcal._core.errors import FileFormatError, InvalidInputError
 from auxcal._core.extras import needs
 from auxcal._core.files import as_path
 from auxcal.calibrators import Calibrator
-from auxcal.export.onnx._graph import Graph, Tensor
-from auxcal.export.onnx._model import FEW_CLASSES, IR_VERSION, OPSET, add_metadata, append_program
+from auxcal.export.onnx_model import FEW_CLASSES, IR_VERSION, OPSET, Graph, Tensor, add_metadata, append_program
 
 with needs("onnx"):
     import onnx
     from onnx import ModelProto, TensorProto, ValueInfoProto, checker, helper, shape_inference, version_converter
+
 
 _OLDEST_OPSET = 13  # in which a program can be written
 _FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE)
@@ -71,7 +71,7 @@ def attach(
     _check_shape(known[logits], calibrator.n_features_in_)
     _check_features(features, calibrator.n_further_features_)
     few = calibrator.n_features_in_ <= FEW_CLASSES
-    nodes = Graph(model.graph, _unused("auxcal/", known), _opset(model), lying=few)
+    nodes = Graph(model.graph, _unused("auxcal/", known), _opset(model), transposed=few)
     names = _unused("prediction", known), _unused("confidence", known)
     further = None
     if features is not None:

@@ -1,10 +1,11 @@
-"""Small data sets in the official layouts."""
+"""Small data sets in the official layouts, and a toy suite."""
 
 import numpy as np
 import pytest
 
-from auxcal import cli
-from auxcal._core import threads as threads
+from auxcal import NO_CLASS, Predictions
+from auxcal._core import threads
+from auxcal_paper.suites import Suite
 
 WNIDS = ["n04285008", "n01443537", "n02123045"]  # not sorted, as in the official file
 
@@ -57,15 +58,37 @@ def _save(image_module, path, colour, mode):
 
 
 @pytest.fixture
-def run_reproduce(tmp_path, monkeypatch):
+def run_reproduce(tmp_path, call):
     """Run `auxcal reproduce` on a suite with two quick methods, into ``tmp_path/out``."""
 
     def run(name, data_dir):
         arguments = ["reproduce", name, "--methods", "uncalibrated,platt", "--random-states", 1, "--jobs", 1]
         arguments += ["--data", data_dir, "--cache", tmp_path / "cache", "--out", tmp_path / "out", "--no-figures"]
-        monkeypatch.setattr("sys.argv", ["auxcal", *map(str, arguments)])
-        with pytest.raises(SystemExit) as exit_:
-            cli.main()
-        assert not exit_.value.code
+        assert call(*arguments) == 0
 
     return run
+
+
+def build_toy(shift, data_dir, report):
+    """Give samples of three classes; on OOD a third of them are of none."""
+    rng = np.random.default_rng(len(shift))
+    y = rng.integers(3, size=1200)
+    logits = (6 * np.eye(3)[y] + 3 * rng.normal(size=(1200, 3))).astype(np.float32)
+    if shift == "OOD":
+        y[::3] = NO_CLASS
+    report(1)
+    return Predictions(logits, y)
+
+
+@pytest.fixture
+def toy_suite():
+    return Suite(
+        name="toy-net",
+        stands_for=(("DAN", "R8"),),
+        shifts=("D1", "OOD"),
+        needs=(),
+        sizes=(700, 200, 300),
+        differences={"D1": "It is a toy.", "OOD": "It is a toy."},
+        build=build_toy,
+        left_out={"matrix": "it is left out"},
+    )

@@ -165,7 +165,7 @@ run([suite], methods=sys.argv[3].split(","), random_states=range(3), cache_dir=s
 
 
 def test_a_killed_run_goes_on_with_the_same_numbers(toy_suite, tmp_path):
-    conftest = Path(__file__).parents[1] / "conftest.py"
+    conftest = Path(__file__).parent / "conftest.py"
     command = [sys.executable, "-c", KILLED, str(conftest), str(tmp_path / "killed"), ",".join(QUICK)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "fitting\n"

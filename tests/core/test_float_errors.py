@@ -8,7 +8,7 @@ import pytest
 import auxcal
 from auxcal import AuxcalWarning, InputWarning, labelling, metrics, plots
 from auxcal._core.float_errors import ignore_float_errors, undecorated
-from auxcal.integrations.sklearn._proba import class_proba
+from auxcal.integrations._estimators import class_proba
 from auxcal.testing._trials import sample
 
 DATA = sample(n=300)

@@ -6,7 +6,7 @@ import pytest
 from auxcal import CALIBRATORS, METRICS, ConformanceError, Predictions, TemperatureScaling
 from auxcal.metrics import Metric, ece
 from auxcal.testing import CALIBRATOR_CHECKS, METRIC_CHECKS, check_calibrator, check_metric
-from auxcal.testing._feature_checks import features_are_used_or_refused
+from auxcal.testing._calibrator_checks import features_are_used_or_refused
 
 pytestmark = pytest.mark.usefixtures("quick_training")
 

@@ -1,7 +1,8 @@
-"""A program as nodes of an ONNX graph."""
+"""A calibrator as an ONNX model of its own."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,9 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from auxcal._core.extras import needs
+from auxcal._version import VERSION
+from auxcal.calibrators import Calibrator
+from auxcal.programs import run
 
 with needs("onnx"):
     from onnx import GraphProto, TensorProto, helper, numpy_helper
+with needs("onnx"):
+    from onnx import ModelProto, TensorProto, checker, helper
+
 
 _AXES_ARE_INPUTS = 18  # the opset since which all reductions take their axes as an input
 
@@ -60,14 +67,14 @@ class Graph:
         The prefix of all new names, for a graph that has other nodes.
     opset : int
         The version of the standard operators, 13 or newer.
-    lying : bool
+    transposed : bool
         Whether all matrices are transposed, with a column for each sample. Runtimes are several times faster along a
         long axis: that of the samples, if there are few classes.
     """
 
-    def __init__(self, graph: GraphProto, prefix: str, opset: int, *, lying: bool) -> None:
+    def __init__(self, graph: GraphProto, prefix: str, opset: int, *, transposed: bool) -> None:
         self._graph, self._prefix, self._opset = graph, prefix, opset
-        self._lying, self._axis = lying, 0 if lying else 1
+        self._transposed, self._axis = transposed, 0 if transposed else 1
         self._known: dict[tuple[Any, ...], Tensor] = {}
         self._uses: dict[str, int] = {}
 
@@ -85,9 +92,9 @@ class Graph:
     def constant(self, array: ArrayLike, name: str) -> Tensor:
         """Add an initializer, transposed like all other matrices."""
         numbers = np.asarray(array)
-        return self.as_it_is(np.atleast_2d(numbers).T if self._lying and numbers.ndim else numbers, name)
+        return self.initializer(np.atleast_2d(numbers).T if self._transposed and numbers.ndim else numbers, name)
 
-    def as_it_is(self, numbers: NDArray[Any], name: str) -> Tensor:
+    def initializer(self, numbers: NDArray[Any], name: str) -> Tensor:
         """Add an initializer; equal arrays are shared."""
         whole = numbers.dtype.kind in "iu"
         numbers = numbers.astype(np.int64 if whole else np.float32, order="C")
@@ -103,7 +110,7 @@ class Graph:
         if isinstance(number, Tensor):
             return number
         kind: type[np.generic] = np.int64 if tensor.whole else np.float32
-        return self.as_it_is(np.asarray(kind(number)), "number")
+        return self.initializer(np.asarray(kind(number)), "number")
 
     def exp(self, x: Tensor) -> Tensor:
         return self.node("Exp", x)
@@ -133,7 +140,7 @@ class Graph:
         return self.node("Where", condition, self.like(y, x), y)
 
     def matmul(self, x: Tensor, y: Tensor) -> Tensor:
-        return self.node("MatMul", *((y, x) if self._lying else (x, y)))
+        return self.node("MatMul", *((y, x) if self._transposed else (x, y)))
 
     def sum(self, x: Tensor) -> Tensor:
         return self._reduce("ReduceSum", x)
@@ -174,7 +181,7 @@ class Graph:
         """Return a float tensor of the graph with a row for each sample as a value of the program."""
         x = Tensor(self, name)
         x = x if kind == TensorProto.FLOAT else self.node("Cast", x, to=TensorProto.FLOAT)
-        return self.node("Transpose", x, perm=[1, 0]) if self._lying else x
+        return self.node("Transpose", x, perm=[1, 0]) if self._transposed else x
 
     def squeeze(self, x: Tensor, name: str | None = None) -> Tensor:
         """Return a column as a vector."""
@@ -186,8 +193,104 @@ class Graph:
         return self.node(operator, x, axes=[self._axis], whole=x.whole)
 
     def _whole(self, number: int) -> Tensor:
-        return self.as_it_is(np.array([number]), "number")
+        return self.initializer(np.array([number]), "number")
 
     def _new_name(self, stem: str) -> str:
         self._uses[stem] = self._uses.get(stem, 0) + 1
         return f"{self._prefix}{stem}_{self._uses[stem]}"
+
+
+OPSET = 18
+FEW_CLASSES = 64
+"""Up to so many, matrices lie: then the samples are what is long."""
+IR_VERSION = 8  # of the time of that opset: every runtime that knows the one reads the other
+
+
+def to_onnx(calibrator: Calibrator) -> ModelProto:
+    """Return a fitted calibrator as an ONNX model.
+
+    Its inputs are `logits`, float32 of shape (n, K), or probabilities if it was fitted on those; and `features`,
+    float32 of shape (n, d), if it was fitted with any. Its outputs are `prediction`, int64 of shape (n,), and
+    `confidence`, float32 of shape (n,). n is free. The model needs opset 18. Its metadata, whose names begin with
+    `auxcal.`, describe the calibrator.
+
+    Parameters
+    ----------
+    calibrator : Calibrator
+        A fitted one.
+
+    Returns
+    -------
+    onnx.ModelProto
+        To be written with `onnx.save`, or served as it is: `model.SerializeToString()`.
+
+    Examples
+    --------
+    >>> import auxcal
+    >>> from auxcal.onnx import to_onnx
+    >>> calibrator = auxcal.PlattScaling().fit([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]] * 2, [0, 1, 0, 0, 1, 1])
+    >>> [output.name for output in to_onnx(calibrator).graph.output]
+    ['prediction', 'confidence']
+    """
+    calibrator = calibrator._now()
+    k, d = calibrator.n_features_in_, calibrator.n_further_features_
+    inputs = [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["n", k])]
+    if d:
+        inputs.append(helper.make_tensor_value_info("features", TensorProto.FLOAT, ["n", d]))
+    outputs = [
+        helper.make_tensor_value_info("prediction", TensorProto.INT64, ["n"]),
+        helper.make_tensor_value_info("confidence", TensorProto.FLOAT, ["n"]),
+    ]
+    graph = helper.make_graph([], type(calibrator).__name__, inputs, outputs)
+    nodes = Graph(graph, "", OPSET, transposed=k <= FEW_CLASSES)
+    append_program(nodes, calibrator, nodes.matrix("logits"), nodes.matrix("features") if d else None)
+    model = helper.make_model(
+        graph,
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        ir_version=IR_VERSION,
+        producer_name="auxcal",
+        producer_version=VERSION,
+    )
+    add_metadata(model, calibrator)
+    checker.check_model(model, full_check=True)
+    return model
+
+
+def append_program(
+    nodes: Graph,
+    calibrator: Calibrator,
+    logits: Tensor,
+    features: Tensor | None,
+    names: tuple[str, str] = ("prediction", "confidence"),
+) -> None:
+    """Append the nodes of the prediction and the confidence, with the given names."""
+    for value, name in zip(run(nodes, calibrator, logits, features), names, strict=True):
+        nodes.squeeze(value, name)
+
+
+def add_metadata(model: ModelProto, calibrator: Calibrator) -> None:
+    """Add a description of the calibrator to the model's metadata."""
+    facts = {each.key: each.value for each in model.metadata_props} | {
+        "auxcal.method": calibrator.abbreviation,
+        "auxcal.class": type(calibrator).__name__,
+        "auxcal.version": VERSION,
+        "auxcal.classes": calibrator.n_features_in_,
+        "auxcal.features": calibrator.n_further_features_,
+        "auxcal.converged": str(calibrator.converged_).lower(),
+        **_known(calibrator),
+    }
+    helper.set_model_props(model, {name: str(fact) for name, fact in facts.items()})
+
+
+def _known(calibrator: Calibrator) -> dict[str, str]:
+    """Return what the calibrator remembers about its inputs and the rows it was fitted on, lists as JSON."""
+    inputs, rows = calibrator.inputs_, calibrator.fitted_on_
+    facts = {
+        "inputs": inputs.kind,
+        "class_names": inputs.class_names and json.dumps(inputs.class_names, ensure_ascii=False),
+        "feature_names": inputs.feature_names and json.dumps(inputs.feature_names, ensure_ascii=False),
+        "fitted_rows": rows.n_rows,
+        "fitted_no_class": rows.n_no_class,
+        "fitted_date": rows.date,
+    }
+    return {f"auxcal.{name}": str(fact) for name, fact in facts.items() if fact is not None}
