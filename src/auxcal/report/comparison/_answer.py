@@ -68,8 +68,8 @@ class Answer:
 def answer(comparison: Comparison) -> Answer:
     """Put a comparison into words.
 
-    The classifier's own confidence needs no fit, so all rows tell whether it is calibrated. A test that finds nothing does
-    not suffice for "nothing needs doing": the rows must show that the difference is small.
+    The classifier's own confidence needs no fit, so all rows tell whether it is calibrated. A test that finds nothing
+    does not suffice for "nothing needs doing": the rows must show that the difference is small.
     """
     now = comparison.agreement
     verdict = _verdict(comparison, now)
