@@ -90,8 +90,8 @@ class OpenMap(NamedTuple):
     @classmethod
     def of(cls, state: tuple[Any, ...]) -> OpenMap:
         """Return the map that a fitted attribute holds as plain tuples."""
-        *weights, coordinates = state
-        return cls(*weights, Coordinates(*coordinates))
+        own, shared, bias, coordinates = state
+        return cls(own, shared, bias, Coordinates(*coordinates))
 
     def scores(self, x: Floats, near: RelativeLogits) -> Floats:
         """Return the scores of each row, given its coordinates; their softmax is μ.
