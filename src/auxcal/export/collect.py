@@ -18,8 +18,6 @@ from auxcal.predictions import Predictions
 
 with needs("torch"):
     import torch
-with needs("torch"):
-    import torch
     from torch import nn
 
 
@@ -34,9 +32,8 @@ def collect(
     """Run a target classifier over labelled batches and collect its logits, and features on request.
 
     A module runs in evaluation mode, without gradients, on the device of its parameters, and in autocast where that is
-    on, as it would anyway. Afterwards every submodule
-    is back in its former mode. Threads and random states are not touched. Any other callable gets the inputs
-    unchanged; if there is a module inside, call its `eval()` first.
+    on, as it would anyway. Afterwards every submodule is back in its former mode. Threads and random states are not
+    touched. Any other callable gets the inputs unchanged; if there is a module inside, call its `eval()` first.
 
     Parameters
     ----------
@@ -87,7 +84,7 @@ def collect(
     bar = progress_bar("collecting") if progress else nullcontext(silent)
     with evaluating(classifier), torch.no_grad(), features_from(classifier, features) as features_of, bar as show:
         for number, batch in enumerate(loader, start=1):
-            with _errors_named_after(number):
+            with _name_batch_in_errors(number):
                 parts.append(_predictions(classifier, batch, features_of))
                 _check_same_columns(parts[0], parts[-1])
             if total is not None:
@@ -98,10 +95,10 @@ def collect(
 
 def _check(module: Any, loader: Any) -> None:
     if not callable(module):
-        raise InvalidInputError(f"module must be an nn.Module or another callable; got {shown(module)}.")
+        raise InvalidInputError(f"module must be an nn.Module or another callable; got {describe(module)}.")
     if isinstance(loader, Mapping) or not (hasattr(loader, "__iter__") or hasattr(loader, "__getitem__")):
         raise InvalidInputError(
-            f"loader must give batches, as a DataLoader does; got {shown(loader)}. Put a single batch into a list."
+            f"loader must give batches, as a DataLoader does; got {describe(loader)}. Put a single batch into a list."
         )
 
 
@@ -113,7 +110,7 @@ def _length(loader: Any) -> int | None:
 
 
 @contextmanager
-def _errors_named_after(number: int) -> Iterator[None]:
+def _name_batch_in_errors(number: int) -> Iterator[None]:
     try:
         yield
     except InvalidInputError as error:
@@ -156,8 +153,8 @@ def _joined(parts: list[Predictions]) -> Predictions:
     )
 
 
+# Names of y in a batch, as Hugging Face's data sets and collators have them.
 LABELS = ("labels", "label", "label_ids")
-"""Where a batch with names has y, as Hugging Face's data sets and collators call it."""
 
 _NAMES = "'labels', 'label' or 'label_ids'"
 
@@ -177,16 +174,16 @@ def read_batch(batch: Any) -> tuple[Arguments, Any, str | None]:
     """
     if isinstance(batch, Mapping):
         name = _label_in(list(batch))
-        return ((), {key: value for key, value in batch.items() if key != name}), _of_several(batch[name]), name
+        return ((), {key: value for key, value in batch.items() if key != name}), _batched(batch[name]), name
     if set(LABELS) & set(getattr(batch, "_fields", ())):  # a namedtuple
         fields = batch._asdict()
         y = fields.pop(_label_in(batch._fields))
         inputs = tuple(fields.values())
-        return _arguments(inputs[0] if len(inputs) == 1 else inputs), _of_several(y), None
+        return _arguments(inputs[0] if len(inputs) == 1 else inputs), _batched(y), None
     if isinstance(batch, tuple | list) and len(batch) == 2:
-        return _arguments(batch[0]), _of_several(batch[1]), None
+        return _arguments(batch[0]), _batched(batch[1]), None
     raise InvalidInputError(
-        f"expected (inputs, y), or a dict with y under {_NAMES}; got {shown(batch)}. Put several inputs together, "
+        f"expected (inputs, y), or a dict with y under {_NAMES}; got {describe(batch)}. Put several inputs together, "
         f"((a, b), y), and leave out what the module does not take."
     )
 
@@ -201,7 +198,7 @@ def _label_in(names: Any) -> str:
     return found[0]
 
 
-def _of_several(y: Any) -> Any:
+def _batched(y: Any) -> Any:
     if to_numpy(y, "y").ndim == 0:
         raise InvalidInputError(
             f"y must have shape (batch,), a class index for each sample; got {y!r} alone. Give batches, with "
@@ -239,7 +236,7 @@ def call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     try:
         return module(*(_to(each, device) for each in args), **{key: _to(each, device) for key, each in kwargs.items()})
     except Exception as error:
-        given = [*map(shown, args), *(f"{name}: {shown(value)}" for name, value in kwargs.items())]
+        given = [*map(describe, args), *(f"{name}: {describe(value)}" for name, value in kwargs.items())]
         error.add_note(f"The classifier was called with {'; '.join(given) or 'nothing'}.")
         raise
 
@@ -319,7 +316,7 @@ def find_logits(output: Any) -> Any:
     if len(found) != 1 or not _is_array(found[0], ndim=2):
         raise InvalidInputError(
             f"module must give logits, an array of shape (batch, K): alone, as .logits, under 'logits' in a dict, or "
-            f"as the only one with two dimensions in a tuple; got {shown(output)}. Wrap it in a module that returns "
+            f"as the only one with two dimensions in a tuple; got {describe(output)}. Wrap it in a module that returns "
             f"the logits alone."
         )
     return found[0]
@@ -357,7 +354,7 @@ def features_from(module: Any, features: str | Callable[[Any], Any] | None) -> I
     else:
         raise InvalidInputError(
             f"features must be the name of a part of the module, as in module.named_modules(), or a function of its "
-            f"output; got {shown(features)}."
+            f"output; got {describe(features)}."
         )
 
 
@@ -376,7 +373,7 @@ def named_part(module: Any, name: str) -> nn.Module:
     """Return the submodule of that name."""
     if not isinstance(module, nn.Module):
         raise InvalidInputError(
-            f"features={name!r} names a part of an nn.Module; got {shown(module)}. Give the module itself, or as "
+            f"features={name!r} names a part of an nn.Module; got {describe(module)}. Give the module itself, or as "
             f"features a function of what it returns."
         )
     if isinstance(module, torch.jit.ScriptModule):
@@ -402,20 +399,20 @@ def take_rows(outputs: list[Any], source: str, n_rows: int) -> Any:
     if len(seen) != 1 or not hasattr(seen[0], "__array__") or tuple(seen[0].shape)[:1] != (n_rows,):
         raise InvalidInputError(
             f"features must be one array of shape ({n_rows}, …) for a batch of {n_rows}; {source} gave "
-            f"{', '.join(map(shown, seen)) or 'nothing'}. Name a part that runs once in a pass and gives one tensor, "
-            f"or give a function of the output."
+            f"{', '.join(map(describe, seen)) or 'nothing'}. Name a part that runs once in a pass and gives one "
+            f"tensor, or give a function of the output."
         )
     return seen[0].reshape(n_rows, -1)
 
 
-def shown(value: Any) -> str:
+def describe(value: Any) -> str:
     """Describe a value: an array by its shape, a container by its entries.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from auxcal.export.collect import shown
-    >>> shown(np.zeros((4, 3))), shown({"loss": None}), shown((np.zeros((4, 3)), 0.5)), shown(None)
+    >>> from auxcal.export.collect import describe
+    >>> describe(np.zeros((4, 3))), describe({"loss": None}), describe((np.zeros((4, 3)), 0.5)), describe(None)
     ('shape (4, 3)', "dict with 'loss'", 'tuple of shape (4, 3), float', 'None')
     """
     if value is None:
@@ -424,7 +421,7 @@ def shown(value: Any) -> str:
     if isinstance(value, Mapping):
         return f"{kind} with {', '.join(map(repr, value)) or 'nothing in it'}"
     if isinstance(value, tuple | list) and len(value) <= 5:
-        return f"{kind} of {', '.join(map(shown, value)) or 'nothing'}"
+        return f"{kind} of {', '.join(map(describe, value)) or 'nothing'}"
     if isinstance(value, tuple | list):
         return f"{kind} of {len(value)} entries"
     return f"shape {tuple(value.shape)}" if hasattr(value, "shape") else kind

@@ -16,7 +16,7 @@ with needs("onnx"):
     from onnx import ModelProto, TensorProto, ValueInfoProto, checker, helper, shape_inference, version_converter
 
 
-_OLDEST_OPSET = 13  # in which a program can be written
+_OLDEST_OPSET = 13  # the first whose ReduceSum and Squeeze take axes as an input, as programs need
 _FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE)
 
 
@@ -62,27 +62,27 @@ def attach(
     ['logits', 'prediction', 'confidence']
     """
     calibrator = calibrator._now()
-    model = _usable(_loaded(classifier))
-    known = _tensors(model)
+    model = _upgraded(_copied(classifier))
+    tensors = _tensors(model)
     outputs = [each.name for each in model.graph.output]
-    logits = _named(output, "output", known) if output is not None else _only(outputs)
+    logits = _named(output, "output", tensors) if output is not None else _only(outputs)
     if calibrator.inputs_.kind != "probabilities":
         _check_no_softmax(model, logits)
-    _check_shape(known[logits], calibrator.n_features_in_)
+    _check_shape(tensors[logits], calibrator.n_features_in_)
     _check_features(features, calibrator.n_further_features_)
     few = calibrator.n_features_in_ <= FEW_CLASSES
-    nodes = Graph(model.graph, _unused("auxcal/", known), _opset(model), transposed=few)
-    names = _unused("prediction", known), _unused("confidence", known)
+    nodes = Graph(model.graph, _unused("auxcal/", tensors), _opset(model), transposed=few)
+    names = _unused("prediction", tensors), _unused("confidence", tensors)
     further = None
     if features is not None:
-        seen = known[_named(features, "features", known)]
+        seen = tensors[_named(features, "features", tensors)]
         flat = nodes.node("Flatten", Tensor(nodes, seen.name), axis=1)
         further = nodes.matrix(flat.name, seen.type.tensor_type.elem_type)
-    kind = known[logits].type.tensor_type.elem_type
+    kind = tensors[logits].type.tensor_type.elem_type
     append_program(nodes, calibrator, nodes.matrix(logits, kind), further, names)
     if logits not in outputs:
-        model.graph.output.append(known[logits])
-    batch = _dims(known[logits])[:1] or ["n"]
+        model.graph.output.append(tensors[logits])
+    batch = _dims(tensors[logits])[:1] or ["n"]
     for name, kind in zip(names, (TensorProto.INT64, TensorProto.FLOAT), strict=True):
         model.graph.output.append(helper.make_tensor_value_info(name, kind, batch))
     add_metadata(model, calibrator)
@@ -90,7 +90,7 @@ def attach(
     return model
 
 
-def _loaded(classifier: str | os.PathLike[str] | ModelProto) -> ModelProto:
+def _copied(classifier: str | os.PathLike[str] | ModelProto) -> ModelProto:
     """Return a copy of the model, or the one in the file."""
     if isinstance(classifier, ModelProto):
         copy = ModelProto()
@@ -108,7 +108,7 @@ def _loaded(classifier: str | os.PathLike[str] | ModelProto) -> ModelProto:
     return model
 
 
-def _usable(model: ModelProto) -> ModelProto:
+def _upgraded(model: ModelProto) -> ModelProto:
     """Convert the model to an opset that a program can be written in, if necessary."""
     opset = _opset(model)
     if opset < _OLDEST_OPSET:
@@ -131,8 +131,8 @@ def _tensors(model: ModelProto) -> dict[str, ValueInfoProto]:
     """Return what is known about each tensor, by name: type and shape, as far as they can be inferred."""
     graph = shape_inference.infer_shapes(model).graph
     names = [name for node in graph.node for name in node.output] + [each.name for each in graph.initializer]
-    known = {name: ValueInfoProto(name=name) for name in names if name}
-    return known | {each.name: each for each in [*graph.value_info, *graph.input, *graph.output]}
+    tensors = {name: ValueInfoProto(name=name) for name in names if name}
+    return tensors | {each.name: each for each in [*graph.value_info, *graph.input, *graph.output]}
 
 
 def _only(outputs: list[str]) -> str:
@@ -144,9 +144,9 @@ def _only(outputs: list[str]) -> str:
     return outputs[0]
 
 
-def _named(name: str, argument: str, known: dict[str, ValueInfoProto]) -> str:
-    if name not in known:
-        near = " or ".join(map(repr, get_close_matches(name, known) or list(known)[-3:]))
+def _named(name: str, argument: str, tensors: dict[str, ValueInfoProto]) -> str:
+    if name not in tensors:
+        near = " or ".join(map(repr, get_close_matches(name, tensors) or list(tensors)[-3:]))
         raise InvalidInputError(f"{argument} must name a tensor of the classifier; got {name!r}. Did you mean {near}?")
     return name
 
@@ -190,8 +190,8 @@ def _dims(tensor: ValueInfoProto) -> list[int | str]:
     return [each.dim_value if each.HasField("dim_value") else each.dim_param or "?" for each in shape.dim]
 
 
-def _unused(name: str, known: dict[str, ValueInfoProto]) -> str:
+def _unused(name: str, tensors: dict[str, ValueInfoProto]) -> str:
     """Return the name, prefixed with auxcal_ if it is taken."""
-    while any(each == name or (name.endswith("/") and each.startswith(name)) for each in known):
+    while any(each == name or (name.endswith("/") and each.startswith(name)) for each in tensors):
         name = f"auxcal_{name}"
     return name

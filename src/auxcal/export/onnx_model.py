@@ -15,12 +15,10 @@ from auxcal.calibrators import Calibrator
 from auxcal.programs import run
 
 with needs("onnx"):
-    from onnx import GraphProto, TensorProto, helper, numpy_helper
-with needs("onnx"):
-    from onnx import ModelProto, TensorProto, checker, helper
+    from onnx import GraphProto, ModelProto, TensorProto, checker, helper, numpy_helper
 
 
-_AXES_ARE_INPUTS = 18  # the opset since which all reductions take their axes as an input
+_AXES_ARE_INPUTS = 18  # by ONNX's changelog of operators
 
 
 class Tensor:
@@ -75,19 +73,19 @@ class Graph:
     def __init__(self, graph: GraphProto, prefix: str, opset: int, *, transposed: bool) -> None:
         self._graph, self._prefix, self._opset = graph, prefix, opset
         self._transposed, self._axis = transposed, 0 if transposed else 1
-        self._known: dict[tuple[Any, ...], Tensor] = {}
+        self._shared: dict[tuple[Any, ...], Tensor] = {}
         self._uses: dict[str, int] = {}
 
     def node(self, operator: str, *inputs: Tensor, name: str | None = None, whole: bool = False, **more: Any) -> Tensor:
         """Append a node, and return its first output; equal nodes are shared."""
         names = [each.name for each in inputs]
         key = (operator, *names, name, repr(more))
-        if key not in self._known:
+        if key not in self._shared:
             output = name or self._new_name(operator)
             outputs = [output, f"{output}_indices"] if operator == "TopK" else [output]
             self._graph.node.append(helper.make_node(operator, names, outputs, name=output, **more))
-            self._known[key] = Tensor(self, output, whole=whole)
-        return self._known[key]
+            self._shared[key] = Tensor(self, output, whole=whole)
+        return self._shared[key]
 
     def constant(self, array: ArrayLike, name: str) -> Tensor:
         """Add an initializer, transposed like all other matrices."""
@@ -99,11 +97,11 @@ class Graph:
         whole = numbers.dtype.kind in "iu"
         numbers = numbers.astype(np.int64 if whole else np.float32, order="C")
         key = (numbers.dtype, numbers.shape, numbers.tobytes())
-        if key not in self._known:
+        if key not in self._shared:
             new = self._new_name(name)
             self._graph.initializer.append(numpy_helper.from_array(numbers, new))
-            self._known[key] = Tensor(self, new, whole=whole)
-        return self._known[key]
+            self._shared[key] = Tensor(self, new, whole=whole)
+        return self._shared[key]
 
     def like(self, tensor: Tensor, number: Tensor | float) -> Tensor:
         """Return a number as a constant of the type of a tensor."""
@@ -200,10 +198,10 @@ class Graph:
         return f"{self._prefix}{stem}_{self._uses[stem]}"
 
 
-OPSET = 18
+OPSET = 18  # the first in which all reductions take their axes as an input
 FEW_CLASSES = 64
-"""Up to so many, matrices lie: then the samples are what is long."""
-IR_VERSION = 8  # of the time of that opset: every runtime that knows the one reads the other
+"""Up to this many classes, use (classes, samples). The limit is a judgement."""
+IR_VERSION = 8  # released with opset 18, in ONNX 1.13: every runtime of that opset reads it
 
 
 def to_onnx(calibrator: Calibrator) -> ModelProto:
@@ -277,12 +275,12 @@ def add_metadata(model: ModelProto, calibrator: Calibrator) -> None:
         "auxcal.classes": calibrator.n_features_in_,
         "auxcal.features": calibrator.n_further_features_,
         "auxcal.converged": str(calibrator.converged_).lower(),
-        **_known(calibrator),
+        **_provenance(calibrator),
     }
     helper.set_model_props(model, {name: str(fact) for name, fact in facts.items()})
 
 
-def _known(calibrator: Calibrator) -> dict[str, str]:
+def _provenance(calibrator: Calibrator) -> dict[str, str]:
     """Return what the calibrator remembers about its inputs and the rows it was fitted on, lists as JSON."""
     inputs, rows = calibrator.inputs_, calibrator.fitted_on_
     facts = {

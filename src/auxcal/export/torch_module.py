@@ -161,7 +161,7 @@ class _WithConfidence(nn.Module):
         self.classifier = classifier
         self.calibrator = _CalibratorModule(calibrator)
         self.features = features
-        self._seen: list[Any] | None = None
+        self._kept: list[Any] | None = None
         if (features is None) != (self.calibrator.n_features == 0):
             had = f"{self.calibrator.n_features} features" if self.calibrator.n_features else "no features"
             raise InvalidInputError(
@@ -172,14 +172,14 @@ class _WithConfidence(nn.Module):
             named_part(classifier, features).register_forward_hook(self._keep)
 
     def forward(self, *args: Any, **kwargs: Any) -> Scored | tuple[Tensor, ...]:
-        self._seen = []  # what the hook keeps in this pass
+        self._kept = []  # what the hook keeps in this pass
         output = self.classifier(*args, **kwargs)
-        seen, self._seen = self._seen, None
+        kept, self._kept = self._kept, None
         logits = find_logits(output)
         features = None
         if self.features is not None:
-            seen = [self.features(output)] if callable(self.features) else seen
-            features = take_rows(seen, f"features={self.features!r}", logits.shape[0])
+            kept = [self.features(output)] if callable(self.features) else kept
+            features = take_rows(kept, f"features={self.features!r}", logits.shape[0])
         scored = Scored(logits, *self.calibrator.scored(logits, features))
         return tuple(scored) if _is_exporting() else scored
 
@@ -190,8 +190,8 @@ class _WithConfidence(nn.Module):
         )
 
     def _keep(self, part: nn.Module, inputs: Any, output: Any) -> None:
-        if self._seen is not None:
-            self._seen.append(output)
+        if self._kept is not None:
+            self._kept.append(output)
 
 
 def _checked(values: Tensor | None, n_columns: int, name: str) -> Tensor:

@@ -20,7 +20,7 @@ from auxcal.calibrators import Calibrator, ProbaCalibrator
 Labels: TypeAlias = NDArray[Any]
 
 _LEAST = np.log(1e-12)
-"""Of log-probabilities: a forest's may be -inf, and a few of naive Bayes' in the thousands would rule a fit."""
+"""Floor of log-probabilities, a judgement: a forest's may be -inf, and naive Bayes' in the thousands dominate a fit."""
 
 
 def logits_of(estimator: Any, X: Any) -> Floats:
@@ -99,7 +99,7 @@ def indices_of(y: Labels, classes: Labels, has_class: Bools) -> Ints:
             f"y must hold the estimator's classes, {', '.join(map(str, index))}; got {', '.join(unknown[:5])} too. If "
             f"these samples have none of the classes, give all of them one label, and that label as no_class."
         )
-    return np.array([index[label] if known else NO_CLASS for label, known in zip(y.tolist(), has_class, strict=True)])
+    return np.array([index[label] if has else NO_CLASS for label, has in zip(y.tolist(), has_class, strict=True)])
 
 
 def routes() -> bool:
@@ -121,8 +121,8 @@ def class_proba(calibrator: Calibrator, logits: Floats) -> Floats:
     """Put the confidence at the prediction, and divide the rest among the other classes."""
     top = logits.argmax(axis=1)[:, None]
     confidence = calibrator.predict_confidence(logits)[:, None]
-    says_more = isinstance(calibrator, ProbaCalibrator)
-    shares = calibrator.predict_proba(logits)[:, : logits.shape[1]] if says_more else softmax(logits, axis=1)
+    has_proba = isinstance(calibrator, ProbaCalibrator)
+    shares = calibrator.predict_proba(logits)[:, : logits.shape[1]] if has_proba else softmax(logits, axis=1)
     shares = shares + np.finfo(shares.dtype).tiny  # evenly, where nothing is said of the others
     np.put_along_axis(shares, top, 0, axis=1)
     others = shares / shares.sum(axis=1, keepdims=True) * (1 - confidence)

@@ -47,8 +47,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     An estimator that is already fitted is not changed, and all rows of `fit` are used for the calibrator. Wrap it in
     `sklearn.frozen.FrozenEstimator`, which `clone`, `cross_val_score` and `GridSearchCV` leave alone too, or pass
-    ``cv="prefit"``. This is better if you have labelled rows of the data that the classifier really meets: a
-    calibrator is only honest about data like those it was fitted on.
+    ``cv="prefit"``. This is better if you have labelled rows of the data from production: a calibrator
+    is reliable only on data like those it was fitted on.
 
     Parameters
     ----------
@@ -291,15 +291,17 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _calibrators(self, logits: Floats, indices: Ints, params: Mapping[str, Any]) -> tuple[Calibrator, Calibrator]:
         """Return the calibrators of `predict_confidence` and of `predict_proba`."""
         method = self._method()
-        known = indices != NO_CLASS
-        if not known.any():
+        has_class = indices != NO_CLASS
+        if not has_class.any():
             raise InvalidInputError(
                 f"y must have rows of the estimator's classes; got {self.no_class!r} alone. Give rows with a class too."
             )
         calibrator = clone(method).fit(logits, indices, **params)
-        if known.all():
+        if has_class.all():
             return calibrator, calibrator
-        return calibrator, clone(method).fit(logits[known], indices[known], **of_rows(params, known, len(known)))
+        return calibrator, clone(method).fit(
+            logits[has_class], indices[has_class], **of_rows(params, has_class, len(has_class))
+        )
 
     def _logits(self, X: Any) -> Floats:
         check_is_fitted(self)

@@ -26,7 +26,7 @@ from auxcal.metrics import brier
 from auxcal.persistence import from_bytes, load, to_bytes
 from auxcal.predictions import Predictions
 from auxcal.testing._serving_checks import SERVING_CHECKS, run_in_numpy, what_a_user_has_set_changes_nothing
-from auxcal.testing._trials import demand_confidence, fit, refit, require, require_error, sample
+from auxcal.testing._trials import fit, refit, require, require_confidence, require_error, sample
 
 
 def an_unfitted_one_refuses(calibrator: Calibrator) -> None:
@@ -92,16 +92,16 @@ def degenerate_data_fit(calibrator: Calibrator) -> None:
     }
     for what, case in cases.items():
         confidence = fit(calibrator, case).predict_confidence(case.logits)
-        demand_confidence(confidence, len(case), f"with {what}")
+        require_confidence(confidence, len(case), f"with {what}")
 
 
 def extreme_logits_score(calibrator: Calibrator) -> None:
     """Logits of ±1e4 give a valid confidence, in the fit and after it."""
     data = sample()
     extreme = np.random.default_rng(0).choice([-1e4, 0.0, 1e4], size=data.logits.shape).astype(np.float32)
-    demand_confidence(fit(calibrator, data).predict_confidence(extreme), len(extreme), "at logits of ±1e4")
+    require_confidence(fit(calibrator, data).predict_confidence(extreme), len(extreme), "at logits of ±1e4")
     fitted = fit(calibrator, Predictions(extreme, data.y))
-    demand_confidence(fitted.predict_confidence(extreme), len(extreme), "fitted at logits of ±1e4")
+    require_confidence(fitted.predict_confidence(extreme), len(extreme), "fitted at logits of ±1e4")
 
 
 def probabilities_add_up(calibrator: Calibrator) -> None:
@@ -109,7 +109,7 @@ def probabilities_add_up(calibrator: Calibrator) -> None:
     data = sample()
     fitted = fit(calibrator, data)
     confidence = fitted.predict_confidence(data.logits)
-    demand_confidence(confidence, len(data), "after fit")
+    require_confidence(confidence, len(data), "after fit")
     require(confidence.dtype == data.logits.dtype, f"float32 in must be float32 out; got {confidence.dtype}")
     if isinstance(fitted, ProbaCalibrator):
         proba = fitted.predict_proba(data.logits)
@@ -168,8 +168,8 @@ def a_refit_is_seen_at_once(calibrator: Calibrator) -> None:
         finally:
             sys.setswitchinterval(interval)
             done.set()
-    known = {before.tobytes(), shared.predict_confidence(logits).tobytes()}
-    require(seen.result() <= known, "a fit must replace the fitted state at once: a thread has seen a part of two fits")
+    whole = {before.tobytes(), shared.predict_confidence(logits).tobytes()}
+    require(seen.result() <= whole, "a fit must replace the fitted state at once: a thread has seen a part of two fits")
 
 
 def nothing_else_changes(calibrator: Calibrator) -> None:
@@ -289,7 +289,7 @@ def _other_values(calibrator: Calibrator, name: str, value: Any) -> list[Any]:
     return others or [object()]
 
 
-_TOLERANCE = 1e-3  # of any confidence: what is left where a search ends short of the last digit
+_TOLERANCE = 1e-3  # of any confidence, by judgement: what is left where a search ends short of the last digit
 
 
 def weights_are_counted_or_refused(calibrator: Calibrator) -> None:
@@ -342,8 +342,8 @@ def features_are_used_or_refused(calibrator: Calibrator) -> None:
     data = sample()
     features = _features_of(data)
     if calibrator.uses_features:
-        _demand_use(calibrator, data, features)
-        _demand_the_same_number(calibrator, data, features)
+        _require_use(calibrator, data, features)
+        _require_the_same_number(calibrator, data, features)
         return
     fitted = fit(calibrator, data)
     for attempt in (
@@ -361,10 +361,10 @@ def _features_of(data: Predictions, d: int = 50) -> Floats:
     return features
 
 
-def _demand_use(calibrator: Calibrator, data: Predictions, features: Floats) -> None:
+def _require_use(calibrator: Calibrator, data: Predictions, features: Floats) -> None:
     fitted = fit(calibrator, Predictions(data.logits, data.y, features))
     confidence = fitted.predict_confidence(data.logits, features)
-    demand_confidence(confidence, len(data), "with features")
+    require_confidence(confidence, len(data), "with features")
     others = fitted.predict_confidence(data.logits, features[::-1])
     require(not np.array_equal(others, confidence), "uses_features is True, and other features change nothing")
     times = 1 + CHUNK_BYTES // (data.logits.nbytes + features.nbytes)
@@ -377,7 +377,7 @@ def _demand_use(calibrator: Calibrator, data: Predictions, features: Floats) -> 
         require(np.array_equal(loaded, confidence), "with features, load gives other bits than save")
 
 
-def _demand_the_same_number(calibrator: Calibrator, data: Predictions, features: Floats) -> None:
+def _require_the_same_number(calibrator: Calibrator, data: Predictions, features: Floats) -> None:
     z, y = data.logits, data.y
     fitted, plain = fit(calibrator, Predictions(z, y, features)), fit(calibrator, data)
     attempts: dict[str, Callable[[], Any]] = {

@@ -19,9 +19,11 @@ from auxcal.predictions import Predictions
 from auxcal.programs import run
 from auxcal.testing._trials import fit, require, sample
 
+# Tolerances of exports: float32 has 7 digits, of which programs may lose two; a steep map
+# amplifies the last bit of a score, which is allowed in one row of 200. Chosen by judgement, not by a script.
 _WITHIN, _MOST = 1e-5, 1e-3
-_SHARE = 0.995  # of the rows: a steep map amplifies the last bit of its score
-_N_FEATURES = 5
+_SHARE = 0.995
+_N_FEATURES = 5  # any number other than those of the classes
 _BAD = (np.nan, np.inf, -np.inf)
 
 Scored = tuple[Any, Any]
@@ -39,7 +41,7 @@ def a_program_says_the_same(calibrator: Calibrator) -> None:
     """Its program, from which torch and ONNX are built, gives the same prediction and confidence as Python."""
     for trial in _trials(calibrator):
         try:
-            _demand_same(trial, "its program", partial(run_in_numpy, trial.fitted))
+            _require_same(trial, "its program", partial(run_in_numpy, trial.fitted))
         except InvalidInputError as error:
             require("_program" not in str(error), str(error))
             raise
@@ -60,7 +62,7 @@ def a_module_gives_the_same(calibrator: Calibrator) -> None:
         shapes = tuple(None if each is None else free for each in given)
         exported = torch.export.export(module, tuple(given), dynamic_shapes=shapes).module()
         for what, each in {"its module": module, "its exported module": exported}.items():
-            _demand_same(trial, what, partial(_run_in_torch, each))
+            _require_same(trial, what, partial(_run_in_torch, each))
 
 
 def an_onnx_model_gives_the_same(calibrator: Calibrator) -> None:
@@ -74,7 +76,7 @@ def an_onnx_model_gives_the_same(calibrator: Calibrator) -> None:
     for trial in _trials(calibrator):
         model = to_onnx(trial.fitted).SerializeToString()
         session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
-        _demand_same(trial, "its ONNX model", partial(_run_in_onnx, session))
+        _require_same(trial, "its ONNX model", partial(_run_in_onnx, session))
 
 
 SERVING_CHECKS = (a_program_says_the_same, a_module_gives_the_same, an_onnx_model_gives_the_same)
@@ -103,8 +105,8 @@ def _batches(logits: Floats) -> list[Floats]:
     return [logits, logits[:7], logits[:1], ties, extreme]
 
 
-def _demand_same(trial: _Trial, what: str, serve: Serve) -> None:
-    _demand_no_confidence(trial, what, serve)
+def _require_same(trial: _Trial, what: str, serve: Serve) -> None:
+    _require_no_confidence(trial, what, serve)
     for logits, features in trial.batches:
         expected = trial.fitted.predict_confidence(logits, features)
         prediction, confidence = map(np.asarray, serve(logits, features))
@@ -121,8 +123,8 @@ def _demand_same(trial: _Trial, what: str, serve: Serve) -> None:
         )
 
 
-def _demand_no_confidence(trial: _Trial, what: str, serve: Serve) -> None:
-    """Demand NaN for rows with NaN or infinity, which Python rejects, and for no others."""
+def _require_no_confidence(trial: _Trial, what: str, serve: Serve) -> None:
+    """Require NaN for rows with NaN or infinity, which Python rejects, and for no others."""
     logits, features = trial.batches[0]
     x = logits if features is None else np.concatenate([logits, features], axis=1)
     x = x[: 6 * x.shape[1]].copy()

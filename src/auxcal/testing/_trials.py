@@ -58,7 +58,7 @@ def refit(calibrator: Calibrator, data: Predictions) -> Calibrator:
         )
 
 
-def demand_confidence(confidence: Floats, n: int, when: str) -> None:
+def require_confidence(confidence: Floats, n: int, when: str) -> None:
     """Check that this is a confidence of n rows."""
     require(confidence.shape == (n,), f"{when}: predict_confidence gave shape {confidence.shape}, not ({n},)")
     require(bool(np.all((confidence >= 0) & (confidence <= 1))), f"{when}: a confidence is outside [0, 1] or NaN")
