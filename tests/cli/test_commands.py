@@ -187,7 +187,7 @@ def test_an_interrupted_command_leaves_nothing(scored, folder, call, capsys, mon
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("auxcal.tables._scored_batches.score_rows", interrupted)
+    monkeypatch.setattr("auxcal.tables.scorer.Scorer.score", interrupted)
     before = sorted(folder.iterdir())
     assert call("score", "ts.safetensors", "new.csv", "-o", "again.csv") == 130
     assert capsys.readouterr().err == ""

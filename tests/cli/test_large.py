@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import auxcal
-from auxcal.tables import _tallied
 
 from .test_check import ROWS, drawn
 
@@ -87,7 +86,7 @@ def test_evaluate_counts_what_it_does_not_hold(scored, call, capsys, monkeypatch
     words = "evaluate", scored, "--on-bad-rows", "skip", "--by", "side"
     assert call(*words, "--json") == 0
     held = json.loads(capsys.readouterr().out)
-    monkeypatch.setattr(_tallied, "MOST_ROWS", 500)
+    monkeypatch.setattr("auxcal.tables.scored.MOST_ROWS", 500)
     assert call(*words, "--json") == 0
     counted = json.loads(capsys.readouterr().out)
     assert counted.keys() == held.keys()

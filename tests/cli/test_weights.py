@@ -176,7 +176,7 @@ def test_weights_of_text_and_shares_are_explained(call, capsys):
 
 
 def test_counted_rows_may_end_without_weight(monkeypatch):
-    monkeypatch.setattr("auxcal.tables._tallied.MOST_ROWS", 100)
+    monkeypatch.setattr("auxcal.tables.scored.MOST_ROWS", 100)
     rewritten({row: {"w": "0"} for row in range(200, N)})
     head, *lines = Path("scored.csv").read_text().splitlines()
     Path("parts").mkdir()

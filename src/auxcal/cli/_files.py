@@ -95,7 +95,7 @@ def errors_about(*paths: Path | str) -> Iterator[None]:
         raise type(error)(f"{' and '.join(map(str, paths))}: {error}") from None
 
 
-def _existing(path: Path | str) -> File | None:
+def _existing(path: Path | str) -> File | Path | None:
     """Return the file that exists at a path or URL; a folder is none."""
     from auxcal._core.files import is_url
 
@@ -111,7 +111,7 @@ def _is_calibrator(file: Path) -> bool:
     return file.suffix == ".safetensors" and file.is_file() and _is_own(file)
 
 
-def _is_own(file: File) -> bool:
+def _is_own(file: File | Path) -> bool:
     signature = _SIGNATURES.get(file.suffix.lower())
     if signature is None:
         return False

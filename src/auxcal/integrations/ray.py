@@ -13,8 +13,8 @@ with needs("ray"):
     import pyarrow as pa
     import ray.data  # noqa: F401  so that its absence is known here
 
+    from auxcal.tables.arrow_scoring import PackedScorer
     from auxcal.tables.arrow_tallies import ColumnNames, TallyColumns, evaluated, tally_table
-    from auxcal.tables.engines import Scorer
 
 if TYPE_CHECKING:
     from ray.data import Dataset
@@ -50,7 +50,7 @@ class Score:
         keep_inputs: bool = True,
     ) -> None:
         options = {"probabilities": probabilities, "names": names, "keep_inputs": keep_inputs}
-        self._scorer = Scorer.of(calibrator, columns, features, **options)
+        self._scorer = PackedScorer.of(calibrator, columns, features, **options)
 
     def __call__(self, batch: pa.Table) -> pa.Table:
         """Score a batch."""

@@ -14,7 +14,7 @@ from auxcal._core.errors import InvalidInputError
 from auxcal._core.extras import needs
 from auxcal.calibrators import Calibrator
 from auxcal.tables.columns import check_column
-from auxcal.tables.scores import CONFIDENCE, PREDICTION
+from auxcal.tables.spec import CONFIDENCE, PREDICTION
 
 with needs("spark"):
     import pyarrow as pa
@@ -23,8 +23,8 @@ with needs("spark"):
     from pyspark.sql import types as spark_types
     from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 
+    from auxcal.tables.arrow_scoring import PackedScorer
     from auxcal.tables.arrow_tallies import GROUP, TALLY, ColumnNames, TallyColumns, evaluated, tally_table
-    from auxcal.tables.engines import Scorer
 
 __all__ = ["evaluate", "sample", "score", "udf"]
 
@@ -59,7 +59,9 @@ def score(
     -------
     DataFrame
     """
-    scorer = Scorer.of(calibrator, columns, features, probabilities=probabilities, names=names, keep_inputs=keep_inputs)
+    scorer = PackedScorer.of(
+        calibrator, columns, features, probabilities=probabilities, names=names, keep_inputs=keep_inputs
+    )
     given = to_arrow_schema(df.schema)
     empty = scorer.add_to(given.empty_table())  # so that a wrong column is known here, and the types of the others too
     fields = [field for field in df.schema if field.name in empty.column_names[:-2]]
@@ -92,7 +94,7 @@ def udf(
     arrow_udf = getattr(sql, "arrow_udf", None)
     if arrow_udf is None:
         raise InvalidInputError("udf needs Spark 4.1 or newer. Use auxcal.spark.score, which any Spark 3.5 runs too.")
-    scorer = Scorer.of(calibrator, probabilities=probabilities, names=names)
+    scorer = PackedScorer.of(calibrator, probabilities=probabilities, names=names)
     named = names and scorer.calibrator.inputs_.class_names
     kind = pa.struct([(PREDICTION, pa.string() if named else pa.int64()), (CONFIDENCE, pa.float64())])
 

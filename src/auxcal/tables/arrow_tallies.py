@@ -10,9 +10,13 @@ import numpy as np
 
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.extras import needs
+from auxcal._core.labels import LEFT_OUT
 from auxcal.metrics import Tally
+from auxcal.tables.arrow_columns import ArrowColumn, from_numpy
+from auxcal.tables.classes import Classes
 from auxcal.tables.columns import check_column
-from auxcal.tables.scores import CONFIDENCE, PREDICTION
+from auxcal.tables.scored import add_tallies
+from auxcal.tables.spec import CONFIDENCE, PREDICTION, TableSpec
 
 with needs("tables"):
     import pyarrow as pa
@@ -107,8 +111,7 @@ def tallies_of(rows: Any, columns: TallyColumns) -> dict[Any, Tally]:
     for table in _gathered(rows, columns.used):
         right = _right(table, columns)
         known = pc.and_(pc.is_valid(right), pc.invert(pc.is_null(table[columns.confidence], nan_is_null=True)))
-        for group, part in _by_group(table.append_column(_RIGHT, right).filter(known), columns).items():
-            found[group] = found[group] + part if group in found else part
+        found = add_tallies(found, _by_group(table.append_column(_RIGHT, right).filter(known), columns))
     return found
 
 
@@ -123,8 +126,7 @@ def evaluated(rows: Iterable[Any], columns: TallyColumns, metrics: Sequence[str]
     """Add up the tallies that workers sent, and evaluate them: that of all rows, or each group."""
     whole: dict[Any, Tally] = {}
     for row in rows:
-        part = Tally.from_bytes(bytes(row[TALLY]))
-        whole[row[GROUP]] = whole[row[GROUP]] + part if row[GROUP] in whole else part
+        whole = add_tallies(whole, {row[GROUP]: Tally.from_bytes(bytes(row[TALLY]))})
     if columns.by is None:
         return whole.get(None, Tally()).evaluate(metrics)
     return {group: part.evaluate(metrics) for group, part in whole.items()}
@@ -141,7 +143,7 @@ def _by_group(table: pa.Table, columns: TallyColumns) -> dict[Any, Tally]:
     return {groups[place]: part for place, part in parts.items()}
 
 
-def _right(table: pa.Table, columns: TallyColumns) -> pa.ChunkedArray:
+def _right(table: pa.Table, columns: TallyColumns) -> pa.Array:
     """Return whether each prediction is correct; names are compared with names, and indices with indices."""
     if columns.label is None:
         return table[columns.correct].cast(pa.bool_())
@@ -152,7 +154,9 @@ def _right(table: pa.Table, columns: TallyColumns) -> pa.ChunkedArray:
             f"predictions and true classes must both be names or both be indices; got {both[0].type} and "
             f"{both[1].type}. Score with names=False for indices."
         )
-    return pc.equal(*(column.cast(pa.string() if texts[0] else pa.int64()) for column in both))
+    classes = Classes(TableSpec(label=columns.label, prediction=columns.prediction))
+    predicted, true = classes.codes(*(ArrowColumn(column.combine_chunks()) for column in both))
+    return from_numpy(predicted == true, (predicted == LEFT_OUT) | (true == LEFT_OUT))
 
 
 def _is_text(kind: pa.DataType) -> bool:

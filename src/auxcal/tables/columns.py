@@ -7,7 +7,10 @@ from collections.abc import Sequence
 
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.text import did_you_mean
+from auxcal.calibrators import Calibrator
 from auxcal.inputs import Inputs
+from auxcal.tables.sources import Source
+from auxcal.tables.spec import TableSpec
 
 _FEATURES = "features"
 _DEFAULTS = {False: ("logits", "logit_"), True: ("proba", "prob_")}  # a matrix, and the prefix of columns
@@ -76,6 +79,37 @@ def find_features(
                 f"{name!r}. Leave it out of features (--features)."
             )
     return found
+
+
+def features_for(
+    calibrator: Calibrator,
+    names: Sequence[str],
+    matrices: Sequence[str],
+    features: str | Sequence[str] | None,
+    taken: Sequence[str],
+) -> tuple[str, ...]:
+    """Return the columns of the features that the calibrator was fitted with."""
+    d = calibrator.n_further_features_
+    if d == 0 and not features:
+        return ()
+    found = find_features(names, matrices, features, taken, calibrator.inputs_)
+    if not found:
+        raise InvalidInputError(
+            f"{calibrator.abbreviation} was fitted with {d} features of each sample, and there is no array 'features'. "
+            f"Name their columns with features (--features)."
+        )
+    return found
+
+
+def find_weights(source: Source, spec: TableSpec) -> tuple[str | None, str | None]:
+    """Return the columns of the weights and of the groups; by default those of a bundle, which are whole arrays."""
+    for name, option in ((spec.weight, "weight"), (spec.group, "group")):
+        if name is not None:
+            check_column(source.names, name, f"Name the column with {option} (--{option}).")
+    arrays = source.names if source.matrices else ()
+    return spec.weight or ("sample_weight" if "sample_weight" in arrays else None), spec.group or (
+        "groups" if "groups" in arrays else None
+    )
 
 
 def check_column(names: Sequence[str], name: str, advice: str) -> None:

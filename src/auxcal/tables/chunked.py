@@ -1,0 +1,134 @@
+"""ChunkedTable: the rows of a table with the name of their chunk, batch by batch: what `auxcal monitor` reads."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Unpack
+
+import numpy as np
+
+from auxcal._core.arrays import NO_CLASS, Bools, Ints, as_y
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.files import STANDARD
+from auxcal._core.labels import LEFT_OUT
+from auxcal.calibrators import Calibrator
+from auxcal.monitoring.timed import Names, Timed, check_names, chunk_names
+from auxcal.tables.classes import codes_of
+from auxcal.tables.columns import check_column
+from auxcal.tables.numpy_columns import Column
+from auxcal.tables.readers import open_source
+from auxcal.tables.scorer import Scorer
+from auxcal.tables.sources import Source
+from auxcal.tables.spec import ClassOptions, TableSpec
+
+
+class ChunkedTable:
+    r"""Rows for a calibrator, some of which may have labels, with the column that puts them in order.
+
+    It reads them in batches, so that memory does not grow with the table.
+
+    Parameters
+    ----------
+    calibrator : Calibrator
+        A fitted one; it knows its columns.
+    *paths : path
+        As in `read_predictions`.
+    by : str
+        The column of the order.
+    label : str, optional
+        The column of the true classes, empty where a row has none. By default the one of the fit, if it is there.
+    spec, columns, probabilities, features, class_names, no_class, unknown_is_no_class, on_bad_rows
+        As in `read_predictions`, where they are not what the calibrator was fitted on.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from auxcal import Uncalibrated
+    >>> from auxcal.formats import TimedTable
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "logits.csv"
+    ...     _ = path.write_text("day,logit_0,logit_1,y\nmonday,2.5,0.1,0\ntuesday,0.3,0.9,\n")
+    ...     table = TimedTable(Uncalibrated().fit([[2.0, 0.0]], [0]), path, by="day")
+    ...     print(dict(table.counts()), [rows.labelled.tolist() for rows in table.batches()])
+    {'monday': 1, 'tuesday': 1} [[True, False]]
+    """
+
+    def __init__(
+        self,
+        calibrator: Calibrator,
+        *paths: str | os.PathLike[str],
+        by: str,
+        spec: TableSpec | None = None,
+        **where: Unpack[ClassOptions],
+    ) -> None:
+        spec = TableSpec.of(ClassOptions, where, spec).known_to(calibrator.inputs_)
+        spec.check_bad_rows()
+        self._paths, self._by, self._spec = paths, by, spec
+        self._labels, self._n_classes = spec.labels(calibrator.n_features_in_), calibrator.n_features_in_
+        self._scorer = Scorer(calibrator, spec)
+
+    def counts(self) -> Counter[str] | None:
+        """Return how many rows each chunk has; None for standard input, which can be read only once.
+
+        Where bad rows are an error, this reads the column of the order alone, which costs little in a parquet file.
+        """
+        if any(str(path) == STANDARD for path in self._paths):
+            return None
+        found: Counter[str] = Counter()
+        with open_source(*self._paths) as source:
+            self._check_columns(source)
+            for names in self._good_names(source) if self._spec.on_bad_rows == "skip" else self._all_names(source):
+                found.update(names.tolist())
+        return found
+
+    def batches(self) -> Iterator[Timed]:
+        """Yield all good rows; at the end, an `InputWarning` counts the others."""
+        with open_source(*self._paths) as source:
+            self._check_columns(source)
+            truth = self._labels.name if self._labels.name in source.names else None
+            for rows, logits, features in self._scorer.rows(source, (self._by, *([truth] if truth else ()))):
+                names = _names(rows.others[self._by], rows.index)
+                y, labelled = self._known(rows.others[truth], rows.index) if truth else (None, None)
+                yield Timed(logits, features, y, labelled, names, rows.done)
+
+    def _check_columns(self, source: Source) -> None:
+        check_column(source.names, self._by, "Name the column that puts the rows in order with --by.")
+        if self._spec.label is not None:
+            check_column(source.names, self._spec.label, "Name the column of the true classes with label (--label).")
+
+    def _all_names(self, source: Source) -> Iterator[Names]:
+        """Yield the chunk of every row."""
+        before = 0
+        for batch in source.batches((), (self._by,)):
+            start, part = (before, "") if batch.part is None else (batch.part.before, f"{batch.part.name}: ")
+            yield _names(batch.columns[self._by], range(start, start + len(batch)), part)
+            before += len(batch)
+
+    def _good_names(self, source: Source) -> Iterator[Names]:
+        """Yield the chunk of every good row, for which the logits must be read."""
+        for rows, _, _ in self._scorer.rows(source, (self._by,), warn=False):
+            yield _names(rows.others[self._by], rows.index)
+
+    def _known(self, column: Column, rows: Ints) -> tuple[Ints, Bools]:
+        """Return the true classes, `NO_CLASS` where a row has no label, and which rows have one."""
+        try:
+            y = codes_of(column, self._labels, self._n_classes)
+            labelled = y != LEFT_OUT
+            return as_y(np.where(labelled, y, NO_CLASS), n_rows=len(y), n_classes=self._n_classes), labelled
+        except InvalidInputError as error:
+            if not rows[0]:
+                raise
+            raise InvalidInputError(f"{error} Rows are counted from row {rows[0]:,}.") from None
+
+
+def _names(column: Column, rows: Sequence[int] | Ints, part: str = "") -> Names:
+    names = chunk_names(column.values())
+    check_names(names, rows, part)
+    return names
+
+
+TimedTable = ChunkedTable
+"""The name under which `auxcal.formats` has it."""

@@ -1,0 +1,141 @@
+"""What a scored table tells: its metrics, the thresholds that its rows promise, and the certificate of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from auxcal._core.arrays import Ints, check_total
+from auxcal._core.deferred_warnings import collect_warnings
+from auxcal._core.progress import Report, silent
+from auxcal.calibrators import Calibrator, Certificate
+from auxcal.metrics import Slice, Tally, evaluate, evaluate_by
+from auxcal.tables.scored import Scored, Tallied
+from auxcal.thresholds import (
+    Threshold,
+    risk_at_coverage,
+    threshold_at_risk,
+    thresholds_at_risks,
+    thresholds_by_class,
+    why_no_promise,
+)
+from auxcal.thresholds.certificate import FoundOn
+
+
+class Evaluation(NamedTuple):
+    """The number of rows, their accuracy and mean confidence, the metrics, and those of each slice, if any."""
+
+    rows: int
+    accuracy: float
+    confidence: float
+    scores: dict[str, float]
+    slices: list[Slice] | None
+
+
+def evaluate_scored(
+    found: Scored | Tallied, *, bootstrap: int = 0, random_state: int = 0, report: Report = silent
+) -> Evaluation:
+    """Return all metrics of what `read_scored_or_tally` read; one that a small slice leaves undefined needs no warning.
+
+    Parameters
+    ----------
+    found : Scored or Tallied
+        The rows, or their tally.
+    bootstrap, random_state, report
+        As in `auxcal.evaluate`.
+    """
+    how: dict[str, Any] = {"bootstrap": bootstrap, "random_state": random_state, "report": report}
+    if isinstance(found, Tallied):
+        whole = found.tally
+        scores = whole.evaluate(**how)
+        with collect_warnings():
+            slices = None if found.by is None else _slices(found.by, how)
+        return Evaluation(whole.n_rows, whole.accuracy, whole.confidence, scores, slices)
+    how |= {"sample_weight": found.sample_weight, "groups": found.groups}
+    scores = evaluate(found.confidence, found.correct, **how)
+    with collect_warnings():
+        slices = None if found.by is None else evaluate_by(found.confidence, found.correct, found.by, **how)
+    accuracy, confidence = (
+        float(np.average(column.astype(np.float64), weights=found.sample_weight))
+        for column in (found.correct, found.confidence)
+    )
+    return Evaluation(len(found.y), accuracy, confidence, scores, slices)
+
+
+def _slices(tallies: dict[str, Tally], how: dict[str, Any]) -> list[Slice]:
+    """Return the metrics of each slice, the largest first."""
+    slices = []
+    for name, each in sorted(tallies.items(), key=lambda item: (-item[1].n_rows, item[0])):
+        scores = each.evaluate(**how | {"report": silent})
+        slices.append(Slice(name, each.n_rows, each.accuracy, each.confidence, scores))
+        how["report"](len(slices) / len(tallies))
+    return slices
+
+
+def find_thresholds(
+    scored: Scored,
+    risks: Sequence[float],
+    *,
+    coverage: float | None = None,
+    level: float = 0.95,
+    per_class: bool = False,
+    promise: bool = True,
+) -> Threshold | dict[str, Threshold | str]:
+    """Return the threshold of one risk or coverage, or one for each class or risk; where there is none, the reason.
+
+    Parameters
+    ----------
+    scored : Scored
+        Labelled rows; for a promise, none of the fit.
+    risks, coverage, level, promise
+        As in `auxcal.thresholds`: one risk, several, or none and a coverage.
+    per_class : bool
+        Find a threshold of the one risk for each predicted class.
+    """
+    if promise:
+        scored.check_apart_from_fit()
+    if scored.sample_weight is not None:
+        check_total(scored.sample_weight)
+    rows = scored.confidence, scored.correct
+    draws: Any = {"level": level} | {name: getattr(scored, name) for name in ("sample_weight", "max_weight", "groups")}
+    if coverage is not None:
+        return risk_at_coverage(*rows, coverage, **draws)
+    if per_class:
+        names = scored.class_names
+        by_class = thresholds_by_class(*rows, scored.prediction, risks[0], **draws)
+        return {
+            names[label] if names else f"class {label}": found or _why_not(scored, risks[0], level, label)
+            for label, found in by_class.items()
+        }
+    if len(risks) > 1:
+        by_risk = thresholds_at_risks(*rows, risks, **draws)
+        return {f"risk {risk:g}": found or _why_not(scored, risk, level) for risk, found in by_risk.items()}
+    return threshold_at_risk(*rows, risks[0], promise=promise, **draws)
+
+
+def _why_not(scored: Scored, risk: float, level: float, label: int | None = None) -> str:
+    """Return why no threshold can be promised, for all rows or those of one predicted class."""
+    rows = slice(None) if label is None else scored.prediction == label
+    weight, groups = (None if each is None else each[rows] for each in (scored.sample_weight, scored.groups))
+    correct = scored.correct[rows]
+    why = why_no_promise(scored.confidence[rows], correct, risk, level=level, sample_weight=weight, groups=groups)
+    return why if label is None else f"labelled rows: {len(correct):,}; {why}"
+
+
+def certify(calibrator: Calibrator, found: Threshold, scored: Scored) -> None:
+    """Keep a promise, and what its rows look like, with the calibrator that scored them."""
+    prediction = _as_indices(scored, calibrator)
+    weights = scored.sample_weight, scored.groups
+    found_on = FoundOn.of(scored.confidence, prediction, calibrator.n_features_in_, *weights)
+    calibrator.certificate_ = Certificate.of(found, n_rows=len(scored.y), found_on=found_on)
+
+
+def _as_indices(scored: Scored, calibrator: Calibrator) -> Ints | None:
+    """Return the predictions as indices of the calibrator's classes; None if one is none of them."""
+    prediction = scored.prediction
+    if scored.class_names is not None:
+        index_of = {name: index for index, name in enumerate(calibrator.inputs_.class_names or ())}
+        prediction = np.array([index_of.get(name, -1) for name in scored.class_names])[prediction]
+    return prediction if prediction.min() >= 0 and prediction.max() < calibrator.n_features_in_ else None

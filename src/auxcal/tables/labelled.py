@@ -1,0 +1,316 @@
+"""Logits and true classes from a table: what `auxcal fit` and `auxcal compare` read."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auxcal._core.arrays import NO_CLASS, Ints, as_features, as_rng
+from auxcal._core.errors import InputWarning, InvalidInputError
+from auxcal._core.sampling import KEY, Reservoir, Rows, in_order
+from auxcal._core.text import some
+from auxcal.predictions import Predictions
+from auxcal.tables.columns import check_column, find_features, find_logits, find_weights
+from auxcal.tables.numpy_columns import Column, NumpyColumn, joined_columns
+from auxcal.tables.readers import open_source
+from auxcal.tables.rows import Layout, RowBatch, UsableRows, as_logit_matrix, kept_groups, kept_weights
+from auxcal.tables.sources import Source
+from auxcal.tables.spec import LabelOptions, TableSpec
+
+FEWEST_KNOWN = 0.05
+"""With a smaller share of known labels, what is said to be the label is likely something else, such as an id.
+
+A rule of thumb: no script chose it. Out-of-distribution rows are seldom more than a half of a table."""
+
+_NAME_LABEL = "Name the column of the true classes with label (--label)."
+_SAVE_LABEL = "Save y beside the logits, or name two files, logits.npy and y.npy."
+_LOGITS, _FEATURES, _INDEX = "\0logits", "\0features", "\0index"  # no column has such names
+
+
+class Labelled(NamedTuple):
+    """The rows of a file that have a label, their places in the file from 0, their ids, and the columns to slice by."""
+
+    data: Predictions
+    rows: Ints
+    ids: NDArray[Any] | None
+    by: dict[str, NDArray[Any]]
+
+
+def read_predictions(
+    *paths: str | os.PathLike[str],
+    spec: TableSpec | None = None,
+    sample: int | None = None,
+    random_state: int | None = 0,
+    **where: Unpack[LabelOptions],
+) -> Predictions:
+    r"""Read logits and true classes from a file, and features if it has them.
+
+    Rows without a label are left out, and an `InputWarning` says how many they are.
+
+    Parameters
+    ----------
+    *paths : path
+        An `.npz`, `.csv`, `.parquet`, `.safetensors`, `.pt` or `.pth` file; two `.npy` files, logits and y in any
+        order; or `-` for CSV from standard input. Several files of one format, a folder of them, a pattern such as
+        `logits/*/part-*.parquet`, and URLs of these are one table. Folders such as `day=2024-05-01` are a column `day`.
+    label : str, optional
+        The array or column of the true classes, by default `y`: an index 0..K-1 (3, 3.0 or "3"), or -1 for none of the
+        classes; or the names of the classes.
+    columns : str or sequence of str, optional
+        Where the logits are: the name of one array, or the prefix of K columns numbered from 0, or a list of K columns
+        in the order of the classes. By default the array `logits`, else the columns `logit_0` to `logit_{K-1}`, in any
+        order in the file.
+    probabilities : bool, optional
+        The file holds probabilities instead of logits; by default the array `proba`, else the columns `prob_0` to
+        `prob_{K-1}`. Every row must sum to 1 within 0.001. Probabilities are clipped at 1e-12 from below, and their
+        logarithms are the logits.
+    features : str or sequence of str, optional
+        Where the features of each sample are, given as for `columns`, or a single column; `()` for none. By default
+        the array `features` of shape (n, d), if the file has one; in a table the columns must be named.
+    class_names : sequence of str, optional
+        The names of the classes in order; by default those of the columns, if `columns` lists them.
+    no_class : sequence of str
+        Labels that mean none of the classes, besides -1.
+    unknown_is_no_class : bool
+        Whether all labels that are none of the classes mean that too.
+    weight, group : str, optional
+        The columns of how often each row counts, and of what it belongs to: see `Predictions`. By default the arrays
+        `sample_weight` and `groups` of a bundle, if it has them.
+    inputs : Inputs, optional
+        What is known of the columns already, such as ``calibrator.inputs_``: it holds where the arguments before say
+        nothing else.
+    on_bad_rows : {"fail", "skip"}
+        What becomes of a row whose logits or features are null, NaN, infinite, of another width, or not a distribution
+        where probabilities are expected: it is an error, or it is left out, and an `InputWarning` counts such rows.
+    spec : TableSpec, optional
+        The arguments before, in one.
+    sample : int, optional
+        Read a random sample of so many rows, with every label in the share that it has, if there are more, and give an
+        `InputWarning`. It is drawn in one pass, so memory does not grow with the table. By default all rows are read.
+    random_state : int or None
+        The source of the sample's randomness.
+
+    Returns
+    -------
+    Predictions
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from auxcal.formats import read_predictions
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "logits.csv"
+    ...     _ = path.write_text("id,cat,dog,y\na,2.5,0.1,cat\nb,0.3,0.9,bus\n")
+    ...     read_predictions(path, columns=["cat", "dog"], no_class=["bus"])
+    Predictions(n=2, K=2, accuracy=0.500, no_class=1)
+    """
+    return read_labelled(*paths, spec=spec, sample=sample, random_state=random_state, **where).data
+
+
+def read_labelled(
+    *paths: str | os.PathLike[str],
+    id_column: str | None = None,
+    by: Sequence[str] = (),
+    spec: TableSpec | None = None,
+    sample: int | None = None,
+    random_state: int | None = 0,
+    **where: Unpack[LabelOptions],
+) -> Labelled:
+    r"""Read what `read_predictions` reads, and which rows of the file these are.
+
+    Parameters
+    ----------
+    *paths
+        As in `read_predictions`.
+    id_column : str, optional
+        The column of the rows' own ids.
+    by : sequence of str
+        Columns to slice by.
+    spec, sample, random_state, **where
+        As in `read_predictions`.
+
+    Returns
+    -------
+    Labelled
+        `data`, `rows`, `ids` and `by`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from auxcal.formats import read_labelled
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "logits.csv"
+    ...     _ = path.write_text("id,logit_0,logit_1,y\na,2.5,0.1,0\nb,0.3,0.9,0\n")
+    ...     read_labelled(path, id_column="id").ids.tolist()
+    ['a', 'b']
+    """
+    spec = TableSpec.of(LabelOptions, where, spec)
+    spec.check_bad_rows()
+    with open_source(*paths) as source:
+        layout = _layout(source, spec)
+        weight, group = find_weights(source, spec)
+        others = dict.fromkeys(name for name in (spec.label_name, id_column, weight, group, *by) if name)
+        for name in others:
+            what = "of the slices with --by" if name in by else "of the ids with --id"
+            check_column(source.names, name, f"Name the column {what}.")
+        usable = UsableRows(layout, numbers=[weight] if weight else [], skip=spec.on_bad_rows == "skip")
+        batches = usable.batches(source, tuple(others))
+        first = next(batches)
+        rows = _joined(_chained(first, batches), spec.label_name, sample, random_state)
+        logits = as_logit_matrix(_array(rows, _LOGITS), probabilities=layout.probabilities)
+        y, kept = _labels(rows[spec.label_name], spec, logits.shape[1])
+        described = replace(
+            spec.inputs,
+            kind="probabilities" if layout.probabilities else "logits",
+            class_names=spec.classes(logits.shape[1]),
+            column_names=_names_of(first, layout.logits) or spec.inputs.column_names,
+            feature_names=_names_of(first, layout.features) or spec.inputs.feature_names,
+            label_name=spec.label_name,
+            no_class=spec.none_labels or None,
+        )
+        data = Predictions(
+            logits,
+            np.where(kept, y, 0),
+            as_features(_array(rows, _FEATURES), n_rows=len(logits)) if layout.features else None,
+            sample_weight=kept_weights(rows[weight], kept) if weight else None,
+            groups=kept_groups(rows[group], kept) if group else None,
+        )._with(inputs=described)
+        ids = rows[id_column].values()[kept] if id_column else None
+        slices = {name: rows[name].slices()[kept] for name in by}
+        return Labelled(data if kept.all() else data.take(kept), _array(rows, _INDEX)[kept], ids, slices)
+
+
+def _layout(source: Source, spec: TableSpec) -> Layout:
+    known, label, probabilities = spec.inputs, spec.label_name, spec.as_probabilities
+    names = find_logits(source.names, spec.columns, known, probabilities=probabilities)
+    check_column(source.names, label, _NAME_LABEL if source.passable else _SAVE_LABEL)
+    further = find_features(source.names, source.matrices, spec.features, (*names, label), known)
+    return Layout(names, further, probabilities)
+
+
+def _chained(first: RowBatch, batches: Iterator[RowBatch]) -> Iterator[dict[str, Column]]:
+    """Yield all batches as columns."""
+    batch: RowBatch | None = first
+    while batch is not None:
+        arrays = {_LOGITS: batch.numbers, _FEATURES: batch.features, _INDEX: batch.index}
+        found = {name: NumpyColumn(array) for name, array in arrays.items() if array is not None}
+        yield {**batch.others, **found}
+        batch = next(batches, None)
+
+
+def _joined(
+    parts: Iterable[dict[str, Column]], label: str, sample: int | None, random_state: int | None
+) -> dict[str, Column]:
+    """Return all rows, or a sample of them; say so if it is not all."""
+    if sample is None:
+        return joined_columns(list(parts))
+    arrays = ({name: column.values() for name, column in part.items()} for part in parts)
+    drawn = labelled_sample(arrays, label, as_sample_size(sample), random_state)
+    n_drawn = len(drawn.columns[_INDEX])
+    if n_drawn < drawn.n_rows:
+        warnings.warn(
+            f"{n_drawn:,} of {drawn.n_rows:,} rows are used, a random sample with every label in its share. "
+            f"Its size is set with sample (--sample).",
+            InputWarning,
+            stacklevel=4,
+        )
+    return {name: NumpyColumn(array) for name, array in drawn.columns.items()}
+
+
+def _array(rows: dict[str, Column], name: str) -> NDArray[Any]:
+    return rows[name].values()
+
+
+def _labels(column: Column, spec: TableSpec, n_classes: int) -> tuple[Ints, NDArray[np.bool_]]:
+    """Return the class of every row, and which rows have a label."""
+    labels = spec.labels(n_classes)
+    y, kept = labels.read(column.values(), n_classes)
+    known = int((y[kept] != NO_CLASS).sum())
+    if spec.unknown_is_no_class and known < FEWEST_KNOWN * kept.sum():
+        classes = "" if labels.class_names is None else f", {some(labels.class_names)}"
+        raise InvalidInputError(
+            f"{labels.name} must hold the true classes{classes}; {known:,} of {kept.sum():,} labels are among them, so "
+            f"nearly all would be none of the classes. Name the column of the true classes with label (--label), and "
+            f"the classes with class_names (--class-names)."
+        )
+    return y, kept
+
+
+def _names_of(rows: RowBatch, names: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the names of columns; that of a whole array says nothing of its columns."""
+    return names if names and rows.inputs[names[0]].ndim == 1 else None
+
+
+# A sample of the rows in one pass ------------------------------------------------------------------------------------
+
+_SPARE = 1.25  # rows are drawn for each that is kept, so that every label has enough of them
+
+
+class Sampled(NamedTuple):
+    """Rows of a table, and how many there are in all."""
+
+    columns: Rows
+    n_rows: int
+
+
+def labelled_sample(parts: Iterable[Rows], label: str, n: int, random_state: int | None) -> Sampled:
+    """Return `n` rows, or all if there are no more; each label has the share that it has among all rows."""
+    counts: Counter[Any] = Counter()
+
+    def counted() -> Iterator[Rows]:
+        for rows in parts:
+            counts.update(_as_keys(rows[label]))
+            yield rows
+
+    drawn, total = _lowest_of(counted(), int(_SPARE * n), random_state)
+    if total > n:
+        drawn = _in_shares(drawn, label, counts, n / total)
+    return Sampled(in_order(drawn), total)
+
+
+def even_sample(parts: Iterable[Rows], n: int, random_state: int | None) -> Sampled:
+    """Return `n` rows, each with the same probability, or all if there are no more."""
+    drawn, total = _lowest_of(parts, n, random_state)
+    return Sampled(in_order(drawn), total)
+
+
+def as_sample_size(n: int | None) -> int:
+    """Check how many rows are to be drawn."""
+    if not isinstance(n, int) or n < 1:
+        raise InvalidInputError(f"sample must be a whole number of at least 1, or None for all rows; got {n!r}.")
+    return n
+
+
+def _lowest_of(parts: Iterable[Rows], n: int, random_state: int | None) -> tuple[Rows, int]:
+    """Return the `n` rows that drew the lowest numbers, and how many there are."""
+    sample = Reservoir(n, as_rng(random_state).spawn(1)[0])  # the data may have been drawn with the same random state
+    for part in parts:
+        sample.add(part)
+    return sample.rows, sample.n_rows
+
+
+def _in_shares(rows: Rows, label: str, counts: Counter[Any], share: float) -> Rows:
+    """Return of each label the share that is wanted, those with the lowest keys first."""
+    left = {key: round(count * share) for key, count in counts.items()}
+    kept = np.zeros(len(rows[KEY]), np.bool_)
+    for row, key in enumerate(_as_keys(rows[label])):
+        if left[key] > 0:
+            left[key] -= 1
+            kept[row] = True
+    return {name: column[kept] for name, column in rows.items()}
+
+
+def _as_keys(labels: NDArray[Any]) -> list[Any]:
+    """Return labels that are equal where they are the same; a missing number is none, and so is what is no label."""
+    if labels.ndim != 1:
+        return [None] * len(labels)
+    return [None if value != value else value for value in labels.tolist()]

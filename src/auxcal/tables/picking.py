@@ -1,0 +1,143 @@
+"""Rows to label, from a file of logits to a file that a person fills in."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auxcal._core.arrays import Floats
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.files import STANDARD, as_path, atomic_write, check_apart
+from auxcal.calibrators import Calibrator
+from auxcal.inputs import Inputs
+from auxcal.labelling import Picks, pick
+from auxcal.tables.columns import features_for, find_logits
+from auxcal.tables.discover import LocalFile
+from auxcal.tables.numpy_columns import Column, NumpyColumn, joined_columns
+from auxcal.tables.readers import format_of, open_source
+from auxcal.tables.rows import Layout, UsableRows, as_logit_matrix, own_confidence
+from auxcal.tables.scored import MAX_WEIGHT
+from auxcal.tables.scorer import as_classes, prediction_names
+from auxcal.tables.sources import Source
+from auxcal.tables.spec import CONFIDENCE, PREDICTION, LogitOptions, TableSpec
+
+WEIGHT, ROW = "weight", "row"
+
+
+def pick_file(
+    calibrator: Calibrator | None,
+    *paths: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    n: int,
+    spec: TableSpec | None = None,
+    random_state: int | None = 0,
+    **where: Unpack[LogitOptions],
+) -> Picks:
+    r"""Pick rows of a file to label, and write them with all their columns, prediction, confidence and `weight`.
+
+    The file begins with `row`, the place of each row in the input from 0, unless the input has such a column; an empty
+    column for the labels is added where there is none. The prediction is the name of the class, if the calibrator knows
+    it, as in what `score_table` writes. Beside the weights, `max_weight` is the largest that a row could have had, the
+    same in every row: a promise needs it.
+
+    Parameters
+    ----------
+    calibrator : Calibrator or None
+        A fitted one; None for the classifier's own confidence, its largest softmax probability.
+    *paths : path
+        The unlabelled logits, in any format that `read_predictions` takes.
+    out : path
+        The file to write, in the format of its extension.
+    n : int
+        How many rows to pick.
+    spec, **where
+        As in `read_predictions`, where they are not what the calibrator was fitted on.
+    random_state : int or None
+        The source of randomness.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from auxcal.formats import pick_file
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file, out = Path(folder) / "rest.csv", Path(folder) / "to-label.csv"
+    ...     _ = file.write_text("id,logit_0,logit_1\na,2.5,0.1\nb,0.3,0.9\nc,4.1,0.2\n")
+    ...     _ = pick_file(None, file, out=out, n=2)
+    ...     out.read_text().splitlines()[0]
+    'row,id,logit_0,logit_1,y,prediction,confidence,weight,max_weight'
+    """
+    spec = TableSpec.of(LogitOptions, where, spec).known_to(Inputs() if calibrator is None else calibrator.inputs_)
+    spec.check_bad_rows()
+    check_apart(as_path(out), map(Path, paths))
+    with open_source(*paths) as source:
+        layout = _layout(calibrator, source, spec)
+        others = [name for name in source.passable if name not in layout.numbers]
+        for name in (WEIGHT, MAX_WEIGHT):
+            if name in (*layout.numbers, *others):
+                raise InvalidInputError(
+                    f"there is a column {name!r} already, which the weights of the picks would replace. Rename it."
+                )
+        usable = UsableRows(layout, skip=spec.on_bad_rows == "skip")
+        batches = list(usable.batches(source, others))
+    logits = as_logit_matrix(np.concatenate([batch.numbers for batch in batches]), probabilities=layout.probabilities)
+    features = np.concatenate([batch.features for batch in batches]) if layout.features else None
+    confidence, none = _scores(calibrator, logits, features)
+    picks = pick(confidence, n, none=none, calibrated=calibrator is not None, random_state=random_state)
+    passed = joined_columns([batch.others for batch in batches])
+    chosen: dict[str, Column] = {ROW: NumpyColumn(np.concatenate([batch.index for batch in batches])[picks.rows])}
+    chosen |= {name: column.take(picks.rows) for name, column in passed.items()}
+    for name in layout.numbers:
+        values = np.concatenate([batch.inputs[name] for batch in batches])[picks.rows]
+        chosen |= _flat("prob" if layout.probabilities else "logit", name, values)
+    unlabelled = NumpyColumn(np.full(n, None))
+    class_names = prediction_names(chosen.setdefault(spec.label_name, unlabelled), spec.inputs.class_names)
+    chosen |= {
+        PREDICTION: as_classes(logits.argmax(axis=1)[picks.rows], class_names),
+        CONFIDENCE: NumpyColumn(confidence[picks.rows]),
+        WEIGHT: NumpyColumn(picks.sample_weight),
+        MAX_WEIGHT: NumpyColumn(np.full(n, picks.max_weight)),
+    }
+    _write(out, chosen)
+    return picks
+
+
+def _layout(calibrator: Calibrator | None, source: Source, spec: TableSpec) -> Layout:
+    names = find_logits(source.names, spec.columns, spec.inputs, probabilities=spec.as_probabilities)
+    if calibrator is None:
+        return Layout(names, (), spec.as_probabilities)
+    features = features_for(calibrator, source.names, source.matrices, spec.features, names)
+    return Layout(names, features, spec.as_probabilities)
+
+
+def _scores(calibrator: Calibrator | None, logits: Floats, features: Floats | None) -> tuple[Floats, Floats | None]:
+    """Return the confidence, and the probability of none of the classes where the calibrator tells it."""
+    if calibrator is None:
+        return own_confidence(logits), None
+    confidence = calibrator.score_validated(logits, features)
+    if not calibrator.has_ood_column:
+        return confidence, None
+    return confidence, calibrator.proba_validated(logits, features)[:, -1]
+
+
+def _flat(prefix: str, name: str, values: NDArray[Any]) -> dict[str, Column]:
+    """Return a column as it is, and a matrix as numbered columns."""
+    if values.ndim == 1:
+        return {name: NumpyColumn(values)}
+    return {f"{prefix}_{k}": NumpyColumn(column) for k, column in enumerate(values.T)}
+
+
+def _write(out: str | os.PathLike[str], columns: dict[str, Column]) -> None:
+    target = as_path(out)
+    write = format_of(LocalFile(target)).write
+    if write is None:
+        raise InvalidInputError(f"{target}: such files are only read. Write a .csv or a .parquet file.")
+    if str(target) == STANDARD:
+        write(target, iter([columns]))
+        return
+    with atomic_write(target) as temporary:
+        write(temporary, iter([columns]))

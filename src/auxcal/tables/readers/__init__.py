@@ -1,0 +1,207 @@
+"""FORMATS, the registry of file formats, and opening tables with it."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from auxcal._core.errors import AuxcalError, FileFormatError, InvalidInputError
+from auxcal._core.files import STANDARD
+from auxcal.tables.discover import File, Part, as_file, check_complete, find_parts, shortened
+from auxcal.tables.numpy_columns import NumpyColumn
+from auxcal.tables.readers.csv_files import open_csv, open_standard_input, write_csv, write_standard_output
+from auxcal.tables.readers.named_arrays import (
+    open_npy,
+    open_npz,
+    open_safetensors,
+    open_torch,
+    write_npz,
+    write_safetensors,
+)
+from auxcal.tables.readers.parquet import open_parquet, write_parquet
+from auxcal.tables.sources import Batch, Format, InPart, Source
+
+FORMATS: dict[str, Format] = {
+    ".npz": Format(open_npz, write_npz),
+    ".npy": Format(open_npy, most_files=2),
+    ".csv": Format(open_csv, write_csv),
+    ".parquet": Format(open_parquet, write_parquet),
+    ".safetensors": Format(open_safetensors, write_safetensors),
+    ".pt": Format(open_torch),
+    ".pth": Format(open_torch),
+    STANDARD: Format(open_standard_input, write_standard_output),
+}
+"""The registry of file formats, by file extension."""
+
+_NULL = "null"  # Arrow's type of a column that has no value
+
+
+def format_of(file: File) -> Format:
+    """Return the format of a file by its extension."""
+    ending = STANDARD if str(file) == STANDARD else file.suffix.lower()
+    if ending not in FORMATS:
+        raise InvalidInputError(
+            f"{file}: the extension must be one of {', '.join(key for key in FORMATS if key != STANDARD)}; got "
+            f"{ending or 'none'}. Save it as one of these."
+        )
+    return FORMATS[ending]
+
+
+def format_of_all(parts: Sequence[Part]) -> Format:
+    """Return the one format of all parts."""
+    endings = Counter(part.file.suffix.lower() for part in parts)
+    if len(endings) > 1:
+        kinds = ", ".join(f"{count} {ending or 'without extension'}" for ending, count in endings.most_common())
+        raise InvalidInputError(
+            f"expected files of one format; got {kinds}, of which {_listed(parts)}. Name those of one format with a "
+            f"pattern, such as 'folder/*{endings.most_common(1)[0][0]}'."
+        )
+    return format_of(parts[0].file)
+
+
+@contextmanager
+def open_source(*paths: str | os.PathLike[str]) -> Iterator[Source]:
+    """Open a file, a pair of files, or the parts of a table; every error in the block names them, so write outside."""
+    if not paths:
+        raise InvalidInputError("name a file with logits.")
+    files = [as_file(path) for path in paths]
+    for file in files:
+        check_complete(file)
+    parts = find_parts(*paths)
+    kind = format_of_all(parts)
+    pair = kind.most_files > 1
+    if pair and (len(parts) > kind.most_files or any(file.is_dir() or file.is_pattern for file in files)):
+        raise InvalidInputError(f"expected two .npy files, logits and y; got {_listed(parts)}. Name these two.")
+    if pair or len(parts) == 1:
+        with open_part(kind, *parts) as source:
+            yield source
+    else:
+        with _errors_name(files, unless=[str(part.file) for part in parts]):
+            yield _JoinedParts(kind, parts).source()
+
+
+@contextmanager
+def open_part(kind: Format, *parts: Part) -> Iterator[Source]:
+    """Open a file, or a pair; every error in the block names them."""
+    files = [part.file for part in parts]
+    for file in files:
+        if str(file) != STANDARD:
+            file.check()
+    with _errors_name(files), kind.open(*files) as source:
+        twice = [name for name, count in Counter(source.names).items() if count > 1]
+        if twice:
+            raise FileFormatError(f"the column {twice[0]!r} is there more than once. Remove or rename one of them.")
+        yield _with_keys(source, parts[0].keys)
+
+
+class _JoinedParts:
+    """The rows of all parts of a table, one after the other; one part is open at a time."""
+
+    def __init__(self, kind: Format, parts: Sequence[Part]) -> None:
+        self._kind = kind
+        self._parts = [part for part in parts if not part.is_blank] or parts
+
+    def source(self) -> Source:
+        with open_part(self._kind, self._parts[0]) as first:
+            self._names = first.names
+            return Source(first.names, self._batches, first.passable)
+
+    def _batches(self, numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
+        total = max(sum(part.size for part in self._parts), 1)
+        before, rows = 0, 0  # bytes of the parts that are read, and rows that were given
+        kinds: dict[str, Any] = {}
+        for place, part in enumerate(self._parts):
+            start = rows
+            with self._open(part) as source:
+                for batch in source.batches(numbers, others):
+                    last = batch
+                    if not len(batch):
+                        continue
+                    kinds = kinds or self._kinds(batch, others, self._parts[place + 1 :])
+                    alike = {name: column.cast(kinds.get(name), name) for name, column in batch.columns.items()}
+                    done = (before + (batch.done or 0) * part.size) / total
+                    yield Batch(alike, done, InPart(str(part.file), rows - start))
+                    rows += len(batch)
+            before += part.size
+        if not rows:
+            yield last
+
+    @contextmanager
+    def _open(self, part: Part) -> Iterator[Source]:
+        with open_part(self._kind, part) as source:
+            check_names(source.names, part, self._names, self._parts[0])
+            yield source
+
+    def _kinds(self, first: Batch, names: Sequence[str], later: Sequence[Part]) -> dict[str, Any]:
+        """Return the types of columns; those without a single value have the one of a later part."""
+        kinds = {name: first.columns[name].kind for name in names}
+        for part in later:
+            if not (untyped := [name for name, kind in kinds.items() if str(kind) == _NULL]):
+                break
+            with self._open(part) as source:
+                batch = next(source.batches([], untyped))
+            kinds |= {name: batch.columns[name].kind for name in untyped}
+        return kinds
+
+
+def check_names(found: Sequence[str], part: Part, expected: Sequence[str], first: Part) -> None:
+    """Refuse a part with other columns than the first."""
+    missing = [name for name in expected if name not in found]
+    new = [name for name in found if name not in expected]
+    if missing or new:
+        differ = [
+            f"{verb} {', '.join(map(repr, some[:3]))}" for verb, some in (("lacks", missing), ("adds", new)) if some
+        ]
+        raise InvalidInputError(
+            f"expected the columns of the first part, {first.file}; this one {' and '.join(differ)}. Name the parts "
+            f"that belong together, or repair it."
+        )
+
+
+def _with_keys(source: Source, keys: Mapping[str, str]) -> Source:
+    """Return a source with the keys of its partition as columns, where it has none of that name."""
+    added = {name: value for name, value in keys.items() if name not in source.names}
+    if not added:
+        return source
+
+    def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
+        read = [[name for name in names if name not in added] for names in (numbers, others)]
+        if not any(read):  # some column must tell how many rows there are
+            read = [[], [source.names[0]]]
+        for batch in source.batches(*read):
+            wanted = [name for name in (*numbers, *others) if name in added]
+            repeated = {name: NumpyColumn(np.full(len(batch), added[name], dtype=object)) for name in wanted}
+            yield Batch({**batch.columns, **repeated}, batch.done)
+
+    return Source((*source.names, *added), batches, (*source.passable, *added))
+
+
+def _listed(parts: Sequence[Part]) -> str:
+    return ", ".join(str(part.file) for part in parts[:3]) + (", …" if len(parts) > 3 else "")
+
+
+@contextmanager
+def _errors_name(files: Sequence[File], unless: Sequence[str] = ()) -> Iterator[None]:
+    """Prefix errors with the names of the files; turn an error of another library into one of ours.
+
+    An error that names a file of `unless` already stays as it is.
+    """
+    names = " and ".join("standard input" if str(file) == STANDARD else str(file) for file in files)
+    try:
+        yield
+    except (Warning, FileNotFoundError):  # a warning that is to be an error, and what names its file already
+        raise
+    except AuxcalError as error:
+        if str(error).startswith(tuple(unless)):
+            raise
+        raise type(error)(f"{names}: {error}") from None
+    except Exception as error:  # a damaged file can make the readers raise nearly anything
+        raise FileFormatError(
+            f"{names}: expected a complete {files[0].suffix.lower() or 'CSV'} file; reading it failed with "
+            f"{shortened(f'{type(error).__name__}: {error}')}. Check it, or save it again."
+        ) from error

@@ -1,0 +1,71 @@
+""".parquet: a columnar table, read and written in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from auxcal._core.extras import needs
+from auxcal.tables.discover import File, LocalFile
+from auxcal.tables.numpy_columns import Columns
+from auxcal.tables.sources import Batch, Source, rows_per_batch
+
+# Without a buffer per column, or with pre_buffer, entire row groups are read, and one can be the entire file.
+_BUFFER, _REMOTE_BUFFERS = 2**13, 2**25  # bytes of a column; of all columns, where every buffer is a request
+_GROUP_ROWS = 2**16  # a row group of the usual size: whoever reads it needs little memory
+
+
+@contextmanager
+def open_parquet(file: File) -> Iterator[Source]:
+    """Read a parquet file in batches that do not grow with its row groups."""
+    with needs("tables"):
+        from pyarrow import array
+
+        from auxcal.tables.arrow_columns import ArrowColumn
+    with _opened(file) as opened:
+        names, metadata = tuple(opened.schema_arrow.names), opened.metadata
+
+        def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
+            columns = [*numbers, *others]
+            groups = (metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+            rows = rows_per_batch(max(sum(groups) / max(metadata.num_rows, 1), 8 * len(columns)))
+            read = 0
+            for batch in opened.iter_batches(rows, columns=columns, use_threads=False):
+                read += batch.num_rows
+                yield Batch({name: ArrowColumn(batch.column(name)) for name in columns}, read / metadata.num_rows)
+            if not read:
+                kinds = {name: opened.schema_arrow.field(name).type for name in columns}
+                yield Batch({name: ArrowColumn(array([], kind)) for name, kind in kinds.items()}, 1.0)
+
+        yield Source(names, batches, names)
+
+
+def write_parquet(path: Path, batches: Iterator[Columns]) -> None:
+    """Write batches as they arrive, collected into row groups; the first batch fixes the types."""
+    with needs("tables"):
+        from pyarrow import Table
+        from pyarrow.parquet import ParquetWriter
+
+        from auxcal.tables.arrow_columns import record_batch, writing
+    first = record_batch(next(batches))
+    with writing(), ParquetWriter(path, first.schema) as file:
+        group = [first]
+        for columns in batches:
+            group.append(record_batch(columns, first.schema))
+            if sum(len(batch) for batch in group) >= _GROUP_ROWS:
+                file.write_table(Table.from_batches(group))
+                group.clear()
+        file.write_table(Table.from_batches(group, first.schema))
+
+
+def _opened(file: File) -> Any:
+    from pyarrow.parquet import ParquetFile, read_metadata
+
+    if isinstance(file, LocalFile):
+        return ParquetFile(file.path, buffer_size=_BUFFER, pre_buffer=False)
+    where: Any = {"filesystem": file.filesystem}  # type: ignore[attr-defined]
+    metadata = read_metadata(file.place, **where)
+    buffer = max(_BUFFER, _REMOTE_BUFFERS // max(metadata.num_columns, 8))
+    return ParquetFile(file.place, buffer_size=buffer, pre_buffer=False, metadata=metadata, **where)

@@ -1,0 +1,321 @@
+"""The rows of a table with their logits as one matrix; what is wrong with bad rows is noted, and counted."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auxcal._core.arrays import (
+    LARGEST,
+    Bools,
+    Floats,
+    Ints,
+    are_probabilities,
+    as_features,
+    as_floats,
+    as_log_probabilities,
+    as_logits,
+    both_classes,
+    largest_of,
+)
+from auxcal._core.errors import InputWarning, InvalidInputError
+from auxcal._core.float_errors import ignore_float_errors
+from auxcal.tables.numpy_columns import Column, Columns, Problem, Problems
+from auxcal.tables.sources import Batch, Source
+
+ROW_INDEX = ""
+"""The column of where each row is in the table; no column of a file has such a name."""
+
+LEAVE_OUT = "leave them out with on_bad_rows='skip' (--on-bad-rows skip)"
+"""What can be done about bad rows."""
+
+
+@dataclass(frozen=True)
+class BadRows:
+    """How many rows could not be scored, by what is wrong with them.
+
+    Parameters
+    ----------
+    null : int
+        Rows that are missing, or that have a missing value.
+    width : int
+        Rows with more or fewer numbers than the calibrator was fitted with, such as empty lists.
+    nan : int
+        Rows with NaN, infinity or a number beyond ±1e15.
+    no_probabilities : int
+        Rows that are not from 0 to 1 with the sum 1, where probabilities are expected.
+
+    Examples
+    --------
+    >>> from auxcal.arrow import BadRows
+    >>> bad = BadRows(null=2) + BadRows(nan=1)
+    >>> bad.total, str(bad)
+    (3, '3 bad rows (2 null, 1 NaN)')
+    """
+
+    null: int = 0
+    width: int = 0
+    nan: int = 0
+    no_probabilities: int = 0
+
+    @classmethod
+    def among(cls, problems: Problems | None) -> BadRows:
+        """Count the rows that have a problem."""
+        if problems is None:
+            return cls()
+        return cls(*(int(n) for n in np.bincount(problems, minlength=len(Problem))[1:]))
+
+    @property
+    def total(self) -> int:
+        """The number of bad rows of all kinds."""
+        return sum(astuple(self))
+
+    def __add__(self, other: BadRows) -> BadRows:
+        return BadRows(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+    def __str__(self) -> str:
+        words = "null", "of another width", "NaN", "no probabilities"
+        kinds = [f"{n:,} {word}" for n, word in zip(astuple(self), words, strict=True) if n]
+        return f"{self.total:,} bad row{'' if self.total == 1 else 's'}" + (f" ({', '.join(kinds)})" if kinds else "")
+
+
+class Layout(NamedTuple):
+    """The columns of the logits and of the features, and how many numbers of each a row must have, if known."""
+
+    logits: tuple[str, ...]
+    features: tuple[str, ...] = ()
+    probabilities: bool = False
+    widths: tuple[int, int] | None = None
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns of both."""
+        return (*self.logits, *self.features)
+
+    def widths_in(self, columns: Columns) -> tuple[int, int]:
+        """Return how many numbers of each most rows have."""
+        logits, features = (
+            columns[names[0]].width() if len(names) == 1 else len(names) for names in (self.logits, self.features)
+        )
+        return logits, features
+
+
+@dataclass(frozen=True)
+class RowBatch:
+    """Some rows of a table, converted once.
+
+    Parameters
+    ----------
+    numbers : array of shape (n, K)
+        Their logits, or their probabilities; anything where a row has a problem.
+    features : array of shape (n, d) or None
+        Their features.
+    problems : array of shape (n,) or None
+        What is wrong with each row; None where all are good.
+    inputs : dict of str to array
+        The columns that the numbers come from.
+    others : mapping of str to Column
+        The other columns, as they came.
+    index : array of shape (n,)
+        Where each row is in the table.
+    done : float or None
+        The share of the table that has been read so far, if known.
+    """
+
+    numbers: Floats
+    features: Floats | None
+    problems: Problems | None
+    inputs: dict[str, NDArray[Any]]
+    others: Columns
+    index: Ints
+    done: float | None = None
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def good(self) -> Bools | slice:
+        """Which rows have no problem."""
+        return slice(None) if self.problems is None else self.problems == Problem.NONE
+
+    def without_bad(self) -> RowBatch:
+        """Return the good rows."""
+        keep = self.good
+        if isinstance(keep, slice):
+            return self
+        return replace(
+            self,
+            numbers=self.numbers[keep],
+            features=None if self.features is None else self.features[keep],
+            problems=None,
+            inputs={name: column[keep] for name, column in self.inputs.items()},
+            others={name: column.take(keep) for name, column in self.others.items()},
+            index=self.index[keep],
+        )
+
+
+@ignore_float_errors
+def convert(batch: Batch, layout: Layout, others: Sequence[str] = (), start: int = 0) -> RowBatch:
+    """Return the columns of numbers as matrices, what is wrong with each row, and other columns as they came."""
+    widths = layout.widths or layout.widths_in(batch.columns)
+    inputs: dict[str, NDArray[Any]] = {}
+    problems = np.zeros(len(batch), np.uint8)
+    numbers = _matrix(batch.columns, layout.logits, widths[0], "logits", inputs, problems)
+    numbers = both_classes(numbers, probabilities=layout.probabilities)
+    features = None
+    if layout.features:
+        features = _matrix(batch.columns, layout.features, widths[1], "features", inputs, problems)
+    for array in (numbers,) if features is None else (numbers, features):
+        if array.size and not largest_of(array) <= LARGEST:
+            _note(problems, ~(np.abs(array).max(axis=1) <= LARGEST), Problem.NAN)
+    if layout.probabilities and len(numbers):
+        _note(problems, ~are_probabilities(numbers), Problem.NO_PROBABILITIES)
+    passed = {name: batch.columns[name] for name in others}
+    found = problems if problems.any() else None
+    return RowBatch(numbers, features, found, inputs, passed, start + np.arange(len(batch)), batch.done)
+
+
+def _matrix(
+    columns: Columns, names: Sequence[str], width: int, what: str, inputs: dict[str, NDArray[Any]], problems: Problems
+) -> Floats:
+    """Return the columns of numbers as a matrix; note each column, and what is wrong with its rows."""
+    for name in names:
+        inputs[name], wrong = columns[name].numbers(what, width if len(names) == 1 else None)
+        if wrong is not None:
+            np.copyto(problems, wrong, where=problems == Problem.NONE)
+    parts = [inputs[name] for name in names]
+    if len(parts) == 1 and parts[0].ndim == 1 and width > 2:  # one number is enough for two classes alone
+        raise InvalidInputError(
+            f"{what} must be lists of {width} numbers, or {width} columns; {names[0]!r} has one number in each row. "
+            f"Name another column."
+        )
+    matrix = as_floats(parts[0] if len(parts) == 1 and parts[0].ndim > 1 else np.column_stack(parts), what)
+    if matrix.ndim > 2:
+        (as_logits if what == "logits" else partial(as_features, n_rows=len(matrix)))(matrix)
+    return matrix
+
+
+def _note(problems: Problems, bad: Bools, problem: Problem) -> None:
+    """Write a problem to the rows that are bad and have none yet."""
+    problems[bad & (problems == Problem.NONE)] = problem
+
+
+def as_logit_matrix(numbers: Floats, *, probabilities: bool) -> Floats:
+    """Return validated logits; probabilities become their logarithms."""
+    return as_log_probabilities(numbers) if probabilities else as_logits(numbers)
+
+
+def own_confidence(logits: Floats) -> Floats:
+    """Return the classifier's own confidence, its largest softmax probability."""
+    return np.asarray(1 / np.exp(logits - logits.max(axis=1, keepdims=True)).sum(axis=1))
+
+
+class UsableRows:
+    """Reads the rows of a table whose logits and features can be used; the others are an error, or left out.
+
+    Parameters
+    ----------
+    layout : Layout
+        Where the logits and the features are.
+    numbers : sequence of str
+        Other columns of numbers.
+    skip : bool
+        Leave bad rows out.
+    warn : bool
+        Warn of those that are left out; of several passes, one should.
+    """
+
+    def __init__(self, layout: Layout, *, numbers: Sequence[str] = (), skip: bool = False, warn: bool = True) -> None:
+        self._layout, self._numbers, self._skip, self._warn = layout, numbers, skip, warn
+        self.n_rows, self.bad = 0, BadRows()
+
+    def batches(self, source: Source, others: Sequence[str] = ()) -> Iterator[RowBatch]:
+        """Yield batches of good rows, with other columns; warn at the end of the rest."""
+        layout = self._layout
+        numbers = tuple(dict.fromkeys((*layout.numbers, *self._numbers)))
+        for batch in source.batches(numbers, [name for name in dict.fromkeys(others) if name not in numbers]):
+            if not len(batch):
+                continue
+            layout = layout._replace(widths=layout.widths or layout.widths_in(batch.columns))
+            good = self._good(batch, layout, others)
+            self.n_rows += len(batch)
+            if len(good):
+                yield good
+        if not self.n_rows:
+            raise InvalidInputError("there are no rows. Check where the file comes from.")
+        if self.bad.total == self.n_rows:
+            raise InvalidInputError(f"no row can be used; of {self.n_rows:,} there are {self.bad}.")
+        if self.bad.total and self._warn:
+            warnings.warn(f"of {self.n_rows:,} rows, {self.bad} are left out.", InputWarning, stacklevel=3)
+
+    def _good(self, batch: Batch, layout: Layout, others: Sequence[str]) -> RowBatch:
+        rows = convert(batch, layout, others, self.n_rows)
+        if rows.problems is None:
+            return rows
+        check_meant(rows, layout)
+        if not self._skip:
+            raise bad_rows_error(batch, rows, layout, self.n_rows)
+        self.bad += BadRows.among(rows.problems)
+        return rows.without_bad()
+
+
+def check_meant(rows: RowBatch, layout: Layout) -> None:
+    """Refuse rows of which all are bad: perhaps other numbers than these are meant, and the error says so."""
+    if rows.problems is not None and rows.problems.all() and not (rows.problems <= Problem.WIDTH).any():
+        as_logit_matrix(rows.numbers, probabilities=layout.probabilities)
+
+
+def bad_rows_error(batch: Batch, rows: RowBatch, layout: Layout, n_before: int) -> InvalidInputError:
+    """Return what to raise for a batch with bad rows: what is wrong with the first, and how many there are."""
+    problems = np.zeros(0, np.uint8) if rows.problems is None else rows.problems
+    row = int(np.argmax(problems != Problem.NONE))
+    before, part = (n_before, "") if batch.part is None else (batch.part.before, f"{batch.part.name}: ")
+    what = _describe_problem(rows, row, before, Problem(problems[row]), probabilities=layout.probabilities)
+    floor = " (auxcal.floor_logits does it for -inf, in Python)" if np.isneginf(rows.numbers[row]).any() else ""
+    return InvalidInputError(
+        f"{part}{what}; in the first {before + len(problems):,} rows: {BadRows.among(problems)}. Repair them{floor}, "
+        f"or {LEAVE_OUT}."
+    )
+
+
+def _describe_problem(rows: RowBatch, row: int, before: int, problem: Problem, *, probabilities: bool) -> str:
+    """Say what was expected, and what a row has."""
+    place, what, values = before + row, "probabilities" if probabilities else "logits", rows.numbers[row]
+    if problem == Problem.NULL:
+        return f"{what} must have a number in every place; row {place} has null"
+    if problem == Problem.WIDTH:
+        return f"the lists of {what} or features must have the same length in all rows; row {place} has another one"
+    if problem == Problem.NO_PROBABILITIES:
+        return (
+            f"probabilities must be from 0 to 1 and add up to 1 in every row; row {place} has {values.min():.4g} to "
+            f"{values.max():.4g} with the sum {values.sum(dtype=np.float64):.4g}"
+        )
+    what = "logits"
+    if rows.features is not None and (np.abs(values) <= LARGEST).all():
+        what, values = "features", rows.features[row]
+    column = int(np.argmax(~(np.abs(values) <= LARGEST)))
+    got = f"{values[column]}" + ("" if np.isfinite(values[column]) else " (NaN or inf)")
+    return f"{what} must be finite; got {got} at [{place}, {column}]"
+
+
+# One column of the rows -----------------------------------------------------------------------------------------------
+
+
+def kept_weights(column: Column, kept: Bools) -> NDArray[Any]:
+    """Return the weights of the rows that are kept; the others count 0, whatever the column says."""
+    values = column.values()
+    return np.where(kept, values, 0) if values.dtype.kind in "biuf" else values
+
+
+def kept_groups(column: Column, kept: Bools) -> NDArray[Any]:
+    """Return what each row belongs to, None where text is empty; a row that is left out never lacks a group."""
+    values = column.values()
+    if values.dtype == object:
+        values = np.where(values == "", np.array(None), values)
+    return np.where(kept, values, values[np.argmax(kept)]) if kept.any() else values[:0]

@@ -1,0 +1,512 @@
+"""Scored tables: what `auxcal evaluate` and `auxcal threshold` read, be it from `auxcal score` or from another tool."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+
+from auxcal._core.arrays import (
+    Bools,
+    Floats,
+    Groups,
+    Ints,
+    Weight,
+    as_confidence,
+    as_floats,
+    as_groups,
+    as_sample_weight,
+)
+from auxcal._core.errors import InputWarning, InvalidInputError
+from auxcal._core.labels import LEFT_OUT, names_in, warn_of_unlabelled
+from auxcal._core.text import percent
+from auxcal.inputs import Inputs
+from auxcal.metrics import Tally
+from auxcal.tables.classes import Classes
+from auxcal.tables.columns import check_column, find_logits
+from auxcal.tables.labelled import as_sample_size, even_sample, read_predictions
+from auxcal.tables.numpy_columns import Column, Columns
+from auxcal.tables.readers import open_source
+from auxcal.tables.rows import (
+    LEAVE_OUT,
+    Layout,
+    UsableRows,
+    as_logit_matrix,
+    kept_groups,
+    kept_weights,
+    own_confidence,
+)
+from auxcal.tables.sources import Source
+from auxcal.tables.spec import CONFIDENCE, DEFAULT_LABEL, OnBadRows, PilotOptions, ScoreOptions, TableSpec
+
+IN_FIT = "in_fit"
+"""The column of a table with labels: whether the row was in the fit, and so promises nothing."""
+
+MAX_WEIGHT = "max_weight"
+"""The column beside the weights of picks: the largest weight that a row could have had."""
+
+MOST_IN_FIT = 0.05
+"""The share of rows that may be equal to some of the fit: more were in it.
+
+Two hundredths may repeat by chance before a fit stops marking rows (`REPEATED`); no script chose the rest of it."""
+
+MOST_ROWS = 2**21
+"""So many rows are held; more are counted. Their columns take less than 100 MB."""
+
+_AT_ONCE = 2**20  # rows of one tally, which take the least time: benchmarks/tally.py
+_SCORE_IT = "Score the file first, or name the column with confidence (--confidence)."
+_NAME_LOGITS = "the columns of the logits in the order of the classes with columns (--columns)"
+
+
+class Scored(NamedTuple):
+    """The rows of a scored file: what the metrics take, and the prediction and true class behind it.
+
+    Where the file has names, `prediction` and `y` are places among the `class_names`. `share_in_fit` is the share of
+    the rows that `score_file` marked as rows of the fit, and `max_weight` what `pick_file` wrote beside the weights.
+    """
+
+    confidence: Floats
+    correct: Bools
+    prediction: Ints
+    y: Ints
+    class_names: tuple[str, ...] | None = None
+    sample_weight: Weight | None = None
+    groups: Groups | None = None
+    by: Groups | None = None
+    share_in_fit: float = 0.0
+    max_weight: float | None = None
+
+    def check_apart_from_fit(self) -> None:
+        """Refuse rows of the fit, which promise nothing."""
+        if self.share_in_fit > MOST_IN_FIT:
+            raise InvalidInputError(
+                f"{percent(self.share_in_fit, decimals=0)} of these rows were in the fit of the calibrator: no promise."
+                " On its own rows a calibrator looks better than on new ones. Find the threshold on other labelled "
+                "rows."
+            )
+
+
+class Tallied(NamedTuple):
+    """The tally of a scored table, and that of each slice by its value, if slices were asked for."""
+
+    tally: Tally
+    by: dict[str, Tally] | None
+
+
+def read_scored(
+    path: str | os.PathLike[str],
+    label: str | None = None,
+    *,
+    by: str | None = None,
+    spec: TableSpec | None = None,
+    sample: int | None = None,
+    random_state: int | None = 0,
+    **where: Unpack[ScoreOptions],
+) -> Scored:
+    """Read a file of `score_file`, or of another tool, that has the true classes next to the scores.
+
+    Rows without a score or a label are left out, and an `InputWarning` says how many they are. A name that is never
+    predicted counts as wrong, and an `InputWarning` says so, unless it is known to be one of the classes or none of
+    them.
+
+    Parameters
+    ----------
+    path : path
+        A file, folder, pattern or URL with the columns or arrays `prediction`, `confidence` and `label`; `-` for CSV
+        from standard input.
+    label : str
+        The column of the true classes: indices where the predictions are indices, names where they are names.
+    prediction, confidence : str
+        The columns of the predictions and of the confidence.
+    class_names : sequence of str, optional
+        The names of the classes in order; by default all that are predicted.
+    no_class : sequence of str
+        Labels that mean none of the classes, besides -1.
+    unknown_is_no_class : bool
+        Whether all labels that are none of the classes mean that too.
+    weight, group, by : str, optional
+        The columns of how often each row counts, of what it belongs to, and of the slice that it is in.
+    on_bad_rows : {"fail", "skip"}
+        What becomes of a row whose score is damaged, with a prediction and no confidence or the other way round, or
+        with a confidence that is not from 0 to 1: it is an error, or it is left out, and an `InputWarning` counts such
+        rows.
+    spec : TableSpec, optional
+        The arguments before, but for `by`, in one.
+    sample : int, optional
+        Keep a random sample of so many rows, if there are more, and give an `InputWarning`. It is drawn in one pass, so
+        memory does not grow with the table. By default all rows are kept.
+    random_state : int or None
+        The source of the sample's randomness.
+
+    Returns
+    -------
+    Scored
+        `confidence`, `correct`, `prediction`, `y`, the `class_names`, and the last three if they were asked for.
+    """
+    reader = _ScoredReader(_scored_spec(where, spec, label), by)
+    with open_source(path) as source:
+        batches = reader.batches(source)
+        rows = _joined(batches) if sample is None else _sample_of(batches, sample, random_state)
+        return reader.finish(rows)
+
+
+def read_scored_or_tally(
+    path: str | os.PathLike[str],
+    label: str | None = None,
+    *,
+    by: str | None = None,
+    spec: TableSpec | None = None,
+    **where: Unpack[ScoreOptions],
+) -> Scored | Tallied:
+    """Read what `read_scored` reads; of more than two million rows the tally, so that memory does not grow with them.
+
+    With slices it grows with their number, by 3 MB each at most. Groups need all rows, so with `group` they are held.
+
+    Parameters
+    ----------
+    path, label, by, spec, **where
+        As in `read_scored`.
+
+    Returns
+    -------
+    Scored or Tallied
+    """
+    spec = _scored_spec(where, spec, label)
+    reader = _ScoredReader(spec, by)
+    held: list[_ScoredRows] = []
+    found: Tallied | None = None
+    with open_source(path) as source:
+        for rows in reader.batches(source):
+            held.append(rows)
+            if spec.group is None and sum(len(each.y) for each in held) > (MOST_ROWS if found is None else _AT_ONCE):
+                found = _tallied(found, held)
+                held.clear()
+        if found is None:
+            return reader.finish(_joined(held))
+        reader.classes.finalize()
+        return _tallied(found, held)
+
+
+def _tallied(before: Tallied | None, held: Sequence[_ScoredRows]) -> Tallied:
+    """Return the tallies of all rows so far."""
+    rows = _joined(held) if held else None
+    if rows is not None and rows.sample_weight is not None:
+        rows = rows.take(rows.sample_weight > 0)
+    if rows is None or not len(rows.y):
+        return before or Tallied(Tally(), None)
+    whole = Tally.of(rows.confidence, rows.correct, rows.sample_weight)
+    parts = None
+    if rows.by is not None:
+        found = Tally.by_group(rows.confidence, rows.correct, rows.by, rows.sample_weight)
+        parts = add_tallies((before.by if before else None) or {}, {str(name): each for name, each in found.items()})
+    return Tallied(whole if before is None else before.tally + whole, parts)
+
+
+def add_tallies(first: Mapping[Any, Tally], second: Mapping[Any, Tally]) -> dict[Any, Tally]:
+    """Return the tallies of the groups of both."""
+    return {**first, **{name: first[name] + each if name in first else each for name, each in second.items()}}
+
+
+class _ScoredRows(NamedTuple):
+    """Some rows that have a score and a label; classes are codes of the table's `Classes`."""
+
+    confidence: Floats
+    correct: Bools
+    prediction: Ints
+    y: Ints
+    sample_weight: Weight | None
+    groups: Groups | None
+    by: Groups | None
+
+    def take(self, rows: Any) -> _ScoredRows:
+        """Return some of them."""
+        return _ScoredRows(*(None if each is None else each[rows] for each in self))  # type: ignore[arg-type]
+
+
+class _ScoredReader:
+    """Reads the rows of a scored table that have a score and a label, and counts the others."""
+
+    def __init__(self, spec: TableSpec, by: str | None = None) -> None:
+        spec.check_bad_rows()
+        self._spec, self._by, self.classes = spec, by, Classes(spec)
+        self._rows = self._unscored = self._bad = self._unlabelled = self._in_fit = 0
+        self._weight = 0.0
+        self._max_weight: float | None = None
+
+    def batches(self, source: Source) -> Iterator[_ScoredRows]:
+        """Yield the rows of each batch; warn at the end of those that are left out."""
+        spec, by = self._spec, self._by
+        self._check(source)
+        largest = MAX_WEIGHT if spec.weight is not None and MAX_WEIGHT in source.names else None
+        numbers = tuple(dict.fromkeys(name for name in (spec.confidence, spec.weight, largest) if name is not None))
+        mark = IN_FIT if IN_FIT in source.names else None
+        wanted = (spec.prediction, spec.label_name, spec.group, by, mark)
+        for batch in source.batches(numbers, tuple(dict.fromkeys(name for name in wanted if name is not None))):
+            if len(batch):
+                rows = self._read(batch.columns)
+                self._rows += len(batch)
+                if len(rows.y):
+                    yield rows
+        self._conclude()
+
+    def finish(self, rows: _ScoredRows) -> Scored:
+        """Return the rows of a table that is read."""
+        names = self.classes.finalize()
+        prediction, y = (self.classes.final_codes(codes, names) for codes in (rows.prediction, rows.y))
+        others = rows.sample_weight, rows.groups, rows.by, self._share_in_fit, self._max_weight
+        return Scored(rows.confidence, rows.correct, prediction, y, names, *others)
+
+    def _check(self, source: Source) -> None:
+        """Refuse a table that lacks a column."""
+        spec = self._spec
+        for name, option in ((spec.prediction, "prediction"), (spec.confidence, "confidence")):
+            advice = f"Score the file with auxcal score first, or name the column with {option} (--{option})."
+            check_column(source.names, name, advice)
+        check_column(source.names, spec.label_name, "Name the column of the true classes with label (--label).")
+        for option, column in (("weight", spec.weight), ("group", spec.group), ("by", self._by)):
+            if column is not None:
+                check_column(source.names, column, f"Name the column with {option} (--{option}).")
+
+    def _read(self, columns: Columns) -> _ScoredRows:
+        spec = self._spec
+        score = as_floats(columns[spec.confidence].values(), "confidence")
+        with self._places():
+            predicted, y = self.classes.codes(columns[spec.prediction], columns[spec.label_name])
+        unscored = np.isnan(score) & (predicted == LEFT_OUT)
+        bad = ~unscored & (~((score >= 0) & (score <= 1)) | (predicted == LEFT_OUT))
+        if bad.any() and spec.on_bad_rows == "fail":
+            raise self._error(score, predicted, bad)
+        unlabelled = ~unscored & ~bad & (y == LEFT_OUT)
+        kept = ~(unscored | bad | unlabelled)
+        self._unscored += int(unscored.sum())
+        self._bad += int(bad.sum())
+        self._unlabelled += int(unlabelled.sum())
+        if IN_FIT in columns:
+            self._in_fit += int((_marks(columns[IN_FIT]) & kept).sum())
+        if spec.weight is not None and MAX_WEIGHT in columns and kept.any():
+            largest = float(np.max(kept_weights(columns[MAX_WEIGHT], kept)))
+            self._max_weight = max(largest, self._max_weight or 0.0)
+        with self._places():
+            everything = _ScoredRows(
+                score,
+                predicted == y,
+                predicted,
+                y,
+                None if spec.weight is None else self._weights(columns[spec.weight], kept),
+                None if spec.group is None else _groups(kept_groups(columns[spec.group], kept), spec.group),
+                None if self._by is None else _groups(columns[self._by].slices(), self._by),
+            )
+        return everything if kept.all() else everything.take(kept)
+
+    @contextmanager
+    def _places(self) -> Iterator[None]:
+        """Say of errors about later rows where these begin."""
+        try:
+            yield
+        except InvalidInputError as error:
+            if not self._rows:
+                raise
+            raise InvalidInputError(f"{error} Rows are counted from row {self._rows:,}.") from None
+
+    def _weights(self, column: Column, kept: Bools) -> Weight:
+        weight = kept_weights(column, kept)
+        if not np.any(weight):  # other rows may have some
+            return np.zeros(len(weight))
+        checked = np.asarray(as_sample_weight(weight, n_rows=len(weight)))
+        self._weight += float(np.sum(checked))
+        return checked
+
+    @property
+    def _share_in_fit(self) -> float:
+        """The share of the rows read so far that are marked as rows of the fit."""
+        return self._in_fit / max(self._rows - self._unscored - self._bad - self._unlabelled, 1)
+
+    def _error(self, score: Floats, predicted: Ints, bad: Bools) -> InvalidInputError:
+        """Return what to raise for a damaged score."""
+        row = int(np.argmax(bad))
+        if not np.isnan(score[row]) and bad.all() and not (predicted == LEFT_OUT).any():
+            as_confidence(score)  # which says what else they may be
+        place, among = self._rows + row, f"{int(bad.sum()):,} such rows in the first {self._rows + len(score):,}"
+        if np.isnan(score[row]):
+            what = f"confidence must be finite; got nan in row {place}"
+        elif not 0 <= score[row] <= 1:
+            what = f"confidence must be a probability in [0, 1]; got {score[row]:.6g} in row {place}"
+        else:
+            what = f"{self._spec.prediction} must have a class in every row; got nothing in row {place}"
+        return InvalidInputError(f"{what} ({among}). Repair them, or {LEAVE_OUT}.")
+
+    def _conclude(self) -> None:
+        """Say what was left out; refuse a table of which nothing is left."""
+        if not self._rows:
+            raise InvalidInputError("there are no rows. Check where the file comes from.")
+        if self._unscored + self._bad == self._rows:
+            raise InvalidInputError("no row has a score. Check the rows that were scored.")
+        for n, what in ((self._unscored, "have no score and"), (self._bad, "have a damaged score and")):
+            if n:
+                warnings.warn(f"{n:,} of {self._rows:,} rows {what} are left out.", InputWarning, stacklevel=3)
+        warn_of_unlabelled(self._unlabelled, self._rows - self._unscored - self._bad, self._spec.label_name)
+        if self._share_in_fit > MOST_IN_FIT:
+            warnings.warn(
+                f"{percent(self._share_in_fit)} of these rows were in the fit of the calibrator, so it looks better "
+                f"than it is. Use other rows.",
+                InputWarning,
+                stacklevel=3,
+            )
+        if self._spec.weight is not None and not self._weight:
+            as_sample_weight(np.zeros(1), n_rows=1)  # which says what weights must be
+
+
+def _scored_spec(where: Any, spec: TableSpec | None, label: str | None) -> TableSpec:
+    """Return where things are in a scored table, of which no calibrator knows the columns."""
+    found = TableSpec.of(ScoreOptions, where, spec)
+    return found if label is None else replace(found, label=label)
+
+
+def _marks(column: Column) -> Bools:
+    """Return which rows a column marks, as whatever its format keeps true and false."""
+    values = column.values()
+    if values.dtype.kind in "biuf":
+        return np.asarray(values == 1)
+    return np.array([str(each).lower() == "true" for each in values.tolist()], dtype=bool)
+
+
+def _groups(values: Groups, name: str) -> Groups:
+    return as_groups(values, n_rows=len(values), name=name)
+
+
+def _joined(parts: Iterable[_ScoredRows]) -> _ScoredRows:
+    """Return the rows of all parts."""
+    columns = zip(*parts, strict=True)
+    return _ScoredRows(*(None if column[0] is None else np.concatenate(column) for column in columns))  # type: ignore[arg-type]
+
+
+def _sample_of(parts: Iterable[_ScoredRows], n: int, random_state: int | None) -> _ScoredRows:
+    """Return a sample of the rows; say so if it is not all of them."""
+    known = ({name: each for name, each in part._asdict().items() if each is not None} for part in parts)
+    drawn = even_sample(known, as_sample_size(n), random_state)
+    if len(drawn.columns["y"]) < drawn.n_rows:
+        warnings.warn(
+            f"{n:,} of {drawn.n_rows:,} rows are used, a random sample. Its size is set with sample (--sample).",
+            InputWarning,
+            stacklevel=3,
+        )
+    return _ScoredRows(*(drawn.columns.get(name) for name in _ScoredRows._fields))  # type: ignore[arg-type]
+
+
+# Confidence without labels --------------------------------------------------------------------------------------------
+
+
+def read_confidence(
+    path: str | os.PathLike[str], confidence: str = CONFIDENCE, *, on_bad_rows: OnBadRows = "fail"
+) -> Floats:
+    """Read the confidence of every row of a scored file that has one, labelled or not.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    confidence : str
+        The column of the confidence.
+    on_bad_rows : {"fail", "skip"}
+        What becomes of a row whose confidence is not from 0 to 1: an error, or no row.
+    """
+    with open_source(path) as source:
+        return _confidence_of(source, confidence, _SCORE_IT, skip=on_bad_rows == "skip")
+
+
+def read_any_confidence(
+    path: str | os.PathLike[str],
+    confidence: str = CONFIDENCE,
+    *,
+    columns: str | Sequence[str] | None = None,
+    probabilities: bool = False,
+) -> tuple[Floats, bool]:
+    """Read the confidence of a scored file; of one with logits alone the classifier's own, with a warning.
+
+    Return it, and whether it is of a scored file. Bad rows are left out.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    confidence : str
+        The column of the confidence.
+    columns, probabilities
+        Where the logits are, as in `read_predictions`.
+    """
+    with open_source(path) as source:
+        names = () if confidence in source.names else _logits_among(source, columns, probabilities=probabilities)
+        if not names:
+            return _confidence_of(source, confidence, f"{_SCORE_IT[:-1]}, or {_NAME_LOGITS}.", skip=True), True
+        warnings.warn(
+            f"there is no column {confidence!r}: the classifier's own confidence is taken, which is often too high. "
+            f"Score the file with a calibrator first, if there is one.",
+            InputWarning,
+            stacklevel=2,
+        )
+        usable = UsableRows(Layout(names, probabilities=probabilities), skip=True)
+        numbers = np.concatenate([rows.numbers for rows in usable.batches(source)])
+        return own_confidence(as_logit_matrix(numbers, probabilities=probabilities)), False
+
+
+def read_own_pilot(
+    path: str | os.PathLike[str],
+    label: str | None = None,
+    *,
+    spec: TableSpec | None = None,
+    **where: Any,
+) -> tuple[Floats, Bools] | None:
+    """Read the confidence in the rows of a file that have labels, and whether each is right; None if none has.
+
+    The arguments are those of `read_scored` and, for a file of logits alone, of `read_predictions`. A label that is
+    named must be there; by default it is `y`, if there is such a column.
+    """
+    spec = replace(TableSpec.of(PilotOptions, where, spec), on_bad_rows="skip", features=())
+    label = label or spec.label
+    name = label or DEFAULT_LABEL
+    with open_source(path) as source:
+        if label is None and name not in source.names:
+            return None
+        check_column(source.names, name, "Name the column of the true classes (--label).")
+        if not names_in(source.read((), (name,))[name].values()):
+            return None
+        is_scored = spec.confidence in source.names
+    if is_scored:
+        rows = read_scored(path, name, spec=spec)
+        return rows.confidence, rows.correct
+    found = read_predictions(path, spec=replace(spec, label=name))
+    return own_confidence(found.logits), found.correct
+
+
+def _logits_among(source: Source, columns: str | Sequence[str] | None, *, probabilities: bool) -> tuple[str, ...]:
+    """Return the columns of the logits; none where there are none and none were asked for."""
+    try:
+        return tuple(find_logits(source.names, columns, Inputs(), probabilities=probabilities))
+    except InvalidInputError:
+        if columns is not None or probabilities:
+            raise
+        return ()
+
+
+def _confidence_of(source: Source, name: str, advice: str, *, skip: bool) -> Floats:
+    check_column(source.names, name, advice)
+    read = as_floats(source.read((name,), ())[name].values(), "confidence")
+    missing, outside = np.isnan(read), (read < 0) | (read > 1)
+    if missing.any() and not missing.all():
+        warnings.warn(f"{missing.sum():,} of {len(read):,} rows have no score.", InputWarning, stacklevel=3)
+        read, outside = read[~missing], outside[~missing]
+    if not outside.any() or outside.all():
+        return as_confidence(read)
+    n, row = int(outside.sum()), int(np.argmax(outside))
+    if not skip:
+        raise InvalidInputError(
+            f"confidence must be a probability in [0, 1]; got {read[row]:.6g} in row {row} ({n:,} such rows). "
+            f"Repair them, or {LEAVE_OUT}."
+        )
+    warnings.warn(f"{n:,} of {len(read):,} rows have a damaged score and are left out.", InputWarning, stacklevel=3)
+    return as_confidence(read[~outside])

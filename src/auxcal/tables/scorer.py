@@ -1,0 +1,292 @@
+"""The one scorer of batches, for files, folders, Arrow tables, Spark and Ray; and what is written beside the scores."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Generator, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from auxcal._core.arrays import Bools, Floats, Ints, as_class_names, as_logits, log_of, look_like_probabilities
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.float_errors import ignore_float_errors
+from auxcal._core.labels import MISSING, are_indices, as_text
+from auxcal.calibrators import CALIBRATORS, Calibrator, ProbaCalibrator
+from auxcal.calibrators.fitting import validate_features
+from auxcal.tables.columns import features_for, find_logits
+from auxcal.tables.numpy_columns import Column, Columns, NumpyColumn, Problem
+from auxcal.tables.rows import (
+    BadRows,
+    Layout,
+    RowBatch,
+    UsableRows,
+    as_logit_matrix,
+    bad_rows_error,
+    check_meant,
+    convert,
+)
+from auxcal.tables.scored import IN_FIT
+from auxcal.tables.sources import Batch, Source
+from auxcal.tables.spec import CONFIDENCE, PREDICTION, TableSpec
+
+ACCEPTED = "accepted"
+"""The column that a calibrator with a certificate adds: whether the confidence reaches its threshold."""
+
+PROBA = "proba_"
+"""How the columns of calibrated class probabilities begin."""
+
+Watch: TypeAlias = Callable[[Floats, Floats | None], None]
+"""Looks at the logits and the features of the good rows of a batch."""
+
+
+class OutputFormat(NamedTuple):
+    """What the first rows decide for all others, so that all parts of a table are alike.
+
+    Parameters
+    ----------
+    class_names : tuple of str or None
+        What predictions are written as; None for indices.
+    whole_labels : bool
+        Whether labels that are text become whole numbers.
+    in_fit : bool
+        Whether some of the rows were in the fit, so that a column says of each whether it was.
+    """
+
+    class_names: tuple[str, ...] | None
+    whole_labels: bool
+    in_fit: bool = False
+
+
+class RowScores(NamedTuple):
+    """The scores of some rows: a prediction of 0 and a confidence of NaN where a row is bad.
+
+    `logits` and `features` are those of the good rows.
+    """
+
+    prediction: Ints
+    confidence: Floats
+    bad: Bools | None
+    proba: Floats | None
+    logits: Floats
+    features: Floats | None
+
+
+class ScoredBatch(NamedTuple):
+    """Columns to write, how many rows were read for them, what was bad, and the share of the file that is read."""
+
+    columns: Columns
+    rows: int
+    bad: BadRows
+    done: float | None
+
+
+class Scorer:
+    """Scores the batches of one table, or of its parts.
+
+    Parameters
+    ----------
+    calibrator : Calibrator
+        A fitted one.
+    spec : TableSpec
+        Where the logits are, and what becomes of bad rows.
+    proba : bool
+        Give the calibrated distribution too.
+    text : bool
+        Whether text can be written.
+    """
+
+    def __init__(self, calibrator: Calibrator, spec: TableSpec, *, proba: bool = False, text: bool = True) -> None:
+        self.calibrator, self.spec, self._proba = calibrator, spec.known_to(calibrator.inputs_), proba
+        self._class_names = calibrator.inputs_.class_names if text else None
+        self._label, self._probabilities = self.spec.label_name, self.spec.as_probabilities
+        self._widths = calibrator.n_features_in_, calibrator.n_further_features_
+        if proba and not isinstance(calibrator, ProbaCalibrator):
+            able = [name for name, kind in CALIBRATORS.items() if issubclass(kind, ProbaCalibrator)]
+            raise InvalidInputError(
+                f"{calibrator.abbreviation} gives a confidence in the prediction, and no probabilities of the classes. "
+                f"Leave out proba (--proba), or fit one of {', '.join(able)}."
+            )
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What scores depend on besides the calibrator and the rows, as the record of a folder keeps it."""
+        names = "label", "columns", "probabilities", "features", "on_bad_rows"
+        return {name: getattr(self.spec, name) for name in names} | {"proba": self._proba}
+
+    def layout(self, names: Sequence[str], matrices: Sequence[str], taken: Sequence[str] = ()) -> Layout:
+        """Return the columns of the logits, and those of the features, which are no others."""
+        logits = find_logits(names, self.spec.columns, self.spec.inputs, probabilities=self._probabilities)
+        features = features_for(self.calibrator, names, matrices, self.spec.features, (*logits, *taken))
+        return Layout(logits, features, self._probabilities, self._widths)
+
+    @ignore_float_errors
+    def score(self, rows: RowBatch) -> RowScores:
+        """Score the good rows of a batch."""
+        if len(rows):
+            self._check_shape(rows.numbers, rows.features)
+        good = rows.good
+        numbers, features = rows.numbers[good], None if rows.features is None else rows.features[good]
+        logits = log_of(numbers) if self._probabilities else numbers
+        dtype = numbers.dtype
+        confidence = self.calibrator.score_validated(logits, features) if len(logits) else logits[:, 0]
+        proba = None
+        if self._proba and isinstance(self.calibrator, ProbaCalibrator):
+            proba = self.calibrator.proba_validated(logits, features).astype(dtype, copy=False)
+        prediction, confidence = logits.argmax(axis=1), confidence.astype(dtype, copy=False)
+        if rows.problems is None:
+            return RowScores(prediction, confidence, None, proba, logits, features)
+        bad = rows.problems != Problem.NONE
+        spread = partial(_spread, good=~bad)
+        given = None if proba is None else spread(proba, np.nan)
+        return RowScores(spread(prediction, 0), spread(confidence, np.nan), bad, given, logits, features)
+
+    # Tables in files --------------------------------------------------------------------------------------------------
+
+    def output_format(self, source: Source) -> OutputFormat:
+        """Look at the first rows: refuse what can't be meant, and return what they decide."""
+        layout, others = self._layout(source)
+        batch = next(iter(source.batches(layout.numbers, others)))
+        rows = convert(batch, layout, others)
+        self._check_first(batch, rows, layout)
+        return self._format(rows, self._marked(self.score(rows), others))
+
+    def batches(
+        self, source: Source, output: OutputFormat | None = None, watch: Watch | None = None
+    ) -> Generator[ScoredBatch, None, None]:
+        """Yield the scores of each batch, and show `watch` its good rows; by default the first batch decides."""
+        layout, others = self._layout(source)
+        before = 0
+        for batch in source.batches(layout.numbers, others):
+            given = convert(batch, layout, others)
+            if output is None:
+                self._check_first(batch, given, layout)
+            if given.problems is not None and self.spec.on_bad_rows == "fail":
+                raise bad_rows_error(batch, given, layout, before)
+            rows = given.without_bad() if self.spec.on_bad_rows == "skip" else given
+            scores = self.score(rows)
+            if watch is not None and len(batch):
+                watch(scores.logits, scores.features)
+            marked = self._marked(scores, others)
+            output = output or self._format(given, marked)
+            columns = self._columns(rows, scores, output, marked)
+            yield ScoredBatch(columns, len(batch), BadRows.among(given.problems), batch.done)
+            before += len(batch)
+
+    def rows(
+        self, source: Source, others: Sequence[str] = (), *, warn: bool = True
+    ) -> Iterator[tuple[RowBatch, Floats, Floats | None]]:
+        """Yield batches of good rows with other columns, the logits and the features; at the end, warn of the rest."""
+        layout, _ = self._layout(source, others)
+        layout = layout._replace(widths=None)
+        usable = UsableRows(layout, skip=self.spec.on_bad_rows == "skip", warn=warn)
+        for place, rows in enumerate(usable.batches(source, others)):
+            self._check_shape(rows.numbers, rows.features)
+            logits = as_logit_matrix(rows.numbers, probabilities=self._probabilities)
+            if place == 0:
+                self._check_kind(logits)
+            yield rows, logits, rows.features
+
+    def _layout(self, source: Source, others: Sequence[str] = ()) -> tuple[Layout, list[str]]:
+        """Return where the numbers are, and the columns that are passed through."""
+        layout = self.layout(source.names, source.matrices, (self._label, *others))
+        return layout, [name for name in source.passable if name not in layout.numbers]
+
+    def _check_shape(self, logits: Floats, features: Floats | None) -> None:
+        """Refuse another number of columns than the calibrator was fitted with."""
+        if (logits.shape[1], 0 if features is None else features.shape[1]) != self._widths:
+            as_logits(logits[:1], n_classes=self._widths[0])
+            validate_features(self.calibrator, features, n_rows=len(logits))
+
+    def _check_first(self, batch: Batch, rows: RowBatch, layout: Layout) -> None:
+        """Refuse a table whose first rows are all bad, and probabilities where logits were fitted on."""
+        if not len(batch):
+            return
+        if rows.problems is not None and rows.problems.all():
+            self._check_shape(*(np.zeros((1, width), np.float32) for width in layout.widths_in(batch.columns)))
+            check_meant(rows, layout)
+            raise bad_rows_error(batch, rows, layout, 0)
+        self._check_kind(rows.numbers[rows.good])
+
+    def _check_kind(self, logits: Floats) -> None:
+        """Refuse probabilities where logits were fitted on."""
+        if not self._probabilities and self.calibrator.inputs_.kind == "logits" and look_like_probabilities(logits):
+            raise InvalidInputError(
+                "the calibrator was fitted on logits, and these look like probabilities: all numbers are from "
+                "0 to 1. Name the columns of the logits with columns (--columns), or fit a "
+                "calibrator on probabilities; if it was fitted on log-probabilities, give probabilities=True "
+                "(--probabilities)."
+            )
+
+    def _marked(self, scores: RowScores, others: Sequence[str]) -> Bools | None:
+        """Return which rows were in the fit, where they have labels and it can be told."""
+        if self._label not in others or self.calibrator.fit_rows_ is None:
+            return None
+        marked = self.calibrator.fit_rows_.contain(scores.logits, scores.features)
+        return marked if scores.bad is None else _spread(marked, False, ~scores.bad)
+
+    def _format(self, rows: RowBatch, marked: Bools | None) -> OutputFormat:
+        label = rows.others.get(self._label)
+        whole = False
+        if label is not None:
+            with contextlib.suppress(InvalidInputError):
+                whole = _whole_numbers(label) is not label
+        names = prediction_names(label, self._class_names)
+        return OutputFormat(names, whole, marked is not None and bool(marked.any()))
+
+    def _columns(self, rows: RowBatch, scores: RowScores, output: OutputFormat, marked: Bools | None) -> Columns:
+        """Return what is passed through, and the scores; of a bad row there are none."""
+        found: dict[str, Column] = dict(rows.others)
+        if output.whole_labels and self._label in found:
+            found[self._label] = _whole_numbers(found[self._label])
+        bad = scores.bad
+        scored: dict[str, Column] = {
+            PREDICTION: as_classes(scores.prediction, output.class_names, bad),
+            CONFIDENCE: NumpyColumn(scores.confidence, bad),
+        }
+        if self.calibrator.certificate_ is not None:
+            scored[ACCEPTED] = NumpyColumn(self.calibrator.certificate_.accepts(scores.confidence), bad)
+        if output.in_fit:
+            scored[IN_FIT] = NumpyColumn(np.zeros(len(rows), np.bool_) if marked is None else marked)
+        if scores.proba is not None:
+            names = as_class_names(self.calibrator.inputs_.class_names, self._widths[0])
+            last = "no_class" if self.calibrator.has_ood_column else "misclassified"
+            for name, column in zip((*names, last), scores.proba.T, strict=False):
+                scored[f"{PROBA}{name}"] = NumpyColumn(column, bad)
+        return found | scored
+
+
+def _spread(values: Any, fill: Any, good: Bools) -> Any:
+    """Return values of the good rows at their places among all, and a filling at the others."""
+    found = np.full((len(good), *values.shape[1:]), fill, values.dtype)
+    found[good] = values
+    return found
+
+
+def prediction_names(label: Column | None, class_names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Return the names that predictions are written as; None for indices, where the labels beside them are such."""
+    if class_names is None or label is None or are_indices(np.array(class_names, dtype=object)):
+        return class_names
+    values = label.values()
+    return None if are_indices(values) and not MISSING.issuperset(as_text(values)) else class_names
+
+
+def as_classes(prediction: Ints, class_names: Sequence[str] | None, bad: Bools | None = None) -> NumpyColumn:
+    """Return predictions as names or indices, none where a row is bad."""
+    if class_names is None:
+        return NumpyColumn(prediction, bad)
+    if not len(prediction):
+        return NumpyColumn(np.empty(0, dtype="U1"))  # of which can be told that it is text
+    named = np.array(class_names, dtype=object)[prediction]
+    if bad is not None:
+        named[bad] = None
+    return NumpyColumn(named)
+
+
+def _whole_numbers(column: Column) -> Column:
+    """Parse text as integers; return other columns unchanged."""
+    try:
+        return column.whole_numbers()
+    except (ValueError, OverflowError) as error:
+        raise InvalidInputError(f"the first labels are whole numbers, and then: {error}. Repair these rows.") from error
