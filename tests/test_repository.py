@@ -5,6 +5,7 @@ import inspect
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,11 @@ def test_private_modules_stay_in_their_room(path):
     nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
     modules = {tuple(node.module.split(".")) for node in nodes if re.match(r"auxcal\.\w+\._", node.module or "")}
     assert {module for module in modules if module[:2] != room} == set()
+
+
+def test_no_file_name_occurs_twice():
+    names = Counter(path.name for path in PACKAGE.rglob("*.py") if path.name != "__init__.py")
+    assert [name for name, times in names.items() if times > 1] == []
 
 
 @pytest.mark.parametrize("kind", CALIBRATORS.values())
