@@ -159,7 +159,7 @@ def test_features_come_from_the_named_part_and_the_classifier_stays_as_it_is():
         scored, features = module(x), classifier.body(x)
     np.testing.assert_allclose(scored.confidence, calibrator.predict_confidence(scored.logits, features), atol=1e-5)
     classifier(x)  # by itself, it leaves nothing behind
-    assert module._seen is None
+    assert module._kept is None
     assert torch.equal(copy.deepcopy(module)(x).confidence, scored.confidence)
 
 
