@@ -85,7 +85,7 @@ def score_folder(
                 kept = map(Reservoir.load, sorted(Path(samples).iterdir()))
                 sample = sum(kept, Reservoir(_WATCHED, np.random.default_rng(0)))
             if watch is not None and sample.n_rows:
-                watch(sample.rows["logits"], sample.rows.get("features"))
+                watch(sample.rows["logits"], sample.rows["confidence"], sample.rows.get("features"))
         withdrawn = _check_promise(manifest, parts, kind, jobs, holds)
         manifest.save()
         rows = sum(done.rows for done in manifest.parts.values())
@@ -207,9 +207,10 @@ class ScorePart:
         folders = {folder.partition("=")[0] for folder in part.relative.split("/")[:-1]}
         said = folders & part.keys.keys()
 
-        def watch(logits: Floats, features: Floats | None) -> None:
+        def watch(logits: Floats, confidence: Floats, features: Floats | None) -> None:
+            rows = {"logits": logits, "confidence": confidence, "features": features}
             if sample is not None:
-                sample.add({"logits": logits} | ({} if features is None else {"features": features}))
+                sample.add({name: each for name, each in rows.items() if each is not None})
 
         with open_part(self.kind, part) as source:
             check_names(source.names, part, self.names, self.first)

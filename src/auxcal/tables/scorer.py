@@ -37,8 +37,8 @@ ACCEPTED = "accepted"
 PROBA = "proba_"
 """How the columns of calibrated class probabilities begin."""
 
-Watch: TypeAlias = Callable[[Floats, Floats | None], None]
-"""Looks at the logits and the features of the good rows of a batch."""
+Watch: TypeAlias = Callable[[Floats, Floats, Floats | None], None]
+"""Looks at the logits, the confidence and the features of the good rows of a batch."""
 
 
 class OutputFormat(NamedTuple):
@@ -71,6 +71,11 @@ class RowScores(NamedTuple):
     proba: Floats | None
     logits: Floats
     features: Floats | None
+
+    @property
+    def good_confidence(self) -> Floats:
+        """The confidence of the good rows."""
+        return self.confidence if self.bad is None else self.confidence[~self.bad]
 
 
 class ScoredBatch(NamedTuple):
@@ -167,7 +172,7 @@ class Scorer:
             rows = given.without_bad() if self.spec.on_bad_rows == "skip" else given
             scores = self.score(rows)
             if watch is not None and len(batch):
-                watch(scores.logits, scores.features)
+                watch(scores.logits, scores.good_confidence, scores.features)
             marked = self._marked(scores, others)
             output = output or self._format(given, marked)
             columns = self._columns(rows, scores, output, marked)
