@@ -87,6 +87,28 @@ class ScoredBatch(NamedTuple):
     done: float | None
 
 
+class Written(NamedTuple):
+    """What `score_table` wrote.
+
+    Parameters
+    ----------
+    rows : int
+        How many rows were read, in this run and in those before that it went on from.
+    bad : BadRows
+        How many of them could not be scored, by what is wrong with them.
+    parts, resumed : int
+        How many files the output has, and how many of them were there already.
+    withdrawn : bool
+        Whether nothing is accepted, since the promise does not hold for these rows.
+    """
+
+    rows: int
+    bad: BadRows
+    parts: int = 1
+    resumed: int = 0
+    withdrawn: bool = False
+
+
 class Scorer:
     """Scores the batches of one table, or of its parts.
 

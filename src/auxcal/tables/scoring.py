@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple, Unpack
+from typing import Unpack
 
 from auxcal._core.arrays import Floats
 from auxcal._core.errors import InputWarning, InvalidInputError
@@ -20,30 +20,8 @@ from auxcal.tables.jobs import Holds, clear_accepted, score_folder
 from auxcal.tables.numpy_columns import Columns
 from auxcal.tables.readers import FORMATS, format_of, open_source
 from auxcal.tables.rows import BadRows
-from auxcal.tables.scorer import ScoredBatch, Scorer, Watch
+from auxcal.tables.scorer import ScoredBatch, Scorer, Watch, Written
 from auxcal.tables.spec import LogitOptions, TableSpec
-
-
-class Written(NamedTuple):
-    """What `score_table` wrote.
-
-    Parameters
-    ----------
-    rows : int
-        How many rows were read, in this run and in those before that it went on from.
-    bad : BadRows
-        How many of them could not be scored, by what is wrong with them.
-    parts, resumed : int
-        How many files the output has, and how many of them were there already.
-    withdrawn : bool
-        Whether nothing is accepted, since the promise does not hold for these rows.
-    """
-
-    rows: int
-    bad: BadRows
-    parts: int = 1
-    resumed: int = 0
-    withdrawn: bool = False
 
 
 def score_table(
@@ -149,8 +127,7 @@ def score_table(
     elif watch is not None:
         update = lambda logits, confidence, features: watch(logits, features)  # noqa: E731
     if is_folder(out):
-        scored = score_folder(scorer, paths, parts, target, jobs, report, update, asked, overwrite=overwrite)
-        written = Written(*scored)
+        written = score_folder(scorer, paths, parts, target, jobs, report, update, asked, overwrite=overwrite)
     else:
         written = _to_file(scorer, paths, parts, target, report, update, asked)
     if written.bad.total:
