@@ -11,7 +11,7 @@ from auxcal._core.errors import InvalidInputError
 from auxcal._core.state import check_learned, numbers
 from auxcal.programs import Operations, Value
 
-_TINY = 1e-30
+_TINY = 1e-30  # a share that no rows can have; avoids a division by zero
 
 
 class Adaptation(NamedTuple):
@@ -77,8 +77,8 @@ class Adaptation(NamedTuple):
         if len(self.ratio) > 2:
             raise InvalidInputError(
                 "a calibrator that was adapted to shares of the classes can't become a torch module or an ONNX graph: "
-                "its program gives no distribution. Score with predict_confidence, or adapt one that knows right and "
-                "wrong alone, such as PlattScaling."
+                "its program gives no distribution. Score with predict_confidence, or adapt one whose strata are right "
+                "and wrong alone, such as PlattScaling."
             )
         right, wrong = map(float, self.ratio)
         return confidence * right / (confidence * right + (1.0 - confidence) * wrong)

@@ -57,7 +57,7 @@ FORMAT = 2
 All others are written in format 1.
 """
 
-_MOST_CLASSES = 2**31
+_MOST_CLASSES = 2**31  # beyond any classifier
 _MOST_TRIED = 2**16  # classes and features up to which a calibrator scores a row when it is loaded
 
 
@@ -257,13 +257,13 @@ def _score_zeros(calibrator: Calibrator) -> None:
 def _class_named(name: str, path: Path | str) -> type[Calibrator]:
     """Find a class among the library's calibrators, or among the user's own that are already imported."""
     own: type = Calibrator  # as a plain type, since mypy takes no abstract class for a type[Calibrator]
-    known = {kind.__name__: kind for kind in [*_subclasses(own), *CALIBRATORS.values()]}
-    if name not in known:
+    by_name = {kind.__name__: kind for kind in [*_subclasses(own), *CALIBRATORS.values()]}
+    if name not in by_name:
         raise FileFormatError(
-            f"{path}: expected a calibrator that is known here; got a {name}. Import the module that defines it before "
-            f"loading, or upgrade with git pull && pip install . in a clone of auxcal."
+            f"{path}: expected a calibrator whose class is imported; got a {name}. Import the module that defines it "
+            f"before loading, or upgrade with git pull && pip install . in a clone of auxcal."
         )
-    return known[name]
+    return by_name[name]
 
 
 def _subclasses(kind: type[Calibrator]) -> list[type[Calibrator]]:

@@ -19,13 +19,17 @@ READINGS = ("log-odds", "margin", "entropy", "energy", "mean logit", "spread", "
 """What is read from the logits of a row, whatever the calibrator; see `read_logits`."""
 
 MOST_ROWS = 5000
+"""Rows that a reference keeps; the standard error of a share of one half is then 0.7 percentage points."""
+
 MOST_BYTES = 1_000_000
+"""The size of a reference in a file, which bounds the rows too where strata are many."""
+
 MOST_CLASSES = 128
 """Up to which every class has a share of its own in the mix; of more, the rows would be too few to tell."""
 
-_FARTHEST = 6e4  # float16 ends soon after
-_AGAIN = 0.02  # the share of the rows that may be there already: weights can't be followed without any
-_EXCESS = 0.1  # of a variance, which rows of one group may cause
+_FARTHEST = 6e4  # float16 ends at 65,504
+_AGAIN = 0.02  # of the rows may be drawn again, or weights could not be followed; no script chose it
+_EXCESS = 0.1  # of a variance, which rows of one group may cause: 5 % of a standard error
 
 
 class Reference(NamedTuple):
@@ -46,7 +50,7 @@ class Reference(NamedTuple):
     hits : array of shape (K + 1,)
         The number of these with a correct prediction.
     hashes : array of shape (n,) or None
-        A hash of each row, which tells equal ones; None in files from before there were such.
+        A hash of each row, equal for equal rows; None in files from before there were hashes.
 
     Examples
     --------
@@ -182,7 +186,7 @@ def drawn_by_weight(n: int, weight: Weight | None, most: int) -> Ints:
             return np.arange(n)
         return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
     ends = np.cumsum(weight, dtype=np.float64)
-    size = min(_number_of_others(weight), max(round(ends[-1]), 1), most)  # their sum is what the rows are worth
+    size = min(_number_of_others(weight), max(round(ends[-1]), 1), most)  # their sum is the effective sample size
     return np.searchsorted(ends, (np.arange(size) + 0.5) * ends[-1] / size, side="right").clip(max=n - 1)
 
 

@@ -20,11 +20,11 @@ def calibrated():
 
 @pytest.fixture(scope="session")
 def shifted():
-    """A classifier that also meets samples of no class, which it does not notice but whose logits differ."""
+    """Rows of a classifier, three tenths of them out-of-distribution, with other logits."""
     logits, y = draw(n=4000)
     rng = np.random.default_rng(1)
-    strange = rng.random(len(y)) < 0.3
+    is_ood = rng.random(len(y)) < 0.3
     logits = 2 * logits
-    logits[strange] = rng.normal(size=(strange.sum(), 4), scale=3) + 4
-    y[strange] = NO_CLASS
+    logits[is_ood] = rng.normal(size=(is_ood.sum(), 4), scale=3) + 4
+    y[is_ood] = NO_CLASS
     return Predictions(logits, y)

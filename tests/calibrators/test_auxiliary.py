@@ -195,7 +195,7 @@ def first_shift(shifted):
 
 @pytest.fixture(scope="module")
 def second_shift(shifted):
-    """The same classifier where it is wrong more often, and strangers look otherwise."""
+    """The same classifier where it is wrong more often, and rows of no class look otherwise."""
     rng = np.random.default_rng(5)
     y = np.where(rng.random(len(shifted)) < 0.5, (shifted.y + 1) % 4, shifted.y)
     return Predictions(shifted.logits + np.array([0.5, 0, 0, 0]), y)

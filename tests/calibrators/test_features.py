@@ -113,7 +113,7 @@ def test_one_that_says_it_searches_must_be_able_to(featured_platt, featured):
         def _searches(self, n_classes):
             return True
 
-    with pytest.raises(NotImplementedError, match=r"Searching says that it searches, and has no _search\(data, select"):
+    with pytest.raises(NotImplementedError, match=r"Searching searches, but has no _search\(data, select"):
         Searching().fit(featured.logits, featured.y)
 
 

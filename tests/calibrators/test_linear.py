@@ -98,8 +98,8 @@ def test_the_search_keeps_every_candidate_and_takes_the_best():
 @pytest.mark.parametrize("kind", [VectorScaling, MatrixScaling, lambda: Dirichlet(0.1, 0.1), *STRUCTURED])
 def test_rows_of_no_class_do_not_count(kind):
     logits, y = draw(n=1500)
-    with_strangers = np.where(np.arange(len(y)) < 500, NO_CLASS, y)
-    everything, known = kind().fit(logits, with_strangers), kind().fit(logits[500:], y[500:])
+    with_ood = np.where(np.arange(len(y)) < 500, NO_CLASS, y)
+    everything, known = kind().fit(logits, with_ood), kind().fit(logits[500:], y[500:])
     assert np.array_equal(everything.weight_, known.weight_)
 
 

@@ -36,9 +36,9 @@ def test_no_other_temperature_has_a_lower_loss(true_temperature):
 
 def test_rows_of_no_class_do_not_count():
     logits, y = draw()
-    with_strangers = np.where(np.arange(len(y)) < 1000, NO_CLASS, y)
+    with_ood = np.where(np.arange(len(y)) < 1000, NO_CLASS, y)
     left_out = TemperatureScaling().fit(logits[1000:], y[1000:]).temperature_
-    assert TemperatureScaling().fit(logits, with_strangers).temperature_ == left_out
+    assert TemperatureScaling().fit(logits, with_ood).temperature_ == left_out
 
 
 def test_float32_and_float64_give_the_same_temperature():
@@ -75,12 +75,12 @@ def test_the_ensemble_is_never_less_likely_than_the_temperature():
     assert ensemble.weights_.sum() == pytest.approx(1)
 
 
-@pytest.mark.parametrize(("scale", "strangers"), [(1, 800), (5, 5)])
-def test_the_ensemble_weights_are_the_optimum_of_a_mixture(scale, strangers):
+@pytest.mark.parametrize(("scale", "n_noisy"), [(1, 800), (5, 5)])
+def test_the_ensemble_weights_are_the_optimum_of_a_mixture(scale, n_noisy):
     logits, y = draw()
     logits *= scale
-    y = logits.argmax(axis=1) if scale > 1 else y  # so that all of the loss is that of the few strangers
-    y[:strangers] = np.random.default_rng(0).integers(4, size=strangers)
+    y = logits.argmax(axis=1) if scale > 1 else y  # so that all of the loss is that of the few noisy labels
+    y[:n_noisy] = np.random.default_rng(0).integers(4, size=n_noisy)
     fitted = EnsembleTemperatureScaling().fit(logits, y)
     rows = np.arange(len(y))
     parts = np.stack([part[rows, y] for part in fitted._components(logits)])

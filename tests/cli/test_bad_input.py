@@ -369,7 +369,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(file, arguments, words, folde
     assert sorted(folder.rglob("*")) == before
 
 
-@pytest.mark.parametrize("name", ["missing file", "damaged parquet", "labels as text", "unknown method"])
+@pytest.mark.parametrize("name", ["labels as text", "no output named"])
 def test_as_a_program_of_its_own_too(name, folder, command):
     file, arguments, words = BAD[name]
     skip_without_its_extra(file)
@@ -410,3 +410,60 @@ def test_empty_standard_input_is_one_sentence(folder, call, capsys, monkeypatch)
     assert call(*score("-", out="out.csv")) == 2
     assert "the file is empty" in capsys.readouterr().err
     assert not Path("out.csv").exists()
+
+
+# Mistakes that no single file shows -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def animals(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(200, 2)).astype(np.float32)
+    y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    names = [("cat", "dog", "fox")[2 if row % 9 == 0 else each] for row, each in enumerate(y)]
+    lines = [
+        f"{a},{b},{name},t{row},{'cat' if a > b else 'dog'}"
+        for row, ((a, b), name) in enumerate(zip(logits, names, strict=True))
+    ]
+    (tmp_path / "data.csv").write_text("\n".join(["cat,dog,truth,ticket,predicted", *lines]))
+    return tmp_path
+
+
+FIT = ["fit", "data.csv", "--columns", "cat,dog", "--method", "platt", "-o", "c.safetensors"]
+
+
+def test_a_column_that_holds_no_class_is_refused(animals, call, capsys):
+    assert call(*FIT, "--label", "ticket", "--unknown-is-no-class") == 2
+    assert "0 of 200 labels are among them" in capsys.readouterr().err
+    assert not (animals / "c.safetensors").exists()
+    assert call(*FIT, "--label", "truth", "--unknown-is-no-class") == 0
+
+
+def test_rows_that_are_all_right_are_asked_about(animals, call, capsys):
+    assert call(*FIT, "--label", "predicted") == 0
+    assert "are these rows that the classifier was trained on?" in capsys.readouterr().err
+    logits = np.random.default_rng(0).normal(size=(200, 3))
+    with pytest.warns(auxcal.ConvergenceWarning, match="TemperatureScaling: are these rows that"):
+        auxcal.TemperatureScaling().fit(logits, logits.argmax(axis=1))
+
+
+@pytest.mark.parametrize("command", ["score", "check", "adapt", "monitor"])
+def test_swapped_arguments_are_named(command, animals, call, capsys):
+    assert call(*FIT, "--label", "truth", "--no-class", "fox") == 0
+    more = {"adapt": ["-o", "new.safetensors"], "monitor": ["--by", "ticket"]}.get(command, [])
+    assert call(command, "data.csv", "c.safetensors", *more) == 2
+    assert "the calibrator comes first, then the data: c.safetensors data.csv." in capsys.readouterr().err
+
+
+def test_evaluate_and_threshold_know_what_the_calibrator_knows(animals, call, capsys):
+    assert call(*FIT, "--label", "truth", "--no-class", "fox") == 0
+    assert call("score", "c.safetensors", "data.csv", "-o", "scored.csv") == 0
+    assert call("evaluate", "scored.csv") == 2
+    capsys.readouterr()
+    said = []
+    for how in (["--calibrator", "c.safetensors"], ["--label", "truth", "--no-class", "fox"]):
+        assert call("evaluate", "scored.csv", "--resamples", "0", *how) == 0
+        assert call("threshold", "scored.csv", "--risk", "0.3", "--empirical", *how) == 0
+        said.append(capsys.readouterr().out)
+    assert said[0] == said[1]

@@ -64,13 +64,6 @@ def test_fit_takes_a_pair_of_arrays_and_a_select_part(folder, call, capsys, quic
     assert said["learned"]["lambda2"] == fitted.lambda2_
 
 
-@pytest.mark.parametrize("method", [name for name in CALIBRATORS if not name.startswith("ccac")])
-def test_every_method_can_be_fitted_and_scores(method, folder, call, capsys):
-    assert call("fit", "logits.npz", "--method", method, "-o", "c.safetensors") == 0
-    assert call("score", "c.safetensors", "new.npz", "-o", "scored.npz") == 0
-    assert f"400 rows scored with {CALIBRATORS[method].abbreviation}" in capsys.readouterr().out
-
-
 @pytest.mark.needs("torch")
 def test_transfer_moves_the_last_layer(folder, call, capsys, quick_training):
     assert call("fit", "logits.npz", "--method", "ccac-s", "-o", "s.safetensors") == 0
@@ -95,13 +88,6 @@ def test_score_goes_through_pipes(folder, command, scored):
     assert program.stderr == b""
     (folder / "piped.csv").write_bytes(program.stdout)
     assert np.array_equal(read_scored("piped.csv").confidence, read_scored(scored).confidence)
-
-
-def test_score_says_what_it_did_to_machines(scored, call, capsys):
-    assert call("score", "ts.safetensors", "new.npz", "-o", "again.csv", "--json") == 0
-    bad = {"null": 0, "width": 0, "nan": 0, "no_probabilities": 0}
-    counts = {"rows": 400, "bad": bad, "parts": 1, "resumed": 0, "withdrawn": False}
-    assert answer(capsys) == {"method": "TS", "out": "again.csv", "warning": None} | counts
 
 
 def test_evaluate_shows_every_metric_and_reads_the_ece(scored, call, capsys):

@@ -213,11 +213,6 @@ def test_evaluate_takes_what_another_tool_scored(scored, here, call, capsys):
     assert json.loads(capsys.readouterr().out)["rows"] == 580
 
 
-def test_threshold_takes_names(scored, call, capsys):
-    assert call("threshold", "scored.csv", "--risk", "0.2", "--label", "truth", "--no-class", "fox") == 0
-    assert "of 580" in capsys.readouterr().out
-
-
 @pytest.mark.needs("report")
 def test_compare_reports_names_and_ids_and_what_to_do_next(here, call, capsys):
     options = ["--no-class", "fox", "--id", "case", "--methods", "TS,CCAC-X,platt", "--out", "report"]

@@ -30,8 +30,7 @@ def made(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", ROWS)
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize(("name", "jobs"), [("same", 1), ("mix", 1), ("mix", 2), ("new", 2)])
 def test_score_says_a_line_of_all_parts_and_jobs(name, jobs, made, call, capsys, tmp_path):
     words = made / "fitted.safetensors", made / name, "-o", tmp_path / "scored", "--jobs", jobs
     assert call("score", *words) == 0

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import auxcal
-from auxcal.cli import COMMANDS, main
+from auxcal.cli import main
 
 HEADER = "id,logit_0,logit_1,y\n"
 
@@ -210,7 +210,7 @@ def test_a_terminal_of_any_encoding_is_told(encoding, folder, command):
 
 
 @pytest.mark.parametrize("stream", [">&-", "2>&-", "<&-", ">/dev/full", "2>/dev/full", ">&- 2>&- <&-"])
-@pytest.mark.parametrize("arguments", ["methods", "score cal.safetensors data.csv", "score cal.safetensors -"])
+@pytest.mark.parametrize("arguments", ["methods", "score cal.safetensors -"])
 def test_a_stream_that_is_closed_or_full_gives_no_traceback(stream, arguments, folder, patience):
     line = f"{sys.executable} -m auxcal {arguments} {stream}"
     given = None if "<" in stream else (folder / "data.csv").read_bytes()
@@ -249,10 +249,3 @@ def test_a_name_is_no_formula_in_the_table(folder, call):
     shutil.copy(folder / "data.npz", folder / "=1+1.npz")
     assert call("compare", "=1+1.npz", "--out", "report", "--methods", "platt") == 0
     assert "\n'=1+1," in (folder / "report" / "results.csv").read_text()
-
-
-def test_every_command_with_an_output_calls_it_out():
-    """By that name the command line keeps it apart from what is read."""
-    import inspect
-
-    assert {"score", "fit"} <= {each.__name__ for each in COMMANDS if "out" in inspect.signature(each).parameters}

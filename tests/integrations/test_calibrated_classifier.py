@@ -21,6 +21,7 @@ from auxcal import (
     NO_CLASS,
     CalibratedClassifier,
     Calibrator,
+    InputWarning,
     InvalidInputError,
     IsotonicCalibration,
     NotFittedError,
@@ -353,3 +354,11 @@ def test_what_it_cant_use_is_refused_with_what_to_do(classifier, message):
 def test_one_class_is_refused(three):
     with pytest.raises(InvalidInputError, match=r"at least 2 classes.*got 1 class beside 'other'"):
         CalibratedClassifier(LogisticRegression(), no_class="other").fit(three[0], np.full(300, "ant"))
+
+
+def test_a_no_class_that_y_does_not_have_is_named():
+    x = np.random.default_rng(0).normal(size=(150, 2))
+    y = np.array(["cat", "dog", "other"] * 50)
+    classifier = CalibratedClassifier(LogisticRegression(), TemperatureScaling(), no_class="Other")
+    with pytest.warns(InputWarning, match=r"no_class='Other' \(did you mean 'other'\?\)"):
+        classifier.fit(x, y)

@@ -159,7 +159,9 @@ def test_the_page_holds_all_of_it_and_runs_nothing_else(found, tmp_path):
 
     save_timeline(found, tmp_path / "monitor.html", name="<b>rows</b>")
     page = (tmp_path / "monitor.html").read_text(encoding="utf-8")
-    assert "The rows of 2026-11-08 look like another mix of the data of the fit." in re.sub(r"</?span[^>]*>", "", page)
+    assert "In the rows of 2026-11-08, class proportions have changed since the fit." in re.sub(
+        r"</?span[^>]*>", "", page
+    )
     assert "&lt;b&gt;rows" in page
     assert "default-src 'none'" in page
     data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])

@@ -357,3 +357,13 @@ def test_slices_are_those_of_the_test_part_with_the_best_confidence():
     assert [each.rows for each in found.before] == [each.rows for each in found.after]
     with pytest.raises(InvalidInputError, match="place must be one number, string or date for each of the 800 rows"):
         compare(data, methods=["platt"], bootstrap=0, by={"place": where[1:]})
+
+
+def test_compare_takes_logits_and_labels():
+    logits, y = np.random.default_rng(0).normal(size=(200, 3)), np.arange(200) % 3
+    both = [compare(*given, methods=["platt"], bootstrap=0) for given in ((logits, y), (Predictions(logits, y),))]
+    assert both[0].answer == both[1].answer
+    with pytest.raises(InvalidInputError, match=r"auxcal\.compare\(logits, y\)"):
+        compare(logits)
+    with pytest.raises(InvalidInputError, match="Leave y out"):
+        compare(Predictions(logits, y), y)

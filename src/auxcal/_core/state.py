@@ -49,7 +49,7 @@ def read_state(source: Path | bytes, what: str, kinds: dict[str, type], newest: 
     kinds : dict of str to type
         What the header must have.
     newest : int
-        The newest format that is known.
+        The newest format that this version reads.
     """
     path = source if isinstance(source, Path) else f"{len(source)} bytes"
     header, tensors = _read(source, what)
@@ -186,7 +186,7 @@ def numbers(
     Parameters
     ----------
     *shape : int or str
-        Its lengths: numbers, letters, or a letter plus one, as "K+1". A letter that is not known yet becomes known.
+        Its lengths: numbers, letters, or a letter plus one, as "K+1". A new letter gets the length that it meets.
     least, most : float
         The range; by default all that float32 can hold.
     adds_up : bool
@@ -194,7 +194,7 @@ def numbers(
     rises : bool
         Whether the numbers must not decrease along the last axis.
     may_be_nan : bool
-        Whether NaN is allowed, for what is not known.
+        Whether NaN is allowed, for what was not measured.
     whole : bool
         Whether the numbers must be integers.
     dtype : dtype, optional
@@ -211,8 +211,8 @@ def numbers(
             raise ValueError(f"be {'whole' if dtype is None else np.dtype(dtype)} numbers")
         if array.ndim != len(shape) or not all(map(_fits(lengths), array.shape, shape)):
             raise ValueError(f"have the shape {_written(shape, lengths)}, not {array.shape}")
-        known = array[~np.isnan(array)] if may_be_nan else array
-        if known.size and not (least <= float(known.min()) and float(known.max()) <= most):  # NaN is neither
+        valid = array[~np.isnan(array)] if may_be_nan else array
+        if valid.size and not (least <= float(valid.min()) and float(valid.max()) <= most):  # NaN is neither
             raise ValueError(f"be from {least:.2g} {'up' if most == math.inf else f'to {most:.2g}'}")
         if adds_up and not abs(array.sum(dtype=np.float64) - 1) <= _TOLERANCE:
             raise ValueError("add up to 1")
@@ -235,8 +235,8 @@ def _fits(lengths: Lengths) -> Callable[[int, int | str], bool]:
 
 
 def _written(shape: Sequence[int | str], lengths: Lengths) -> str:
-    known = ", ".join(f"{letter} = {lengths[letter]}" for letter in ("K", "d", "m") if letter in lengths)
-    return f"({', '.join(map(str, shape))}) with {known}"
+    given = ", ".join(f"{letter} = {lengths[letter]}" for letter in ("K", "d", "m") if letter in lengths)
+    return f"({', '.join(map(str, shape))}) with {given}"
 
 
 def knots(*, least: float = -_LARGEST, most: float = _LARGEST) -> Check:
@@ -299,7 +299,7 @@ def each(*checks: Check) -> Check:
 
 
 def times(length: str, of_each: Check) -> Check:
-    """Return the check of a tuple of like entries, as many as a letter says."""
+    """Return the check of a tuple of like entries, as many as a letter stands for."""
 
     def check(value: Any, lengths: Lengths) -> None:
         if not isinstance(value, tuple) or not _fits(lengths)(len(value), length):
@@ -323,7 +323,7 @@ def table(**columns: Check) -> Check:
 
 
 def lengths_of(calibrator: Any) -> Lengths:
-    """Return what is known by letter: K classes, d features, x columns of both."""
+    """Return what letters stand for: K classes, d features, x columns of both."""
     k, d = calibrator.n_features_in_, calibrator.n_further_features_
     return {"K": k, "d": d, "x": k + d}
 
@@ -343,7 +343,7 @@ def check_count(value: Any, name: str) -> None:
 
 
 def check_like(given: Any, fresh: Any, name: str = "state", *, signed: str | None = None) -> None:
-    """Reject a state that is not built like that of a fresh object, which has seen no rows.
+    """Reject a state that is not built like that of a fresh object, before its first row.
 
     Numbers are not NaN, and not negative but for those of the name `signed` and of integer arrays. A list that is empty
     in the fresh one may hold rows of numbers; what a dict that is empty there may hold is for the caller to check.

@@ -44,7 +44,10 @@ SELECT_SHARE = 0.2
 """The share of the rows that is set aside for choosing hyper-parameters where no select part is given: a convention."""
 
 _ROWS_PER_NUMBER = 10
-"""With fewer rows for each number that it learned, a calibrator is surer of its own rows than of new ones."""
+"""With fewer rows for each number that it learned, a calibrator is surer of its own rows than of new ones.
+
+A rule of thumb of regression; benchmarks/without_labels/quiet.py counts the false alarms that are left.
+"""
 
 # What a fit records beside what it learned: it does not change the scores of the method.
 _RECORDED = ("inputs_", "fitted_on_", "reference_", "fit_rows_", "adaptation_", "certificate_")
@@ -66,7 +69,7 @@ class Calibrator(ABC, Estimator):
     Attributes
     ----------
     converged_ : bool
-        Whether the fit reached its optimum; if not, a `ConvergenceWarning` said why.
+        Whether the fit reached its optimum; if not, a `ConvergenceWarning` gave the reason.
     n_features_in_ : int
         K, the number of the target classifier's classes.
     n_further_features_ : int
@@ -78,7 +81,7 @@ class Calibrator(ABC, Estimator):
     reference_ : Reference or None
         A summary of these rows, to compare later ones with; None in older files.
     fit_rows_ : FitRows or None
-        Hashes of these rows, by which `share_in_fit` knows them again; None where rows repeat, and in older files.
+        Hashes of these rows, by which `share_in_fit` recognises them; None where rows repeat, and in older files.
     certificate_ : Certificate or None
         A threshold with its promise, if one was found for this calibrator; a new fit drops it.
     adaptation_ : Adaptation or None
@@ -127,7 +130,7 @@ class Calibrator(ABC, Estimator):
         class_names: Sequence[str] | None = None,
         no_class: NoClassLabels = None,
     ) -> Self:
-        """Learn from labelled samples of the data that the classifier really meets.
+        """Learn from labelled samples from production.
 
         Parameters
         ----------
@@ -142,8 +145,8 @@ class Calibrator(ABC, Estimator):
         features : array of shape (n, d), optional
             Further inputs of each sample, for a method that `uses_features`. All that is scored later needs them too.
         sample_weight : array of shape (n,), optional
-            How often each row counts: one of weight 2 as two rows that stay together. The sum is how many rows the data
-            are worth. Weights that only make up for how rows were drawn should add up to n.
+            How often each row counts: one of weight 2 as two rows that stay together. The sum is the
+            effective sample size. Weights that only make up for how rows were drawn should add up to n.
         groups : array of shape (n,), optional
             What each row belongs to, such as a patient or a day. Rows of one group stay together in folds and splits.
         probabilities : bool
@@ -151,7 +154,7 @@ class Calibrator(ABC, Estimator):
         class_names : sequence of str, optional
             The names of the K classes, to be remembered; by default the column names of a DataFrame.
         no_class : label or sequence of labels, optional
-            Labels in `y` that mean none of the classes, besides -1. `transfer` and `score` know them too.
+            Labels in `y` that mean none of the classes, besides -1. `transfer` and `score` read them too.
 
         Returns
         -------
@@ -217,8 +220,8 @@ class Calibrator(ABC, Estimator):
     def share_in_fit(self, logits: ArrayLike, features: ArrayLike | None = None) -> float | None:
         """Return the share of rows that were in the fit, where every metric looks too good and nothing can be promised.
 
-        None where that can't be told: many rows of the fit are equal to each other, or the calibrator is from a file of
-        an earlier version. Of a fit on more than 16,384 rows, so many are known again.
+        None where that is unknown: many rows of the fit are equal to each other, or the calibrator is from a file of an
+        earlier version. Of a fit on more than 16,384 rows, so many are recognised.
         """
         checked, further = self.validate_rows(logits, features)
         return None if self.fit_rows_ is None else float(np.mean(self.fit_rows_.contain(checked, further)))
@@ -270,10 +273,10 @@ class Calibrator(ABC, Estimator):
         """Return the probability that each row of `validate_rows` belongs to each stratum, of shape (n, s).
 
         A stratum is a part of the data whose share may change while it stays as it is. Strata are the K classes and
-        none, where the calibrator tells none of the classes from the others; right, wrong and none where classes are
+        none, where the calibrator has a column for none of them; right, wrong and none where classes are
         very many; and right and wrong for any other calibrator. If it learned so many numbers that it overfits, it is
         surer of its own rows than of new ones; then the softmax of the logits, which learned nothing, is used.
-        Adaptation makes no difference, since it says nothing of the rows of the fit.
+        Adaptation makes no difference, since it does not concern the rows of the fit.
         """
         if self.has_ood_column and isinstance(self, ProbaCalibrator):
             return strata_of_proba(in_chunks(self._with_features(self._proba), logits, features), logits)
@@ -303,7 +306,7 @@ class Calibrator(ABC, Estimator):
 
     def _search(self, data: Predictions, select: Predictions) -> str | None:
         """Do what `_fit` does, and choose the hyper-parameters on the select part."""
-        raise NotImplementedError(f"{type(self).__name__} says that it searches, and has no _search(data, select).")
+        raise NotImplementedError(f"{type(self).__name__} searches, but has no _search(data, select).")
 
     def _now(self) -> Self:
         """Return a fitted calibrator as it is now: a copy, which no fit in another thread changes halfway."""

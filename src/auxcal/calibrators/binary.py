@@ -18,13 +18,13 @@ from auxcal.programs import Operations, Rows, Value, log_odds, no_program
 
 Scheme = Literal["top-label", "per-class"]
 
-_CHUNK = 2**16  # logits that stay in the processor's cache
+_CHUNK = 2**16  # logits: 256 KB of float32, which stay in the processor's cache
 
 
 class Sample(NamedTuple):
     """What a map learns from: the sorted scores of all rows, of the hits, and of the rows it will be applied to.
 
-    The weights say how often each of them counts; without weights, once.
+    The weights are how often each of them counts; without weights, once.
     """
 
     ordered: Floats

@@ -11,7 +11,6 @@ from auxcal._core.arrays import Floats
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.logits import RelativeLogits, expit, relative
 from auxcal._core.state import each, knots, numbers, table
-from auxcal.calibrators._copies import each_once
 from auxcal.calibrators.base import ProbaCalibrator
 from auxcal.calibrators.ccac_x.correction import FEW_ROWS, Correction, describe, describe_program, fit_correction
 from auxcal.calibrators.ccac_x.evidence import log_likelihoods, weights_by_evidence
@@ -26,15 +25,16 @@ from auxcal.calibrators.ccac_x.open_map import (
     read_program,
 )
 from auxcal.calibrators.ccac_x.score_maps import ScoreMaps, cross_fit_maps
-from auxcal.calibrators.fitting import as_whole, joined_parts
+from auxcal.calibrators.fitting import as_whole, joined_parts, merge_copies
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value
 
+# Chosen by hand on other random states than those reported (docs/ccac-x.md); benchmarks/evidence/ablation.py varies it.
 _PRIOR = np.array([0.1, 0.01, 0.89])  # of beta calibration, isotonic regression and the open map, without any rows
 _FARTHEST = 15.0  # log-odds at which a base calibrator is clipped: one in three million
 _NEGLIGIBLE = 1e-9  # weights of base calibrators below this make no difference in float32
 _ENOUGH = 300_000  # rows: at 100,000 the error still falls (benchmarks/evidence/enough_rows.py); a million take minutes
-_MOST_LOGITS = 10**8  # so that a fit stays within a few gigabytes
+_MOST_LOGITS = 10**8  # 400 MB of float32, of which a fit keeps several copies
 
 
 class CrossFittedCCAC(ProbaCalibrator):
@@ -121,7 +121,7 @@ class CrossFittedCCAC(ProbaCalibrator):
 
     def _fit(self, data: Predictions) -> str | None:
         n_folds = as_whole(self.n_folds, "n_folds", least=2)
-        data, of_row = each_once(data)
+        data, of_row = merge_copies(data)
         n_rows, data = len(data), data.take(data.spread_rows(min(_ENOUGH, _MOST_LOGITS // data.n_classes)))
         # So that the kind of array does not matter, all is float32.
         data = data._with(logits=data.logits.astype(np.float32, copy=False))

@@ -11,9 +11,9 @@ from auxcal.calibrators.temperature_scaling import TEMPERATURE, fit_temperature
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value, softmax_at
 
-_MAX_STEPS = 100
-_MAX_HALVINGS = 30
-_WORTHWHILE = 1e-12  # nats for each row
+_MAX_STEPS = 100  # a safeguard: a fit that reaches it warns
+_MAX_HALVINGS = 30  # a billionth of the step is left
+_WORTHWHILE = 1e-12  # nats for each row: what Newton's step must promise for another to follow it
 _RIDGE = 1e-12  # decides only what the data leave open: at T = 1 two of the parts are one
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NOT_KNOWN = "not known"
 
-_SAID = (
+_ABOVE = (
     "converged_",
     "n_features_in_",
     "n_further_features_",
@@ -24,7 +24,7 @@ _SAID = (
     "fitted_on_",
     "reference_",
     "adaptation_",
-)  # in words, above the table
+)  # the table of learned numbers
 _SHOWN = ("takes", "classes", "fitted on")  # of the facts
 
 
@@ -135,9 +135,9 @@ def to_html(calibrator: Calibrator) -> str:
     if not calibrator.__sklearn_is_fitted__():
         return card(repr(calibrator), about, note("Not fitted yet: call fit(logits, y)."))
     learned = {name: value for name, value in sorted(vars(calibrator).items()) if name.endswith("_")}
-    numbers = [(name, _formatted(value)) for name, value in learned.items() if _is_scalar(value) and name not in _SAID]
-    others = [_summary(name, value) for name, value in learned.items() if not _is_scalar(value) and name not in _SAID]
-    known = [(name, fact) for name, fact in facts(calibrator).items() if name in _SHOWN and NOT_KNOWN not in fact]
+    numbers = [(name, _formatted(value)) for name, value in learned.items() if _is_scalar(value) and name not in _ABOVE]
+    others = [_summary(name, value) for name, value in learned.items() if not _is_scalar(value) and name not in _ABOVE]
+    shown = [(name, fact) for name, fact in facts(calibrator).items() if name in _SHOWN and NOT_KNOWN not in fact]
     d = calibrator.n_further_features_
     inputs = f"K = {calibrator.n_features_in_} classes" + (f" and {d} features of each sample" if d else "")
     state = "converged" if calibrator.converged_ else "did not converge"
@@ -145,7 +145,7 @@ def to_html(calibrator: Calibrator) -> str:
         repr(calibrator),
         about,
         note(f"Fitted for {inputs}; {state}."),
-        *(note(f"{name[0].upper()}{name[1:]}: {fact}.") for name, fact in known),
+        *(note(f"{name[0].upper()}{name[1:]}: {fact}.") for name, fact in shown),
         *([grid(numbers)] if numbers else []),
         *([note("; ".join(others))] if others else []),
     )
@@ -160,7 +160,7 @@ def _formatted(value: Any) -> str:
 
 
 def _summary(name: str, value: Any) -> str:
-    """Say what a collection holds."""
+    """Return what a collection holds, in words."""
     if isinstance(value, dict):
         return f"{name}: {', '.join(value)}"
     return f"{name}: {', '.join(_shapes(value))}"

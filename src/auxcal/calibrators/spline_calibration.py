@@ -11,7 +11,7 @@ from auxcal.calibrators.binary import BinaryCalibrator, Sample, Scheme
 from auxcal.calibrators.isotonic_calibration import between_knots
 from auxcal.programs import Operations, Value
 
-_POINTS = 1000  # at which a map is kept; between them it is linear
+_POINTS = 1000  # at which a map is kept, 16 KB in a file; between them it is linear
 
 
 class SplineCalibration(BinaryCalibrator):

@@ -109,7 +109,7 @@ class StructuredMatrixScaling(DistributionCalibrator):
     >>> from auxcal import StructuredMatrixScaling
     >>> rng = np.random.default_rng(0)
     >>> logits = rng.normal(size=(5000, 3))
-    >>> neighbours = logits[:, [1, 2, 0]]  # speak for the class before them too
+    >>> neighbours = logits[:, [1, 2, 0]]  # are evidence for the class before them too
     >>> y = (logits + neighbours / 2 + rng.gumbel(size=logits.shape)).argmax(axis=1)
     >>> StructuredMatrixScaling().fit(logits, y).weight_ > 0
     array([[ True,  True, False],

@@ -28,7 +28,7 @@ _R = TypeVar("_R")
 def as_in_a_fresh_process(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Decorate what makes or trains networks: gradients are on, inference mode and autocast off.
 
-    The default dtype and device belong to all threads, so they stay; whoever makes a tensor says its own.
+    The default dtype and device belong to all threads, so they stay; every tensor here names its own.
 
     Examples
     --------
@@ -124,7 +124,7 @@ class Problem:
 
     @property
     def total_weight(self) -> float:
-        """How many rows these are worth."""
+        """The effective sample size."""
         return float(len(self.w) if self.sample_weight is None else self.sample_weight.sum())
 
 
@@ -224,7 +224,7 @@ def train(
     rng : numpy.random.Generator
         Shuffles the rows.
     total_weight : float, optional
-        How many rows they are worth, if not one each; the more, the less the weights of the networks decay.
+        The effective sample size, if not n_rows; the larger, the less the weights of the networks decay.
     """
     batch = min(recipe.batch_size, n_rows)
     per_epoch = math.ceil(n_rows / batch)

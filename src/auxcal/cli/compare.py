@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from auxcal.report.comparison import Comparison
     from auxcal.tables import TableSpec
 
-_COMPARING = 0.95  # of the progress bar: the charts, which come last, take about a twentieth of the time
+_COMPARING = 0.95  # of the progress bar, by guess: the charts come last, and take a small part of the time
 
 
 @labelled_table

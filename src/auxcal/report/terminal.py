@@ -18,14 +18,14 @@ VERDICTS = {"same": "the same", "mix": "another mix", "new": "something new", "f
 STYLES = {"same": "green", "mix": "yellow", "new": "red", "few": "dim"}
 
 _FOUND = {
-    "same": "show no difference from those of the fit",
-    "mix": "look like another mix of the data of the fit",
-    "new": "differ from those of the fit in a way that no other mix explains",
-    "few": "are too few to tell",
+    "same": "The rows of {} show no difference from those of the fit.",
+    "mix": "In the rows of {}, class proportions have changed since the fit.",
+    "new": "Changed class proportions can't explain the rows of {}.",
+    "few": "The rows of {} are too few to tell.",
 }
 _AFTER_ADAPTING = {
-    "same": "show no difference from those that the calibrator was adapted to",
-    "mix": "look like another mix than the one that the calibrator was adapted to",
+    "same": "The rows of {} show no difference from those that the calibrator was adapted to.",
+    "mix": "In the rows of {}, class proportions have changed since the calibrator was adapted.",
 }
 _NEXT = {
     "same": "Nothing to do without labels, which alone tell whether they still mean the same.",
@@ -48,7 +48,7 @@ def comparison_to_rich(comparison: Comparison) -> Table:
 
 def timeline_to_rich(timeline: Timeline) -> Table:
     """Return a row for each chunk, which fits into 80 columns where names are short."""
-    shown = _table(["rows", "right, estimated", "measured", "foreign"])
+    shown = _table(["rows", "right, estimated", "measured", "OOD"])
     shown.add_column("verdict", no_wrap=True)
     for chunk in timeline.chunks:
         verdict = Text(VERDICTS[chunk.verdict], style=STYLES[chunk.verdict])
@@ -84,8 +84,8 @@ def _table(heads: Sequence[str]) -> Table:
 def found(timeline: Timeline) -> str:
     """Return what the last chunk says."""
     last = timeline.chunks[-1]
-    said = _FOUND | _AFTER_ADAPTING if last.check is not None and last.check.adapted else _FOUND
-    return f"The rows of {last.name} {said[last.verdict]}."
+    adapted = last.check is not None and last.check.adapted
+    return (_FOUND | _AFTER_ADAPTING if adapted else _FOUND)[last.verdict].format(last.name)
 
 
 def alarms(timeline: Timeline) -> list[str]:

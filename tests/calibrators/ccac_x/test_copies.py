@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from auxcal import CrossFittedCCAC, Predictions
-from auxcal.calibrators._copies import each_once
+from auxcal.calibrators.fitting import merge_copies
 from auxcal.testing._trials import sample
 
 DATA = sample(n=300)
@@ -36,13 +36,13 @@ def test_copies_of_some_rows_count_more_but_not_as_rows():
     copied = DATA.take(np.arange(300).repeat(often))
     weighed = confidence(DATA, sample_weight=often / 3)  # 600 rows, with Σ c² = 1,800
     assert confidence(copied) == pytest.approx(weighed, abs=1e-5)
-    left, place = each_once(copied)
+    left, place = merge_copies(copied)
     assert np.array_equal(left.logits[place], copied.logits)
 
 
 def test_rows_drawn_again_and_again_are_copies():
     drawn = DATA.take(RNG.integers(300, size=600))
-    left, _ = each_once(drawn)
+    left, _ = merge_copies(drawn)
     assert len(left) == len(np.unique(drawn.logits, axis=0))
     assert 0.5 * len(left) < left.total_weight < len(left)
 
@@ -52,18 +52,18 @@ def test_rows_drawn_again_and_again_are_copies():
 def test_values_that_repeat_by_themselves_are_draws(n, scale):
     for random_state in range(20):
         drawn = few_values(n, scale, random_state)
-        assert each_once(drawn)[0] is drawn
-        assert len(each_once(drawn.take(np.arange(n).repeat(3)))[0]) == n
+        assert merge_copies(drawn)[0] is drawn
+        assert len(merge_copies(drawn.take(np.arange(n).repeat(3)))[0]) == n
 
 
 def test_who_gives_groups_says_what_rows_are_worth():
     copied = DATA.take(np.arange(300).repeat(3))
     grouped = copied._with(groups=np.arange(300).repeat(3))
-    assert each_once(grouped)[0] is grouped
+    assert merge_copies(grouped)[0] is grouped
 
 
 def test_a_few_equal_rows_make_no_difference():
     few = DATA.take(np.append(np.arange(300), [0, 1, 2]))
-    assert each_once(few)[0] is few
+    assert merge_copies(few)[0] is few
     same = DATA.take(np.arange(3).repeat(100))
-    assert each_once(same)[0] is same
+    assert merge_copies(same)[0] is same

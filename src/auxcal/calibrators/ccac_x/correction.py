@@ -14,13 +14,15 @@ from auxcal.calibrators.solvers.newton import damped_newton
 from auxcal.calibrators.solvers.targets_and_weights import deviation, mean, quantiles, times, total
 from auxcal.programs import Operations, Value
 
+# Chosen by hand on other random states than those reported; docs/ccac-x.md lists what else was tried, and
+# benchmarks/evidence/ablation.py measures what inputs, knots, slope and offset bring.
 _MOST_RANKS = 10  # of the largest logits
-_MOST_COORDINATES = 32  # more would be too much to learn, and the open map has seen them
+_MOST_COORDINATES = 32  # more would be too much to learn, and the open map has used them
 FEW_ROWS = 200  # up to which calls take longer than arithmetic; fewer than a chunk of many rows has
 _KNOTS = (0.05, 0.2, 0.4, 0.6, 0.8, 0.95)  # quantiles of the rows at which the slope of a curve may change
 _PRIOR = np.array([2.0, 2.0, 1.0, 1.0, 1.0])  # of each width: where nothing supports it, it adds next to nothing
 _SLOPE, _OFFSET = 0.2, 0.6  # their widths, in units of that of the curves
-_MAX_STEPS = 50
+_MAX_STEPS = 50  # a safeguard: a fit that reaches it warns
 _WORTHWHILE = 1e-4  # nats over all rows that a step must promise for another to follow it
 
 
@@ -104,7 +106,7 @@ def fit_correction(
     knots = quantiles(inputs, _KNOTS, weight).astype(np.float32)
     features = np.concatenate([inputs, *(np.maximum(inputs, each[:, None]) for each in knots)])
     centre, scale = mean(features, weight, axis=1), deviation(features, weight, axis=1)
-    scale[scale <= np.finfo(np.float32).eps * np.abs(centre)] = np.inf  # an input that does not vary says nothing
+    scale[scale <= np.finfo(np.float32).eps * np.abs(centre)] = np.inf  # an input that does not vary adds nothing
     features -= centre.astype(np.float32)[:, None]
     features /= scale.astype(np.float32)[:, None]
     x = np.concatenate([features, np.ones((1, len(base)), np.float32), base[None]])
@@ -151,7 +153,7 @@ class _Regression(NamedTuple):
         return np.append(np.full(d, width / np.sqrt(d)), [_OFFSET * width, _SLOPE * width])
 
     def minimise(self, widths: Floats, theta: Floats) -> tuple[Floats, str | None]:
-        """Find the optimum by Newton's method, and say what is wrong with it, if anything."""
+        """Return the optimum by Newton's method, and what is wrong with it, if anything."""
         precision = np.diag(widths**-2.0)
         theta, converged = damped_newton(
             theta,

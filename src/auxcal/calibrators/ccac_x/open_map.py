@@ -31,6 +31,8 @@ from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value, without
 from auxcal.reference import MOST_CLASSES
 
+# Chosen by hand on other random states than those reported; docs/ccac-x.md lists what else was tried, and
+# benchmarks/evidence/ablation.py measures what the widths bring. Numbers of rows and logits bound the time of a fit.
 _ALL_COMPONENTS = 100  # logits or features up to which all principal components are kept
 _COMPONENTS = 32  # of more, the leading ones
 _ROWS_FOR_COMPONENTS = 4000  # enough for as many directions
@@ -44,7 +46,7 @@ _STEPS_WITHOUT_A_FOLD = 1  # of Newton's method, from the map of all rows, which
 _HOPELESS = 15.0  # nats below the best: a more lenient prior would weigh nothing
 # A width does not depend on the number of rows: so many, with at most so many logits, tell it.
 _ROWS_FOR_WIDTHS, _NUMBERS_FOR_WIDTHS = 2000, 10**6
-_NUMBERS_FOR_WIDER = 2 * 10**6  # logits; whether the prediction is right says less of a row than its class does
+_NUMBERS_FOR_WIDER = 2 * 10**6  # logits; more rows than above, since a hit or miss holds less information than a class
 
 
 class Coordinates(NamedTuple):

@@ -51,6 +51,6 @@ def _fit_maps(scores: Floats, correct: Bools, weight: Weight | None) -> tuple[Sc
     sample = Sample.of(scores, correct, slice(None), weight)
     coefficients, converged = fit_beta(sample)
     x, levels = fit_isotonic(sample)
-    # A level of 0 or 1 only says that no hit or no miss was among its rows: no level is surer than half a row of all.
+    # A level of 0 or 1 only means that its rows had no hit or no miss: no level is surer than half a row of all.
     doubt = 0.5 / (size(len(scores), weight) + 1)
     return ScoreMaps(coefficients, np.stack([x, logit(np.clip(levels, doubt, 1 - doubt))])), converged

@@ -11,7 +11,7 @@ from auxcal._core.threads import cached_property
 from auxcal.calibrators.solvers.newton import Blocks, minimise
 
 BYTES_PER_WEIGHT = 80  # of a K × K map: the fit keeps about ten such matrices
-MOST_BLOCKS = 200  # classes beyond which one matrix of curvature for each is too much
+MOST_BLOCKS = 200  # classes beyond which a matrix of curvature for each would take more than 65 MB
 _NOISE = 1e-11  # of the variance of the logits: far above what the rounding of float32 leaves, and below all else
 _SEPARATED = 1e-3  # nats for each row: a penalty that leaves less does not hold the weights
 _FAINT = 2e-2  # of the largest: what a row must add to a class' matrix of curvature to be counted

@@ -9,10 +9,10 @@ from auxcal._core.arrays import Floats, Weight
 from auxcal.calibrators.solvers.newton import damped_newton
 from auxcal.calibrators.solvers.targets_and_weights import deviation, mean, size
 
-_MAX_STEPS = 100
+_MAX_STEPS = 100  # a safeguard: a fit that reaches it warns
 _WORTHWHILE = 1e-9  # nats for each row: what Newton's step must promise for another to follow it
 _RIDGE = 1e-9  # decides only what the data leave open, for instance the slope where all scores are equal
-_BLOCKS = 200
+_BLOCKS = 200  # of rows, for where to start and for the curvature; the gradient is that of all rows
 
 
 class Rows(NamedTuple):

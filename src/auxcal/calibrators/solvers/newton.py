@@ -17,18 +17,18 @@ import numpy as np
 from auxcal._core.arrays import Floats, Ints, Weight
 from auxcal.calibrators.solvers.targets_and_weights import add_targets, expected, size, times, total
 
-MAX_STEPS = 200
-_CHUNK = 2**19  # numbers that stay in the processor's cache
-_MAX_INNER_STEPS = 250
+MAX_STEPS = 200  # a safeguard: a fit that reaches it warns
+_CHUNK = 2**19  # numbers: 2 MB of float32, which stay in the processor's cache
+_MAX_INNER_STEPS = 250  # a safeguard: what conjugate gradients have found by then is taken
 WORTHWHILE = 1e-5  # nats over all rows for each number of θ; a sample's noise alone brings half a nat
 _MOST_WORTHWHILE = 1e-3  # nats for each row, however many numbers there are
-_NEGLIGIBLE = 1e-2  # of the mean curvature of a row
-_DAMPING = 1e-5
+_NEGLIGIBLE = 1e-2  # of the mean curvature of a row, below which a row is left out of a step; not of the gradient
+_DAMPING = 1e-5  # where the search begins; it adapts by itself
 _LEAST_DAMPING = 1e-13  # decides only what the data leave open
 
 
 class HasGradient(Protocol):
-    """What a point of `damped_newton` knows."""
+    """What a point of `damped_newton` has at least."""
 
     @property
     def gradient(self) -> Floats:
@@ -211,7 +211,7 @@ class Step(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """What is fitted, and how many rows it is worth."""
+    """What is fitted, and the effective sample size."""
 
     design: Design
     y: Ints
@@ -254,7 +254,7 @@ def minimise(
         step = _newton_step(rows, point, penalty, gram * damping)
         found = _evaluate(rows, point.theta + step.change, penalty)
         gained = point.loss - found.loss
-        if max(step.gain, abs(gained)) <= worthwhile:  # what the loss says of so small a step is rounding: take it
+        if max(step.gain, abs(gained)) <= worthwhile:  # so small a change of the loss is rounding: take the step
             return found.theta, found.loss, None
         if gained < 0.25 * step.gain:
             damping *= 8

@@ -84,7 +84,7 @@ def deviation(values: Floats, weight: Weight | None = None, axis: int = 0) -> Fl
 
 
 def size(n_rows: int, weight: Weight | None = None) -> float:
-    """Return the number of rows that they are worth."""
+    """Return the effective sample size: the sum of the weights."""
     return float(n_rows if weight is None else weight.sum())
 
 

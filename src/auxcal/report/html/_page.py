@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from auxcal._core.errors import InvalidInputError
@@ -130,19 +131,13 @@ def save_report(
     if not comparisons:
         raise InvalidInputError("a report needs at least one comparison; got none. Make one with auxcal.compare.")
     nothing = [""] * len(comparisons)
-    page = _render(list(zip(comparisons, saved or nothing, about or nothing, strict=True)), title)
-    with atomic_write(path) as temporary:
-        temporary.write_text(page, encoding="utf-8")
-
-
-def _render(sets: Sequence[tuple[Comparison, str, str]], title: str) -> str:
-    data = {"levels": LEVELS, "colours": CLASSES, "sets": [payload(comparison) for comparison, *_ in sets]}
-    return rendered(
+    write_html(
+        path,
         "report.html",
         SCRIPTS,
-        data,
+        {"levels": LEVELS, "colours": CLASSES, "sets": [payload(comparison) for comparison in comparisons]},
         title=title,
-        sets=sets,
+        sets=list(zip(comparisons, saved or nothing, about or nothing, strict=True)),
         metrics={name: (METRICS[name].label, MEANINGS[name]) for name in SHOWN},
         all_metrics=METRICS,
         few_rows=Slice.FEW_ROWS,
@@ -153,27 +148,22 @@ def _render(sets: Sequence[tuple[Comparison, str, str]], title: str) -> str:
     )
 
 
-def rendered(template: str, own: Sequence[str], data: Any, **words: Any) -> str:
-    """Return a page of the family: a template with its own scripts, data and words, and what all pages share."""
-    scripts = [*(_read("vendor", name) for name in VENDOR), _program(own)]
-    return (
-        _environment()
-        .get_template(template)
-        .render(
-            colours={"ink": INK, "muted": MUTED, "faint": FAINT, "correct": CORRECT, "wrong": WRONG},
-            style=Markup(_read("static", "report.css")),
-            scripts=[Markup(script) for script in scripts],
-            hashes=[_csp_hash(script) for script in scripts],
-            data=Markup(script_json(data)),
-            version=VERSION,
-            **words,
-        )
+def write_html(path: Path, template: str, own: Sequence[str], data: Any, **words: Any) -> None:
+    """Write a page: a template with its own scripts, data and words, and what all pages share."""
+    in_own_scope = "(() => {\n'use strict';\n" + "\n".join(_read("static", name) for name in own) + "})();\n"
+    scripts = [*(_read("vendor", name) for name in VENDOR), in_own_scope]
+    page = _environment().get_template(template)
+    text = page.render(
+        colours={"ink": INK, "muted": MUTED, "faint": FAINT, "correct": CORRECT, "wrong": WRONG},
+        style=Markup(_read("static", "report.css")),
+        scripts=[Markup(script) for script in scripts],
+        hashes=[_csp_hash(script) for script in scripts],
+        data=Markup(script_json(data)),
+        version=VERSION,
+        **words,
     )
-
-
-def _program(own: Sequence[str]) -> str:
-    """Return the page's own scripts as one, in a scope of its own."""
-    return "(() => {\n'use strict';\n" + "\n".join(_read("static", name) for name in own) + "})();\n"
+    with atomic_write(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 @cache

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from auxcal._core.files import as_path, atomic_write
-from auxcal.monitoring import Chunk, Estimate, Timeline
-from auxcal.report.html._page import rendered
+from auxcal._core.files import as_path
+from auxcal.monitoring import Chunk, Timeline
+from auxcal.report.html._page import write_html
 from auxcal.report.html._payload import rounded
 from auxcal.report.terminal import VERDICTS, alarms, chunk_cells, found, then
 
@@ -19,9 +19,9 @@ QUESTIONS = {
         "The line is the estimate without labels, with its 90 % interval. Dots are measured, where rows have labels. "
         "Where the rows are something new there is no estimate: that takes labels.",
     ),
-    "foreign": (
+    "ood": (
         "How many samples are of none of the classes?",
-        "The estimated share of foreign samples, with its 90 % interval, where the calibrator can tell them.",
+        "The estimated share of out-of-distribution samples, with its 90 % interval, where the calibrator tells them.",
     ),
     "verdict": (
         "Are the rows like those of the fit?",
@@ -38,12 +38,11 @@ QUESTIONS = {
 
 KEYS = {
     "accuracy": (("correct", "estimated"), ("dot", "measured"), ("dashed", "in the fit")),
-    "foreign": (("wrong", "estimated"), ("dashed", "in the fit")),
+    "ood": (("wrong", "estimated"), ("dashed", "in the fit")),
     "verdict": (("area same", "the same"), ("area mix", "another mix"), ("area new", "something new")),
     "evidence": (("correct", "of the rows"), ("wrong", "of the labels"), ("dashed", "enough for an alarm")),
 }
 """What the colours and lines of a chart stand for."""
-
 
 OF_LABELS = ("measured", "of the labels")
 """The keys of what only labels show."""
@@ -80,7 +79,8 @@ def save_timeline(timeline: Timeline, path: str | os.PathLike[str], *, name: str
     ...     "The rows of monday show no difference from" in (Path(folder) / "monitor.html").read_text()
     True
     """
-    page = rendered(
+    write_html(
+        as_path(path),
         "timeline.html",
         SCRIPTS,
         _payload(timeline),
@@ -95,19 +95,16 @@ def save_timeline(timeline: Timeline, path: str | os.PathLike[str], *, name: str
         questions=QUESTIONS,
         lines=_keys(timeline),
     )
-    with atomic_write(as_path(path)) as temporary:
-        temporary.write_text(page, encoding="utf-8")
 
 
 def _keys(timeline: Timeline) -> dict[str, tuple[tuple[str, str], ...]]:
     """Return the keys of the charts, with those of what this timeline has."""
     few = (("area", VERDICTS["few"]),) if any(chunk.check is None for chunk in timeline.chunks) else ()
     labels = any(chunk.n_labels for chunk in timeline.chunks)
-    found = KEYS | {"verdict": KEYS["verdict"] + few}
-    further = (ALARM,) if timeline.alarms else ()
+    alarm = (ALARM,) if timeline.alarms else ()
     return {
-        chart: tuple(key for key in keys if labels or key[1] not in OF_LABELS) + further
-        for chart, keys in found.items()
+        chart: tuple(key for key in keys if labels or key[1] not in OF_LABELS) + alarm
+        for chart, keys in (KEYS | {"verdict": KEYS["verdict"] + few}).items()
     }
 
 
@@ -116,7 +113,7 @@ def _payload(timeline: Timeline) -> dict[str, Any]:
     return {
         "level": timeline.level,
         "accuracy": timeline.accuracy_before,
-        "foreign": timeline.no_class_before,
+        "ood": timeline.no_class_before,
         "chunks": [_chunk(chunk) for chunk in timeline.chunks],
     }
 
@@ -128,14 +125,10 @@ def _chunk(chunk: Chunk) -> dict[str, Any]:
         "rows": chunk.n_rows,
         "labels": chunk.n_labels,
         "verdict": chunk.verdict,
-        "accuracy": _three(None if check is None else check.accuracy),
-        "measured": _three(chunk.measured),
-        "foreign": _three(None if check is None else check.no_class),
+        "accuracy": None if check is None or check.accuracy is None else rounded(check.accuracy),
+        "measured": None if chunk.measured is None else rounded(chunk.measured),
+        "ood": None if check is None or check.no_class is None else rounded(check.no_class),
         "data": chunk.evidence.data,
         "labelled": chunk.evidence.labels,
         "alarms": [str(alarm) for alarm in chunk.alarms],
     }
-
-
-def _three(estimate: Estimate | None) -> list[float | None] | None:
-    return None if estimate is None else rounded(estimate)

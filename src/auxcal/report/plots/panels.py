@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from string import ascii_lowercase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.text import percent
+from auxcal.predictions import Predictions
+from auxcal.report.plots._display import as_proba, check_count
 from auxcal.report.plots.confidence_histogram import ConfidenceHistogramDisplay
 from auxcal.report.plots.heatmap import HeatmapDisplay
 from auxcal.report.plots.reliability import ReliabilityDisplay
@@ -50,12 +52,11 @@ def reliability_diagrams(
     >>> [ax.get_title(loc="left") for ax in figure.axes]
     ['(a) Un-calibrated', '(b) CCAC']
     """
-
-    def draw(label: str, ax: Axes, caption: str) -> None:
-        display = ReliabilityDisplay.from_predictions(*scored[label], n_bins=n_bins, random_state=random_state)
-        display.plot(ax, title=caption, intervals=intervals, legend=False)
-
-    return _panels(scored, draw, columns, width=2.25, height=2.75)
+    displays = {
+        label: ReliabilityDisplay.from_predictions(*pair, n_bins=n_bins, random_state=random_state)
+        for label, pair in scored.items()
+    }
+    return _panels(displays, columns, 2.25, 2.75, intervals=intervals, legend=False)
 
 
 def confidence_histograms(scored: ScoredMethods, *, n_bins: int = 20, log: bool = False, columns: int = 5) -> Figure:
@@ -80,12 +81,10 @@ def confidence_histograms(scored: ScoredMethods, *, n_bins: int = 20, log: bool 
     >>> len(figure.axes)
     2
     """
-
-    def draw(label: str, ax: Axes, caption: str) -> None:
-        display = ConfidenceHistogramDisplay.from_predictions(*scored[label], n_bins=n_bins)
-        display.plot(ax, title=caption, log=log, legend=False)
-
-    return _panels(scored, draw, columns, width=2.25, height=2.0)
+    displays = {
+        label: ConfidenceHistogramDisplay.from_predictions(*pair, n_bins=n_bins) for label, pair in scored.items()
+    }
+    return _panels(displays, columns, 2.25, 2.0, log=log, legend=False)
 
 
 def risk_coverage_curves(scored: ScoredMethods, *, title: str | None = None) -> Figure:
@@ -153,16 +152,14 @@ def heatmap_panels(
     >>> [tick.get_text() for tick in figure.axes[1].get_xticklabels()]
     ['0', '1', 'aux']
     """
-
-    def draw(label: str, ax: Axes, caption: str) -> None:
-        display = HeatmapDisplay.from_predictions(
-            probas[label], logits, y, of_class=of_class, n_samples=n_samples, class_names=class_names,
-            random_state=random_state,
-        )  # fmt: skip
-        display.plot(ax, title=caption, colorbar=False)
-
+    part = Predictions(logits, y)
+    check_count(n_samples, "n_samples")
+    options = of_class, n_samples, class_names, random_state
+    displays = {
+        label: HeatmapDisplay.from_validated(as_proba(proba, part), part, *options) for label, proba in probas.items()
+    }
     height = 3.2 + max(map(text_width, class_names or [""]))  # the names are vertical
-    figure = _panels(probas, draw, columns, width=2.5, height=height, share_x=False)
+    figure = _panels(displays, columns, 2.5, height, share_x=False, colorbar=False)
     colour_scale(figure, figure.axes)
     return figure
 
@@ -200,44 +197,43 @@ def tsne_panels(
     >>> len(tsne_panels({"Un-calibrated": before, "CCAC": after}, logits, y).axes)
     2
     """
-
-    def draw(label: str, ax: Axes, caption: str) -> None:
-        display = TSNEDisplay.from_predictions(
-            probas[label], logits, y, n_per_class=n_per_class, classes=classes, class_names=class_names,
-            random_state=random_state,
-        )  # fmt: skip
-        display.plot(ax, title=caption, legend=False)
-
-    return _panels(probas, draw, columns, width=2.25, height=2.5, share_x=False, share_y=False)
+    part = Predictions(logits, y)
+    check_count(n_per_class, "n_per_class")
+    options = n_per_class, classes, class_names, None, random_state
+    displays = {
+        label: TSNEDisplay.from_validated(as_proba(proba, part), part, *options) for label, proba in probas.items()
+    }
+    return _panels(displays, columns, 2.25, 2.5, share_x=False, share_y=False, legend=False)
 
 
 def _panels(
-    labels: Collection[str],
-    draw: Callable[[str, Axes, str], None],
+    displays: Mapping[str, Any],
     columns: int,
-    *,
     width: float,
     height: float,
+    *,
     share_x: bool = True,
     share_y: bool = True,
+    **how: bool,
 ) -> Figure:
-    """Draw one panel for each label, with captions (a), (b), … and one legend; width and height are a panel's."""
-    if not 1 <= len(labels) <= len(ascii_lowercase) or columns < 1:
+    """Draw one panel for each display, with captions (a), (b), … and one legend; width and height are a panel's."""
+    n = len(displays)
+    if not 1 <= n <= len(ascii_lowercase) or columns < 1:
         raise InvalidInputError(
-            f"a figure has 1 to {len(ascii_lowercase)} panels, in at least 1 column; got {len(labels)} in {columns!r}. "
+            f"a figure has 1 to {len(ascii_lowercase)} panels, in at least 1 column; got {n} in {columns!r}. "
             f"Give a dict with one entry for each method, and make two figures of more."
         )
-    columns = min(columns, len(labels))
-    rows = -(-len(labels) // columns)
+    columns = min(columns, n)
+    rows = -(-n // columns)
     figure = new_figure(width * columns + 0.4, height * rows)
     axes: list[Axes] = []
     with house_style():
-        for place, label in enumerate(labels):
+        for place, (label, display) in enumerate(displays.items()):
             first = axes[0] if axes else None
             ax = figure.add_subplot(
                 rows, columns, place + 1, sharex=first if share_x else None, sharey=first if share_y else None
             )
-            draw(label, ax, f"({ascii_lowercase[place]}) {label}")
+            display.plot(ax, title=f"({ascii_lowercase[place]}) {label}", **how)
             axes.append(ax)
         for place, ax in enumerate(axes):
             if place % columns:

@@ -43,7 +43,7 @@ function told(chunk) {
   const lines = [chunk.name, `${count(chunk.rows)} rows: ${VERDICTS[chunk.verdict]}`];
   if (chunk.accuracy) lines.push(`right, estimated ${interval(chunk.accuracy)}`);
   if (chunk.measured) lines.push(`measured ${interval(chunk.measured)} with ${count(chunk.labels)} labels`);
-  if (chunk.foreign) lines.push(`foreign ${interval(chunk.foreign)}`);
+  if (chunk.ood) lines.push(`OOD ${interval(chunk.ood)}`);
   return [...lines, ...chunk.alarms].join("\n");
 }
 
@@ -91,24 +91,24 @@ function accuracy(width) {
   });
 }
 
-function foreign(width) {
-  const shown = parts("foreign");
+function ood(width) {
+  const shown = parts("ood");
   if (!shown.length) return null;
   return overTime(width, {
     y: {
-      domain: [0, Math.min(1, 1.1 * Math.max(0.05, page.foreign, ...shown.map(({ high }) => high)))],
+      domain: [0, Math.min(1, 1.1 * Math.max(0.05, page.ood, ...shown.map(({ high }) => high)))],
       label: null,
       grid: true,
       ticks: 5,
       tickFormat: PERCENT,
     },
-    ariaLabel: "The estimated share of foreign samples over time",
+    ariaLabel: "The estimated share of out-of-distribution samples over time",
     marks: [
-      Plot.ruleY([page.foreign], { stroke: MUTED, strokeDasharray: "4 3" }),
+      Plot.ruleY([page.ood], { stroke: MUTED, strokeDasharray: "4 3" }),
       alarmRules(),
-      ...band("foreign", WRONG),
+      ...band("ood", WRONG),
       Plot.ruleY([0], { stroke: MUTED }),
-      tip((chunk) => (chunk.foreign ?? [page.foreign])[0]),
+      tip((chunk) => (chunk.ood ?? [page.ood])[0]),
     ],
   });
 }
@@ -164,7 +164,7 @@ function evidence(width) {
   });
 }
 
-const CHARTS = { accuracy, foreign, verdict, evidence };
+const CHARTS = { accuracy, ood, verdict, evidence };
 
 function drawTimeline() {
   for (const figure of document.querySelectorAll("figure[data-chart]")) {
