@@ -32,8 +32,12 @@ NEEDS = {
         "tests/tables/test_arrow.py",
         "tests/tables/test_arrow_columns.py",
     ],
-    "spark": ["src/auxcal/spark.py", "src/auxcal/integrations/spark.py", "tests/integrations/engines/test_spark.py"],
-    "ray": ["src/auxcal/ray.py", "src/auxcal/integrations/ray.py", "tests/integrations/engines/test_ray.py"],
+    "spark": [
+        "src/auxcal/spark.py",
+        "src/auxcal/integrations/spark_frames.py",
+        "tests/integrations/engines/test_spark.py",
+    ],
+    "ray": ["src/auxcal/ray.py", "src/auxcal/integrations/ray_datasets.py", "tests/integrations/engines/test_ray.py"],
     "report": ["src/auxcal/report/html", "tests/report/test_browser.py", "tests/report/test_page.py"],
     "plots": [
         "src/auxcal/report/plots",

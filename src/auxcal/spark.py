@@ -1,4 +1,4 @@
 """Scores and evaluation of Spark's DataFrames."""
 
-from auxcal.integrations.spark import *  # noqa: F403
-from auxcal.integrations.spark import __all__ as __all__
+from auxcal.integrations.spark_frames import *  # noqa: F403
+from auxcal.integrations.spark_frames import __all__ as __all__
