@@ -1,4 +1,4 @@
-"""`auxcal`, which `python -m auxcal` is too."""
+"""Entry point."""
 
 import signal
 

@@ -344,7 +344,7 @@ def test_rows_that_were_never_seen_are_told_from_those_that_are_gone(calibrator,
 
 
 def test_what_is_no_fitted_calibrator_is_refused():
-    with pytest.raises(InvalidInputError, match="calibrator must be a fitted one; got str"):
+    with pytest.raises(InvalidInputError, match=r"calibrator must be a fitted auxcal\.Calibrator; got str"):
         Monitor("ccac-x.safetensors")
     with pytest.raises(auxcal.NotFittedError):
         Monitor(auxcal.PlattScaling())

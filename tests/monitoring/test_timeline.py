@@ -121,7 +121,8 @@ def files(calibrator, changed, tmp_path):
     return tmp_path
 
 
-def test_a_table_is_read_with_the_labels_that_it_has(calibrator, files, changed):
+def test_a_table_is_read_with_the_labels_that_it_has(calibrator, files, changed, monkeypatch):
+    monkeypatch.setattr("auxcal.tables.sources.BATCH_BYTES", 2**13)
     logits, by, y, labelled = changed
     table = TimedTable(calibrator, files / "rows.csv", by="day")
     assert table.counts() == Counter(by.tolist())

@@ -15,7 +15,6 @@ from auxcal.calibrators.base import ProbaCalibrator
 from auxcal.calibrators.ccac_x.correction import FEW_ROWS, Correction, describe, describe_program, fit_correction
 from auxcal.calibrators.ccac_x.evidence import log_likelihoods, weights_by_evidence
 from auxcal.calibrators.ccac_x.open_map import (
-    Coordinates,
     OpenMap,
     cross_fit,
     distribute,
@@ -151,8 +150,7 @@ class CrossFittedCCAC(ProbaCalibrator):
 
     def _score(self, logits: Floats, near: RelativeLogits, features: Floats | None) -> tuple[Floats, Floats]:
         """Return the confidence and the scores of the open map."""
-        own, shared, bias, coordinates = self.open_map_
-        open_map = OpenMap(own, shared, bias, Coordinates(*coordinates))
+        open_map = OpenMap.of(self.open_map_)
         x = open_map.coordinates(logits, features, near.z.dtype)
         scores = open_map.scores(x, near)
         readings = read(scores, near.top[1])
@@ -162,8 +160,7 @@ class CrossFittedCCAC(ProbaCalibrator):
 
     def _program(self, ops: Operations, rows: Rows) -> Value:
         k = self.n_features_in_
-        own, shared, bias, coordinates = self.open_map_
-        open_map = OpenMap(own, shared, bias, Coordinates(*coordinates))
+        open_map = OpenMap.of(self.open_map_)
         near = near_program(ops, rows, k)
         x = open_map.coordinates.program(ops, rows)
         readings = read_program(ops, open_map.program(ops, x, near.z, near.score), rows.prediction, k)

@@ -122,7 +122,7 @@ def echo_fitted(calibrator: Calibrator, data: Predictions, out: Path, *, json: b
         return
     echo(
         f"{calibrator.abbreviation} fitted on {len(data):,} rows of {data.n_classes} classes"
-        f"{f' and {d} features' if d else ''}, of which the classifier has {percent(data.accuracy)} right."
+        f"{f' and {d} features' if d else ''}; accuracy of the classifier: {percent(data.accuracy)}."
     )
     if learned:
         numbers = (

@@ -39,7 +39,7 @@ def monitor(
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
-    """Show over time whether the calibrator still holds: accuracy, OOD samples, verdict, alarms.
+    """Show over time whether the calibrator still holds: accuracy, out-of-distribution samples, verdict, alarms.
 
     Each value of the column --by is a chunk. Numbers are sorted by size, everything else, such as 2026-11-17, by
     alphabet. For each chunk the table shows what auxcal check finds, and the measured accuracy where rows have labels;

@@ -82,7 +82,7 @@ def slice_table(by: str, slices: Sequence[Slice]) -> Table:
 
     table = Table(box=None, pad_edge=False)
     table.add_column(visible(by), overflow="fold")
-    for head in ("rows", "right", "says", "ECE", "noise up to", "Brier", ""):
+    for head in ("rows", "accuracy", "confidence", "ECE", "noise up to", "Brier", ""):
         table.add_column(head, justify="right", no_wrap=True)
     for each in slices:
         scores = (write_score(name.split("_")[0], each.scores[name]) for name in ("ece", "ece_floor_p95", "brier"))

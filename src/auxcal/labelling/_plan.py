@@ -187,7 +187,7 @@ def _rows(confidence: ArrayLike, correct: ArrayLike | None, unlabelled: ArrayLik
     if correct is None:
         return _Rows(rows, likely, 0.0, off, 100)
     expected, right = _moved(c, slope=slope, shift=usual), as_correct(correct, n_rows=len(c))
-    # The most likely shift. A pilot is small, so what it says counts as far as it says more than is known beforehand.
+    # The posterior mode of the shift: a pilot is small, and counts as far as it outweighs the prior.
     shift, precision = 0.0, 1 / off**2
     for _ in range(50):
         now, prior = _moved(expected, shift=shift), (TAIL + 1) / (TAIL * off**2 + shift**2)

@@ -20,14 +20,16 @@ from auxcal.metrics._tally import Tally
 from auxcal.metrics.edge import checked
 
 if TYPE_CHECKING:
-    from auxcal.thresholds import Threshold as Threshold
-    from auxcal.thresholds import labels_to_promise as labels_to_promise
-    from auxcal.thresholds import risk_at_coverage as risk_at_coverage
-    from auxcal.thresholds import rows_to_promise as rows_to_promise
-    from auxcal.thresholds import threshold_at_risk as threshold_at_risk
-    from auxcal.thresholds import thresholds_at_risks as thresholds_at_risks
-    from auxcal.thresholds import thresholds_by_class as thresholds_by_class
-    from auxcal.thresholds import why_no_promise as why_no_promise
+    from auxcal.thresholds import (
+        Threshold,
+        labels_to_promise,
+        risk_at_coverage,
+        rows_to_promise,
+        threshold_at_risk,
+        thresholds_at_risks,
+        thresholds_by_class,
+        why_no_promise,
+    )
 
 __all__ = [
     "METRICS",
@@ -63,19 +65,5 @@ __all__ = [
 ]
 
 # Thresholds lie above the metrics, and were here before they had a package of their own.
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    dict.fromkeys(
-        [
-            "Threshold",
-            "labels_to_promise",
-            "risk_at_coverage",
-            "rows_to_promise",
-            "threshold_at_risk",
-            "thresholds_at_risks",
-            "thresholds_by_class",
-            "why_no_promise",
-        ],
-        "auxcal.thresholds",
-    ),
-)
+_ELSEWHERE = dict.fromkeys(set(__all__) - set(globals()), "auxcal.thresholds")
+__getattr__, __dir__ = lazy_exports(__name__, _ELSEWHERE)

@@ -201,7 +201,7 @@ class Slice:
 
     @property
     def is_noise(self) -> bool:
-        """Whether its ECE says nothing: it is within its noise floor, or there are fewer than 50 rows."""
+        """Whether its ECE is within its noise floor, or there are fewer than 50 rows."""
         return self.rows < self.FEW_ROWS or self.scores["ece"] <= self.scores["ece_floor_p95"]
 
     def as_dict(self) -> dict[str, Any]:

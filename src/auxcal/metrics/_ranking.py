@@ -180,7 +180,7 @@ def auroc(confidence: Floats, correct: Bools, *, sample_weight: Weight | None = 
     """
     # Counts, not shares, are summed, so that the area is exact up to one division.
     doubled = 0
-    for *_, right, wrong in ranked(confidence, correct, sample_weight).counts():
+    for *_, right, wrong in _counts(*_ranked(confidence, correct, sample_weight)):
         doubled += np.dot(np.diff(right), wrong[1:] + wrong[:-1])
     if _undefined(wrong[-1], right[-1], "auroc", needs_right=True):
         return float("nan")
@@ -329,56 +329,58 @@ class Counts(NamedTuple):
     wrong: NDArray[Any]
 
 
-@dataclass(frozen=True, eq=False)
-class Ranked:
-    """The rows of a sample in ascending order of confidence.
+def ties(confidence: Floats, correct: Bools, sample_weight: Weight | None = None) -> Ties:
+    """Count the rows of each distinct confidence."""
+    key, weight = _ranked(confidence, correct, sample_weight)
+    found = [
+        ((key[at.start + at.last] >> 1).view(confidence.dtype), np.diff(at.right), np.diff(at.wrong))
+        for at in _counts(key, weight)
+    ]
+    return Ties(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
-    Parameters
-    ----------
-    key : array of shape (n,)
-        The bits of each confidence as an integer, with correctness as one more bit below them.
-    sample_weight : array of shape (n,) or None
-        How often each row counts.
+
+def _thresholds(confidence: Floats, correct: Bools, sample_weight: Weight | None) -> Thresholds:
+    counts = _counts(*_ranked(confidence, correct, sample_weight))
+    found = [(wrong[1:].copy(), right[1:].copy()) for *_, right, wrong in counts]
+    return Thresholds(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+
+def _ranked(confidence: Floats, correct: Bools, sample_weight: Weight | None) -> tuple[NDArray[Any], Weight | None]:
+    """Return the keys of the rows with a weight, in ascending order of confidence, and their weights.
+
+    A key is the bits of the confidence as an integer, with correctness as one more bit below them: non-negative floats
+    sort like their bits, and up to 1 they leave two bits free. Sorting these integers is many times faster than an
+    argsort and indexing. The sign bit of −0 is shifted out. Rows that are sorted already are not sorted again.
     """
-
-    key: NDArray[Any]
-    sample_weight: NDArray[Any] | None
-
-    def confidence(self, rows: NDArray[Any]) -> Floats:
-        """Return the confidence of some rows."""
-        return np.asarray((self.key[rows] >> 1).view(f"f{self.key.itemsize}"))
-
-    def counts(self) -> Iterator[Counts]:
-        """Yield the counts of all ties, block by block, so that only the rows take memory."""
-        if self.sample_weight is not None:
-            last = np.append(np.flatnonzero(_differ(self.key)), len(self.key) - 1)
-            of_right = self.sample_weight * (self.key & 1).astype(self.sample_weight.dtype)
-            sums = (np.cumsum(weight)[last] for weight in (of_right, self.sample_weight - of_right))
-            yield Counts(0, last, *(np.append(0, each) for each in sums))
-            return
-        yield from _unweighted_counts(self.key)
-
-
-def ranked(confidence: Floats, correct: Bools, sample_weight: Weight | None = None) -> Ranked:
-    """Sort rows by confidence, unless they are sorted already."""
     if sample_weight is not None and not sample_weight.all():
         counted = np.flatnonzero(sample_weight)
         confidence, correct, sample_weight = confidence[counted], correct[counted], sample_weight[counted]
-    key = _key(confidence, correct)
-    if not _in_order(confidence):
-        if sample_weight is None:
-            key.view(confidence.dtype).sort()  # in the same order; NumPy sorts float64 faster than int64
-        else:
-            order = np.argsort(key)
-            key, sample_weight = key[order], sample_weight[order]
-    return Ranked(key, sample_weight)
+    key: NDArray[Any] = np.left_shift(confidence.view(f"u{confidence.itemsize}"), 1)
+    key |= correct
+    key = key.view(f"i{confidence.itemsize}")  # as signed as the counts, which saves a cast
+    if _in_order(confidence):
+        return key, sample_weight
+    if sample_weight is None:
+        key.view(confidence.dtype).sort()  # in the same order; NumPy sorts float64 faster than int64
+        return key, None
+    order = np.argsort(key)
+    return key[order], sample_weight[order]
 
 
-def ties(confidence: Floats, correct: Bools, sample_weight: Weight | None = None) -> Ties:
-    """Count the rows of each distinct confidence."""
-    rows = ranked(confidence, correct, sample_weight)
-    found = [(rows.confidence(at.start + at.last), np.diff(at.right), np.diff(at.wrong)) for at in rows.counts()]
-    return Ties(*(np.concatenate(column) for column in zip(*found, strict=True)))
+def _in_order(values: Floats) -> bool:
+    blocks = (values[start : start + _BLOCK + 1] for start in range(0, len(values), _BLOCK))
+    return all((block[1:] >= block[:-1]).all() for block in blocks)
+
+
+def _counts(key: NDArray[Any], sample_weight: Weight | None) -> Iterator[Counts]:
+    """Yield the counts of all ties, block by block, so that only the rows take memory."""
+    if sample_weight is None:
+        yield from _unweighted_counts(key)
+        return
+    last = np.append(np.flatnonzero((key[1:] ^ key[:-1]) > 1), len(key) - 1)
+    of_right = sample_weight * (key & 1).astype(sample_weight.dtype)
+    sums = (np.cumsum(weight)[last] for weight in (of_right, sample_weight - of_right))
+    yield Counts(0, last, *(np.append(0, each) for each in sums))
 
 
 def _unweighted_counts(key: NDArray[Any]) -> Iterator[Counts]:
@@ -402,31 +404,3 @@ def _unweighted_counts(key: NDArray[Any]) -> Iterator[Counts]:
         yield Counts(start, last, right[: m + 1], wrong[: m + 1])
         right[0], wrong[0] = right[m], wrong[m]
         passed += running[n - 1]
-
-
-def _key(confidence: Floats, correct: Bools) -> NDArray[Any]:
-    """Return integers that sort like the confidence, with correctness in the lowest bit.
-
-    Non-negative floats sort like their bits, and up to 1 they leave two bits free. Sorting these integers is many times
-    faster than an argsort and indexing. The sign bit of −0 is shifted out.
-    """
-    key: NDArray[Any] = np.left_shift(confidence.view(f"u{confidence.itemsize}"), 1)
-    key |= correct
-    return key.view(f"i{confidence.itemsize}")  # as signed as the counts, which saves a cast
-
-
-def _in_order(values: Floats) -> bool:
-    blocks = (values[start : start + _BLOCK + 1] for start in range(0, len(values), _BLOCK))
-    return all((block[1:] >= block[:-1]).all() for block in blocks)
-
-
-def _differ(key: NDArray[Any]) -> Bools:
-    """Whether each row's confidence differs from the next row's."""
-    return np.asarray((key[1:] ^ key[:-1]) > 1)
-
-
-def _thresholds(confidence: Floats, correct: Bools, sample_weight: Weight | None) -> Thresholds:
-    found = [
-        (wrong[1:].copy(), right[1:].copy()) for *_, right, wrong in ranked(confidence, correct, sample_weight).counts()
-    ]
-    return Thresholds(*(np.concatenate(column) for column in zip(*found, strict=True)))

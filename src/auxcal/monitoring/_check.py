@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auxcal._core.arrays import Floats
-from auxcal._core.errors import InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.text import percent
 from auxcal.calibrators import Calibrator
 from auxcal.metrics.intervals import Estimate
 from auxcal.monitoring import _mix
 from auxcal.monitoring._mix import Representations, ShareEstimate, TargetMix, represent
-from auxcal.monitoring._verdict import Verdict, as_level, compare
+from auxcal.monitoring._verdict import Verdict, as_calibrator, as_level, compare
 from auxcal.reference import READINGS
 
 Z_90 = 1.645
@@ -152,23 +151,19 @@ def check(
     >>> import numpy as np
     >>> import auxcal
     >>> rng = np.random.default_rng(0)
-    >>> def rows(n, foreign):
-    ...     y = np.where(rng.random(n) < foreign, auxcal.NO_CLASS, rng.integers(3, size=n))
+    >>> def rows(n, ood):
+    ...     y = np.where(rng.random(n) < ood, auxcal.NO_CLASS, rng.integers(3, size=n))
     ...     return (4 * np.eye(4)[y])[:, :3] + rng.normal(size=(n, 3)), y
-    >>> calibrator = auxcal.CrossFittedCCAC(random_state=0).fit(*rows(2000, foreign=0.2))
-    >>> auxcal.check(calibrator, rows(1000, foreign=0.2)[0]).verdict
+    >>> calibrator = auxcal.CrossFittedCCAC(random_state=0).fit(*rows(2000, ood=0.2))
+    >>> auxcal.check(calibrator, rows(1000, ood=0.2)[0]).verdict
     'same'
-    >>> found = auxcal.check(calibrator, rows(1000, foreign=0.5)[0])
+    >>> found = auxcal.check(calibrator, rows(1000, ood=0.5)[0])
     >>> found.verdict, round(found.no_class.value, 1)
     ('mix', 0.5)
-    >>> auxcal.check(calibrator, rows(1000, foreign=0.2)[0] / 2).verdict
+    >>> auxcal.check(calibrator, rows(1000, ood=0.2)[0] / 2).verdict
     'new'
     """
-    if not isinstance(calibrator, Calibrator):
-        raise InvalidInputError(
-            f"calibrator must be a fitted auxcal.Calibrator; got {type(calibrator).__name__}. Fit one, or load it."
-        )
-    calibrator, level = calibrator._now(), as_level(level)
+    calibrator, level = as_calibrator(calibrator), as_level(level)
     return check_rows(calibrator, represent_some(calibrator, *calibrator.validate_rows(logits, features)), level)
 
 

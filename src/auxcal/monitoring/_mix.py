@@ -34,17 +34,7 @@ _STEPS, _ENOUGH = 500, 1e-6
 
 
 class Representations(NamedTuple):
-    """New rows as the calibrator represents them.
-
-    Parameters
-    ----------
-    strata : array of shape (n, s)
-        How likely each row is of each stratum: a class or none, or right and wrong.
-    readings : array of shape (n, 8)
-        What is read from its logits.
-    prediction, hashes : arrays of shape (n,)
-        The predicted class, and a hash of the row.
-    """
+    """New rows: how likely each is of each stratum, what is read from its logits, its prediction and its hash."""
 
     strata: Floats
     readings: Floats
@@ -103,28 +93,9 @@ def counted_once(hashes: NDArray[np.uint64], elsewhere: NDArray[np.uint64]) -> I
 class ReferenceGroups:
     """The rows of a reference by group: a stratum, or all strata that have hardly any rows.
 
-    Attributes
-    ----------
-    stratum_counts : array of shape (s,)
-        The number of rows of each stratum.
-    least : int
-        The number of rows that makes a stratum a group of its own.
-    group : array of shape (s,)
-        The group of each stratum; the first is that of the small strata.
-    of_row : array of shape (n,)
-        The group of each row.
-    counts, shares : arrays of shape (groups,)
-        The number and the share of the rows of each group.
-    strata : array of shape (n, groups)
-        How likely each row is of each group, by the calibrator.
-    by_class : bool
-        Whether the strata are the classes and none.
-    ood_group : int or None
-        The group of the rows outside the classes, if it is a group of its own.
-    inflation : float
-        The factor by which variances grow because ψ was learned from the rows of the reference themselves. These were
-        held out when it was evaluated on them, so it had seen a few rows fewer than it has for new rows. That matters
-        if rows are few; how much was measured on random states that are not reported.
+    `group` is the group of each stratum, the first being that of the small ones; `of_row`, `counts`, `shares` and
+    `strata` are the group of each row, the number and the share of the rows of each group, and how likely each row is
+    of each group. `ood_group` is the group of the rows outside the classes, if that is a group of its own.
     """
 
     def __init__(self, reference: Reference) -> None:
@@ -145,6 +116,9 @@ class ReferenceGroups:
         self.by_class = n_strata == reference.n_classes + 1
         alone = n_strata > 2 and bool(np.sum(self.group == self.group[-1]) == 1)
         self.ood_group = int(self.group[-1]) if alone else None
+        # Variances grow by this factor, since ψ was learned from the rows of the reference themselves. They were held
+        # out when it was evaluated on them, so it had seen a few rows fewer than for new rows; how much that matters
+        # was measured on random states that are not reported.
         self.inflation = 1 + _LEARNED_NUMBERS * len(self.counts) / len(self.of_row)
         self.strata = self.grouped(reference.strata)
 

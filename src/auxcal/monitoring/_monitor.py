@@ -20,7 +20,7 @@ from auxcal.calibrators import Calibrator
 from auxcal.monitoring._betting import Found, LabelBets, ReferenceScores, RowBets
 from auxcal.monitoring._mix import each_once
 from auxcal.monitoring._state import Alarm, AlarmKind, Evidence, History, LabelBuffer, check_state
-from auxcal.monitoring._verdict import as_level, no_reference
+from auxcal.monitoring._verdict import as_calibrator, as_level, no_reference
 from auxcal.reference import Reference, read_logits
 
 FORMAT = 1
@@ -320,16 +320,6 @@ def _resumed(kind: type[Monitor], calibrator: Calibrator, params: dict[str, Any]
     found = kind(calibrator, **params)
     found._restore(state)
     return found
-
-
-def as_calibrator(calibrator: object) -> Calibrator:
-    """Return a fitted calibrator as it is now, whatever another thread fits it on meanwhile; reject anything else."""
-    if not isinstance(calibrator, Calibrator):
-        raise InvalidInputError(
-            f"calibrator must be a fitted one; got {type(calibrator).__name__}. Read a saved one with "
-            f"auxcal.load(path)."
-        )
-    return calibrator._now()
 
 
 def _as_options(level: float, tolerance: float, keep: int, random_state: int) -> tuple[float, float, int, int]:

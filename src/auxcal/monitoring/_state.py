@@ -15,7 +15,7 @@ from auxcal._core.state import check_count, check_like
 AlarmKind = Literal["data", "labels"]
 
 MOST_POINTS = 2000
-"""Of a history, some 60 kB; when it has more, every second one goes."""
+"""Of a history: more than a plot shows. When it has more, every second one goes."""
 
 _LABELLED = -2  # in place of the prediction, once a row's label has come; no class and not NO_CLASS
 _SIGNED = "state.labels.doubt"  # of all that a monitor saves, only this may be below 0

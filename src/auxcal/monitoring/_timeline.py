@@ -17,9 +17,9 @@ from auxcal.calibrators import Calibrator
 from auxcal.metrics.intervals import Estimate, wilson
 from auxcal.monitoring._check import Z_90, Check
 from auxcal.monitoring._mix import represent
-from auxcal.monitoring._monitor import BATCH, Monitor, as_calibrator
+from auxcal.monitoring._monitor import BATCH, Monitor
 from auxcal.monitoring._state import Alarm, Evidence
-from auxcal.monitoring._verdict import FEWEST_ROWS
+from auxcal.monitoring._verdict import FEWEST_ROWS, as_calibrator
 from auxcal.monitoring._watch import RowSample
 from auxcal.monitoring.timed import Names, Timed, TimedRows, check_names, chunk_names, in_order
 from auxcal.reference import READINGS, read_logits
@@ -181,13 +181,32 @@ def timeline(
     """
     calibrator = as_calibrator(calibrator)
     array, further = calibrator.validate_rows(logits, features)
-    names = _names_of(by, len(array))
-    if y is None:
-        rows = _Arrays(array, further, None, None, names)
-    else:
-        true = calibrator.inputs_.as_y(y, n_rows=len(array), n_classes=array.shape[1])
-        rows = _Arrays(array, further, true, _as_labelled(labelled, len(array)), names)
-    return table_timeline(calibrator, rows, level=level, tolerance=tolerance, report=report)
+    n_rows, true, known = len(array), None, None
+    if len(by) != n_rows:
+        raise InvalidInputError(f"by must have one value for each of the {n_rows} rows; got {len(by)}.")
+    names = chunk_names(by)
+    check_names(names, range(n_rows))
+    if y is not None:
+        true = calibrator.inputs_.as_y(y, n_rows=n_rows, n_classes=array.shape[1])
+        known = np.ones(n_rows, dtype=bool) if labelled is None else to_numpy(labelled, "labelled").astype(bool)
+        if known.shape != (n_rows,):
+            raise InvalidInputError(
+                f"labelled must have one value for each of the {n_rows} rows; got shape {known.shape}."
+            )
+
+    def batches() -> Iterator[Timed]:
+        for start in range(0, n_rows, BATCH):
+            part = slice(start, start + BATCH)
+            yield Timed(
+                array[part],
+                None if further is None else further[part],
+                None if true is None else true[part],
+                None if known is None else known[part],
+                names[part],
+                min(1.0, part.stop / n_rows),
+            )
+
+    return _timeline(calibrator, Counter(names.tolist()), batches(), level, tolerance, report)
 
 
 def table_timeline(
@@ -222,75 +241,42 @@ def table_timeline(
     >>> [(chunk.name, chunk.verdict) for chunk in found.chunks]
     [('monday', 'few'), ('tuesday', 'few')]
     """
+    return _timeline(calibrator, table.counts(), table.batches(), level, tolerance, report)
+
+
+def _timeline(
+    calibrator: Calibrator,
+    counts: Mapping[str, int] | None,
+    batches: Iterator[Timed],
+    level: float,
+    tolerance: float,
+    report: Report,
+) -> Timeline:
     monitor = Monitor(calibrator, level, tolerance=tolerance, keep=0)
-    pending = PendingChunks(monitor, table.counts())
+    pending = PendingChunks(monitor, counts)
     chunks: list[Chunk] = []
-    for batch in table.batches():
+    for batch in batches:
         chunks += pending.add(batch)
         if batch.done is not None:
             report(batch.done)
     chunks += pending.finish()
-    counts, hits = monitor.reference.counts, monitor.reference.hits
-    before = float(hits.sum() / counts.sum()), float(counts[-1] / counts.sum())
+    of_fit, right = monitor.reference.counts, monitor.reference.hits
+    before = float(right.sum() / of_fit.sum()), float(of_fit[-1] / of_fit.sum())
     return Timeline(tuple(chunks), level, *before)
-
-
-@dataclass(frozen=True)
-class _Arrays:
-    """Rows in memory, as those of a table."""
-
-    logits: Floats
-    features: Floats | None
-    y: Ints | None
-    labelled: Bools | None
-    by: Names
-
-    def counts(self) -> Counter[str]:
-        return Counter(self.by.tolist())
-
-    def batches(self) -> Iterator[Timed]:
-        for start in range(0, len(self.by), BATCH):
-            rows = slice(start, start + BATCH)
-            yield Timed(
-                self.logits[rows],
-                None if self.features is None else self.features[rows],
-                None if self.y is None else self.y[rows],
-                None if self.labelled is None else self.labelled[rows],
-                self.by[rows],
-                min(1.0, (start + BATCH) / len(self.by)),
-            )
-
-
-def _as_labelled(labelled: ArrayLike | None, n_rows: int) -> Bools:
-    """Return which rows have a label: all of them by default."""
-    if labelled is None:
-        return np.ones(n_rows, dtype=bool)
-    found = to_numpy(labelled, "labelled").astype(bool)
-    if found.shape != (n_rows,):
-        raise InvalidInputError(f"labelled must have one value for each of the {n_rows} rows; got shape {found.shape}.")
-    return found
-
-
-def _names_of(by: Sequence[Any] | np.ndarray[Any, Any], n_rows: int) -> Names:
-    if len(by) != n_rows:
-        raise InvalidInputError(f"by must have one value for each of the {n_rows} rows; got {len(by)}.")
-    names = chunk_names(by)
-    check_names(names, range(n_rows))
-    return names
 
 
 class PendingChunks:
     """The chunks of a table that are not yet watched.
 
-    A chunk is checked when its last row has come, after which its sample is let go of. It is watched when those before
-    it are, after which its rows are. So a table that is sorted needs the memory of one chunk.
+    A chunk is checked when its last row has come, and its sample is dropped. It is watched when all chunks before it
+    are, and its rows are dropped. So a sorted table needs the memory of one chunk.
 
     Parameters
     ----------
     monitor : Monitor
         What watches them.
     counts : mapping of str to int or None
-        How many rows each chunk has. Where that is not known, all of them wait for the last row of the table.
+        The number of rows of each chunk; if not known, all chunks wait for the last row of the table.
     """
 
     def __init__(self, monitor: Monitor, counts: Mapping[str, int] | None) -> None:
@@ -305,16 +291,17 @@ class PendingChunks:
 
     def add(self, batch: Timed) -> list[Chunk]:
         """Take rows, and return the chunks that were watched for it."""
-        rows_of = _by_chunk(batch.by)
-        if self._left is not None:
-            _strike_off(self._left, rows_of)
-        readings = read_logits(batch.logits)
+        rows_of, readings = _by_chunk(batch.by), read_logits(batch.logits)
         kept = self._kept(batch, readings)
         for name, rows in rows_of.items():
+            left = None if self._left is None else self._left.get(name, 0)
+            if left is not None and left < len(rows):
+                raise _changed(name, "more")
             if name not in self._rows:
-                n_rows = None if self._left is None else self._left[name] + len(rows)  # which are struck off already
-                self._rows[name], self._samples[name] = RowBuffer(n_rows), RowSample(self._monitor.calibrator)
+                self._rows[name], self._samples[name] = RowBuffer(left), RowSample(self._monitor.calibrator)
             self._rows[name].add(kept[rows])
+            if self._left is not None and left is not None:
+                self._left[name] = left - len(rows)
         self._sample(batch, readings, rows_of)
         return [] if self._left is None else self._watched([name for name in rows_of if not self._left[name]])
 
@@ -354,9 +341,9 @@ class PendingChunks:
             if len(each.places):
                 self._samples[name].hold(rows.take(np.arange(end - len(each.places), end)), each)
 
-    def _watched(self, whole: list[str]) -> list[Chunk]:
-        """Check chunks that are whole, and return those that could be watched then."""
-        for name in whole:
+    def _watched(self, complete: list[str]) -> list[Chunk]:
+        """Check complete chunks, and return those that could be watched then."""
+        for name in complete:
             sample = self._samples.pop(name)
             self._checks[name] = sample.check(level=self._level) if sample.n_rows >= FEWEST_ROWS else None
         chunks = []
@@ -391,14 +378,6 @@ def _by_chunk(names: Names) -> dict[str, Ints]:
     of_row = np.fromiter(map(codes.__getitem__, names), np.intp, len(names))
     ends = np.cumsum(np.bincount(of_row))
     return dict(zip(codes, np.split(np.argsort(of_row, kind="stable"), ends[:-1]), strict=True))
-
-
-def _strike_off(left: dict[str, int], rows_of: Mapping[str, Ints]) -> None:
-    """Note that rows have come."""
-    for name, rows in rows_of.items():
-        if left.get(name, 0) < len(rows):
-            raise _changed(name, "more")
-        left[name] -= len(rows)
 
 
 def _measured(correct: Bools) -> Estimate:

@@ -84,6 +84,16 @@ def compare(calibrator: Calibrator, rows: Representations, level: float) -> Comp
     return Comparison(verdict, p_mix, p_new, each, estimate, target)
 
 
+def as_calibrator(calibrator: object) -> Calibrator:
+    """Return a fitted calibrator as it is now, whatever another thread fits it on meanwhile; reject anything else."""
+    if not isinstance(calibrator, Calibrator):
+        raise InvalidInputError(
+            f"calibrator must be a fitted auxcal.Calibrator; got {type(calibrator).__name__}. Fit one, or read a saved "
+            f"one with auxcal.load(path)."
+        )
+    return calibrator._now()
+
+
 def as_level(level: float) -> float:
     """Validate a level, and return it as a Python float."""
     if not isinstance(level, int | float | np.floating) or not 0 < level < 1:

@@ -16,7 +16,7 @@ from auxcal.monitoring._verdict import FEWEST_ROWS, Verdict, as_level, compare
 from auxcal.splits import row_hashes
 
 WATCHED_ROWS = 5000
-"""Of which `ScoreWatch` reads its verdict: as many as the largest reference has. More would cost more than scoring."""
+"""Of which `ScoreWatch` reads its verdict: as many as the largest reference has, whose error then is half of it all."""
 
 
 class RowSample:
@@ -124,6 +124,8 @@ class PromiseSample:
         old = np.empty(0, np.uint64) if reference is None or reference.hashes is None else reference.hashes
         once = counted_once(rows["hashes"], old)
         return certificate.holds_for(rows["confidence"][once], rows["prediction"][once])
+
+    holds = guarantee_holds  # the former name
 
 
 class ScoreWatch:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from auxcal._core.arrays import Floats, as_confidence, check_shares
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
-from auxcal.thresholds._promises import Start, rows_to_promise, starts, sure_rows
+from auxcal.thresholds._promises import Start, rows_to_promise, shares_at, starts, sure_rows
 
 DRAWS, OFTEN = 200, 0.8
 """How many samples are simulated, which gives the share of those with a promise to ± 6 points, and which share must."""
@@ -83,15 +83,11 @@ def _granted(confidence: Floats, wrong: Floats, n: int, risk: float, coverage: f
 
 
 def _limits(n: int, risk: float, begun: list[Start]) -> Floats:
-    """Return the most errors that the run from the first start allows at its ranks, −1 for none.
-
-    A run that is still alive at the next start takes that one's share too.
-    """
+    """Return the most errors that the run from the first start allows at its ranks, −1 for none."""
     from scipy.special import bdtr, bdtrik
 
     rank = np.arange(begun[0].rank, n + 1)
-    place = np.searchsorted([start.rank for start in begun], rank, side="right") - 1
-    share = np.cumsum([start.share for start in begun])[place]
+    share = shares_at(rank, begun)
     near = np.maximum(np.nan_to_num(np.floor(bdtrik(share, rank, risk)), nan=-1.0), -1.0)
     allowed = near[:, None] + np.array([-1, 0, 1])  # rounding can put it next to the right one
     passing = (allowed >= 0) & (bdtr(np.maximum(allowed, 0), rank[:, None], risk) <= share[:, None])

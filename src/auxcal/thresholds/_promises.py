@@ -127,10 +127,7 @@ def promised_rows(confidence: Floats, rarity: Floats, begun: list[Start]) -> int
     reached, n = 0, len(rarity)
     rank = np.arange(1, n + 1)
     for i, (start, _) in enumerate(begun):
-        # A run that is still alive at the next start takes that one's share too.
-        share = np.cumsum([later.share for later in begun[i:]])
-        allowed = share[np.searchsorted([later.rank for later in begun[i:]], rank[start - 1 :], side="right") - 1]
-        failed = rarity[start - 1 :] > allowed
+        failed = rarity[start - 1 :] > shares_at(rank[start - 1 :], begun[i:])
         if not failed.any():
             return n
         # The last test that passed is about all that lies above the next row. Of rows with its confidence none is
@@ -138,6 +135,15 @@ def promised_rows(confidence: Floats, rarity: Floats, begun: list[Start]) -> int
         above = int(np.searchsorted(-confidence, -confidence[start - 1 + int(np.argmax(failed))]))
         reached = max(reached, above) if above >= start else reached
     return reached
+
+
+def shares_at(ranks: Ints, begun: list[Start]) -> Floats:
+    """Return the share of 1 − level that the run from the first start has at each rank.
+
+    A run that is still alive at the next start takes that one's share too.
+    """
+    place = np.searchsorted([start.rank for start in begun], ranks, side="right") - 1
+    return np.asarray(np.cumsum([start.share for start in begun])[place])
 
 
 # Rows with weights ----------------------------------------------------------------------------------------------------

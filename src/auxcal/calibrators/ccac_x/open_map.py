@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -86,6 +86,12 @@ class OpenMap(NamedTuple):
     shared: Floats
     bias: Floats
     coordinates: Coordinates
+
+    @classmethod
+    def of(cls, state: tuple[Any, ...]) -> OpenMap:
+        """Return the map that a fitted attribute holds as plain tuples."""
+        own, shared, bias, coordinates = state
+        return cls(own, shared, bias, Coordinates(*coordinates))
 
     def scores(self, x: Floats, near: RelativeLogits) -> Floats:
         """Return the scores of each row, given its coordinates; their softmax is μ.

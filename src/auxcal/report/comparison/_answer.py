@@ -68,8 +68,8 @@ class Answer:
 def answer(comparison: Comparison) -> Answer:
     """Put a comparison into words.
 
-    The classifier's own confidence needs no fit, so all rows tell whether it is calibrated. Nothing is said to need no
-    doing because a test finds nothing: the rows must show that the difference is small.
+    The classifier's own confidence needs no fit, so all rows tell whether it is calibrated. A test that finds nothing
+    does not suffice for "nothing needs doing": the rows must show that the difference is small.
     """
     now = comparison.agreement
     verdict = _verdict(comparison, now)
@@ -215,9 +215,9 @@ class Agreement:
         spread = np.sqrt(share @ (c - says) ** 2)
         by_chance, limit, p_value = c * (1 - c), 0.0, 1.0
         for direction in (np.ones(len(c)), (c - says) / spread if spread > _CONSTANT else np.zeros(len(c))):
-            mean, seen = mean_and_error(direction * (c - correct), share, groups)
+            mean, observed = mean_and_error(direction * (c - correct), share, groups)
             # If calibrated, the first is the error; it is too small where confidences are near 1 and mistakes rare.
-            error = max(float(np.sqrt(share**2 @ (direction**2 * by_chance))), seen)
+            error = max(float(np.sqrt(share**2 @ (direction**2 * by_chance))), observed)
             limit = max(limit, abs(mean) + norm.isf(EXCEEDED / 2) * error)
             p_value = min(p_value, 2 * 2 * float(norm.sf(abs(mean) / error)) if error > 0 else 1.0)
         return cls(says, right, len(c), float(limit), p_value)

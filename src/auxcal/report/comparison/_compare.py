@@ -110,7 +110,7 @@ def compare(
     fit, held_out, rows = _parts(data, test, random_state)
     warn_of_few_rows(len(fit), stacklevel=2)
     source = held_out if held_out is test else data
-    called, columns = _called(ids, rows, len(source)), _columns(by, rows, len(source))
+    names, columns = _row_names(ids, rows, len(source)), _columns(by, rows, len(source))
     calibrators = _calibrators(methods, random_state)
     entries = []
     for done, (method, calibrator) in enumerate(calibrators.items(), start=1):
@@ -124,7 +124,7 @@ def compare(
         len(fit),
         _agreement(entries[0], source),
         data.inputs.class_names,
-        called,
+        names,
     )
     return replace(
         found, slices=tuple(_sliced(found, each, values, bootstrap, random_state) for each, values in columns.items())
@@ -168,7 +168,7 @@ def _parts(data: Predictions, test: Predictions | float, random_state: int) -> t
     return data, test, np.arange(len(test))
 
 
-def _called(ids: Sequence[Any] | NDArray[Any] | None, rows: Ints, n_rows: int) -> tuple[str, ...] | None:
+def _row_names(ids: Sequence[Any] | NDArray[Any] | None, rows: Ints, n_rows: int) -> tuple[str, ...] | None:
     """Return what the rows of the test part are called."""
     if ids is None:
         return None

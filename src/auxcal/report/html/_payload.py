@@ -33,12 +33,12 @@ RISKS = (0.01, 0.02, 0.05, 0.1)
 """The errors that the picker has buttons for."""
 
 # What is legible on a page, and quick to make; judged by eye, no script chose these numbers.
-CURVE_POINTS = 200  # more than the chart has pixels to show
-MOST_HEATMAP_CLASSES = 100  # with more, the columns are narrower than a few pixels
+CURVE_POINTS = 200  # one for each half per cent of coverage
+MOST_HEATMAP_CLASSES = 100  # with more, the columns are too narrow to read
 MOST_MAPPED_CLASSES = 20  # more colours can't be told apart
 MOST_MAPPED = 600  # samples of a map; t-SNE's time grows faster than their number
 MAPPED_PER_CLASS = 25
-ALWAYS_MAPPED = "ccac-x"  # the default method: its auxiliary column shows best in a map
+ALWAYS_MAPPED = "ccac-x"  # the default of `auxcal fit`, even where another method is best
 
 
 def payload(comparison: Comparison) -> dict[str, Any]:

@@ -22,6 +22,7 @@ MUTED = "#667380"
 FAINT = "#e3e7eb"
 HEAT = "cividis"
 REFERENCE: dict[str, Any] = {"linewidth": 0.9, "linestyle": (0, (4, 3))}  # perfect calibration
+# With seven colours, enough for 21 curves.
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)))
 LINES = (CORRECT, WRONG, "#009E73", "#CC79A7", "#56B4E9", "#E69F00", INK)
 # Petroff's accessible sequence of ten colours, arXiv:2107.02270.
@@ -106,7 +107,7 @@ def share_axis(ax: Axes, which: str) -> None:
 
 def header(ax: Axes, title: str | None, subtitle: str = "", *, legend: bool = False) -> None:
     """Put the title, a line of numbers and the legend above the axes, where they hide no data."""
-    above = 3.0
+    above = 3.0  # in points, as the heights of lines below: by eye
     if legend:
         handles, names = ax.get_legend_handles_labels()
         ncols = legend_columns(names, ax.get_window_extent().width / ax.figure.dpi)
@@ -132,7 +133,7 @@ def colour_scale(figure: Any, axes: Sequence[Axes]) -> None:
 
 
 def text_width(text: str) -> float:
-    """Estimate the width of a small text, in inches."""
+    """Estimate the width of a small text, in inches: a letter of DejaVu Sans is 0.54 of its size wide on average."""
     return 0.056 * len(text)
 
 
