@@ -37,7 +37,7 @@ NEEDS = {
         "src/auxcal/integrations/spark_frames.py",
         "tests/integrations/engines/test_spark.py",
     ],
-    "ray": ["src/auxcal/ray.py", "src/auxcal/integrations/ray_datasets.py", "tests/integrations/engines/test_ray.py"],
+    "ray": ["src/auxcal/ray.py", "src/auxcal/integrations/ray_data.py", "tests/integrations/engines/test_ray.py"],
     "report": ["src/auxcal/report/html", "tests/report/test_browser.py", "tests/report/test_page.py"],
     "plots": [
         "src/auxcal/report/plots",

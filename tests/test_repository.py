@@ -134,10 +134,9 @@ def test_private_modules_stay_in_their_room(path):
 
 
 @pytest.mark.parametrize("kind", CALIBRATORS.values())
-def test_a_calibrator_is_final_and_one_short_file(kind):
+def test_a_calibrator_is_final_and_can_be_made(kind):
     assert not kind.__subclasses__() or all(child.__module__.startswith("tests") for child in kind.__subclasses__())
     assert not inspect.isabstract(kind)
-    assert len(inspect.getsource(sys.modules[kind.__module__]).splitlines()) < 200
 
 
 @pytest.mark.parametrize("kind", CALIBRATORS.values())

@@ -1,4 +1,4 @@
 """Scores and evaluation of Ray's data sets."""
 
-from auxcal.integrations.ray_datasets import *  # noqa: F403
-from auxcal.integrations.ray_datasets import __all__ as __all__
+from auxcal.integrations.ray_data import *  # noqa: F403
+from auxcal.integrations.ray_data import __all__ as __all__

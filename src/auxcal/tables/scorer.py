@@ -234,6 +234,7 @@ class Scorer:
             self._check_shape(*(np.zeros((1, width), np.float32) for width in layout.widths_in(batch.columns)))
             check_meant(rows, layout)
             raise bad_rows_error(batch, rows, layout, 0)
+        self._check_shape(rows.numbers, rows.features)
         self._check_kind(rows.numbers[rows.good])
 
     def _check_kind(self, logits: Floats) -> None:
