@@ -143,9 +143,8 @@ class ReferenceGroups:
 
     def means(self, values: Floats) -> Floats:
         """Return the means of numbers of the rows over each group, of shape (groups, d)."""
-        sums = np.zeros((len(self.counts), values.shape[1]))
-        np.add.at(sums, self.of_row, values)
-        return sums / self.counts[:, None]
+        sums = [np.bincount(self.of_row, column, minlength=len(self.counts)) for column in values.T]
+        return np.stack(sums, axis=1) / self.counts[:, None]
 
     def confidence(self, strata: Floats, prediction: Ints, shares: Floats) -> Floats:
         """Return how likely each prediction is right if the groups have other shares."""
