@@ -10,7 +10,8 @@ import auxcal
 
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 
-from auxcal.tables.arrow_columns import from_numpy, nulls_in, to_numpy  # noqa: E402
+from auxcal.tables.arrow_columns import ArrowColumn, csv_rows, from_numpy, nulls_in, to_numpy  # noqa: E402
+from auxcal.tables.numpy_columns import NumpyColumn  # noqa: E402
 
 KINDS = [pa.float16(), pa.float32(), pa.float64(), pa.int8(), pa.int64(), pa.uint16(), pa.uint64()]
 
@@ -102,3 +103,31 @@ def test_scoring_a_table_does_not_import_pandas(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+NUMBERS = [0.0, -0.0, 1.0, 0.5, 1e-4, 9.9e-5, 1e16, 123456.75, -3.25, 5e-324, np.inf, np.nan, 1 / 3]
+SOME = np.arange(len(NUMBERS)) % 3 == 1
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        NumpyColumn(np.array(NUMBERS)),
+        NumpyColumn(np.array(NUMBERS), SOME),
+        NumpyColumn(np.array(NUMBERS[:-4] * 2, dtype=np.float32)),
+        NumpyColumn(np.arange(5) - 2),
+        NumpyColumn(np.arange(len(NUMBERS)), SOME),
+        NumpyColumn(np.array([True, False])),
+        NumpyColumn(np.array(["a", 'say "b"', "c,d\ne", "", None, "ß€"], dtype=object)),
+        NumpyColumn(np.array(["2026-11-17", "NaT"], dtype="datetime64[D]")),
+        ArrowColumn(pa.array(["a", None, '"'])),
+        ArrowColumn(pa.array([1.5, None, 1e-9])),
+        ArrowColumn(pa.array(["x", "y", "x"]).dictionary_encode()),
+    ],
+    ids=lambda column: f"{type(column).__name__}-{column.kind or column.data.dtype}",
+)
+def test_pyarrow_writes_the_same_fields(column):
+    ones = NumpyColumn(np.ones(len(column), dtype=int))
+    expected = "".join(f"1,{field}\n" for field in column.fields("x")).encode()
+    assert bytes(csv_rows({"one": ones, "x": column})) == expected
+    assert bytes(csv_rows({"one": ones.take(slice(0)), "x": column.take(np.zeros(len(column), bool))})) == b""

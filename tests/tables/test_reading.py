@@ -485,3 +485,23 @@ def test_a_tensor_with_more_entries_than_its_file_is_refused(tmp_path):
 def test_labels_in_half_precision(tmp_path):
     np.savez(tmp_path / "half.npz", logits=LOGITS, y=np.array([0, 1, 2, 1], dtype=np.float16))
     assert read_predictions(tmp_path / "half.npz").y.tolist() == [0, 1, 2, 1]
+
+
+@pytest.mark.needs("tables")
+@pytest.mark.parametrize(
+    ("rows", "regular"),
+    [
+        ('1,"a"\n2,"b ""c"""\n', True),
+        ("1,a\r\n2,b", True),
+        ('1,5" pipe\n', False),
+        ('1,"a"b\n', False),
+        ('1,"a\nb"\n', False),
+        ('1,"a\n', False),
+        ("1,a\r2,b\r", False),
+    ],
+)
+def test_pyarrow_reads_files_with_regular_quotes_alone(rows, regular, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(f"x,y\n{rows}".encode())
+    dialect = csv_files._Dialect.of(path.read_bytes())
+    assert (csv_files._block_bytes(path, dialect) is not None) == regular

@@ -112,7 +112,7 @@ def score(
             jobs=jobs or os.cpu_count() or 1,
             overwrite=overwrite,
             report=report,
-            watch=(lambda logits, features: watch.update(logits, None, features)) if is_watched else None,
+            watch=watch if is_watched else None,
             holds=lambda: watch.guarantee_holds() is not False,
         )
     verdict = watch.verdict()

@@ -32,7 +32,7 @@ from auxcal.tables.discover import MANIFEST, SUCCESS, File, LocalFile, Part, as_
 from auxcal.tables.numpy_columns import Column, Columns, NumpyColumn
 from auxcal.tables.readers import check_names, format_of_all, open_part, open_source
 from auxcal.tables.rows import BadRows
-from auxcal.tables.scorer import ACCEPTED, OutputFormat, ScoredBatch, Scorer, Watch
+from auxcal.tables.scorer import ACCEPTED, OutputFormat, ScoredBatch, Scorer, Watch, Written
 from auxcal.tables.sources import Batch, Format
 from auxcal.tables.spec import CONFIDENCE
 
@@ -42,16 +42,6 @@ Holds: TypeAlias = Callable[[], bool]
 _WATCHED = 20_000  # rows, as many as auxcal check looks at
 _AT_LEAST = 1000  # of them from each part
 _HIDDEN = ".*"
-
-
-class Totals(NamedTuple):
-    """The rows of all parts, the bad ones, the parts and those that were there already, and whether a promise fell."""
-
-    rows: int
-    bad: BadRows
-    parts: int
-    resumed: int
-    withdrawn: bool
 
 
 def score_folder(
@@ -65,7 +55,7 @@ def score_folder(
     holds: Holds | None,
     *,
     overwrite: bool,
-) -> Totals:
+) -> Written:
     """Score every part that is not in the folder yet, show a sample of their good rows to `watch`, and ask `holds`."""
     kind = format_of_all(parts)
     _check_apart(parts, paths, folder, kind)
@@ -85,7 +75,7 @@ def score_folder(
                 kept = map(Reservoir.load, sorted(Path(samples).iterdir()))
                 sample = sum(kept, Reservoir(_WATCHED, np.random.default_rng(0)))
             if watch is not None and sample.n_rows:
-                watch(sample.rows["logits"], sample.rows.get("features"))
+                watch(sample.rows["logits"], sample.rows["confidence"], sample.rows.get("features"))
         withdrawn = _check_promise(manifest, parts, kind, jobs, holds)
         manifest.save()
         rows = sum(done.rows for done in manifest.parts.values())
@@ -94,7 +84,7 @@ def score_folder(
             raise InvalidInputError(f"{paths[0]}: no row could be scored; of {rows:,} there are {bad}.")
         with (folder / SUCCESS).atomic_write() as temporary:
             temporary.touch()
-        return Totals(rows, bad, len(parts), len(parts) - len(to_do), withdrawn)
+        return Written(rows, bad, len(parts), len(parts) - len(to_do), withdrawn)
 
 
 def _check_apart(parts: Sequence[Part], paths: Sequence[str | os.PathLike[str]], folder: File, kind: Format) -> None:
@@ -207,9 +197,10 @@ class ScorePart:
         folders = {folder.partition("=")[0] for folder in part.relative.split("/")[:-1]}
         said = folders & part.keys.keys()
 
-        def watch(logits: Floats, features: Floats | None) -> None:
+        def watch(logits: Floats, confidence: Floats, features: Floats | None) -> None:
+            rows = {"logits": logits, "confidence": confidence, "features": features}
             if sample is not None:
-                sample.add({"logits": logits} | ({} if features is None else {"features": features}))
+                sample.add({name: each for name, each in rows.items() if each is not None})
 
         with open_part(self.kind, part) as source:
             check_names(source.names, part, self.names, self.first)
@@ -433,14 +424,9 @@ def run(work: Work, parts: Sequence[Part], jobs: int, report: RowReport) -> Iter
         return
     counts = [0.0, 0.0, 0.0]
     for place, part in enumerate(parts):
-        tell = _teller(counts, part)
-
-        def told(rows: int, share: float, tell: Tell = tell) -> None:
-            tell(rows, share)
-            report(counts[_BYTES] / total, int(counts[_ROWS]))
-
+        tell = _teller(counts, part, nullcontext(), lambda: report(counts[_BYTES] / total, int(counts[_ROWS])))
         with one_thread():
-            result = work(part, told)
+            result = work(part, tell)
         yield place, result
 
 
@@ -469,17 +455,19 @@ def _in_processes(
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _teller(counts: Any, part: Part) -> Tell:
+def _teller(counts: Any, part: Part, lock: AbstractContextManager[Any], report: Callable[[], None]) -> Tell:
     """Return what adds the progress of a part to that of all."""
     before = 0.0
 
     def tell(rows: int, share: float) -> None:
         nonlocal before
-        counts[_ROWS] += rows
-        counts[_BYTES] += (share - before) * part.size
+        with lock:
+            counts[_ROWS] += rows
+            counts[_BYTES] += (share - before) * part.size
         before = share
         if counts[_STOP]:
             raise InterruptedError("the run was stopped")
+        report()
 
     return tell
 
@@ -503,11 +491,5 @@ def _end_with(parent: Any) -> None:
 
 def _do(part: Part) -> Any:
     work, counts, lock = _own
-    tell = _teller(counts, part)
-
-    def told(rows: int, share: float) -> None:
-        with lock:
-            tell(rows, share)
-
     with one_thread():
-        return work(part, told)
+        return work(part, _teller(counts, part, lock, lambda: None))

@@ -29,9 +29,6 @@ from auxcal._core.float_errors import ignore_float_errors
 from auxcal.tables.numpy_columns import Column, Columns, Problem, Problems
 from auxcal.tables.sources import Batch, Source
 
-ROW_INDEX = ""
-"""The column of where each row is in the table; no column of a file has such a name."""
-
 LEAVE_OUT = "leave them out with on_bad_rows='skip' (--on-bad-rows skip)"
 """What can be done about bad rows."""
 

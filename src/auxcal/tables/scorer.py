@@ -37,8 +37,8 @@ ACCEPTED = "accepted"
 PROBA = "proba_"
 """How the columns of calibrated class probabilities begin."""
 
-Watch: TypeAlias = Callable[[Floats, Floats | None], None]
-"""Looks at the logits and the features of the good rows of a batch."""
+Watch: TypeAlias = Callable[[Floats, Floats, Floats | None], None]
+"""Looks at the logits, the confidence and the features of the good rows of a batch."""
 
 
 class OutputFormat(NamedTuple):
@@ -72,6 +72,11 @@ class RowScores(NamedTuple):
     logits: Floats
     features: Floats | None
 
+    @property
+    def good_confidence(self) -> Floats:
+        """The confidence of the good rows."""
+        return self.confidence if self.bad is None else self.confidence[~self.bad]
+
 
 class ScoredBatch(NamedTuple):
     """Columns to write, how many rows were read for them, what was bad, and the share of the file that is read."""
@@ -80,6 +85,28 @@ class ScoredBatch(NamedTuple):
     rows: int
     bad: BadRows
     done: float | None
+
+
+class Written(NamedTuple):
+    """What `score_table` wrote.
+
+    Parameters
+    ----------
+    rows : int
+        How many rows were read, in this run and in those before that it went on from.
+    bad : BadRows
+        How many of them could not be scored, by what is wrong with them.
+    parts, resumed : int
+        How many files the output has, and how many of them were there already.
+    withdrawn : bool
+        Whether nothing is accepted, since the promise does not hold for these rows.
+    """
+
+    rows: int
+    bad: BadRows
+    parts: int = 1
+    resumed: int = 0
+    withdrawn: bool = False
 
 
 class Scorer:
@@ -167,7 +194,7 @@ class Scorer:
             rows = given.without_bad() if self.spec.on_bad_rows == "skip" else given
             scores = self.score(rows)
             if watch is not None and len(batch):
-                watch(scores.logits, scores.features)
+                watch(scores.logits, scores.good_confidence, scores.features)
             marked = self._marked(scores, others)
             output = output or self._format(given, marked)
             columns = self._columns(rows, scores, output, marked)

@@ -4,45 +4,24 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple, Unpack
+from typing import Unpack
 
 from auxcal._core.arrays import Floats
 from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.files import STANDARD, atomic_write, check_apart
 from auxcal._core.progress import Report, RowReport, silent
 from auxcal.calibrators import Calibrator
+from auxcal.monitoring import ScoreWatch
 from auxcal.tables.discover import File, LocalFile, Part, as_file, find_parts
 from auxcal.tables.jobs import Holds, clear_accepted, score_folder
 from auxcal.tables.numpy_columns import Columns
 from auxcal.tables.readers import FORMATS, format_of, open_source
 from auxcal.tables.rows import BadRows
-from auxcal.tables.scorer import ScoredBatch, Scorer, Watch
+from auxcal.tables.scorer import ScoredBatch, Scorer, Watch, Written
 from auxcal.tables.spec import LogitOptions, TableSpec
-
-
-class Written(NamedTuple):
-    """What `score_table` wrote.
-
-    Parameters
-    ----------
-    rows : int
-        How many rows were read, in this run and in those before that it went on from.
-    bad : BadRows
-        How many of them could not be scored, by what is wrong with them.
-    parts, resumed : int
-        How many files the output has, and how many of them were there already.
-    withdrawn : bool
-        Whether nothing is accepted, since the promise does not hold for these rows.
-    """
-
-    rows: int
-    bad: BadRows
-    parts: int = 1
-    resumed: int = 0
-    withdrawn: bool = False
 
 
 def score_table(
@@ -53,7 +32,7 @@ def score_table(
     jobs: int = 1,
     overwrite: bool = False,
     report: RowReport = lambda done, rows: None,
-    watch: Watch | None = None,
+    watch: ScoreWatch | Callable[[Floats, Floats | None], None] | None = None,
     holds: Holds | None = None,
     spec: TableSpec | None = None,
     **where: Unpack[LogitOptions],
@@ -101,7 +80,7 @@ def score_table(
         Score all parts again, also where the folder holds what another calibrator gave.
     report : callable
         Called every now and then with the share that is done, and the rows that were read for it.
-    watch : callable, optional
+    watch : callable or ScoreWatch, optional
         Called with the logits and the features of the good rows of every batch; for a folder, whose parts other
         processes may score, once with an even sample of 20,000 of those that were scored in this run.
     holds : callable, optional
@@ -142,11 +121,15 @@ def score_table(
     ending = parts[0].file.suffix if is_folder(out) else as_file(out).suffix
     scorer = Scorer(calibrator, spec, proba=proba, text=ending.lower() != ".safetensors")  # of numbers alone
     target, asked = as_file(out), None if calibrator.certificate_ is None else holds
+    update: Watch | None = None
+    if isinstance(watch, ScoreWatch):
+        update = watch.update
+    elif watch is not None:
+        update = lambda logits, confidence, features: watch(logits, features)  # noqa: E731
     if is_folder(out):
-        scored = score_folder(scorer, paths, parts, target, jobs, report, watch, asked, overwrite=overwrite)
-        written = Written(*scored)
+        written = score_folder(scorer, paths, parts, target, jobs, report, update, asked, overwrite=overwrite)
     else:
-        written = _to_file(scorer, paths, parts, target, report, watch, asked)
+        written = _to_file(scorer, paths, parts, target, report, update, asked)
     if written.bad.total:
         fate = "are left out" if spec.on_bad_rows == "skip" else "have no score"
         warnings.warn(f"of {written.rows:,} rows, {written.bad} {fate}.", InputWarning, stacklevel=2)
@@ -158,7 +141,7 @@ def score_file(
     *paths: str | os.PathLike[str],
     out: str | os.PathLike[str],
     report: Report = silent,
-    watch: Watch | None = None,
+    watch: ScoreWatch | Callable[[Floats, Floats | None], None] | None = None,
     **where: Unpack[LogitOptions],
 ) -> int:
     """Do what `score_table` does, in this process, and return the number of rows.

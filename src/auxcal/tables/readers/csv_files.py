@@ -11,6 +11,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -120,24 +121,22 @@ class _Dialect:
     def of(cls, sample: bytes) -> _Dialect:
         if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             raise FileFormatError("expected text in UTF-8; this is UTF-16. Save it as 'CSV UTF-8'.")
-        lines = list(io.StringIO(sample.decode("utf-8-sig", errors="replace"), newline=""))
-        header_line = next((position for position, line in enumerate(lines) if line.strip()), None)
-        if header_line is None:
+        lines = io.StringIO(sample.decode("utf-8-sig", errors="replace"), newline="")
+        n_lines, header = next(((number, line) for number, line in enumerate(lines, 1) if line.strip()), (0, ""))
+        if not header:
             raise FileFormatError("expected a line with the names of the columns, and rows; the file is empty.")
-        header = lines[header_line]
         delimiter = max(_DELIMITERS, key=header.count)
         try:
             with _long_fields():
                 names = tuple(name.strip() for name in next(csv.reader([header], delimiter=delimiter, strict=True)))
-                rows = csv.DictReader(lines[header_line + 1 :], names, delimiter=delimiter)
-                first_rows = tuple(islice(rows, _SAMPLE_ROWS))
+                first_rows = tuple(islice(csv.DictReader(lines, names, delimiter=delimiter), _SAMPLE_ROWS))
         except csv.Error as error:
             raise FileFormatError(
-                f"expected the names of the columns in line {header_line + 1}; got {shortened(repr(header))} ({error})."
+                f"expected the names of the columns in line {n_lines}; got {shortened(repr(header))} ({error})."
                 f" Repair the quotes there."
             ) from error
-        header_bytes = sum(map(len, sample.splitlines(keepends=True)[: header_line + 1]))
-        return cls(delimiter, names, header_line + 1, header_bytes, first_rows)
+        end = next(islice(re.finditer(rb"\r\n|\r|\n", sample), n_lines - 1, None), None)
+        return cls(delimiter, names, n_lines, len(sample) if end is None else end.end(), first_rows)
 
     def has_decimal_comma(self, numbers: Sequence[str]) -> bool:
         return self.delimiter != "," and any("," in (row.get(name) or "") for row in self.rows for name in numbers)
