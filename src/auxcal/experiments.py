@@ -1,9 +1,14 @@
 """The experiments of the paper, which live in `auxcal_paper`."""
 
+import sys
 from importlib import import_module
 
-_paper = import_module("auxcal_paper")
+from auxcal._core.lazy import Moved
 
-__all__ = _paper.__all__
+_paper = import_module("auxcal_paper")
+__path__: list[str] = []  # so that modules below are looked for, and found by the line after
+sys.meta_path.insert(0, Moved(__name__, "auxcal_paper"))
+
+__all__ = ["METHODS", "Results", "Row", "run"]
 
 __getattr__, __dir__ = _paper.__getattr__, _paper.__dir__

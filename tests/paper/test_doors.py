@@ -34,3 +34,17 @@ def test_names_are_imported_through_the_doors():
 def test_a_wrong_name_is_an_attribute_error(door):
     with pytest.raises(AttributeError, match="NoSuchName"):
         getattr(importlib.import_module(f"auxcal.{door}"), "NoSuchName")  # noqa: B009
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("auxcal.experiments.suites", "auxcal_paper.suites"),
+        ("auxcal.experiments.suites.r8", "auxcal_paper.suites.r8"),
+        ("auxcal.experiments.bundles", "auxcal_paper.bundles"),
+        ("auxcal.shifts.text", "auxcal_paper.shifts.text"),
+    ],
+)
+def test_a_module_by_its_old_path_is_the_same_module(old, new):
+    assert importlib.import_module(old) is importlib.import_module(new)
+    assert importlib.import_module(new).__spec__.name == new

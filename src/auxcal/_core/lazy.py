@@ -1,9 +1,12 @@
 """Public names that are imported when they are first used, so that importing a package costs next to nothing."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from pkgutil import iter_modules
+from types import ModuleType
 from typing import Any
 
 
@@ -46,3 +49,36 @@ def _modules(package: str) -> list[str]:
     """Return the names of a package's public modules, none of which is imported."""
     found = iter_modules(vars(sys.modules[package]).get("__path__", []))
     return [module.name for module in found if not module.name.startswith("_")]
+
+
+class Moved(MetaPathFinder, Loader):
+    """Finds the modules of a package that has moved: an import by an old path gives the very module at the new one.
+
+    Examples
+    --------
+    >>> import sys
+    >>> import auxcal.experiments  # which has put one here, before the finders of files
+    >>> from auxcal.experiments.results import Results
+    >>> Results.__module__
+    'auxcal_paper.results'
+    """
+
+    def __init__(self, old: str, new: str) -> None:
+        self._old, self._new = f"{old}.", f"{new}."
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return how to load a module by its old path; None for all other modules."""
+        return ModuleSpec(fullname, self) if fullname.startswith(self._old) else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Return the module at the new path, whose own spec `exec_module` restores."""
+        module = import_module(spec.name.replace(self._old, self._new, 1))
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Restore the module's own spec; it was executed when it was imported."""
+        if module.__spec__ is not None:
+            module.__spec__ = module.__spec__.loader_state
