@@ -9,6 +9,6 @@ _paper = import_module("auxcal_paper")
 __path__: list[str] = []  # so that modules below are looked for, and found by the line after
 sys.meta_path.insert(0, Moved(__name__, "auxcal_paper"))
 
-__all__ = ["METHODS", "Results", "Row", "run"]
+__all__ = list(_paper.__all__)
 
 __getattr__, __dir__ = _paper.__getattr__, _paper.__dir__
