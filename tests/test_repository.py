@@ -201,3 +201,30 @@ def test_only_the_base_validates():
     assert "as_logits" in inspect.getsource(base)
     for kind in CALIBRATORS.values():
         assert "as_logits" not in inspect.getsource(sys.modules[kind.__module__])
+
+
+def constants(text):
+    """Yield the line and the name of each constant with a number in it, and whether something is said about it."""
+    lines, body = text.splitlines(), ast.parse(text).body
+    for node, after in zip(body, [*body[1:], None], strict=True):
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+            continue
+        target = ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target)
+        values = [each.value for each in ast.walk(node.value) if isinstance(each, ast.Constant)]
+        numbers = [value for value in values if type(value) in (int, float)]
+        if not numbers or not re.fullmatch(r"[(]?_?[A-Z][A-Z0-9_, ]*[)]?", target):
+            continue
+        own = any("#" in line for line in lines[node.lineno - 1 : node.end_lineno])
+        above = next((line for line in lines[: node.lineno - 1][::-1] if not re.match("_?[A-Z]", line)), "")
+        below = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+        yield node.lineno, target, own or above.startswith("#") or below
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.name)
+def test_every_constant_says_what_it_is_and_where_it_comes_from(path):
+    assert [(line, name) for line, name, said in constants(path.read_text()) if not said] == []
+
+
+def test_a_bare_constant_is_noticed():
+    text = 'ROWS = 5\n\nLEVEL = 0.05\n"""By convention."""\n\n_A = 1  # why\n\n# Of a table.\n_B = 2\n_C = 3\n'
+    assert [name for _, name, said in constants(text) if not said] == ["ROWS"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from auxcal._core.deferred_warnings import warn
 from auxcal._core.errors import AuxcalWarning, InvalidInputError
 
-WARN_ABOVE_BYTES = 2 * 10**9
+WARN_ABOVE_BYTES = 2 * 10**9  # what a laptop has to spare; a convention
 _CONTROL_GROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
     ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),

@@ -108,7 +108,7 @@ def first_line(kind: type, otherwise: str) -> str:
     return (kind.__doc__ or otherwise).strip().partition("\n")[0]
 
 
-_MOST_SHOWN = 5
+_MOST_SHOWN = 5  # names in a sentence
 
 
 def did_you_mean(name: str, among: Iterable[str]) -> str:

@@ -23,8 +23,8 @@ MOST_EXACT = 2**16
 _BITS = 11  # of the mantissa
 _OCTAVES = 29  # from 2⁻³⁰, below which all is one cell, to ½
 _MIDDLE = _OCTAVES << _BITS  # the cell of ½
-N_CELLS = 2 * _MIDDLE + 1
-_LEAST = 2.0**-30
+N_CELLS = 2 * _MIDDLE + 1  # as many above ½ as below
+_LEAST = 2.0**-30  # _OCTAVES below ½
 _CHUNK = 1 << 17  # rows: more would be new memory each time, and fewer would add up all cells too often
 
 

@@ -37,7 +37,7 @@ N_FINE = N_BINS * CELLS_PER_BIN
 MEANS = ("brier", "nll")  # over the rows: their sums add up
 _ROUNDING = 1e-5  # of sums of float32 numbers
 
-FORMAT = 1
+FORMAT = 1  # of saved tallies
 
 _OF_BINS = {"ece": mean_gap, "mce": largest_gap}
 _CHUNK = 1 << 16  # rows that fit into the CPU cache

@@ -24,6 +24,7 @@ AT_ONCE = 0.5
 HALF_STAKED = 2000
 """The row by which half of the rest is staked."""
 N_CELLS = 128
+"""Of a reading, about equally likely in the fit; a cell fits into a byte."""
 PREDICTION = "predicted class"
 FAVOURITE, FAVOURED = "energy", 0.5
 """The reading that tells out-of-distribution samples best, over many classifiers, and its share of the rows' level."""

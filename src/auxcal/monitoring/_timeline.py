@@ -29,6 +29,7 @@ Rows: TypeAlias = NDArray[np.void]
 NO_LABEL = -1
 """In place of whether the prediction is right, if a row has no label."""
 
+# What is kept of a row until its chunk is whole.
 _ROW = np.dtype([("cells", np.uint8, len(READINGS) + 1), ("confidence", np.float32), ("right", np.int8)])
 _FIRST = 256  # rows that there is room for if it is not known how many will come; doubled as needed
 

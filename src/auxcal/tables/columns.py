@@ -14,7 +14,7 @@ from auxcal.tables.spec import TableSpec
 
 _FEATURES = "features"
 _DEFAULTS = {False: ("logits", "logit_"), True: ("proba", "prob_")}  # a matrix, and the prefix of columns
-_MOST_SHOWN = 8
+_MOST_SHOWN = 8  # names of columns in a sentence
 
 
 def find_logits(

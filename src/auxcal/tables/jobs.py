@@ -260,7 +260,7 @@ class RevokeAcceptance:
 
 # The record of a folder -----------------------------------------------------------------------------------------------
 
-_FORMAT = 1
+_FORMAT = 1  # of the record
 _SHARE = 50  # parts that are not recorded yet are at most one in so many: the work to record grows with the parts alone
 
 

@@ -37,13 +37,12 @@ ARROW_FROM_BYTES = 2**20
 
 _Rows: TypeAlias = Iterator[list[list[str]]]
 
-_SAMPLE_BYTES = 2**20
-_SAMPLE_ROWS = 1000
+_SAMPLE_BYTES, _SAMPLE_ROWS = 2**20, 1000  # of the head, from which delimiter and decimal point are told
 _DELIMITERS = ",;\t"
 _STRING_OVERHEAD = 8  # a row takes about this many times as much memory as strings
-_LONGEST_HEADER = 2**26
+_LONGEST_HEADER = 2**26  # bytes: 100,000 columns with long names have less
 _LONGEST_FIELD = 2**24  # characters: enough for any cell, and few enough to find out soon that a quote is never closed
-_SCANNED_BYTES = 2**20
+_SCANNED_BYTES = 2**20  # at a time, for quotes
 _SWAPPED = str.maketrans(",.", ".,")  # decimal comma to point, and back
 _MISSING = MISSING | {"#N/A N/A", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"}  # how programs write a missing number
 
