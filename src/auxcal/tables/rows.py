@@ -50,7 +50,7 @@ class BadRows:
 
     Examples
     --------
-    >>> from auxcal.arrow import BadRows
+    >>> from auxcal.tables.rows import BadRows
     >>> bad = BadRows(null=2) + BadRows(nan=1)
     >>> bad.total, str(bad)
     (3, '3 bad rows (2 null, 1 NaN)')
