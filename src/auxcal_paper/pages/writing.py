@@ -42,12 +42,10 @@ Each claim of the paper is judged against the paper's baselines, {", ".join(METH
 It holds if the best of the methods it names beats the best baseline by more than one standard error of the difference
 over the random states, and fails if it loses by more than that.
 
-The same machine gives the same numbers, to the bit; on another the last digits differ. For r8-dan, other instruction
-sets moved the mean ECE by up to 0.01 points, p.9 by 0.0005, and every other mean in the tables by less than 0.0001
-(`benchmarks/evidence/instruction_sets.py`). The networks of CCAC, CCAC-S and CCAC-T can amplify such differences: an
-earlier run from the same logits had an ECE of CCAC-T on r8-dan OOD that was 0.15 points lower. And logits in float32,
-which the package rounds to float16, moved their AUROC on D0 by up to 0.008 and their ECE by up to 0.8 points, less than
-one standard deviation over the random states."""
+The same machine gives the same numbers; on another the last digits differ. For r8-dan, other instruction sets moved no
+mean in the tables by more than 0.00001 (`benchmarks/evidence/instruction_sets.py`); the networks of CCAC, CCAC-S and
+CCAC-T can amplify such differences. What is packaged are logits in float16. Those in float32 that a classifier gives
+move the networks' numbers in the second or third digit, by less than one standard deviation over the random states."""
 
 _ABBREVIATIONS = """\
 MP is the uncalibrated maximum probability; TS temperature scaling; SB scaling-binning; ETS ensemble temperature
