@@ -92,11 +92,13 @@ def features_for(
     d = calibrator.n_further_features_
     if d == 0 and not features:
         return ()
+    if features is None and calibrator.inputs_.feature_names is None and _FEATURES in names:
+        features = _FEATURES  # a column of lists, which has no names of its own columns
     found = find_features(names, matrices, features, taken, calibrator.inputs_)
     if not found:
         raise InvalidInputError(
-            f"{calibrator.abbreviation} was fitted with {d} features of each sample, and there is no array 'features'. "
-            f"Name their columns with features (--features)."
+            f"{calibrator.abbreviation} was fitted with {d} features of each sample, and there is no column "
+            f"'features'. Name their columns with features (--features)."
         )
     return found
 
