@@ -74,7 +74,7 @@ def prepare(work: Path) -> None:
     calibrator.reference_ = None
     calibrator.save(work / "forgetful.safetensors")
     rng = np.random.default_rng(1)
-    for name, n in {"rows": N_CSV, "few-rows": FEW}.items():
+    for name, n in {"rows": N_CSV, "few-rows": N_WATCHED}.items():  # from 1 MB on, other modules read
         logits, y = draw(n, 2)
         columns = {"id": np.arange(n)} | {f"logit_{k}": logits[:, k].astype(float).round(6) for k in range(K)}
         pyarrow.csv.write_csv(pa.table(columns | {"y": y}), work / f"{name}.csv")
