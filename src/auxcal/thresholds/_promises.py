@@ -60,15 +60,8 @@ def sure_rows(confidence: Floats, risk: float) -> int:
 def starts(n: int, risk: float, delta: float, *, sure: int) -> list[Start]:
     """Return where the runs of tests of n rows start, the lowest rank first; nowhere if there are too few rows.
 
-    Parameters
-    ----------
-    n : int
-        The rows.
-    risk, delta : float
-        The limit, and 1 − level.
-    sure : int
-        How many rows are sure. If the confidence can be trusted, thresholds above theirs are good with room to spare,
-        and those below soon are not, so the main start is not lower.
+    If the confidence can be trusted, thresholds above that of the `sure` rows are good with room to spare, and those
+    below soon are not, so the main start is not lower.
 
     Examples
     --------
@@ -114,15 +107,8 @@ def rarities(errors: Ints, risk: float) -> Floats:
 def promised_rows(confidence: Floats, rarity: Floats, begun: list[Start]) -> int:
     """Return how many of the rows, the most confident first, may be accepted; 0 if none can be promised.
 
-    What is promised are all rows with a higher confidence than the first row that is not accepted.
-
-    Parameters
-    ----------
-    confidence, rarity : arrays of shape (n,)
-        The confidences, the highest first, and how rare so few errors would be among the first 1, 2, ... n rows; equal
-        confidences come in an order that does not depend on the errors, so that each test is valid among them too.
-    begun : list of Start
-        Where the runs of n rows start.
+    What is promised are all rows with a higher confidence than the first row that is not accepted. Equal confidences
+    come in an order that does not depend on the errors, so that each test is valid among them too.
     """
     reached, n = 0, len(rarity)
     rank = np.arange(1, n + 1)
@@ -150,16 +136,7 @@ def shares_at(ranks: Ints, begun: list[Start]) -> Floats:
 
 
 def weighted_rarities(wrong: Bools, weight: Weight, risk: float) -> Floats:
-    """Return for the first 1, 2, ... n rows how rare so few errors would be if the risk were above the limit.
-
-    Parameters
-    ----------
-    wrong : array of shape (n,)
-        Whether each prediction is wrong.
-    weight : array of shape (n,)
-        The weights, as shares of the largest that a row could have had.
-    risk : float
-        The limit.
+    """Return what `rarities` does for rows with weights, as shares of the largest that a row could have had.
 
     Examples
     --------
@@ -222,15 +199,7 @@ def _stakes(usual: Weight, number: float, risk: float) -> Floats:
 
 @ignore_float_errors
 def rows_needed(accepted: Ints, errors: Ints, risk: float, level: float) -> int | None:
-    """Return about how many labelled rows it takes to promise any threshold; None if no number would do.
-
-    Parameters
-    ----------
-    accepted, errors : arrays of shape (m,)
-        The rows that each threshold accepts, and the wrong ones among them.
-    risk, level : float
-        What is to be promised.
-    """
+    """Return what `rows_to_promise` does for the best of several thresholds, by what each accepts and gets wrong."""
     likely = (errors + 0.5) / (accepted + 1)
     below = likely < risk
     if not below.any():

@@ -20,7 +20,14 @@ from auxcal._core.float_errors import ignore_float_errors
 from auxcal.metrics import risk_coverage
 from auxcal.metrics.edge import kernel_of
 from auxcal.thresholds._promises import least_rows, promised_rows, rows_needed
-from auxcal.thresholds._weighted_sample import WeightedSample, as_weighted_sample, check_draws, singles, upper_bounds
+from auxcal.thresholds._weighted_sample import (
+    WeightedSample,
+    as_weighted_sample,
+    check_draws,
+    check_no_copies,
+    singles,
+    upper_bounds,
+)
 
 _DECIMALS = 7  # which people can read and copy; no two such numbers below 1 have the same float32
 _TRIED = 10  # such numbers; about every second one is at most its own float32
@@ -127,8 +134,7 @@ def threshold_at_risk(
         if sample.sample_weight is not None:
             check_total(sample.sample_weight)
         return empirical_threshold(sample, risk, level)
-    check_draws(sample)
-    found = _promised(sample, [risk], level)[risk]
+    found = _promised(sample, _ranked(sample, shuffle_ties=True), [risk], level)[risk]
     if found is None:
         raise InvalidInputError(
             f"no threshold can be promised to keep the error at {risk:.3g} with these {len(sample.correct):,} labelled "
@@ -189,8 +195,7 @@ def thresholds_at_risks(
         raise InvalidInputError(f"risks must be several shares; got {risks!r}. Give [0.05], or use threshold_at_risk.")
     for risk in risks:
         check_shares(risk=risk, level=level)
-    check_draws(sample)
-    return _promised(sample, risks, level)
+    return _promised(sample, _ranked(sample, shuffle_ties=True), risks, level)
 
 
 @ignore_float_errors
@@ -225,8 +230,13 @@ def thresholds_by_class(
             f"{of_class.shape} and type {of_class.dtype}. Give logits.argmax(axis=1)."
         )
     check_draws(sample)
-    labels = np.unique(of_class[sample.weights > 0])
-    return {int(label): _promised(sample.take(of_class == label), [risk], level)[risk] for label in labels}
+    if sample.groups is None:
+        check_no_copies(np.sort(singles(sample.confidence)))
+    found: dict[int, Threshold | None] = {}
+    for label in np.unique(of_class[sample.weights > 0]).tolist():
+        rows = sample.take(of_class == label)
+        found[label] = _promised(rows, rows.independent().ranked(shuffle_ties=True), [risk], level)[risk]
+    return found
 
 
 @ignore_float_errors
@@ -259,8 +269,7 @@ def risk_at_coverage(
     """
     check_shares(coverage=coverage, level=level)
     sample = as_weighted_sample(confidence, correct, sample_weight, max_weight, groups)
-    check_draws(sample)
-    rows = sample.independent().ranked()
+    rows = _ranked(sample)
     share = np.cumsum(rows.weights) / rows.weights.sum()
     # The rank at which so many are accepted; rounding must not move it.
     rank = min(int(np.searchsorted(share, coverage * (1 - 1e-12))) + 1, len(share) - 1)
@@ -271,9 +280,19 @@ def risk_at_coverage(
     return _accepting(sample, threshold, risk_upper=rows.risk_upper(tied, level), level=level)
 
 
-def _promised(sample: WeightedSample, risks: Sequence[float], level: float) -> dict[float, Threshold | None]:
-    """Return the threshold that can be promised for each risk, of rows that are ranked once."""
-    rows = sample.independent().ranked(shuffle_ties=True)
+def _ranked(sample: WeightedSample, *, shuffle_ties: bool = False) -> WeightedSample:
+    """Return rows that are one draw each, ranked: the one time that rows are sorted."""
+    check_draws(sample)
+    rows = sample.independent().ranked(shuffle_ties=shuffle_ties)
+    if sample.groups is None:
+        check_no_copies(rows.confidence)
+    return rows
+
+
+def _promised(
+    sample: WeightedSample, rows: WeightedSample, risks: Sequence[float], level: float
+) -> dict[float, Threshold | None]:
+    """Return the threshold that can be promised for each risk, of rows that are ranked."""
     found: dict[float, Threshold | None] = {}
     for risk in risks:
         begun, rarity = rows.tests(risk, 1 - level)
@@ -340,14 +359,7 @@ def empirical_threshold(sample: WeightedSample, risk: float, level: float) -> Th
 
 
 def cut_above(low: np.floating, high: float) -> float:
-    """Return a number just above the first one, which all from the second up reach: with seven decimals if one fits.
-
-    Parameters
-    ----------
-    low : float32
-        The highest confidence that is not accepted.
-    high : float
-        The lowest that is.
+    """Return a number just above `low`, which all from `high` up reach: with seven decimals if one fits.
 
     Examples
     --------

@@ -141,8 +141,12 @@ def check_draws(rows: WeightedSample) -> None:
             "are drawn rarely weigh much, and may be missing here. Give it as max_weight (--max-weight); picks have it "
             "as picks.max_weight, and what auxcal pick writes has a column max_weight."
         )
-    if rows.groups is None and look_like_copies(rows.confidence):
-        n, different = len(rows.correct), len(np.unique(singles(rows.confidence)))
+
+
+def check_no_copies(ordered: Floats) -> None:
+    """Reject rows that look like copies of each other, by their sorted confidences; such rows need groups."""
+    if look_like_copies(ordered):
+        n, different = len(ordered), len(_sizes_of_ties(ordered))
         raise InvalidInputError(
             f"these {n:,} rows have {different:,} different confidences, and as many rows share one as copies of a row "
             f"do. Copies are one draw. Say which rows belong together with groups (--group), where rows that were "
@@ -168,8 +172,8 @@ def upper_bounds(errors: Ints, accepted: Ints, level: float) -> Floats:
     return np.where(errors == accepted, 1.0, betaincinv(errors + 1, right, level))
 
 
-def look_like_copies(confidence: Floats) -> bool:
-    """Whether rows with the same confidence come in such numbers as copies of a row do.
+def look_like_copies(ordered: Floats) -> bool:
+    """Whether rows with the same confidence, in sorted order, come in such numbers as copies of a row do.
 
     Equal confidences alone say little: a method that bins gives them to rows that were drawn apart. But draws that fall
     on the same number vary in how many fall there; see `auxcal._core.equal_rows`.
@@ -182,5 +186,10 @@ def look_like_copies(confidence: Floats) -> bool:
     >>> look_like_copies(confidence), look_like_copies(confidence.repeat(3))
     (False, True)
     """
-    _, size = np.unique(singles(confidence), return_counts=True)
-    return in_equal_numbers(size, MOST_COPIES)
+    return in_equal_numbers(_sizes_of_ties(ordered), MOST_COPIES)
+
+
+def _sizes_of_ties(ordered: Floats) -> Ints:
+    """Return how many rows have each of sorted confidences."""
+    ends = np.flatnonzero(ordered[1:] != ordered[:-1])
+    return np.diff(ends, prepend=-1, append=len(ordered) - 1)
