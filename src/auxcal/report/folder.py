@@ -21,15 +21,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how one begins
 
 
 def make_folder(out: Path, inputs: Sequence[Path] = ()) -> None:
-    """Create the folder before anything is computed for it, or say why that is impossible.
-
-    Parameters
-    ----------
-    out : Path
-        The folder.
-    inputs : sequence of Path
-        The files that are read: none of them may be one that is to be written.
-    """
+    """Create the folder before anything is computed for it; its files may be none of `inputs`, which are read."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -43,17 +35,7 @@ def make_folder(out: Path, inputs: Sequence[Path] = ()) -> None:
 def write_folder(comparisons: Sequence[Comparison], out: Path, inputs: Sequence[Path] = ()) -> list[Path]:
     """Write the page, `results.csv`, `results.json` and the best calibrator of each comparison: all of them, or none.
 
-    Parameters
-    ----------
-    comparisons : sequence of Comparison
-        One for each data set.
-    out, inputs
-        As for `make_folder`.
-
-    Returns
-    -------
-    list of Path
-        What was written, the page first; without the extra `report` there is no page, and a warning says so.
+    Return what was written, the page first; without the extra `report` there is no page, and a warning says so.
     """
     make_folder(out, inputs)
     save_report, names = _page_writer(), calibrator_names(comparisons)
@@ -94,12 +76,9 @@ def _write_table(comparisons: Sequence[Comparison], path: Path) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, fieldnames=list(dict.fromkeys(key for row in rows for key in row)))
         writer.writeheader()
-        writer.writerows({key: _harmless(value) for key, value in row.items()} for row in rows)
-
-
-def _harmless(cell: Any) -> Any:
-    """Return a name that a spreadsheet does not take for a formula."""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+        for row in rows:  # a spreadsheet must not take a name for a formula
+            texts = {key: cell for key, cell in row.items() if isinstance(cell, str) and cell.startswith(_FORMULA)}
+            writer.writerow(row | {key: f"'{cell}" for key, cell in texts.items()})
 
 
 def calibrator_names(comparisons: Sequence[Comparison]) -> list[str]:

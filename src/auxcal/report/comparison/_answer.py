@@ -71,27 +71,21 @@ def answer(comparison: Comparison) -> Answer:
     The classifier's own confidence needs no fit, so all rows tell whether it is calibrated. A test that finds nothing
     does not suffice for "nothing needs doing": the rows must show that the difference is small.
     """
-    now = comparison.agreement
-    verdict = _verdict(comparison, now)
-    then = {
-        "calibrated": _calibrated, "unhelped": _unhelped, "solved": _solved, "better": _better, "unclear": _unclear
-    }[verdict]  # fmt: skip
-    return Answer(verdict, now.says, now.right, _found(comparison.before, now), then(comparison))
+    test, now = comparison.test, comparison.agreement
+    after = Agreement.of(comparison.best.measured()[1], test.correct, test.sample_weight, test.groups)
+    verdict = _verdict(comparison, after)
+    return Answer(verdict, now.says, now.right, _found(comparison.before, now), _then(comparison, verdict, after))
 
 
-def _verdict(comparison: Comparison, now: Agreement) -> AnswerKind:
-    before, best = comparison.before, comparison.best
+def _verdict(comparison: Comparison, after: Agreement) -> AnswerKind:
+    before, best, now = comparison.before, comparison.best, comparison.agreement
+    undecided: AnswerKind = "calibrated" if now.within(NEEDS_NOTHING) else "unclear"
     if best is before:
-        return "unhelped" if now.disproved else "calibrated" if now.within(NEEDS_NOTHING) else "unclear"
+        return "unhelped" if now.disproved else undecided
     confidences = before.measured()[1], best.measured()[1]
     if now.disproved or proven_gain(*confidences, comparison.test, len(comparison.entries) - 1):
-        return "solved" if best.within_noise and _after(comparison).within(AGREES) else "better"
-    return "calibrated" if now.within(NEEDS_NOTHING) else "unclear"
-
-
-def _after(comparison: Comparison) -> Agreement:
-    test = comparison.test
-    return Agreement.of(comparison.best.measured()[1], test.correct, test.sample_weight, test.groups)
+        return "solved" if best.within_noise and after.within(AGREES) else "better"
+    return undecided
 
 
 def _found(before: Entry, now: Agreement) -> str:
@@ -102,57 +96,46 @@ def _found(before: Entry, now: Agreement) -> str:
     return f"{sentence} on average, but sample by sample the two differ: its ECE is {ece}."
 
 
-def _calibrated(comparison: Comparison) -> str:
-    agree = f"The two agree to within {_points(comparison.agreement)}"
-    if comparison.best is comparison.before:
-        return f"{agree}: nothing needs doing."
-    return f"{agree}. {_capital(_falls(comparison))}, which may be chance."
+def _then(comparison: Comparison, verdict: AnswerKind, after: Agreement) -> str:
+    before, best, now = comparison.before, comparison.best, comparison.agreement
+    tested, name = f"{len(comparison.test):,} test rows", best.full_name
+    unhelped = _unhelped([entry.full_name for entry in comparison.entries[1:]], tested)
+    lowers = f"{name} lowers the Brier score {_change('brier', before, best)}, which may be chance."
+    if verdict == "calibrated":
+        agree = f"The two agree to within {_points(now)}"
+        return f"{agree}: nothing needs doing." if best is before else f"{agree}. {_capital(lowers)}"
+    if verdict == "unclear":
+        return (
+            f"These {now.n_rows:,} rows are too few to tell whether that is calibrated: the two may differ by up to "
+            f"{_points(now)}. Label more rows. {unhelped if best is before else f'On the {tested}, {lowers}'}"
+        )
+    if verdict == "solved":
+        return f"With {name} the two agree to within {_points(after)}."
+    return unhelped if verdict == "unhelped" else _better(before, best, after, tested)
 
 
-def _unhelped(comparison: Comparison) -> str:
-    methods = comparison.entries[1:]
-    if not methods:
-        return "No method was compared with it."
-    if len(methods) == 1:
-        return f"{_capital(methods[0].full_name)} does not lower its Brier score on the {_tested(comparison)}."
-    return f"None of the {len(methods)} methods lowers its Brier score on the {_tested(comparison)}."
-
-
-def _solved(comparison: Comparison) -> str:
-    return f"With {comparison.best.full_name} the two agree to within {_points(_after(comparison))}."
-
-
-def _better(comparison: Comparison) -> str:
-    before, best, after = comparison.before, comparison.best, _after(comparison)
+def _better(before: Entry, best: Entry, after: Agreement, tested: str) -> str:
     floor = write_score("ece_floor_p95", best.scores["ece_floor_p95"])
     if not best.within_noise and best.scores["ece"] < before.scores["ece"]:
-        change = _change("ece", comparison)
+        change = _change("ece", before, best)
         return f"With {best.full_name} the ECE falls {change}, still more than the {floor} that is noise."
-    falls = f"With {best.full_name} the Brier score falls {_change('brier', comparison)}"
+    falls = f"With {best.full_name} the Brier score falls {_change('brier', before, best)}"
     if not best.within_noise:
         return f"{falls}, but its ECE of {write_score('ece', best.scores['ece'])} is more than the {floor} of noise."
     if after.disproved:
         return f"{falls}, but the two still differ by more than chance."
-    return f"{falls}. The {_tested(comparison)} tell only to within {_points(after)} how well the two agree then."
+    return f"{falls}. The {tested} tell only to within {_points(after)} how well the two agree then."
 
 
-def _unclear(comparison: Comparison) -> str:
-    now = comparison.agreement
-    few = (
-        f"These {now.n_rows:,} rows are too few to tell whether that is calibrated: the two may differ by up to "
-        f"{_points(now)}. Label more rows."
-    )
-    if comparison.best is comparison.before:
-        return f"{few} {_unhelped(comparison)}"
-    return f"{few} On the {_tested(comparison)}, {_falls(comparison)}, which may be chance."
+def _unhelped(names: list[str], tested: str) -> str:
+    if not names:
+        return "No method was compared with it."
+    several = f"None of the {len(names)} methods lowers"
+    return f"{several if len(names) > 1 else f'{_capital(names[0])} does not lower'} its Brier score on the {tested}."
 
 
-def _falls(comparison: Comparison) -> str:
-    return f"{comparison.best.full_name} lowers the Brier score {_change('brier', comparison)}"
-
-
-def _tested(comparison: Comparison) -> str:
-    return f"{len(comparison.test):,} test rows"
+def _change(metric: str, before: Entry, best: Entry) -> str:
+    return f"from {write_score(metric, before.scores[metric])} to {write_score(metric, best.scores[metric])}"
 
 
 def _points(agreement: Agreement) -> str:
@@ -163,11 +146,6 @@ def _points(agreement: Agreement) -> str:
 
 def _capital(name: str) -> str:
     return name[0].upper() + name[1:]
-
-
-def _change(metric: str, comparison: Comparison) -> str:
-    before, best = (write_score(metric, each.scores[metric]) for each in (comparison.before, comparison.best))
-    return f"from {before} to {best}"
 
 
 @dataclass(frozen=True)

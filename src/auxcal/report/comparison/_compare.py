@@ -110,25 +110,28 @@ def compare(
     fit, held_out, rows = _parts(data, test, random_state)
     warn_of_few_rows(len(fit), stacklevel=2)
     source = held_out if held_out is test else data
-    names, columns = _row_names(ids, rows, len(source)), _columns(by, rows, len(source))
+    if ids is not None and len(ids) != len(source):
+        raise InvalidInputError(f"ids must be one for each of the {len(source)} rows; got {len(ids)}.")
+    columns = {key: as_groups(values, n_rows=len(source), name=key)[rows] for key, values in (by or {}).items()}
     calibrators = _calibrators(methods, random_state)
+    how = {"sample_weight": held_out.sample_weight, "groups": held_out.groups, "random_state": random_state}
     entries = []
     for done, (method, calibrator) in enumerate(calibrators.items(), start=1):
-        entries.append(_entry(method, calibrator, fit, held_out, bootstrap, random_state))
+        entries.append(_entry(method, calibrator, fit, held_out, bootstrap=bootstrap, **how))
         report(done / len(calibrators))
+    own = entries[0].measured()[0].score_validated(source.logits, None)
     found = Comparison(
         visible(str(name)),
         tuple(entries),
         held_out,
         rows,
         len(fit),
-        _agreement(entries[0], source),
+        Agreement.of(own, source.correct, source.sample_weight, source.groups),
         data.inputs.class_names,
-        names,
+        None if ids is None else tuple(str(ids[row]) for row in rows),
     )
-    return replace(
-        found, slices=tuple(_sliced(found, each, values, bootstrap, random_state) for each, values in columns.items())
-    )
+    slices = (_sliced(found, visible(str(key)), values, bootstrap, **how) for key, values in columns.items())
+    return replace(found, slices=tuple(slices))
 
 
 def _predictions(data: Predictions | ArrayLike, y: ArrayLike | None) -> Predictions:
@@ -168,22 +171,6 @@ def _parts(data: Predictions, test: Predictions | float, random_state: int) -> t
     return data, test, np.arange(len(test))
 
 
-def _row_names(ids: Sequence[Any] | NDArray[Any] | None, rows: Ints, n_rows: int) -> tuple[str, ...] | None:
-    """Return what the rows of the test part are called."""
-    if ids is None:
-        return None
-    if len(ids) != n_rows:
-        raise InvalidInputError(f"ids must be one for each of the {n_rows} rows; got {len(ids)}.")
-    return tuple(str(ids[row]) for row in rows)
-
-
-def _columns(by: Mapping[str, ArrayLike] | None, rows: Ints, n_rows: int) -> dict[str, Groups]:
-    """Check the columns to slice by, and return their values in the rows of the test part."""
-    return {
-        visible(str(name)): as_groups(values, n_rows=n_rows, name=name)[rows] for name, values in (by or {}).items()
-    }
-
-
 def _calibrators(methods: Iterable[str] | Mapping[str, Calibrator] | None, random_state: int) -> dict[str, Calibrator]:
     """Return unfitted calibrators by name, the uncalibrated one first."""
     own = {name: clone(calibrator) for name, calibrator in methods.items()} if isinstance(methods, Mapping) else {}
@@ -213,9 +200,7 @@ def _installed() -> list[str]:
     return [name for name in CALIBRATORS if name not in missing]
 
 
-def _entry(
-    method: str, calibrator: Calibrator, fit: Predictions, test: Predictions, bootstrap: int, random_state: int
-) -> Entry:
+def _entry(method: str, calibrator: Calibrator, fit: Predictions, test: Predictions, **how: Any) -> Entry:
     """Fit a calibrator on rows that are already checked, and measure it on others."""
     label = calibrator.abbreviation if method in CALIBRATORS else method
     start = time.process_time()
@@ -228,29 +213,14 @@ def _entry(
         return Entry(method, label, time.process_time() - start, problem=f"{type(error).__name__}: {error}")
     problems = [str(warning) for warning in kept if isinstance(warning, ConvergenceWarning)]
     with collect_warnings():  # an undefined metric is a dash in the table; that needs no warning
-        scores = evaluate(
-            confidence,
-            test.correct,
-            metrics=SHOWN,
-            bootstrap=bootstrap,
-            random_state=random_state,
-            sample_weight=test.sample_weight,
-            groups=test.groups,
-        )
+        scores = evaluate(confidence, test.correct, metrics=SHOWN, **how)
     return Entry(method, label, seconds, calibrator, confidence, scores, " ".join(problems) or None)
 
 
-def _agreement(before: Entry, rows: Predictions) -> Agreement:
-    """Return whether the classifier's own confidence agrees with its accuracy on all these rows."""
-    confidence = before.measured()[0].score_validated(rows.logits, None)
-    return Agreement.of(confidence, rows.correct, rows.sample_weight, rows.groups)
-
-
-def _sliced(found: Comparison, by: str, values: Groups, bootstrap: int, random_state: int) -> Sliced:
+def _sliced(found: Comparison, by: str, values: Groups, bootstrap: int, **how: Any) -> Sliced:
     """Return every metric of the slices for the best method, and the ECE for the classifier itself."""
-    test = found.test
-    of_rows: dict[str, Any] = {"sample_weight": test.sample_weight, "groups": test.groups, "random_state": random_state}
+    correct = found.test.correct
     with collect_warnings():  # a small slice leaves metrics undefined; a dash in the table says so
-        before = evaluate_by(found.before.measured()[1], test.correct, values, metrics=["ece"], **of_rows)
-        after = evaluate_by(found.best.measured()[1], test.correct, values, bootstrap=bootstrap, **of_rows)
+        before = evaluate_by(found.before.measured()[1], correct, values, metrics=["ece"], **how)
+        after = evaluate_by(found.best.measured()[1], correct, values, bootstrap=bootstrap, **how)
     return Sliced(by, tuple(before), tuple(after))

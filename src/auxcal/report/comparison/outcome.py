@@ -175,16 +175,9 @@ class Comparison:
     def table(self) -> list[dict[str, Any]]:
         """One dict per method, in the order of `ranked`, ready for a data frame or a CSV file."""
         return [
-            {
-                "data": self.name,
-                "method": entry.method,
-                "label": entry.label,
-                "best": entry is self.best,
-                **entry.scores,
-                "within_noise": entry.within_noise,
-                "fit_seconds": entry.fit_seconds,
-                "problem": entry.problem,
-            }
+            {"data": self.name, "method": entry.method, "label": entry.label, "best": entry is self.best}
+            | entry.scores
+            | {name: getattr(entry, name) for name in ("within_noise", "fit_seconds", "problem")}
             for entry in self.ranked
         ]
 

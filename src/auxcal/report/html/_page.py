@@ -1,4 +1,4 @@
-"""The page: template, styles, scripts and data put together into one file."""
+"""The pages of comparisons and of a timeline: template, styles, scripts and data put together into one file."""
 
 from __future__ import annotations
 
@@ -19,74 +19,25 @@ from auxcal._core.files import as_path, atomic_write
 from auxcal._core.text import first_line, percent, write_score, write_seconds
 from auxcal._version import VERSION
 from auxcal.metrics import METRICS, Slice
+from auxcal.monitoring import Timeline
 from auxcal.report.comparison import Comparison, Entry
-from auxcal.report.comparison.outcome import SHOWN
-from auxcal.report.html._payload import LEVELS, payload, script_json
+from auxcal.report.html._payload import LEVELS, payload, script_json, timeline_payload
 from auxcal.report.plots.style import CLASSES, CORRECT, FAINT, INK, MUTED, WRONG
+from auxcal.report.terminal import VERDICTS, alarms, chunk_cells, found, then
 
 with needs("report"):
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup, escape
 
 VENDOR = ("d3.min.js", "plot.umd.min.js")
-SCRIPTS = ("data.js", "charts.js", "methods.js", "details.js", "picker.js", "mistakes.js", "page.js")
-"""The page's own scripts, each of which uses those before it."""
+SCRIPTS = {
+    "report.html": ("data.js", "charts.js", "methods.js", "details.js", "picker.js", "mistakes.js", "page.js"),
+    "timeline.html": ("data.js", "charts.js", "timeline.js"),
+}
+"""Each page's own scripts, each of which uses those before it."""
 
 MOST_SLICES = 100
 """The slices that a page lists, the largest first: a convention; `results.json` has all of them."""
-
-MEANINGS = {
-    "auroc": "Ranking: the probability that a right prediction has a higher confidence than a wrong one. "
-    "1 is perfect, 0.5 is chance.",
-    "aupr": "Catching mistakes: the precision of flagging low-confidence predictions as wrong, averaged over how many "
-    "mistakes are caught. Higher is better.",
-    "p90": "When 90 % of the mistakes are caught, the share of the flagged predictions that are mistakes. "
-    "Higher is better.",
-    "ece": "Honesty: the gap between confidence and accuracy, averaged over bins. Lower is better. Next to it is the "
-    "noise, which perfect calibration exceeds in one case in twenty. With an ECE up to it, perfect calibration is "
-    "possible, not proven.",
-    "brier": "Both in one: the mean squared difference between confidence and being right. Lower is better. The best "
-    "method has the lowest.",
-}
-"""A sentence or two for every metric of the table."""
-
-QUESTIONS = {
-    "reliability": (
-        "Is it right as often as it says?",
-        "Each bar is the share of right predictions among those with that confidence. On the dashed line the two "
-        "agree, and the gap is shaded. Below, how many predictions each bar stands for, on a log scale.",
-    ),
-    "histogram": (
-        "How sure is it when it is wrong?",
-        "Wrong predictions should lie on the left. Those on the right are confidently wrong. The counts are on a "
-        "square-root scale, so that small ones are visible.",
-    ),
-    "curve": (
-        "What if only the confident predictions are accepted?",
-        "The error rate of the accepted predictions against the share accepted, the most confident first. Lower is "
-        "better; no confidence can be below the dotted line.",
-    ),
-    "heatmap": (
-        "What do the probabilities look like?",
-        "One row for each sample, one column for each class, dark for 0 and bright for 1: above, correct predictions "
-        "of one class; below, wrong ones, sorted by the predicted class. A bright staircase below is a classifier that "
-        "is sure and wrong. CCAC moves it into its auxiliary column.",
-    ),
-    "map": (
-        "Do wrong predictions look different?",
-        "t-SNE of the probabilities: nearby points have similar ones. The colour is the predicted class; a cross is a "
-        "wrong prediction. Crosses in a cluster of their own can be told from right predictions.",
-    ),
-}
-"""What each chart answers, and how to read it."""
-
-KEYS = {
-    "reliability": (("area correct", "right"), ("area wrong", "gap"), ("dashed", "perfect")),
-    "histogram": (("correct", "right"), ("wrong", "wrong")),
-    "curve": (("wrong dashed", "before"), ("correct", "after"), ("dotted", "perfect ranking")),
-    "picker": (("correct", "accepted"), ("wrong", "error among them"), ("dashed", "before"), ("solid", "after")),
-}
-"""What the colours and lines of a chart stand for."""
 
 
 def save_report(
@@ -131,26 +82,66 @@ def save_report(
     if not comparisons:
         raise InvalidInputError("a report needs at least one comparison; got none. Make one with auxcal.compare.")
     nothing = [""] * len(comparisons)
-    write_html(
+    _write(
         path,
         "report.html",
-        SCRIPTS,
         {"levels": LEVELS, "colours": CLASSES, "sets": [payload(comparison) for comparison in comparisons]},
         title=title,
         sets=list(zip(comparisons, saved or nothing, about or nothing, strict=True)),
-        metrics={name: (METRICS[name].label, MEANINGS[name]) for name in SHOWN},
-        all_metrics=METRICS,
+        metrics=METRICS,
         few_rows=Slice.FEW_ROWS,
         most_slices=MOST_SLICES,
-        higher_is_better={name: METRICS[name].higher_is_better for name in SHOWN},
-        questions=QUESTIONS,
-        lines=KEYS,
     )
 
 
-def write_html(path: Path, template: str, own: Sequence[str], data: Any, **words: Any) -> None:
+def save_timeline(timeline: Timeline, path: str | os.PathLike[str], *, name: str = "") -> None:
+    """Write a timeline as one self-contained HTML page, which needs no network and can't reach one.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        What `auxcal.monitoring.timeline` found.
+    path : str or path
+        The page. It is written whole or not at all.
+    name : str
+        What the rows are called.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import auxcal
+    >>> from auxcal.monitoring import timeline
+    >>> from auxcal.report.html import save_timeline
+    >>> rng = np.random.default_rng(0)
+    >>> logits, y = rng.normal(size=(300, 3)), rng.integers(3, size=300)
+    >>> found = timeline(auxcal.PlattScaling().fit(logits[:200], y[:200]), logits[200:], ["monday"] * 100)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_timeline(found, Path(folder) / "monitor.html")
+    ...     "The rows of monday show no difference from" in (Path(folder) / "monitor.html").read_text()
+    True
+    """
+    _write(
+        as_path(path),
+        "timeline.html",
+        timeline_payload(timeline),
+        title="Does the calibrator still hold?",
+        name=name,
+        timeline=timeline,
+        found=found(timeline),
+        alarms=alarms(timeline),
+        then=then(timeline),
+        verdicts=VERDICTS,
+        cells=chunk_cells,
+    )
+
+
+def _write(path: Path, template: str, data: Any, **words: Any) -> None:
     """Write a page: a template with its own scripts, data and words, and what all pages share."""
-    in_own_scope = "(() => {\n'use strict';\n" + "\n".join(_read("static", name) for name in own) + "})();\n"
+    in_own_scope = (
+        "(() => {\n'use strict';\n" + "\n".join(_read("static", name) for name in SCRIPTS[template]) + "})();\n"
+    )
     scripts = [*(_read("vendor", name) for name in VENDOR), in_own_scope]
     page = _environment().get_template(template)
     text = page.render(

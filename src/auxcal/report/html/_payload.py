@@ -1,4 +1,4 @@
-"""What the charts of a page show, computed with the library's own metrics and displays, and packed into JSON."""
+"""What the charts of the pages show, computed with the library's own metrics and displays, and packed into JSON."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from auxcal._core.errors import InvalidInputError
 from auxcal.calibrators import ProbaCalibrator
 from auxcal.calibrators.fitting import features_for
 from auxcal.metrics import NoiseFloor
+from auxcal.monitoring import Chunk, Timeline
 from auxcal.predictions import Predictions
 from auxcal.report.comparison import Comparison, Entry
 from auxcal.report.plots import (
@@ -44,24 +45,18 @@ ALWAYS_MAPPED = "ccac-x"  # the default of `auxcal fit`, even where another meth
 def payload(comparison: Comparison) -> dict[str, Any]:
     """Return what the page needs of one comparison, ready for JSON."""
     test = comparison.test
+    mistakes = np.flatnonzero(~test.correct).tolist()  # which alone the page may list
     return {
         "name": comparison.name,
         "classes": as_class_names(comparison.class_names, test.n_classes),
         "before": comparison.before.method,
         "best": comparison.best.method,
         "rows": packed(comparison.rows),
-        "ids": _ids_of_mistakes(comparison),
+        "ids": {place: comparison.ids[place] for place in mistakes} if comparison.ids else {},
         "y": packed(test.y),
         "prediction": packed(test.prediction),
         "methods": {entry.method: _method(comparison, entry) for entry in comparison.entries if not entry.failed},
     }
-
-
-def _ids_of_mistakes(comparison: Comparison) -> dict[int, str]:
-    """Return the users' own ids by place, of the samples that the page may list."""
-    if comparison.ids is None:
-        return {}
-    return {place: comparison.ids[place] for place in np.flatnonzero(~comparison.test.correct).tolist()}
 
 
 def _method(comparison: Comparison, entry: Entry) -> dict[str, Any]:
@@ -81,22 +76,17 @@ def _method(comparison: Comparison, entry: Entry) -> dict[str, Any]:
 def _of_confidence(confidence: Floats, scores: Mapping[str, float], test: Predictions) -> dict[str, Any]:
     correct = test.correct
     floor = NoiseFloor(scores["ece_floor"], scores["ece_floor_p95"])
-    reliability = ReliabilityDisplay.from_validated(confidence, correct, floor)
+    reliability = ReliabilityDisplay.from_predictions(confidence, correct, floor=floor)
     histogram = ConfidenceHistogramDisplay.from_predictions(confidence, correct)
     curve = RiskCoverageDisplay.from_predictions(confidence, correct, n_points=CURVE_POINTS)
+    bins = {name: rounded(getattr(reliability, name)) for name in ("confidence", "accuracy", "low", "high")}
+    # ECE and floor are the table's, so that the numbers agree.
+    of_all = {"ece": scores["ece"], "floor": scores["ece_floor_p95"]}
     return {
-        "reliability": {
-            "count": reliability.count.tolist(),
-            "confidence": rounded(reliability.confidence),
-            "accuracy": rounded(reliability.accuracy),
-            "low": rounded(reliability.low),
-            "high": rounded(reliability.high),
-            "ece": scores["ece"],  # the table's, so that the numbers agree
-            "floor": scores["ece_floor_p95"],
-        },
+        "reliability": {"count": reliability.count.tolist(), **bins, **of_all},
         "histogram": {"correct": histogram.correct.tolist(), "wrong": histogram.wrong.tolist()},
         "promised": _promised(confidence, test),
-        "curve": {"coverage": rounded(curve.coverage), "risk": rounded(curve.risk), "best": rounded(curve.best)},
+        "curve": {name: rounded(getattr(curve, name)) for name in ("coverage", "risk", "best")},
     }
 
 
@@ -118,13 +108,9 @@ def _of_proba(proba: Floats, comparison: Comparison, *, mapped: bool) -> dict[st
     test = comparison.test
     found: dict[str, Any] = {}
     if test.n_classes <= MOST_HEATMAP_CLASSES:
-        heat = HeatmapDisplay.from_validated(proba, test)
-        found["heatmap"] = {
-            "ofClass": heat.of_class,
-            "columns": proba.shape[1],
-            "correct": packed(np.rint(255 * heat.correct).astype(np.uint8)),
-            "wrong": packed(np.rint(255 * heat.wrong).astype(np.uint8)),
-        }
+        heat = HeatmapDisplay.from_predictions(proba, test)
+        blocks = {name: packed(np.rint(255 * getattr(heat, name)).astype(np.uint8)) for name in ("correct", "wrong")}
+        found["heatmap"] = {"ofClass": heat.of_class, "columns": proba.shape[1], **blocks}
     if mapped:
         found["map"] = _map(proba, comparison)
     return found
@@ -135,7 +121,7 @@ def _map(proba: Floats, comparison: Comparison) -> dict[str, Any]:
     counts = np.bincount(test.prediction, minlength=test.n_classes)
     shown = np.sort(np.argsort(-counts, kind="stable")[:MOST_MAPPED_CLASSES])
     n_per_class = min(MAPPED_PER_CLASS, MOST_MAPPED // len(shown))
-    display = TSNEDisplay.from_validated(proba, test, n_per_class, shown.tolist())
+    display = TSNEDisplay.from_predictions(proba, test, n_per_class=n_per_class, classes=shown.tolist())
     return {
         "x": rounded(display.embedding[:, 0], 2),
         "y": rounded(display.embedding[:, 1], 2),
@@ -144,30 +130,41 @@ def _map(proba: Floats, comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def quantise(confidence: Floats) -> NDArray[np.uint16]:
-    """Return the step that each confidence reaches, so that comparing it with a step's threshold stays exact.
+def timeline_payload(timeline: Timeline) -> dict[str, Any]:
+    """Return what the charts of a timeline show, ready for JSON."""
+    return {
+        "level": timeline.level,
+        "accuracy": timeline.accuracy_before,
+        "ood": timeline.no_class_before,
+        "chunks": [_chunk(chunk) for chunk in timeline.chunks],
+    }
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from auxcal.report.html._payload import quantise
-    >>> quantise(np.array([0.0, 0.69999, 0.7, 1.0], dtype=np.float32))
-    array([    0, 41999, 42000, 60000], dtype=uint16)
-    """
+
+def _chunk(chunk: Chunk) -> dict[str, Any]:
+    check = chunk.check
+    accuracy, ood = (None, None) if check is None else (check.accuracy, check.no_class)
+    estimates = {"accuracy": accuracy, "measured": chunk.measured, "ood": ood}
+    return {
+        "name": chunk.name,
+        "rows": chunk.n_rows,
+        "labels": chunk.n_labels,
+        "verdict": chunk.verdict,
+        **{name: None if estimate is None else rounded(estimate) for name, estimate in estimates.items()},
+        "data": chunk.evidence.data,
+        "labelled": chunk.evidence.labels,
+        "alarms": [str(alarm) for alarm in chunk.alarms],
+    }
+
+
+def quantise(confidence: Floats) -> NDArray[np.uint16]:
+    """Return the step that each confidence reaches, so that comparing it with a step's threshold stays exact."""
     # In the array's own precision, so that a float32 0.7 reaches 0.7 as a float64 one does.
     steps = (np.arange(LEVELS + 1) / LEVELS).astype(confidence.dtype)
     return (np.searchsorted(steps, confidence, side="right") - 1).astype(np.uint16)
 
 
 def packed(values: ArrayLike) -> dict[str, Any]:
-    """Return whole numbers in the narrowest type that holds them, as base64.
-
-    Examples
-    --------
-    >>> from auxcal.report.html._payload import packed
-    >>> packed([1, 2, -1])
-    {'type': 'int8', 'data': 'AQL/'}
-    """
+    """Return whole numbers in the narrowest type that holds them, as base64."""
     array = np.asarray(values)
     low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
     kinds = (np.uint8, np.uint16, np.uint32) if low >= 0 else (np.int8, np.int16, np.int32)

@@ -4,9 +4,9 @@ Nothing here touches matplotlib's global state: a plot is a `matplotlib.figure.F
 axes. matplotlib is imported only when something is drawn.
 """
 
-from auxcal.report.plots.confidence_histogram import ConfidenceHistogramDisplay
-from auxcal.report.plots.heatmap import HeatmapDisplay
 from auxcal.report.plots.label_plan import PlanDisplay
+from auxcal.report.plots.of_confidence import ConfidenceHistogramDisplay, ReliabilityDisplay, RiskCoverageDisplay
+from auxcal.report.plots.of_probabilities import HeatmapDisplay, TSNEDisplay
 from auxcal.report.plots.panels import (
     confidence_histograms,
     heatmap_panels,
@@ -14,9 +14,6 @@ from auxcal.report.plots.panels import (
     risk_coverage_curves,
     tsne_panels,
 )
-from auxcal.report.plots.reliability import ReliabilityDisplay
-from auxcal.report.plots.risk_coverage import RiskCoverageDisplay
-from auxcal.report.plots.tsne import TSNEDisplay
 
 __all__ = [
     "ConfidenceHistogramDisplay",

@@ -10,8 +10,7 @@ import numpy as np
 
 from auxcal._core.arrays import Floats, Ints
 from auxcal._core.text import percent
-from auxcal.report.plots._display import Display, canvas
-from auxcal.report.plots.style import CORRECT, MUTED, REFERENCE, SMALL, WRONG, header, horizontal_grid
+from auxcal.report.plots.style import CORRECT, MUTED, REFERENCE, SMALL, WRONG, Display, canvas, header, horizontal_grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,14 +65,8 @@ class PlanDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default a new figure.
-        title : str, optional
-            What is shown, such as the name of the data.
-
-        Returns
-        -------
-        self, with `ax_` and `figure_`
+        ax, title
+            Where to draw, by default on a new figure; and what is shown, such as the name of the data.
         """
         with canvas(self, ax, 4.4, 3.1) as ax:
             ax.plot(self.n, self.accuracy_within, color=CORRECT, marker="o", markersize=3, label="accuracy known to ±")

@@ -11,13 +11,9 @@ from numpy.typing import ArrayLike
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.text import percent
 from auxcal.predictions import Predictions
-from auxcal.report.plots._display import as_proba, check_count
-from auxcal.report.plots.confidence_histogram import ConfidenceHistogramDisplay
-from auxcal.report.plots.heatmap import HeatmapDisplay
-from auxcal.report.plots.reliability import ReliabilityDisplay
-from auxcal.report.plots.risk_coverage import RiskCoverageDisplay
+from auxcal.report.plots.of_confidence import ConfidenceHistogramDisplay, ReliabilityDisplay, RiskCoverageDisplay
+from auxcal.report.plots.of_probabilities import HeatmapDisplay, TSNEDisplay
 from auxcal.report.plots.style import DASHES, LINES, colour_scale, figure_legend, house_style, new_figure, text_width
-from auxcal.report.plots.tsne import TSNEDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,14 +31,10 @@ def reliability_diagrams(
     ----------
     scored : mapping of str to (confidence, correct)
         What each panel shows, under its caption.
-    n_bins : int
-        The number of bins of equal width.
-    intervals : bool
-        Whether to draw the interval of each bin's accuracy.
+    n_bins, intervals, random_state
+        As in `ReliabilityDisplay`.
     columns : int
         The maximum number of panels per row.
-    random_state : int or None
-        The source of the noise floor's draws.
 
     Examples
     --------
@@ -66,10 +58,8 @@ def confidence_histograms(scored: ScoredMethods, *, n_bins: int = 20, log: bool 
     ----------
     scored : mapping of str to (confidence, correct)
         What each panel shows, under its caption.
-    n_bins : int
-        The number of bins of equal width.
-    log : bool
-        Whether the counts are on a log scale.
+    n_bins, log
+        As in `ConfidenceHistogramDisplay`.
     columns : int
         The maximum number of panels per row.
 
@@ -153,10 +143,11 @@ def heatmap_panels(
     ['0', '1', 'aux']
     """
     part = Predictions(logits, y)
-    check_count(n_samples, "n_samples")
-    options = of_class, n_samples, class_names, random_state
     displays = {
-        label: HeatmapDisplay.from_validated(as_proba(proba, part), part, *options) for label, proba in probas.items()
+        label: HeatmapDisplay.from_predictions(
+            proba, part, of_class=of_class, n_samples=n_samples, class_names=class_names, random_state=random_state
+        )
+        for label, proba in probas.items()
     }
     height = 3.2 + max(map(text_width, class_names or [""]))  # the names are vertical
     figure = _panels(displays, columns, 2.5, height, share_x=False, colorbar=False)
@@ -198,10 +189,11 @@ def tsne_panels(
     2
     """
     part = Predictions(logits, y)
-    check_count(n_per_class, "n_per_class")
-    options = n_per_class, classes, class_names, None, random_state
     displays = {
-        label: TSNEDisplay.from_validated(as_proba(proba, part), part, *options) for label, proba in probas.items()
+        label: TSNEDisplay.from_predictions(
+            proba, part, n_per_class=n_per_class, classes=classes, class_names=class_names, random_state=random_state
+        )
+        for label, proba in probas.items()
     }
     return _panels(displays, columns, 2.25, 2.5, share_x=False, share_y=False, legend=False)
 

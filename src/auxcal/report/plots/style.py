@@ -1,10 +1,12 @@
-"""The house style: colours, fonts, spines and the header of a plot."""
+"""What displays share: the house style, with its colours and fonts, axes to draw on, and how a notebook shows them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -40,11 +42,7 @@ LONG_NAME = 12
 """Letters; a longer class name has a line of its own, or is in the legend."""
 
 _RC: dict[Any, Any] = {
-    "axes.edgecolor": MUTED,
     "axes.facecolor": "white",
-    "axes.labelcolor": INK,
-    "axes.labelsize": TEXT,
-    "axes.linewidth": 0.7,
     "axes.titlecolor": INK,
     "axes.titlesize": TEXT + 0.5,
     "axes.titleweight": "bold",
@@ -92,6 +90,42 @@ def apply_style(ax: Axes) -> None:
     ax.spines[:].set(color=MUTED, linewidth=0.7)
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_axisbelow(True)
+
+
+class Display(ABC):
+    """A plot whose numbers are already computed; `plot` draws it.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+        The axes that `plot` drew on last.
+    figure_ : matplotlib.figure.Figure
+        The figure of those axes.
+    """
+
+    ax_: Axes
+    figure_: Any
+
+    @abstractmethod
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw on the given axes, or on a new figure."""
+
+    def _repr_png_(self) -> bytes:
+        figure = self.figure_ if hasattr(self, "figure_") else self.plot().figure_
+        file = BytesIO()
+        figure.canvas.figure.savefig(file, format="png")  # the top-level figure, even for axes in a sub-figure
+        return file.getvalue()
+
+
+@contextmanager
+def canvas(display: Display, ax: Axes | None, width: float, height: float) -> Iterator[Axes]:
+    """Return styled axes to draw on, and store them in the display."""
+    with house_style():
+        axes: Axes = new_figure(width, height).subplots() if ax is None else ax
+        apply_style(axes)
+        yield axes
+    object.__setattr__(display, "ax_", axes)  # the numbers are frozen, the axes are not
+    object.__setattr__(display, "figure_", axes.figure)
 
 
 def horizontal_grid(ax: Axes) -> None:
