@@ -16,6 +16,7 @@ COMMANDS = [command.__name__ for command in cli.COMMANDS]
 HEAVY = "{'torch', 'sklearn', 'matplotlib', 'numpy', 'scipy', 'pandas', 'pyarrow', 'safetensors', 'jinja2'}"
 
 
+@pytest.mark.needs("torch")  # which could be imported
 def test_help_imports_nothing_heavy():
     code = (
         "import sys, auxcal.cli\n"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Annotated
 
@@ -12,56 +13,28 @@ import typer
 
 from auxcal._core.errors import AuxcalError
 from auxcal._version import VERSION
-from auxcal.cli._files import refuse_input_as_output
+from auxcal.cli._options import Command, as_command
 from auxcal.cli._process import process
-from auxcal.cli.adapt import adapt
-from auxcal.cli.check import check
-from auxcal.cli.compare import compare
-from auxcal.cli.demo import demo
-from auxcal.cli.evaluate import evaluate
-from auxcal.cli.export import export
-from auxcal.cli.fit import fit
-from auxcal.cli.methods import methods
-from auxcal.cli.monitor import monitor
-from auxcal.cli.pick import pick
-from auxcal.cli.plan import plan
-from auxcal.cli.score import score
-from auxcal.cli.show import show
-from auxcal.cli.threshold import threshold
-from auxcal.cli.transfer import transfer
 
-# What a command needs is imported inside it, so that --help answers at once.
-_OWN: tuple[Callable[..., None], ...] = (
-    demo,
-    compare,
-    fit,
-    transfer,
-    show,
-    score,
-    check,
-    adapt,
-    monitor,
-    evaluate,
-    threshold,
-    pick,
-    plan,
-    export,
-    methods,
-)
+# Each is a function in the file of its name. What it needs is imported when it runs, so that --help answers at once.
+_OWN = (
+    "demo", "compare", "fit", "transfer", "show", "score", "check", "adapt", "monitor", "evaluate", "threshold", "pick",
+    "plan", "export", "methods",
+)  # fmt: skip
 
 
-def _commands_of_packages() -> Iterator[Callable[..., None]]:
+def _commands_of_packages() -> Iterator[Command]:
     """Give the commands that other packages add by entry points; one that can't be loaded says so when it is called."""
-    taken = {command.__name__ for command in _OWN}
+    taken = {*_OWN}
     for entry in entry_points(group="auxcal.commands"):
         if entry.name not in taken:
             taken.add(entry.name)
             yield _loaded(entry)
 
 
-def _loaded(entry: EntryPoint) -> Callable[..., None]:
+def _loaded(entry: EntryPoint) -> Command:
     try:
-        command: Callable[..., None] = entry.load()
+        command: Command = entry.load()
         inspect.signature(command, eval_str=True)
     except Exception as error:  # whatever is wrong with another package, the other commands work
         reason = f"the command {entry.name} can't be loaded from {entry.value}: {error}"
@@ -74,7 +47,10 @@ def _loaded(entry: EntryPoint) -> Callable[..., None]:
     return command
 
 
-COMMANDS: tuple[Callable[..., None], ...] = (*_OWN, *_commands_of_packages())
+COMMANDS: tuple[Command, ...] = (
+    *(getattr(import_module(f"auxcal.cli.{name}"), name) for name in _OWN),
+    *_commands_of_packages(),
+)
 """The one list of commands, in the order in which --help shows them."""
 
 app = typer.Typer(
@@ -98,12 +74,11 @@ def _auxcal(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """An honest probability that your classifier is right, where it meets data it was not trained on."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
 
-def _help(command: Callable[..., None]) -> str:
+def _help(command: Command) -> str:
     """Return a command's docstring, with the lines of its examples as they are."""
     text, _, examples = (inspect.getdoc(command) or "").partition("Examples\n--------\n")
     # What follows a backspace is not wrapped.
@@ -113,7 +88,7 @@ def _help(command: Callable[..., None]) -> str:
 
 for command in COMMANDS:
     short = _help(command).partition("\n")[0]
-    app.command(command.__name__, help=_help(command), short_help=short)(refuse_input_as_output(command))
+    app.command(command.__name__, help=_help(command), short_help=short)(as_command(command))
 
 
 def main() -> None:

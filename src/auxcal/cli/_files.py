@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import wraps
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from auxcal._core.errors import AuxcalError, InvalidInputError
+from auxcal._core.files import check_writable, is_url
 
 if TYPE_CHECKING:
     from auxcal.calibrators import Calibrator
@@ -28,29 +30,12 @@ _SIGNATURE_WITHIN = 4096  # bytes: a block of most file systems; every signature
 
 def refuse_overwrite(path: Path | str, *, overwrite: bool, own: bool = True) -> None:
     """Raise an error if the output exists, unless auxcal wrote it itself and nobody edits such files (`own`)."""
-    from auxcal._core.errors import InvalidInputError
-
     if overwrite or str(path) == "-":
         return
     file = _existing(path)
     if file is None or (own and _is_own(file)):
         return
     raise InvalidInputError(f"{path}: this file is there already. Give another name, or --overwrite to replace it.")
-
-
-def refuse_input_as_output(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command, which then refuses an `out` that is one of the files it reads."""
-
-    @wraps(command)
-    def checked(**arguments: Any) -> None:
-        from auxcal._core.files import check_apart
-
-        out = arguments.get("out")
-        if isinstance(out, Path):
-            check_apart(out, input_paths(arguments))
-        command(**arguments)
-
-    return checked
 
 
 def input_paths(arguments: Mapping[str, Any]) -> list[Path]:
@@ -62,20 +47,17 @@ def input_paths(arguments: Mapping[str, Any]) -> list[Path]:
     return [*paths, Path(names)] if names and os.path.isfile(names) else paths  # noqa: PTH113 (too long for a Path)
 
 
-def check_calibrator_out(path: Path, *, overwrite: bool) -> None:
-    """Raise an error, before the work starts, if no calibrator can be saved there."""
-    from auxcal._core.errors import InvalidInputError
-    from auxcal._core.files import check_writable
-
-    if path.suffix != ".safetensors":
-        raise InvalidInputError(f"{path}: a calibrator is a .safetensors file. Save it as {path.stem}.safetensors.")
+def check_out(path: Path, what: str = "a calibrator is a .safetensors file", *, overwrite: bool) -> None:
+    """Raise an error, before the work starts, if what has this ending can't be saved there."""
+    suffix = what.split()[-2]
+    if path.suffix != suffix:
+        raise InvalidInputError(f"{path}: {what}. Save it as {path.stem}{suffix}.")
     refuse_overwrite(path, overwrite=overwrite)
     check_writable(path)
 
 
 def load_calibrator(path: Path, data: Sequence[Path | str] = ()) -> Calibrator:
     """Load the calibrator that is given before the files of `data`; where the two are swapped, say so."""
-    from auxcal._core.errors import InvalidInputError
     from auxcal.persistence import load
 
     swapped = next((file for file in map(Path, data) if _is_calibrator(file)), None)
@@ -87,8 +69,6 @@ def load_calibrator(path: Path, data: Sequence[Path | str] = ()) -> Calibrator:
 @contextmanager
 def errors_about(*paths: Path | str) -> Iterator[None]:
     """Prefix an error about the contents of files with their names."""
-    from auxcal._core.errors import AuxcalError
-
     try:
         yield
     except AuxcalError as error:
@@ -97,8 +77,6 @@ def errors_about(*paths: Path | str) -> Iterator[None]:
 
 def _existing(path: Path | str) -> File | Path | None:
     """Return the file that exists at a path or URL; a folder is none."""
-    from auxcal._core.files import is_url
-
     if not is_url(str(path)):
         return Path(path) if Path(path).is_file() else None
     from auxcal.tables import as_file

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -19,11 +19,15 @@ USAGE = 2  # the exit code of a wrong call, as in click and in most shells
 @contextmanager
 def process() -> Iterator[None]:
     """Turn expected errors into one sentence and an exit code, and warnings into lines on standard error."""
-    with _exit_on_signals(), warnings.catch_warnings():
+    # Temporary files are removed at SIGTERM and SIGHUP too, which nohup ignores. Ctrl-C raises KeyboardInterrupt in the
+    # block, where it is caught; outside, the entry point lets it kill.
+    exiting = _handled(["SIGTERM", "SIGHUP"], _exit, lambda usual: usual is not signal.SIG_IGN)
+    raising = _handled(["SIGINT"], signal.default_int_handler, lambda usual: usual is signal.SIG_DFL)
+    with exiting, warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _echo_warning
         try:
-            with _ctrl_c_raises():
+            with raising:
                 _prepare_streams()
                 yield
                 sys.stdout.flush()
@@ -52,32 +56,17 @@ def _prepare_streams() -> None:
 
 
 @contextmanager
-def _ctrl_c_raises() -> Iterator[None]:
-    """Let Ctrl-C raise KeyboardInterrupt in the block, where it is caught; outside, the entry point lets it kill."""
-    before = signal.getsignal(signal.SIGINT)
-    if before is not signal.SIG_DFL:
-        yield
-        return
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@contextmanager
-def _exit_on_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP raise SystemExit, so that temporary files are removed."""
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {number: signal.getsignal(number) for number in numbers}
-    handled = [number for number in numbers if before[number] is not signal.SIG_IGN]  # nohup ignores SIGHUP
+def _handled(names: Sequence[str], handler: Callable[..., Any], where: Callable[[Any], bool]) -> Iterator[None]:
+    """Handle these signals in the block, those alone whose handler so far is such a one."""
+    before = {name: signal.getsignal(getattr(signal, name)) for name in names if hasattr(signal, name)}
+    handled = {getattr(signal, name): usual for name, usual in before.items() if where(usual)}
     for number in handled:
-        signal.signal(number, _exit)
+        signal.signal(number, handler)
     try:
         yield
     finally:
-        for number in handled:
-            signal.signal(number, before[number] or signal.SIG_DFL)
+        for number, usual in handled.items():
+            signal.signal(number, usual or signal.SIG_DFL)
 
 
 def _exit(number: int, frame: Any) -> NoReturn:

@@ -1,44 +1,26 @@
 """auxcal adapt: a calibrator for other class proportions, without labels."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
-import typer
-
+import auxcal
 from auxcal._core.progress import progress_bar
-from auxcal.cli._files import check_calibrator_out, load_calibrator
-from auxcal.cli._options import (
-    CLASSES,
-    LOGITS,
-    CalibratorFile,
-    CalibratorOut,
-    Files,
-    Json,
-    Level,
-    Overwrite,
-    table_options,
-)
-from auxcal.cli.output import echo, echo_json
-
-if TYPE_CHECKING:
-    from auxcal.tables import TableSpec
+from auxcal.cli._files import check_out, load_calibrator
+from auxcal.cli._options import CalibratorFile, CalibratorOut, Files, Json, Level, NewTable, Overwrite
+from auxcal.cli.output import echo_result
 
 
-@table_options(*LOGITS, *CLASSES, "on_bad_rows")
 def adapt(
     calibrator: CalibratorFile,
     files: Files,
     out: CalibratorOut,
     *,
-    labelled: Annotated[Path | None, typer.Option(help="A file with rows of the new mix that have labels.")] = None,
+    labelled: Annotated[Path | None, "A file with rows of the new mix that have labels."] = None,
     if_new: Annotated[
-        Literal["refuse", "warn"],
-        typer.Option("--if-new", help="If the rows are something new: refuse, or warn and adapt."),
+        Literal["refuse", "warn"], "If the rows are something new: refuse, or warn and adapt."
     ] = "refuse",
     level: Level = 0.05,
-    table: TableSpec,
+    table: NewTable,
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
@@ -53,18 +35,14 @@ def adapt(
     auxcal adapt ccac-x.safetensors new.csv --labelled some.csv -o adapted.safetensors
     """
     from auxcal.calibrators.facts import as_json, facts
-    from auxcal.monitoring import adapt_seen, sampled
-    from auxcal.tables import read_predictions, read_rows
 
     fitted = load_calibrator(calibrator, files)
-    check_calibrator_out(out, overwrite=overwrite)
+    check_out(out, overwrite=overwrite)
     with progress_bar("reading") as report:
-        sample = sampled(fitted, read_rows(fitted, *files, spec=table, report=report))
-    some = None if labelled is None else read_predictions(labelled, spec=table.known_to(fitted.inputs_))
-    adapted = adapt_seen(fitted, sample.seen, sample.n_rows, some, if_new, level)
+        rows = auxcal.tables.read_rows(fitted, *files, spec=table, report=report)
+        sample = auxcal.monitoring.sampled(fitted, rows)
+    some = None if labelled is None else auxcal.tables.read_predictions(labelled, spec=table.known_to(fitted.inputs_))
+    adapted = auxcal.monitoring.adapt_seen(fitted, sample.seen, sample.n_rows, some, if_new, level)
     adapted.save(out)
-    if json:
-        echo_json(as_json(adapted) | {"out": str(out)})
-        return
-    echo(f"{adapted.abbreviation} adapted to {facts(adapted)['adapted to']}.")
-    echo(f"Saved: {out}")
+    lines = f"{adapted.abbreviation} adapted to {facts(adapted)['adapted to']}.", f"Saved: {out}"
+    echo_result(as_json(adapted) | {"out": str(out)}, lines, json=json)

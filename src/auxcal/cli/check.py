@@ -1,18 +1,14 @@
 """auxcal check: without labels, whether a calibrator still holds."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from typing import Annotated
 
 import typer
 
+import auxcal
 from auxcal._core.progress import progress_bar
 from auxcal.cli._files import load_calibrator
-from auxcal.cli._options import LOGITS, CalibratorFile, Files, Json, Level, table_options
-from auxcal.cli.output import echo, echo_json
-
-if TYPE_CHECKING:
-    from auxcal.tables import TableSpec
+from auxcal.cli._options import LOGITS, CalibratorFile, Files, Json, Level, TableSpec, table_options
+from auxcal.cli.output import echo_result
 
 EXIT_CODES = {"same": 0, "mix": 3, "new": 4}
 """The exit code of each verdict; 1 and 2 are those of broken pipes and of errors."""
@@ -21,9 +17,13 @@ PROMISE_FAILS = "The promise that is kept with the calibrator does not hold for 
 PROMISE_HOLDS = "The promise that is kept with the calibrator was found on rows like these, and stands."
 
 
-@table_options(*LOGITS, "on_bad_rows")
 def check(
-    calibrator: CalibratorFile, files: Files, *, level: Level = 0.05, table: TableSpec, json: Json = False
+    calibrator: CalibratorFile,
+    files: Files,
+    *,
+    level: Level = 0.05,
+    table: Annotated[TableSpec, table_options(*LOGITS, "on_bad_rows")],
+    json: Json = False,
 ) -> None:
     """Check without labels whether new rows look like those of the fit, are another mix, or something new.
 
@@ -36,22 +36,16 @@ def check(
     auxcal check ccac-x.safetensors new.parquet
     auxcal check ccac-x.safetensors new.csv --level 0.01 --json
     """
-    from auxcal.monitoring import PromiseSample, RowSample
-    from auxcal.tables import read_rows
-
     fitted = load_calibrator(calibrator, files)
-    sample, promise = RowSample(fitted), PromiseSample(fitted)
+    sample, promised = auxcal.monitoring.RowSample(fitted), auxcal.monitoring.PromiseSample(fitted)
     with progress_bar("reading") as report:
-        for logits, features in read_rows(fitted, *files, spec=table, report=report):
+        for logits, features in auxcal.tables.read_rows(fitted, *files, spec=table, report=report):
             sample.add(logits, features)
-            promise.add(logits, features)
+            promised.add(logits, features)
         found = sample.check(level=level)
-    holds = promise.guarantee_holds()
+    holds = promised.guarantee_holds()
     if holds is None and fitted.certificate_ is not None:  # an old certificate, without the rows that it was found on
         holds = found.verdict == "same"
-    if json:
-        echo_json(found.as_json() | {"promise_holds": holds})
-    else:
-        about_promise = PROMISE_FAILS if holds is False else PROMISE_HOLDS if holds and found.verdict != "same" else ""
-        echo(f"{found} {about_promise}".rstrip())
+    promise = PROMISE_FAILS if holds is False else PROMISE_HOLDS if holds and found.verdict != "same" else ""
+    echo_result(found.as_json() | {"promise_holds": holds}, [f"{found} {promise}".rstrip()], json=json)
     raise typer.Exit(EXIT_CODES[found.verdict])

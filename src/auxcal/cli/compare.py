@@ -4,44 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from auxcal._core.progress import progress_bar
+import auxcal
+from auxcal._core.progress import Report, progress_bar
 from auxcal._core.text import visible
 from auxcal.cli._files import input_paths, refuse_overwrite
-from auxcal.cli._options import Files, Json, Open, Overwrite, RandomState, labelled_table
+from auxcal.cli._options import Files, Json, LabelledTable, Open, Overwrite, RandomState
 from auxcal.cli.fit import check_kind
 from auxcal.cli.output import console, echo_json_text, slice_note, slice_table
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from auxcal._core.progress import Report
-    from auxcal.report.comparison import Comparison
-    from auxcal.tables import TableSpec
-
 _COMPARING = 0.95  # of the progress bar, by guess: the charts come last, and take a small part of the time
 
 
-@labelled_table
 def compare(
     context: typer.Context,
     files: Files,
     *,
-    out: Annotated[Path, typer.Option(help="The folder for the report, the scores and the best calibrator.")] = Path(
-        "report"
-    ),
-    test: Annotated[Path | None, typer.Option(help="A file with the test set.")] = None,
-    share: Annotated[float, typer.Option(help="Without --test, the share of the rows to hold out as test set.")] = 0.25,
-    methods: Annotated[str | None, typer.Option(help="Only these, comma-separated. [default: all]")] = None,
-    table: TableSpec,
-    id_: Annotated[str | None, typer.Option("--id", help="The column of your own ids, for the report.")] = None,
+    out: Annotated[Path, "The folder for the report, the scores and the best calibrator."] = Path("report"),
+    test: Annotated[Path | None, "A file with the test set."] = None,
+    share: Annotated[float, "Without --test, the share of the rows to hold out as test set."] = 0.25,
+    methods: Annotated[str | None, "Only these, comma-separated. [default: all]"] = None,
+    table: LabelledTable,
+    id_: Annotated[str | None, "The column of your own ids, for the report."] = None,
     by: Annotated[
-        list[str] | None,
-        typer.Option(help="A column to slice by: also show every metric for each of its values. Can be repeated."),
+        list[str] | None, "A column to slice by: also show every metric for each of its values. Can be repeated."
     ] = None,
     random_state: RandomState = 0,
     overwrite: Overwrite = False,
@@ -62,18 +56,17 @@ def compare(
     auxcal compare spring.csv autumn.csv --label truth --open
     auxcal compare labelled.csv --probabilities --columns cat,dog --label truth --no-class other --id case
     """
-    import auxcal
     from auxcal.report.folder import NUMBERS, PAGE, calibrator_names, comparisons_as_json, make_folder, write_folder
-    from auxcal.tables import read_labelled
 
     sets = _data_sets(files)
     if test is not None and len(sets) > 1:
         raise typer.BadParameter(f"--test belongs to one data set; got {len(sets)}. Compare them one by one.")
     slices = tuple(dict.fromkeys(by or ()))
-    data = {name: read_labelled(*paths, spec=table, id_column=id_, by=slices) for name, paths in sets.items()}
+    read = partial(auxcal.tables.read_labelled, spec=table, id_column=id_, by=slices)
+    data = {name: read(*paths) for name, paths in sets.items()}
     for name, paths in sets.items():
         check_kind(data[name].data, *paths)
-    held_out = None if test is None else read_labelled(test, spec=table, id_column=id_, by=slices)
+    held_out = None if test is None else read(test)
     inputs = input_paths({"files": files, "test": test, "class_names": context.params["class_names"]})
     make_folder(out, inputs)
     for name in (PAGE, *NUMBERS):
@@ -134,47 +127,34 @@ def report_part(report: Report, index: int, sets: int) -> Report:
     return lambda done: report(_COMPARING * (index + done) / sets)
 
 
-def print_comparisons(screen: Console, comparisons: Sequence[Comparison]) -> None:
+def print_comparisons(screen: Console, comparisons: Sequence[auxcal.Comparison]) -> None:
     """Print each answer and its tables, then how to read the columns."""
-    from rich.text import Text
-
-    for comparison in comparisons:
-        _print_comparison(screen, comparison)
-    text = (
-        "AUROC, AUPR and p.9 measure how well the confidence tells right from wrong: higher is better. Brier and ECE "
-        "measure how honest it is: lower is better. With an ECE up to the noise next to it, perfect calibration is "
-        "possible, not proven."
-    )
-    screen.print(Text(text, style="dim"))
-    screen.print()
-
-
-def _print_comparison(screen: Console, comparison: Comparison) -> None:
-    from rich.text import Text
-
     from auxcal.report.terminal import comparison_to_rich
 
-    screen.print(Text(visible(comparison.name), style="dim"))
-    screen.print(Text(comparison.answer.found, style="bold"))
-    screen.print(Text(comparison.answer.then, style="bold blue"))
-    screen.print()
-    screen.print(comparison_to_rich(comparison))
-    for entry in comparison.ranked:
-        if entry.problem:
-            screen.print(Text(visible(f"{entry.label}: {entry.problem}"), style="dim"))
-    screen.print()
-    for each in comparison.slices:
-        screen.print(Text(f"{comparison.best.label} by {each.by}", style="dim"))
-        screen.print(slice_table(each.by, each.after))
-        screen.print(Text(slice_note(each.after), style="dim"))
+    for comparison in comparisons:
+        screen.print(visible(comparison.name), style="dim")
+        screen.print(comparison.answer.found, style="bold")
+        screen.print(f"{comparison.answer.then}\n", style="bold blue")
+        screen.print(comparison_to_rich(comparison))
+        for entry in comparison.ranked:
+            if entry.problem:
+                screen.print(visible(f"{entry.label}: {entry.problem}"), style="dim")
         screen.print()
+        for each in comparison.slices:
+            screen.print(f"{comparison.best.label} by {each.by}", style="dim")
+            screen.print(slice_table(each.by, each.after))
+            screen.print(f"{slice_note(each.after)}\n", style="dim")
+    screen.print(
+        "AUROC, AUPR and p.9 measure how well the confidence tells right from wrong: higher is better. Brier and ECE "
+        "measure how honest it is: lower is better. With an ECE up to the noise next to it, perfect calibration is "
+        "possible, not proven.\n",
+        style="dim",
+    )
 
 
 def print_plain(screen: Console, *lines: str) -> None:
-    """Print lines that may hold names of files, without markup and unbroken."""
-    from rich.text import Text
-
-    screen.print(*(Text(visible(line)) for line in lines), sep="\n", soft_wrap=True)
+    """Print lines that may hold names of files, unbroken."""
+    screen.print(*map(visible, lines), sep="\n", soft_wrap=True)
 
 
 def open_page(written: Sequence[Path]) -> None:

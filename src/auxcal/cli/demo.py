@@ -1,12 +1,9 @@
 """auxcal demo: every method on logits that come with the package."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+import auxcal
 from auxcal._core.progress import progress_bar
 from auxcal.cli._files import refuse_overwrite
 from auxcal.cli._options import Open, Overwrite
@@ -33,7 +30,7 @@ CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "hors
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="The folder for report.html.")] = Path(),
+    out: Annotated[Path, "The folder for report.html."] = Path(),
     open_: Open = False,
     overwrite: Overwrite = False,
 ) -> None:
@@ -46,7 +43,6 @@ def demo(
     auxcal demo
     auxcal demo --out demo/ --open
     """
-    import auxcal
     from auxcal.report.folder import PAGE, make_folder, write_page
 
     make_folder(out)

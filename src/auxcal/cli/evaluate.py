@@ -3,43 +3,35 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+import auxcal
 from auxcal._core.progress import progress_bar
+from auxcal._core.text import percent, write_score
 from auxcal.cli._files import errors_about, load_calibrator
-from auxcal.cli._options import Json, RandomState, ScoredBy, ScoredFile, scored_table
-from auxcal.cli.output import console, echo, echo_json, slice_note, slice_table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from auxcal.metrics import Slice
-    from auxcal.tables import Evaluation, TableSpec
+from auxcal.cli._options import Json, RandomState, ScoredBy, ScoredFile, ScoredTable, TableSpec
+from auxcal.cli.output import console, echo, echo_json, echo_result, slice_note, slice_table
 
 _MOST_SLICES = 12  # whose metrics are all printed; a screen or three. The others are in the JSON
 
 
-@scored_table
 def evaluate(
     file: ScoredFile,
     *,
-    table: TableSpec,
-    by: Annotated[
-        str | None, typer.Option(help="A column to slice by: also show every metric for each of its values.")
-    ] = None,
+    table: ScoredTable,
+    by: Annotated[str | None, "A column to slice by: also show every metric for each of its values."] = None,
     resamples: Annotated[
         int, typer.Option(min=0, help="The number of draws for the 95 % intervals; 0 for none.")
     ] = 200,
     unlabelled: Annotated[
         Path | None,
-        typer.Option(
-            help="A scored file of further rows without labels: estimates accuracy, Brier score and ECE on all rows, "
-            "with tighter intervals."
-        ),
+        "A scored file of further rows without labels: estimates accuracy, Brier score and ECE on all rows, with "
+        "tighter intervals.",
     ] = None,
     calibrator: ScoredBy = None,
     random_state: RandomState = 0,
@@ -64,17 +56,15 @@ def evaluate(
     auxcal score ccac.safetensors test.csv | auxcal evaluate - --json
     auxcal evaluate scored.csv --group patient --by hospital
     """
-    from auxcal.tables import evaluate_scored, read_scored_or_tally
-
     table = with_labels_of(calibrator, table)
     if unlabelled is not None:
         if by is not None or table.group is not None:
             raise typer.BadParameter("--unlabelled estimates all rows together: leave --by and --group out.")
         _evaluate_with_unlabelled(file, unlabelled, table, json=json)
         return
-    read = read_scored_or_tally(file, by=by, spec=table)
+    read = auxcal.tables.read_scored_or_tally(file, by=by, spec=table)
     with errors_about(file), progress_bar("resampling") as report:
-        found = evaluate_scored(read, bootstrap=resamples, random_state=random_state, report=report)
+        found = auxcal.tables.evaluate_scored(read, bootstrap=resamples, random_state=random_state, report=report)
     if json:
         head = {"rows": found.rows, "accuracy": found.accuracy, "confidence": found.confidence}
         slices = {} if found.slices is None else {"by": [each.as_dict() for each in found.slices]}
@@ -98,9 +88,7 @@ def with_labels_of(calibrator: Path | None, table: TableSpec) -> TableSpec:
     )
 
 
-def _print(found: Evaluation, *, intervals: bool) -> None:
-    from auxcal._core.text import percent
-
+def _print(found: auxcal.tables.Evaluation, *, intervals: bool) -> None:
     echo(f"{found.rows:,} rows: accuracy {percent(found.accuracy)}, mean confidence {percent(found.confidence)}.")
     echo("")
     if intervals:
@@ -118,10 +106,7 @@ def _print(found: Evaluation, *, intervals: bool) -> None:
 
 
 def _print_scores(scores: dict[str, float]) -> None:
-    from auxcal._core.text import write_score
-    from auxcal.metrics import METRICS
-
-    for name, metric in METRICS.items():
+    for name, metric in auxcal.METRICS.items():
         ends = [scores.get(f"{name}_{end}", math.nan) for end in ("low", "high")]
         interval = "" if math.isnan(sum(ends)) else " to ".join(write_score(name, end) for end in ends)
         noise = f", noise up to {write_score(name, scores['ece_floor_p95'])}" if name == "ece" else ""
@@ -131,15 +116,14 @@ def _print_scores(scores: dict[str, float]) -> None:
 
 def _print_error_bounds(scores: dict[str, float]) -> None:
     """Print how far metrics can be off because rows were counted in cells, unless all are exact."""
-    from auxcal.metrics import METRICS
-
-    errors = {metric.label: scores[f"{name}_error"] for name, metric in METRICS.items() if f"{name}_error" in scores}
+    labels = {f"{name}_error": metric.label for name, metric in auxcal.METRICS.items()}
+    errors = {label: scores[name] for name, label in labels.items() if name in scores}
     if errors:
         bounds = ", ".join(f"{label} {error:.0e}" for label, error in errors.items() if not math.isnan(error))
         echo(f"Rows were counted in cells of nearly equal confidence. Off by at most: {bounds}. The others are exact.")
 
 
-def _print_slices(by: str, slices: Sequence[Slice]) -> None:
+def _print_slices(by: str, slices: Sequence[auxcal.metrics.Slice]) -> None:
     """Print a table of the slices, then every metric of the largest ones."""
     echo("")
     console().print(slice_table(by, slices))
@@ -153,21 +137,13 @@ def _print_slices(by: str, slices: Sequence[Slice]) -> None:
 
 def _evaluate_with_unlabelled(file: Path | str, unlabelled: Path, table: TableSpec, *, json: bool) -> None:
     """Print what labelled and unlabelled rows say together."""
-    from auxcal._core.text import write_score
-    from auxcal.labelling import estimate
-    from auxcal.metrics import METRICS
-    from auxcal.tables import read_confidence, read_scored
-
-    rest = read_confidence(unlabelled, table.confidence, on_bad_rows=table.on_bad_rows)
-    scored = read_scored(file, spec=table)
-    found = estimate(scored.confidence, scored.correct, rest, sample_weight=scored.sample_weight)
-    if json:
-        rows = {"rows": len(scored.y), "unlabelled": len(rest)}
-        echo_json(rows | {name: each._asdict() for name, each in found.items()})
-        return
-    echo(f"{len(scored.y):,} labelled and {len(rest):,} unlabelled rows.")
-    echo("")
-    echo(f"{'':<23}95 % interval")
+    rest = auxcal.tables.read_confidence(unlabelled, table.confidence, on_bad_rows=table.on_bad_rows)
+    scored = auxcal.tables.read_scored(file, spec=table)
+    found = auxcal.labelling.estimate(scored.confidence, scored.correct, rest, sample_weight=scored.sample_weight)
+    lines = [f"{len(scored.y):,} labelled and {len(rest):,} unlabelled rows.", "", f"{'':<23}95 % interval"]
     for name, each in found.items():
         value, low, high = (write_score(name, number) for number in each)
-        echo(f"{METRICS[name].label if name in METRICS else name:<12}{value:>8}   {low} to {high}")
+        label = auxcal.METRICS[name].label if name in auxcal.METRICS else name
+        lines += [f"{label:<12}{value:>8}   {low} to {high}"]
+    rows = {"rows": len(scored.y), "unlabelled": len(rest)}
+    echo_result(rows | {name: each._asdict() for name, each in found.items()}, lines, json=json)

@@ -1,29 +1,22 @@
 """auxcal export: a calibrator as an ONNX model, alone or at the end of its classifier."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from auxcal.cli._files import load_calibrator, refuse_overwrite
+from auxcal._core.files import atomic_write
+from auxcal.cli._files import check_out, load_calibrator
 from auxcal.cli._options import CalibratorFile, Json, Overwrite
-from auxcal.cli.output import echo, echo_json
+from auxcal.cli.output import echo_result
 
 
 def export(
     calibrator: CalibratorFile,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write, .onnx.")],
-    into: Annotated[
-        Path | None, typer.Option(help="The classifier's ONNX model; the result returns its outputs and two more.")
-    ] = None,
-    output: Annotated[
-        str | None, typer.Option(help="The tensor of the logits in the classifier. [default: its only output]")
-    ] = None,
-    features: Annotated[
-        str | None, typer.Option(help="The tensor of the features, if the calibrator was fitted with any.")
-    ] = None,
+    into: Annotated[Path | None, "The classifier's ONNX model; the result returns its outputs and two more."] = None,
+    output: Annotated[str | None, "The tensor of the logits in the classifier. [default: its only output]"] = None,
+    features: Annotated[str | None, "The tensor of the features, if the calibrator was fitted with any."] = None,
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
@@ -37,23 +30,17 @@ def export(
     auxcal export ccac-x.safetensors -o ccac-x.onnx
     auxcal export ccac-x.safetensors --into classifier.onnx --output logits -o confident.onnx
     """
-    from auxcal._core.errors import InvalidInputError
-    from auxcal._core.files import atomic_write, check_writable
     from auxcal.export.onnx_attach import attach
     from auxcal.export.onnx_model import to_onnx
 
-    if out.suffix != ".onnx":
-        raise InvalidInputError(f"{out}: an ONNX model is an .onnx file. Save it as {out.stem}.onnx.")
     if into is None and (output or features):
         raise typer.BadParameter("--output and --features name tensors of a classifier: give it with --into.")
-    refuse_overwrite(out, overwrite=overwrite)
+    check_out(out, "an ONNX model is an .onnx file", overwrite=overwrite)
     fitted = load_calibrator(calibrator)
-    check_writable(out)
     model = to_onnx(fitted) if into is None else attach(into, fitted, output=output, features=features)
     with atomic_write(out) as temporary:
         temporary.write_bytes(model.SerializeToString())
     inputs, outputs = ([each.name for each in part] for part in (model.graph.input, model.graph.output))
-    if json:
-        echo_json({"method": fitted.abbreviation, "inputs": inputs, "outputs": outputs, "out": str(out)})
-    else:
-        echo(f"{fitted.abbreviation} as ONNX: {', '.join(inputs)} → {', '.join(outputs)}. Saved: {out}")
+    found = {"method": fitted.abbreviation, "inputs": inputs, "outputs": outputs, "out": str(out)}
+    line = f"{fitted.abbreviation} as ONNX: {', '.join(inputs)} → {', '.join(outputs)}. Saved: {out}"
+    echo_result(found, [line], json=json)

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from auxcal._core.progress import progress_bar
-from auxcal.cli._files import check_calibrator_out, errors_about
-from auxcal.cli._options import CalibratorOut, Files, Json, Overwrite, RandomState, labelled_table, method_names
-from auxcal.cli.output import echo, echo_error, echo_json
-
-if TYPE_CHECKING:
-    from auxcal.calibrators import Calibrator
-    from auxcal.predictions import Predictions
-    from auxcal.tables import TableSpec
+import auxcal
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.progress import progress_bar, reported_to
+from auxcal._core.text import percent
+from auxcal.cli._files import check_out, errors_about
+from auxcal.cli._options import CalibratorOut, Files, Json, LabelledTable, Overwrite, RandomState
+from auxcal.cli.output import echo_error, echo_result
 
 _TOO_ACCURATE = 0.99  # a guess, not measured: few classifiers are that accurate on rows they were not trained on
 
 
-@labelled_table
+def method_names() -> list[str]:
+    """Return the methods, for the completion of the shell."""
+    return list(auxcal.CALIBRATORS)
+
+
 def fit(
     files: Files,
     out: CalibratorOut,
@@ -32,12 +36,10 @@ def fit(
     ] = "ccac-x",
     select: Annotated[
         Path | None,
-        typer.Option(
-            help="A file with the validation set, for methods that choose hyper-parameters. ccac-x chooses none and "
-            "learns from these rows too. [default: a fifth of FILE, if the method needs one]"
-        ),
+        "A file with the validation set, for methods that choose hyper-parameters. ccac-x chooses none and learns from "
+        "these rows too. [default: a fifth of FILE, if the method needs one]",
     ] = None,
-    table: TableSpec,
+    table: LabelledTable,
     sample: Annotated[
         int,
         typer.Option(
@@ -64,29 +66,23 @@ def fit(
     auxcal fit fit.npz --select select.npz --method ccac -o ccac.safetensors
     auxcal fit picked.csv --weight weight --group patient -o ccac-x.safetensors
     """
-    from auxcal._core.progress import reported_to
-    from auxcal.calibrators import CALIBRATORS, method_named, seeded
-    from auxcal.tables import read_predictions
-
-    calibrator = seeded(CALIBRATORS[method_named(method)], random_state)
-    check_calibrator_out(out, overwrite=overwrite)
+    kind = auxcal.CALIBRATORS[auxcal.calibrators.method_named(method)]
+    calibrator = auxcal.calibrators.seeded(kind, random_state)
+    check_out(out, overwrite=overwrite)
     if not table.features and not calibrator.uses_features:
         table = replace(table, features=())
-    read = partial(read_predictions, spec=table, sample=sample or None, random_state=random_state)
+    read = partial(auxcal.tables.read_predictions, spec=table, sample=sample or None, random_state=random_state)
     data = read(*files)
     check_kind(data, *files)
     part = None if select is None else read(select)
-    about = errors_about(*files, *([] if select is None else [select]))
-    with about, progress_bar(f"fitting {calibrator.abbreviation}") as report, reported_to(report):
+    with training(f"fitting {calibrator.abbreviation}", *files, select):
         calibrator._fit_on(data, part)
-    calibrator.save(out)
-    echo_fitted(calibrator, data, out, json=json)
+    save_fitted(calibrator, data, out, json=json)
 
 
-def check_kind(data: Predictions, *paths: Path | str) -> None:
+def check_kind(data: auxcal.Predictions, *paths: Path | str) -> None:
     """Refuse logits that are all from 0 to 1: --probabilities was forgotten."""
     from auxcal._core.arrays import look_like_probabilities
-    from auxcal._core.errors import InvalidInputError
 
     if data.inputs.kind == "logits" and look_like_probabilities(data.logits):
         raise InvalidInputError(
@@ -95,48 +91,44 @@ def check_kind(data: Predictions, *paths: Path | str) -> None:
         )
 
 
-def echo_fitted(calibrator: Calibrator, data: Predictions, out: Path, *, json: bool) -> None:
-    """Print what a calibrator learned, from which rows, and where it is saved."""
-    from auxcal._core.text import percent
+@contextmanager
+def training(what: str, *files: Path | str | None) -> Iterator[None]:
+    """Show the progress of a training, whose errors are about these files."""
+    about = errors_about(*(file for file in files if file is not None))
+    with about, progress_bar(what) as report, reported_to(report):
+        yield
 
+
+def save_fitted(calibrator: auxcal.Calibrator, data: auxcal.Predictions, out: Path, *, json: bool) -> None:
+    """Save a calibrator; print what it learned, from which rows, and where it is."""
+    calibrator.save(out)
     if data.accuracy >= _TOO_ACCURATE:
         echo_error(
             f"warning: are these rows that the classifier was trained on? It has {percent(data.accuracy)} of them "
             f"right. Fit on rows that it has not seen."
         )
-    learned = _learned(calibrator)
-    d = calibrator.n_further_features_
-    if json:
-        echo_json(
-            {
-                "method": calibrator.abbreviation,
-                "rows": len(data),
-                "classes": data.n_classes,
-                "features": d,
-                "accuracy": data.accuracy,
-                "converged": calibrator.converged_,
-                "learned": learned,
-                "out": str(out),
-            }
-        )
-        return
-    echo(
-        f"{calibrator.abbreviation} fitted on {len(data):,} rows of {data.n_classes} classes"
-        f"{f' and {d} features' if d else ''}; accuracy of the classifier: {percent(data.accuracy)}."
-    )
-    if learned:
-        numbers = (
-            f"{name} = {each:.4g}" if isinstance(each, float) else f"{name} = {each}" for name, each in learned.items()
-        )
-        echo(f"Learned: {', '.join(numbers)}.")
-    echo(f"Saved: {out}")
-
-
-def _learned(calibrator: Calibrator) -> dict[str, Any]:
-    """Return the fitted attributes that are a single number or word, but for those printed anyway."""
     printed = {"n_features_in_", "n_further_features_", "converged_"}
-    return {
+    learned = {
         name.removesuffix("_"): value
         for name, value in vars(calibrator).items()
         if name.endswith("_") and name not in printed and isinstance(value, str | int | float)
     }
+    found = {
+        "method": calibrator.abbreviation,
+        "rows": len(data),
+        "classes": data.n_classes,
+        "features": calibrator.n_further_features_,
+        "accuracy": data.accuracy,
+        "converged": calibrator.converged_,
+        "learned": learned,
+        "out": str(out),
+    }
+    features = f" and {found['features']} features" if found["features"] else ""
+    lines = [
+        f"{calibrator.abbreviation} fitted on {len(data):,} rows of {data.n_classes} classes{features}; accuracy of "
+        f"the classifier: {percent(data.accuracy)}."
+    ]
+    if learned:
+        numbers = (f"{name} = {each:{'.4g' if isinstance(each, float) else ''}}" for name, each in learned.items())
+        lines += [f"Learned: {', '.join(numbers)}."]
+    echo_result(found, [*lines, f"Saved: {out}"], json=json)

@@ -1,10 +1,9 @@
 """auxcal methods: the list of methods."""
 
-from __future__ import annotations
-
+import auxcal
 from auxcal._core.text import first_line
 from auxcal.cli._options import Json
-from auxcal.cli.output import echo, echo_json
+from auxcal.cli.output import echo_result
 
 
 def methods(json: Json = False) -> None:
@@ -15,8 +14,6 @@ def methods(json: Json = False) -> None:
     auxcal methods
     auxcal methods --json
     """
-    from auxcal.calibrators import CALIBRATORS
-
     found = [
         {
             "method": name,
@@ -25,13 +22,12 @@ def methods(json: Json = False) -> None:
             "reference": kind.reference,
             "uses_features": kind.uses_features,
         }
-        for name, kind in CALIBRATORS.items()
+        for name, kind in auxcal.CALIBRATORS.items()
     ]
-    if json:
-        echo_json(found)
-        return
-    widths = {key: max(len(str(method[key])) for method in found) for key in ("method", "abbreviation")}
-    for method in found:
-        columns = (f"{method[key]:<{width}}" for key, width in widths.items())
-        features = "; uses features" if method["uses_features"] else ""
-        echo(f"{'  '.join(columns)}  {method['what']} ({method['reference']}{features})")
+    name, short = (max(len(str(each[key])) for each in found) for key in ("method", "abbreviation"))
+    lines = (
+        f"{each['method']:<{name}}  {each['abbreviation']:<{short}}  {each['what']} "
+        f"({each['reference']}{'; uses features' if each['uses_features'] else ''})"
+        for each in found
+    )
+    echo_result(found, lines, json=json)

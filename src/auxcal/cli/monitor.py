@@ -3,39 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+import auxcal
 from auxcal._core.progress import progress_bar
 from auxcal.cli._files import load_calibrator, refuse_overwrite
-from auxcal.cli._options import CLASSES, LOGITS, CalibratorFile, Files, Json, Overwrite, table_options
+from auxcal.cli._options import CalibratorFile, Files, Json, NewTable, Overwrite
 from auxcal.cli.check import EXIT_CODES
 from auxcal.cli.output import console, echo_json
 
-if TYPE_CHECKING:
-    from auxcal.monitoring import Timeline
-    from auxcal.tables import TableSpec
 
-
-@table_options(*LOGITS, *CLASSES, "on_bad_rows")
 def monitor(
     calibrator: CalibratorFile,
     files: Files,
-    by: Annotated[str, typer.Option("--by", help="The column that splits the rows into chunks, such as day.")],
+    by: Annotated[str, "The column that splits the rows into chunks, such as day."],
     *,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to write the page, an .html file.")] = None,
-    level: Annotated[
-        float, typer.Option(help="The probability of ever raising an alarm while nothing has changed.")
-    ] = 0.05,
+    level: Annotated[float, "The probability of ever raising an alarm while nothing has changed."] = 0.05,
     tolerance: Annotated[
         float,
-        typer.Option(
-            help="How far the confidence may be off without an alarm, beyond the uncertainty of the fit: 0.02 for two "
-            "points."
-        ),
+        "How far the confidence may be off without an alarm, beyond the uncertainty of the fit: 0.02 for two points.",
     ] = 0.0,
-    table: TableSpec,
+    table: NewTable,
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
@@ -55,9 +46,6 @@ def monitor(
     auxcal monitor ccac-x.safetensors november.parquet --by day --label truth --out monitor.html
     auxcal monitor ccac-x.safetensors november.csv --by week --json
     """
-    from auxcal.monitoring import table_timeline
-    from auxcal.tables import TimedTable
-
     if out is not None:
         from auxcal.report.html import save_timeline  # whose extra may be missing: say so before the work
 
@@ -66,8 +54,8 @@ def monitor(
         refuse_overwrite(out, overwrite=overwrite)
     fitted = load_calibrator(calibrator, files)
     with progress_bar("watching") as report:
-        chunks = TimedTable(fitted, *files, by=by, spec=table)
-        found = table_timeline(fitted, chunks, level=level, tolerance=tolerance, report=report)
+        chunks = auxcal.tables.TimedTable(fitted, *files, by=by, spec=table)
+        found = auxcal.monitoring.table_timeline(fitted, chunks, level=level, tolerance=tolerance, report=report)
     if out is not None:
         save_timeline(found, out, name=" ".join(Path(path).name for path in files))
     if json:
@@ -77,23 +65,19 @@ def monitor(
     raise typer.Exit(_exit_code(found))
 
 
-def _print(timeline: Timeline, out: Path | None) -> None:
-    from rich.text import Text
-
+def _print(timeline: auxcal.monitoring.Timeline, out: Path | None) -> None:
     from auxcal.report.terminal import alarms, found, then, timeline_to_rich
 
     screen = console()
-    screen.print(Text(found(timeline), style="bold"))
-    for line in alarms(timeline):
-        screen.print(Text(line))
-    screen.print(Text(then(timeline), style="bold blue"))
-    screen.print()
+    screen.print(found(timeline), style="bold")
+    screen.print(*alarms(timeline), sep="\n")
+    screen.print(f"{then(timeline)}\n", style="bold blue")
     screen.print(timeline_to_rich(timeline))
     if out is not None:
         screen.print(f"\nWritten: {out}", soft_wrap=True)
 
 
-def _exit_code(timeline: Timeline) -> int:
+def _exit_code(timeline: auxcal.monitoring.Timeline) -> int:
     verdict, kinds = timeline.chunks[-1].verdict, {alarm.kind for _, alarm in timeline.alarms}
     if verdict == "new" or "labels" in kinds:
         return EXIT_CODES["new"]

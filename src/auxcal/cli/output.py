@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from auxcal._core.text import visible, without_nan
+import auxcal
+from auxcal._core.text import percent, visible, without_nan, write_score
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
-
-    from auxcal.metrics import Slice
 
 _LEAST_COLUMNS = 80  # the width of a VT100, which all tables are laid out for
 
@@ -45,6 +44,15 @@ def discard(descriptor: int) -> None:
 def echo_json(value: Mapping[str, Any] | list[Any]) -> None:
     """Print JSON, with null for NaN."""
     echo_json_text(json.dumps(without_nan(value), indent=2, ensure_ascii=False))
+
+
+def echo_result(found: Mapping[str, Any] | list[Any], lines: Iterable[str], *, json: bool) -> None:
+    """Print what a command found, as JSON or in these lines."""
+    if json:
+        echo_json(found)
+        return
+    for line in lines:
+        echo(line)
 
 
 def echo_json_text(text: str) -> None:
@@ -74,11 +82,9 @@ def console(*, quiet: bool = False) -> Console:
     return SafeConsole(quiet=quiet, highlight=False, markup=False, emoji=False, width=width)
 
 
-def slice_table(by: str, slices: Sequence[Slice]) -> Table:
+def slice_table(by: str, slices: Sequence[auxcal.metrics.Slice]) -> Table:
     """Return a table with a row for each slice."""
     from rich.table import Table
-
-    from auxcal._core.text import percent, write_score
 
     table = Table(box=None, pad_edge=False)
     table.add_column(visible(by), overflow="fold")
@@ -93,10 +99,9 @@ def slice_table(by: str, slices: Sequence[Slice]) -> Table:
     return table
 
 
-def slice_note(slices: Sequence[Slice]) -> str:
+def slice_note(slices: Sequence[auxcal.metrics.Slice]) -> str:
     """Return how to read the table of slices."""
-    from auxcal.metrics import Slice
-
     # At a level of 5 % one slice in twenty exceeds its noise by chance, which matters where there are several.
     many = f", and of {len(slices)} slices one in twenty is off by chance alone" if len(slices) > 5 else ""
-    return f"noise: the ECE is within what chance gives, or there are fewer than {Slice.FEW_ROWS} rows{many}."
+    few = auxcal.metrics.Slice.FEW_ROWS
+    return f"noise: the ECE is within what chance gives, or there are fewer than {few} rows{many}."

@@ -1,21 +1,16 @@
 """auxcal pick: which samples to label."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+import auxcal
 from auxcal.cli._files import load_calibrator, refuse_overwrite
-from auxcal.cli._options import Json, Overwrite, RandomState, table_options
-from auxcal.cli.output import echo, echo_json
-
-if TYPE_CHECKING:
-    from auxcal.tables import TableSpec
+from auxcal.cli._options import Json, Overwrite, RandomState, TableSpec, table_options
+from auxcal.cli.output import echo_result
 
 
-@table_options("columns", "probabilities", "features", "on_bad_rows")
 def pick(
     files: Annotated[
         list[Path],
@@ -27,7 +22,7 @@ def pick(
     n: Annotated[int, typer.Option("--n", min=1, help="How many samples to label.")],
     *,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write: .csv, .parquet.")] = Path("to-label.csv"),
-    table: TableSpec,
+    table: Annotated[TableSpec, table_options("columns", "probabilities", "features", "on_bad_rows")],
     random_state: RandomState = 0,
     overwrite: Overwrite = False,
     json: Json = False,
@@ -45,16 +40,13 @@ def pick(
     auxcal pick ccac-x.safetensors unlabelled.parquet --n 200 -o to-label.csv
     auxcal pick unlabelled.parquet --n 200 -o to-label.csv
     """
-    from auxcal.tables import pick_file
-
     refuse_overwrite(out, overwrite=overwrite, own=False)
     fitted = None
     if len(files) > 1 and files[0].suffix == ".safetensors":
         fitted, files = load_calibrator(files[0]), files[1:]
-    picks = pick_file(fitted, *files, out=out, n=n, spec=table, random_state=random_state)
+    picks = auxcal.tables.pick_file(fitted, *files, out=out, n=n, spec=table, random_state=random_state)
     n_rows, weight = len(picks.probability), picks.sample_weight
-    if json:
-        echo_json({"rows": n_rows, "picked": n, "out": str(out)})
-    elif str(out) != "-":
-        weights = f"with weights from {weight.min():.2f} to {weight.max():.2f}"
-        echo(f"{n:,} of {n_rows:,} rows picked, {weights}. Saved: {out}")
+    weights = f"with weights from {weight.min():.2f} to {weight.max():.2f}"
+    if json or str(out) != "-":
+        line = f"{n:,} of {n_rows:,} rows picked, {weights}. Saved: {out}"
+        echo_result({"rows": n_rows, "picked": n, "out": str(out)}, [line], json=json)

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Literal
+from dataclasses import asdict, replace
+from typing import Annotated, Literal
 
 import typer
 
+import auxcal
 from auxcal._core.progress import rows_bar
 from auxcal.cli._files import load_calibrator, refuse_overwrite
-from auxcal.cli._options import LOGITS, CalibratorFile, Files, Json, Location, as_location, table_options
+from auxcal.cli._options import LOGITS, CalibratorFile, Files, Json, Location, TableSpec, as_location, table_options
 from auxcal.cli.check import EXIT_CODES, PROMISE_FAILS, PROMISE_HOLDS
-from auxcal.cli.output import echo, echo_error, echo_json
-
-if TYPE_CHECKING:
-    from auxcal.calibrators import Calibrator
-    from auxcal.tables import TableSpec, Written
-
-_BAD_ROWS = Annotated[
-    Literal["null", "skip", "fail"],
-    typer.Option(
-        help="How to treat rows that are null, NaN, of the wrong width or, after a fit on probabilities, not a "
-        "distribution: leave the score empty, leave them out, or stop with an error."
-    ),
-]
+from auxcal.cli.output import echo_error, echo_result
 
 
-@table_options(*LOGITS, on_bad_rows=(_BAD_ROWS, "null"))
 def score(
     calibrator: CalibratorFile,
     files: Files,
@@ -43,14 +31,16 @@ def score(
             "URL of either; - for CSV to standard output.",
         ),
     ] = "-",
-    table: TableSpec,
+    table: Annotated[TableSpec, table_options(*LOGITS)],
+    on_bad_rows: Annotated[
+        Literal["null", "skip", "fail"],
+        "How to treat rows that are null, NaN, of the wrong width or, after a fit on probabilities, not a "
+        "distribution: leave the score empty, leave them out, or stop with an error.",
+    ] = "null",
     proba: Annotated[
         bool,
-        typer.Option(
-            "--proba",
-            help="Also write the calibrated probability of each class: proba_cat, proba_dog, …, and proba_no_class "
-            "where the method tells that none is right.",
-        ),
+        "Also write the calibrated probability of each class: proba_cat, proba_dog, …, and proba_no_class where the "
+        "method tells that none is right.",
     ] = False,
     jobs: Annotated[
         int | None,
@@ -58,11 +48,8 @@ def score(
     ] = None,
     overwrite: Annotated[
         bool,
-        typer.Option(
-            "--overwrite",
-            help="Replace the output file if it is there already; score all parts of a folder again, even if another "
-            "calibrator scored it before.",
-        ),
+        "Replace the output file if it is there already; score all parts of a folder again, even if another calibrator "
+        "scored it before.",
     ] = False,
     json: Json = False,
 ) -> None:
@@ -92,22 +79,19 @@ def score(
     auxcal score ccac-x.safetensors 's3://bucket/logits/day=*' -o s3://bucket/scored
     cat new.csv | auxcal score ccac-x.safetensors - > scored.csv
     """
-    from auxcal.monitoring import ScoreWatch
-    from auxcal.tables import score_table
-
     to_standard_output = str(out) == "-"
     if json and to_standard_output:
         raise typer.BadParameter("--json needs a file to write the scores to: give --out.")
     refuse_overwrite(out, overwrite=overwrite, own=False)
     fitted = load_calibrator(calibrator, files)
-    watch = ScoreWatch(fitted)
+    watch = auxcal.monitoring.ScoreWatch(fitted)
     is_watched = fitted.reference_ is not None or fitted.certificate_ is not None
     with rows_bar("scoring") as report:
-        written = score_table(
+        written = auxcal.tables.score_table(
             fitted,
             *files,
             out=out,
-            spec=table,
+            spec=replace(table, on_bad_rows=on_bad_rows),
             proba=proba,
             jobs=jobs or os.cpu_count() or 1,
             overwrite=overwrite,
@@ -116,35 +100,30 @@ def score(
             holds=lambda: watch.guarantee_holds() is not False,
         )
     verdict = watch.verdict()
-    warning = _warning(verdict, fitted, written, to_standard_output=to_standard_output)
+    withdrawn = "Do not use accepted." if to_standard_output else "Nothing is accepted."
+    warning = _warning(verdict, fitted, f"{PROMISE_FAILS} {withdrawn}" if written.withdrawn else "")
     if warning is not None:
         echo_error(f"warning: {warning}")
-    if json:
-        head = {"method": fitted.abbreviation, "out": str(out), "warning": warning}
-        echo_json(head | written._asdict() | {"bad": asdict(written.bad)})
-    else:
-        if written.resumed:
-            echo(f"{written.resumed:,} of {written.parts:,} parts were there already.")
-        if not to_standard_output:
-            echo(f"{written.rows - written.bad.total:,} rows scored with {fitted.abbreviation}. Saved: {out}")
+    found = {"method": fitted.abbreviation, "out": str(out), "warning": warning} | written._asdict()
+    lines = [f"{written.resumed:,} of {written.parts:,} parts were there already."] if written.resumed else []
+    if not to_standard_output:
+        lines += [f"{written.rows - written.bad.total:,} rows scored with {fitted.abbreviation}. Saved: {out}"]
+    echo_result(found | {"bad": asdict(written.bad)}, lines, json=json)
     if written.withdrawn:
         raise typer.Exit(EXIT_CODES[verdict] or EXIT_CODES["new"])
 
 
-def _warning(verdict: str, calibrator: Calibrator, written: Written, *, to_standard_output: bool) -> str | None:
+def _warning(verdict: str, calibrator: auxcal.Calibrator, withdrawn: str) -> str | None:
     """Return what to say about the verdict and the promise, if anything."""
-    lines = []
-    if verdict == "mix":
-        since = "the fit" if calibrator.adaptation_ is None else "the calibrator was adapted"
-        lines += [
-            f"class proportions have changed since {since}, so the confidence may be off; auxcal adapt corrects it."
-        ]
-    elif verdict == "new":
-        lines += [
-            "changed class proportions can't explain these rows, so the confidence may be off; auxcal check says more."
-        ]
-    if written.withdrawn:
-        lines += [PROMISE_FAILS, "Do not use accepted." if to_standard_output else "Nothing is accepted."]
+    since = "the fit" if calibrator.adaptation_ is None else "the calibrator was adapted"
+    about = {
+        "mix": f"class proportions have changed since {since}, so the confidence may be off; auxcal adapt corrects it.",
+        "new": "changed class proportions can't explain these rows, so the confidence may be off; auxcal check says "
+        "more.",
+    }
+    lines = [about[verdict]] if verdict in about else []
+    if withdrawn:
+        lines += [withdrawn]
     elif verdict != "same" and calibrator.certificate_ is not None:
         lines += [PROMISE_HOLDS]
     return " ".join(lines) or None

@@ -1,10 +1,8 @@
 """auxcal show: what a calibrator file holds."""
 
-from __future__ import annotations
-
 from auxcal.cli._files import load_calibrator
 from auxcal.cli._options import CalibratorFile, Json
-from auxcal.cli.output import echo, echo_json
+from auxcal.cli.output import echo_result
 
 
 def show(calibrator: CalibratorFile, json: Json = False) -> None:
@@ -18,8 +16,4 @@ def show(calibrator: CalibratorFile, json: Json = False) -> None:
     from auxcal.calibrators.facts import as_json, facts
 
     fitted = load_calibrator(calibrator)
-    if json:
-        echo_json(as_json(fitted))
-        return
-    for name, fact in facts(fitted).items():
-        echo(f"{name:<12}{fact}")
+    echo_result(as_json(fitted), (f"{name:<12}{fact}" for name, fact in facts(fitted).items()), json=json)

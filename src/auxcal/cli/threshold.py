@@ -2,55 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+import auxcal
+from auxcal._core.text import percent
 from auxcal.cli._files import errors_about, load_calibrator
-from auxcal.cli._options import Json, RandomState, ScoredBy, ScoredFile, scored_table
+from auxcal.cli._options import Json, RandomState, ScoredBy, ScoredFile, ScoredTable
 from auxcal.cli.evaluate import with_labels_of
-from auxcal.cli.output import echo, echo_json
-
-if TYPE_CHECKING:
-    from auxcal.tables import TableSpec
-    from auxcal.thresholds import Threshold
+from auxcal.cli.output import echo_result
 
 
-@scored_table
 def threshold(
     file: ScoredFile,
     *,
     risk: Annotated[
         list[float] | None,
-        typer.Option(
-            help="The error rate allowed among accepted predictions: 0.05 for 5 %. Can be repeated; each promise holds "
-            "on its own."
-        ),
+        "The error rate allowed among accepted predictions: 0.05 for 5 %. Can be repeated; each promise holds on its "
+        "own.",
     ] = None,
-    coverage: Annotated[
-        float | None, typer.Option(help="Instead: the share to accept, for the lowest risk that can be promised.")
-    ] = None,
-    per_class: Annotated[bool, typer.Option("--per-class", help="A threshold for each predicted class.")] = False,
-    empirical: Annotated[
-        bool, typer.Option("--empirical", help="Without a promise: the threshold that looks best on these rows.")
-    ] = False,
-    level: Annotated[float, typer.Option(help="The probability of the promise, or the level of the bound.")] = 0.95,
+    coverage: Annotated[float | None, "Instead: the share to accept, for the lowest risk that can be promised."] = None,
+    per_class: Annotated[bool, "A threshold for each predicted class."] = False,
+    empirical: Annotated[bool, "Without a promise: the threshold that looks best on these rows."] = False,
+    level: Annotated[float, "The probability of the promise, or the level of the bound."] = 0.95,
     save: Annotated[
         Path | None,
-        typer.Option(
-            help="The file of the calibrator that scored these rows: it keeps the promise as its certificate, and what "
-            "it scores from then on has a column accepted."
-        ),
+        "The file of the calibrator that scored these rows: it keeps the promise as its certificate, and what it "
+        "scores from then on has a column accepted.",
     ] = None,
-    table: TableSpec,
+    table: ScoredTable,
     max_weight: Annotated[
         float | None,
-        typer.Option(
-            help="With --weight: the largest weight that any row could have had, drawn or not. [default: the column "
-            "max_weight, which auxcal pick writes]"
-        ),
+        "With --weight: the largest weight that any row could have had, drawn or not. [default: the column max_weight, "
+        "which auxcal pick writes]",
     ] = None,
     sample: Annotated[
         int,
@@ -81,8 +69,6 @@ def threshold(
     auxcal threshold scored.parquet --risk 0.05 --save ccac-x.safetensors
     auxcal threshold scored.csv --risk 0.01 --per-class --label truth --json
     """
-    from auxcal.tables import certify, find_thresholds, read_scored
-
     risks = risk or []
     if (coverage is None) != bool(risks) or ((len(risks) > 1 or coverage) and (per_class or empirical)):
         raise typer.BadParameter(
@@ -92,59 +78,51 @@ def threshold(
         raise typer.BadParameter("--save keeps one promise: give one --risk, or --coverage, alone.")
     fitted = None if save is None else load_calibrator(save)
     spec = with_labels_of(calibrator or save, table)
-    scored = read_scored(file, spec=spec, sample=sample or None, random_state=random_state)
+    scored = auxcal.tables.read_scored(file, spec=spec, sample=sample or None, random_state=random_state)
     if max_weight is not None:
         scored = scored._replace(max_weight=max_weight)
     with errors_about(file):
-        found = find_thresholds(
+        found = auxcal.tables.find_thresholds(
             scored, risks, coverage=coverage, level=level, per_class=per_class, promise=not empirical
         )
     rows = len(scored.y) if scored.sample_weight is None else round(scored.sample_weight.sum())
+    likely = f"{100 * level:g} %"
     if isinstance(found, dict):
-        _print_several(found, rows, level, json=json)
-    elif json:
-        echo_json(asdict(found) | {"rows": rows})
+        thresholds = {name: None if isinstance(each, str) else asdict(each) for name, each in found.items()}
+        lacking = {name: each for name, each in found.items() if isinstance(each, str)}
+        answer = {"rows": rows, "level": level, "thresholds": thresholds, "lacking": lacking}
+        echo_result(answer, _several(found, likely), json=json)
     else:
-        _print_one(found, rows, level)
+        echo_result(asdict(found) | {"rows": rows}, _one(found, rows, likely), json=json)
     if save is not None and fitted is not None and not isinstance(found, dict):
-        certify(fitted, found, scored)
+        auxcal.tables.certify(fitted, found, scored)
         fitted.save(save)
         typer.echo(f"Saved with {save}.", err=True)
 
 
-def _print_several(found: dict[str, Threshold | str], rows: int, level: float, *, json: bool) -> None:
-    from auxcal._core.text import percent
-
-    lacking = {name: each for name, each in found.items() if isinstance(each, str)}
-    if json:
-        thresholds = {name: None if isinstance(each, str) else asdict(each) for name, each in found.items()}
-        echo_json({"rows": rows, "level": level, "thresholds": thresholds, "lacking": lacking})
-        return
+def _several(found: dict[str, auxcal.thresholds.Threshold | str], likely: str) -> Iterator[str]:
     width = max(map(len, found)) + 2
     for name, each in found.items():
         if isinstance(each, str):
-            echo(f"{name:<{width}}none: {each}")
+            yield f"{name:<{width}}none: {each}"
         else:
-            echo(f"{name:<{width}}from {each.threshold!r} up: {percent(each.coverage)} accepted")
-    if len(lacking) < len(found):
-        echo(f"Each is promised on its own, with a probability of {100 * level:g} %.")
+            yield f"{name:<{width}}from {each.threshold!r} up: {percent(each.coverage)} accepted"
+    if not all(isinstance(each, str) for each in found.values()):
+        yield f"Each is promised on its own, with a probability of {likely}."
 
 
-def _print_one(found: Threshold, rows: int, level: float) -> None:
-    from auxcal._core.text import percent
-
-    echo(f"Accept a prediction if its confidence is at least {found.threshold!r}.")
-    echo(
-        f"That accepts {percent(found.coverage)} of the predictions ({round(found.accepted):,} of {rows:,}); "
-        f"{percent(found.risk)} of these are wrong."
-    )
+def _one(found: auxcal.thresholds.Threshold, rows: int, likely: str) -> Iterator[str]:
+    yield f"Accept a prediction if its confidence is at least {found.threshold!r}."
+    accepted, wrong, bound = map(percent, (found.coverage, found.risk, found.risk_upper))
+    of_rows = f"({round(found.accepted):,} of {rows:,})"
+    yield f"That accepts {accepted} of the predictions {of_rows}; {wrong} of these are wrong."
     if found.promised:
-        echo(
-            f"On new rows of the same kind at most {percent(found.risk_upper)} will be wrong, with a probability of "
-            f"{100 * level:g} %, if no row of the file was in the fit."
+        yield (
+            f"On new rows of the same kind at most {bound} will be wrong, with a probability of {likely}, if no row of "
+            f"the file was in the fit."
         )
     else:
-        echo(
+        yield (
             f"It was chosen on these rows and is no promise: a threshold fixed beforehand would have an error of at "
-            f"most {percent(found.risk_upper)} with {100 * level:g} % certainty. Check it on other rows."
+            f"most {bound} with {likely} certainty. Check it on other rows."
         )
