@@ -120,7 +120,7 @@ def test_ccac_learns_what_no_temperature_can(shifted):
 
 
 @pytest.mark.parametrize("select_by", ["ece", "brier", "nll"])
-def test_the_search_keeps_every_candidate_and_takes_the_best(shifted, select_by):
+def test_the_search_keeps_every_candidate_and_takes_the_best(shifted, select_by, quick_training):
     fit, select = shifted.split(1000, 500, random_state=0)
     calibrator = CCAC((8,), lambda1=(0, 1), lambda2=(0.5, 1, 2), select_by=select_by, random_state=0)
     calibrator.fit(fit.logits, fit.y, select=(select.logits, select.y))
@@ -133,7 +133,7 @@ def test_the_search_keeps_every_candidate_and_takes_the_best(shifted, select_by)
     assert METRICS[select_by].function(confidence, select.correct) == candidates["score"][best]
 
 
-def test_a_number_is_fixed_and_a_sequence_is_searched(shifted):
+def test_a_number_is_fixed_and_a_sequence_is_searched(shifted, quick_training):
     fit = shifted.take(slice(0, 500))
     calibrator = CCAC((4,), lambda1=0.3, lambda2=1.1, mean="right", random_state=0).fit(fit.logits, fit.y)
     assert (calibrator.lambda1_, calibrator.lambda2_, calibrator.mean_) == (0.3, 1.1, "right")
@@ -164,12 +164,12 @@ def test_the_paper_recipe_is_the_papers(kind, n_classes, expected):
 
 
 def test_the_paper_recipe_trains(shifted):
-    fit = shifted.take(slice(0, 64))
+    fit = shifted.take(slice(0, 32))  # a batch of the paper
     calibrator = CCAC((4,), lambda1=0, lambda2=1, mean="wrong", recipe="paper", random_state=0).fit(fit.logits, fit.y)
     assert calibrator.predict_confidence(fit.logits).std() > 0.1
 
 
-def test_ccac_s_without_a_hidden_layer_is_linear_in_the_logits(shifted):
+def test_ccac_s_without_a_hidden_layer_is_linear_in_the_logits(shifted, quick_training):
     calibrator = SimplifiedCCAC((), lambda1=0, lambda2=1, random_state=0).fit(shifted.logits, shifted.y)
     z = shifted.logits.astype(np.float32)
     mu = calibrator.predict_proba(z)
@@ -177,7 +177,7 @@ def test_ccac_s_without_a_hidden_layer_is_linear_in_the_logits(shifted):
     assert auxiliary == pytest.approx((z @ calibrator.weights_[0] + calibrator.biases_[0])[:, 0], abs=1e-3)
 
 
-def test_the_temperature_of_ccac_s_follows_the_scale_of_the_logits(shifted):
+def test_the_temperature_of_ccac_s_follows_the_scale_of_the_logits(shifted, quick_training):
     plain = SimplifiedCCAC(**QUICK).fit(shifted.logits, shifted.y)
     scaled = SimplifiedCCAC(**QUICK).fit(100 * shifted.logits, shifted.y)
     assert scaled.temperature_ == pytest.approx(100 * plain.temperature_, rel=0.02)

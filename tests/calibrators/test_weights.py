@@ -46,8 +46,11 @@ def test_the_sum_of_weights_is_how_many_rows_the_data_are_worth(kind):
     assert loss[1] < loss[0] - 1e-3
 
 
-def test_rows_that_count_often_take_no_others_out_of_the_curvature():
+def test_rows_that_count_often_take_no_others_out_of_the_curvature(monkeypatch):
     """Which rows matter to the evidence is a matter of their curvature, not of how often they count."""
+    room = "auxcal.calibrators.cross_fitted_ccac"  # in which copies would count once
+    monkeypatch.setattr(f"{room}.merge_copies", lambda data: (data, slice(None)))
+    monkeypatch.setattr(f"{room}.weigh_units", lambda data: data)
     data = sample(n_classes=8)
     weight = np.random.default_rng(0).integers(4, size=len(data))
     rows = np.repeat(np.arange(len(data)), weight)
@@ -78,16 +81,22 @@ def test_hyper_parameters_are_chosen_by_the_weights_of_the_select_part():
     assert scores[0] != pytest.approx(scores[2], rel=1e-3)
 
 
-def test_a_group_is_held_out_whole():
-    """Copies of a row in other folds would tell the answer: then the fit is another one."""
+def test_copies_in_a_group_count_once_and_a_weight_as_often_as_it_says():
+    """Copies of a row in other folds would tell the answer, and ten of them tell no more than one."""
     rows = np.repeat(np.arange(60), 10)
-    data = DATA.take(rows)
-    alone, together, weighted = (
+    data, once = DATA.take(rows), DATA.take(slice(60))
+    alone, grouped, single, weighted = (
         CrossFittedCCAC(random_state=0).fit(part.logits, part.y, groups=groups, sample_weight=weight).voices_
-        for part, groups, weight in ((data, None, None), (data, rows, None), (DATA.take(slice(60)), None, [10] * 60))
+        for part, groups, weight in (
+            (data, None, None),
+            (data, rows, None),
+            (once, None, None),
+            (once, None, [10] * 60),
+        )
     )
-    assert together == pytest.approx(weighted, abs=1e-3)
-    assert alone != pytest.approx(weighted, abs=1e-2)
+    assert np.array_equal(alone, single)
+    assert np.array_equal(grouped, single)
+    assert weighted != pytest.approx(single, abs=1e-2)
 
 
 def test_groups_of_one_part_are_refused_where_both_are_used_alike():

@@ -21,6 +21,7 @@ from auxcal._core.logits import at_prediction, expit, top_scores
 from auxcal._core.state import Check
 from auxcal._core.threads import one_thread
 from auxcal.adaptation import Adaptation
+from auxcal.calibrators.copies import parts_with_units
 from auxcal.calibrators.estimator import Estimator
 from auxcal.calibrators.facts import to_html
 from auxcal.calibrators.fitting import FitRows, SelectPart, as_select, rows_to_fit, validate_features
@@ -36,7 +37,16 @@ from auxcal.inputs import (
 from auxcal.metrics import brier
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value, no_program
-from auxcal.reference import Reference, n_strata, repeated, sample_rows, strata_of_proba
+from auxcal.reference import (
+    Reference,
+    confidence_of_strata,
+    describe_groups,
+    large_groups,
+    n_strata,
+    repeated,
+    sample_rows,
+    strata_of_proba,
+)
 from auxcal.splits import row_hashes
 from auxcal.thresholds.certificate import Certificate
 
@@ -96,6 +106,8 @@ class Calibrator(ABC, Estimator):
     """Whether the method can learn from further inputs of each sample."""
     uses_weights: ClassVar[bool] = False
     """Whether the fit can use `sample_weight`; otherwise weights are rejected."""
+    cross_fits: ClassVar[bool] = False
+    """Whether the fit holds out every row in turn, those of a select part too; then copies must stay together."""
     has_ood_column: ClassVar[bool] = False
     """Whether the last column of its `predict_proba` is the probability that none of the classes is right."""
     fit_extra: ClassVar[str | None] = None
@@ -327,6 +339,8 @@ class Calibrator(ABC, Estimator):
         warn_of_zeros(data.inputs.kind, data.logits, stacklevel=3)
         data = rows_to_fit(self, data)
         given = None if select is None else as_select(select, data)
+        if self.cross_fits or (given is None and self._searches(data.n_classes)):
+            data, given = parts_with_units(data, given, stacklevel=3)
         fit, part = self._parts(data, given, share=SELECT_SHARE)
         # The problems are small: on a busy machine threads that wait for each other cost many times what they bring.
         with one_thread():
@@ -384,7 +398,17 @@ class Calibrator(ABC, Estimator):
         if scored.any():
             features = None if part.features is None else part.features[scored]
             strata[scored] = self.strata(part.logits[scored], features)
-        return Reference.of(data, part, strata, hashes)
+        reference = Reference.of(data, part, strata, hashes)
+        if groups := large_groups(data.groups):
+            return describe_groups(reference, groups, data, *self._said_of_fit(data))
+        return reference
+
+    def _said_of_fit(self, data: Predictions) -> tuple[Floats, Floats]:
+        """Return the confidence and the strata of all rows of the fit, out of fold if there are such."""
+        if self._held_out is None:
+            return self.score_validated(data.logits, data.features), self.strata(data.logits, data.features)
+        strata = np.asarray(self._held_out)
+        return confidence_of_strata(strata, data.prediction, data.n_classes), strata
 
     @property
     def _n_strata(self) -> int:

@@ -13,9 +13,9 @@ from auxcal.calibrators.solvers.targets_and_weights import size
 from auxcal.programs import Operations, Value, of_map
 
 
-def _check_coefficients(value: Any, lengths: Lengths) -> None:
-    numbers("m", 3)(value, lengths)
-    numbers("m", 2, least=0)(value[:, :2], lengths)
+def _check_coefficients(value: Any, name: str, lengths: Lengths) -> None:
+    numbers("m", 3)(value, name, lengths)
+    numbers("m", 2, least=0)(value[:, :2], name, lengths)
 
 
 class BetaCalibration(BinaryCalibrator):

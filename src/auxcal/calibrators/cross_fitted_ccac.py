@@ -24,7 +24,8 @@ from auxcal.calibrators.ccac_x.open_map import (
     read_program,
 )
 from auxcal.calibrators.ccac_x.score_maps import ScoreMaps, cross_fit_maps
-from auxcal.calibrators.fitting import as_whole, joined_parts, merge_copies
+from auxcal.calibrators.copies import merge_copies, weigh_units
+from auxcal.calibrators.fitting import as_whole, joined_parts
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value
 
@@ -44,8 +45,8 @@ class CrossFittedCCAC(ProbaCalibrator):
     once without each fold, and the out-of-fold predictions give the stacking weights. An additive model of ranked
     logits and of the open map's readings then corrects their weighted mean. The widths of all priors are chosen by
     evidence; with few rows they stay narrow. Every fit is convex, and no validation set is needed: one that is given is
-    used like the other rows. Copies of a row count once, unless groups are given: in other folds they would tell the
-    answer.
+    used like the other rows. The rows of a group stay together, and count as much as they tell: copies as one row.
+    Copies and nearly equal rows are found without groups.
 
     Parameters
     ----------
@@ -86,6 +87,7 @@ class CrossFittedCCAC(ProbaCalibrator):
     reference = "this library, after Shao et al., 2020"
     uses_weights = True
     uses_features = True
+    cross_fits = True
     has_ood_column = True
     former_designs: ClassVar[Mapping[str, str]] = {"width_": "the first design of CCAC-X, which had networks"}
 
@@ -123,7 +125,7 @@ class CrossFittedCCAC(ProbaCalibrator):
         data, of_row = merge_copies(data)
         n_rows, data = len(data), data.take(data.spread_rows(min(_ENOUGH, _MOST_LOGITS // data.n_classes)))
         # So that the kind of array does not matter, all is float32.
-        data = data._with(logits=data.logits.astype(np.float32, copy=False))
+        data = weigh_units(data._with(logits=data.logits.astype(np.float32, copy=False)))
         folds, weight = data.folds(min(n_folds, data.n_units), self.random_state), data.sample_weight
         near = relative(data.logits)
         maps, of_score, *problems = cross_fit_maps(near.top_scores, data.correct, folds, weight)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from auxcal._core.arrays import Bools, Floats, Ints, as_features, check_spread, check_total
-from auxcal._core.equal_rows import EqualRows, are_copies, in_equal_numbers
+from auxcal._core.arrays import Bools, Floats, as_features, check_spread, check_total
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.state import check_learned, numbers
 from auxcal.inputs import Inputs, by_name
@@ -29,9 +28,6 @@ MOST_HASHES = 16_384
 MOST_REPEATED = 0.02
 """The share of rows that may be copies of others. Up to it they make no difference; above it, new rows may equal old
 ones by chance, and none is recognised. No script chose it."""
-
-_FEWEST_VALUES = 10  # different rows, below which copies are not looked for: fewer are too few for a fit
-_ENOUGH_WRONG = 7  # of two draws of one value of which one is wrong, both have the same label half of the time at most
 
 SelectBy = Literal["ece", "brier", "nll"]
 
@@ -175,54 +171,6 @@ def as_whole(value: int, name: str, *, least: int) -> int:
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
         raise InvalidInputError(f"{name} must be a whole number of at least {least}; got {value!r}.")
     return int(value)
-
-
-def merge_copies(data: Predictions) -> tuple[Predictions, Ints | slice]:
-    """Return rows that are no copies of each other, and which of these each row is.
-
-    A row that was copied more often than others counts more than they do. The effective sample size is then
-    (Σ c)² / Σ c² (Kish), with c copies of each: their number, if all c are equal. Groups say what belongs together, and
-    that each row counts.
-    """
-    unit = None if data.groups is not None else _copied(data)
-    if unit is None:
-        return data, slice(None)
-    _, first, at, counts = np.unique(unit, return_index=True, return_inverse=True, return_counts=True)
-    order = np.argsort(first)
-    place, counts = np.argsort(order)[at], counts[order]
-    left = data.take(first[order])
-    if data.sample_weight is None and (counts == counts[0]).all():
-        return left, place
-    weight = np.bincount(place, data.sample_weight)
-    return left._with(sample_weight=weight * (len(data) / (counts @ counts))), place
-
-
-def _copied(data: Predictions) -> Ints | None:
-    """Return the same number for all copies of a row, or None where hardly any row was copied.
-
-    Where a classifier has few outputs, rows are equal by themselves, and each is a draw. If every row was copied
-    as often, that is the greatest common divisor of how many are equal. Otherwise, copies are those with one label.
-    """
-    hashes = row_hashes(data.logits, data.features)
-    n_values = len(np.unique(hashes))
-    if not _FEWEST_VALUES <= n_values < (1 - MOST_REPEATED) * len(data):
-        return None
-    equal = EqualRows.of(hashes, data.y)
-    times = equal.times
-    if len(equal.counts) == n_values and _show_copies(equal.counts // times, data.correct[equal.first]):
-        return equal.of_row
-    return None if times == 1 else equal.of_row * len(data) + equal.rank() // times
-
-
-def _show_copies(counts: Ints, correct: Bools) -> bool:
-    """Return whether rows that occur so often, always with one label, were copied.
-
-    Draws vary in how many there are of each value, and not all that are equal are right, or all wrong.
-    """
-    several = counts > 1
-    if not are_copies(counts[several]):
-        return False
-    return bool(np.sum(~correct[several]) >= _ENOUGH_WRONG) or in_equal_numbers(counts, int(counts.max()))
 
 
 class FitRows(NamedTuple):

@@ -1,12 +1,17 @@
-"""Copies of rows in a fit of CCAC-X count once; rows that are equal by themselves count as often as they are there."""
+"""Units of a fit of CCAC-X: copies count once, groups as much as they tell, and rows that were drawn apart as rows."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from auxcal import CrossFittedCCAC, Predictions
-from auxcal.calibrators.fitting import merge_copies
+import auxcal
+from auxcal import CrossFittedCCAC, InputWarning, Predictions
+from auxcal.calibrators.copies import merge_copies, weigh_units, with_units
 from auxcal.testing._trials import sample
 
+SOURCE = Path(auxcal.__file__).parent.parent
+PACKAGED = sorted([*SOURCE.glob("auxcal_paper/packaged/*.npz"), *SOURCE.glob("auxcal/cli/demo_data/*.npz")])
 DATA = sample(n=300)
 RNG = np.random.default_rng(0)
 
@@ -31,20 +36,21 @@ def test_copies_of_every_row_change_nothing(times):
     assert confidence(DATA.take(rows), sample_weight=weight[rows]) == pytest.approx(weighed, abs=1e-5)
 
 
-def test_copies_of_some_rows_count_more_but_not_as_rows():
+def found(data):
+    return merge_copies(with_units(data))[0]
+
+
+def test_copies_in_uneven_numbers_change_nothing():
     often = np.where(np.arange(300) % 3, 1, 4)
     copied = DATA.take(np.arange(300).repeat(often))
-    weighed = confidence(DATA, sample_weight=often / 3)  # 600 rows, with Σ c² = 1,800
-    assert confidence(copied) == pytest.approx(weighed, abs=1e-5)
-    left, place = merge_copies(copied)
+    assert np.array_equal(confidence(copied), confidence(DATA))
+    left, place = merge_copies(with_units(copied))
     assert np.array_equal(left.logits[place], copied.logits)
 
 
 def test_rows_drawn_again_and_again_are_copies():
     drawn = DATA.take(RNG.integers(300, size=600))
-    left, _ = merge_copies(drawn)
-    assert len(left) == len(np.unique(drawn.logits, axis=0))
-    assert 0.5 * len(left) < left.total_weight < len(left)
+    assert len(found(drawn)) == len(np.unique(drawn.logits, axis=0))
 
 
 @pytest.mark.parametrize("scale", [0.5, 2, 20])  # right in 70, 95 and nearly all cases
@@ -52,18 +58,77 @@ def test_rows_drawn_again_and_again_are_copies():
 def test_values_that_repeat_by_themselves_are_draws(n, scale):
     for random_state in range(20):
         drawn = few_values(n, scale, random_state)
-        assert merge_copies(drawn)[0] is drawn
-        assert len(merge_copies(drawn.take(np.arange(n).repeat(3)))[0]) == n
+        assert with_units(drawn) is drawn
+        assert len(found(drawn.take(np.arange(n).repeat(3)))) == n
 
 
-def test_who_gives_groups_says_what_rows_are_worth():
-    copied = DATA.take(np.arange(300).repeat(3))
-    grouped = copied._with(groups=np.arange(300).repeat(3))
-    assert merge_copies(grouped)[0] is grouped
+def test_copies_of_which_groups_are_given_are_copies_within_them():
+    rows = np.arange(300).repeat(3)
+    copied = DATA.take(rows)
+    assert np.array_equal(confidence(copied, groups=rows), confidence(DATA))
+    apart = copied._with(groups=np.arange(900))
+    assert weigh_units(merge_copies(apart)[0]).total_weight == 900  # who gives groups says what is a copy
 
 
 def test_a_few_equal_rows_make_no_difference():
     few = DATA.take(np.append(np.arange(300), [0, 1, 2]))
-    assert merge_copies(few)[0] is few
+    assert with_units(few) is few
     same = DATA.take(np.arange(3).repeat(100))
-    assert merge_copies(same)[0] is same
+    assert with_units(same) is same
+
+
+def frames(times, noise, n=100):
+    rng = np.random.default_rng(1)
+    logits = 2 * rng.normal(size=(n, 6))
+    y = (logits + 2 * rng.gumbel(size=logits.shape)).argmax(axis=1)
+    rows = rng.permutation(np.arange(n).repeat(times))
+    return Predictions(logits[rows] + noise * rng.normal(size=(len(rows), 6)), y[rows]), rows
+
+
+@pytest.mark.parametrize("noise", [1e-4, 0.01, 0.1])
+@pytest.mark.parametrize("times", [3, 10])
+def test_nearly_equal_rows_are_units_that_count_as_one_row(times, noise):
+    data, rows = frames(times, noise)
+    with pytest.warns(InputWarning, match=r"look like \d+ samples.*groups"):
+        units = with_units(data)
+    pure = len(np.unique(np.stack([units.groups, rows]), axis=1).T)
+    assert pure == pytest.approx(100, abs=5)  # each of the units has one sample, and each of the samples one unit
+    assert weigh_units(units).total_weight == pytest.approx(100, rel=0.2)
+
+
+def test_nearly_equal_rows_with_labels_of_their_own_are_rows():
+    data, _ = frames(10, 0.01)
+    drawn = (data.logits + 2 * RNG.gumbel(size=data.logits.shape)).argmax(axis=1)
+    apart = data._with(y=drawn)
+    assert with_units(apart) is apart
+
+
+def test_a_copy_with_another_label_stays_in_the_unit():
+    data, rows = frames(5, 0.0)
+    y = data.y.copy()
+    y[::20] = (y[::20] + 1) % 6
+    with pytest.warns(InputWarning, match="look like 100 samples"):
+        units = with_units(data._with(y=y))
+    assert len(np.unique(np.stack([units.groups, rows]), axis=1).T) == 100
+    assert len(np.unique(units.folds(5, 0) * 100 + rows)) == 100
+
+
+def test_groups_that_share_no_more_than_a_name_count_as_their_rows():
+    groups = RNG.integers(30, size=300)
+    assert weigh_units(DATA._with(groups=groups)).total_weight > 290
+
+
+@pytest.mark.parametrize("shared", [0.0, 1.0])
+def test_a_group_counts_from_one_row_to_all_of_its_rows(shared):
+    data, rows = frames(10, 0.05)
+    groups = np.where(np.random.default_rng(2).random(1000) < shared, rows, 100 + np.arange(1000))
+    total = weigh_units(data._with(groups=groups)).total_weight
+    assert 90 < total < 130 if shared else total == 1000
+
+
+@pytest.mark.parametrize("path", PACKAGED, ids=lambda path: path.stem)
+def test_rows_that_were_drawn_apart_are_no_units(path):
+    data = Predictions.load(path)
+    for n in (100, 200, 1000, len(data)):
+        part = data.take(np.random.default_rng(0).permutation(len(data))[:n])
+        assert with_units(part) is part

@@ -1,0 +1,252 @@
+"""How good CCAC-X is under conditions that are hard for it, beside methods that each of them suits.
+
+    python -m benchmarks.evidence.hard_conditions [CONDITION ...]
+
+A condition draws a fit part and a test part: of packaged bundles with copies or noise added, or simulated. Every method
+is fitted and tested on the same rows. Writes into docs/figures: hard-conditions.csv, the Brier score of each method in
+each random state, and hard-conditions-verdict.csv, the table of the page. It goes on where it was stopped. The
+conditions that are named are measured anew. Takes about five minutes of CPU time.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+import warnings
+from collections.abc import Callable, Iterable
+from functools import cache, partial
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from benchmarks.results import write_table
+from benchmarks.speed.data import packaged
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+
+from auxcal import AuxcalWarning, Predictions
+from auxcal.calibrators import CALIBRATORS, seeded
+from auxcal.metrics import brier
+from auxcal_paper.results import spread
+
+FIGURES = Path(__file__).parents[2] / "docs" / "figures"
+RANDOM_STATES = (0, 1, 2, 3, 4)
+HEAD = ("condition", "method", "random_state", "brier")
+OURS = "ccac-x"
+
+Generator = np.random.Generator
+Floats = NDArray[np.floating]
+
+
+class Drawn(NamedTuple):
+    """The rows of one random state."""
+
+    fit: Predictions
+    test: Predictions
+
+
+# Copies. A test row is no copy of a row of the fit.
+
+
+@cache
+def whole(shift: str) -> Predictions:
+    """Return a bundle of a ResNet-20 on CIFAR-10."""
+    return packaged("cifar10-resnet20", shift)
+
+
+def parts(shift: str, n: int, rng: Generator) -> Drawn:
+    """Return n rows of a bundle, and the rest of them."""
+    data = whole(shift)
+    order = rng.permutation(len(data))
+    return Drawn(data.take(order[:n]), data.take(order[n:]))
+
+
+def copied(rng: Generator, *, shift: str, times: int, noise: float = 0.0, uneven: bool = False, named: bool) -> Drawn:
+    """Return 200 rows of a bundle, each several times.
+
+    Noise, in standard deviations of the logits, makes the copies nearly equal. Uneven numbers of copies are one for
+    half of the rows, and geometric for the others. `named`: groups say which rows are copies.
+    """
+    fit, test = parts(shift, 200, rng)
+    often = np.where(rng.random(200) < 0.5, 1, rng.geometric(1 / times, 200)) if uneven else np.full(200, times)
+    rows = np.arange(200).repeat(often)
+    logits = fit.logits[rows] + noise * fit.logits.std() * rng.normal(size=(len(rows), fit.n_classes))
+    logits = logits.astype(fit.logits.dtype)
+    return Drawn(Predictions(logits, fit.y[rows], groups=rows if named else None), test)
+
+
+def clustered(rng: Generator, *, shared: float = 0.9, named: bool) -> Drawn:
+    """Return a hundred simulated clusters of ten rows, which share a class and most of the variance of their logits."""
+
+    def clusters(n: int, size: int) -> Predictions:
+        y = rng.integers(10, size=n)
+        common = rng.normal(size=(n, 10)).repeat(size, axis=0)
+        own = rng.normal(size=(n * size, 10))
+        y = y.repeat(size)
+        logits = 5.5 * np.eye(10)[y] + 2 * (np.sqrt(shared) * common + np.sqrt(1 - shared) * own)
+        return Predictions(logits.astype(np.float32), y, groups=np.arange(n).repeat(size) if named else None)
+
+    return Drawn(clusters(100, 10), clusters(20_000, 1))
+
+
+class Condition(NamedTuple):
+    """What the page calls it, and what draws its rows."""
+
+    title: str
+    draw: Callable[[Generator], Drawn]
+
+
+CONDITIONS = {
+    "d1": Condition("200 rows of D1", partial(parts, "D1", 200)),
+    "copies-d1": Condition("each of them five times", partial(copied, shift="D1", times=5, named=False)),
+    "copies-d1-groups": Condition("the same, with groups", partial(copied, shift="D1", times=5, named=True)),
+    "copies-d2": Condition("200 rows of D2, five times", partial(copied, shift="D2", times=5, named=False)),
+    "copies-uneven": Condition(
+        "D1, copies in uneven numbers", partial(copied, shift="D1", times=8, uneven=True, named=False)
+    ),
+    "frames-d1": Condition("D1, ten nearly equal rows", partial(copied, shift="D1", times=10, noise=0.01, named=False)),
+    "frames-d1-fine": Condition(
+        "D1, ten rows even closer", partial(copied, shift="D1", times=10, noise=0.001, named=False)
+    ),
+    "frames-d1-coarse": Condition(
+        "D1, ten rows less close", partial(copied, shift="D1", times=10, noise=0.05, named=False)
+    ),
+    "frames-d1-groups": Condition(
+        "D1, ten rows less close, with groups", partial(copied, shift="D1", times=10, noise=0.05, named=True)
+    ),
+    "frames-d1-uneven": Condition(
+        "D1, nearly equal rows in uneven numbers",
+        partial(copied, shift="D1", times=8, noise=0.01, uneven=True, named=False),
+    ),
+    "frames-d2": Condition("D2, ten nearly equal rows", partial(copied, shift="D2", times=10, noise=0.01, named=False)),
+    "clusters": Condition("clusters of ten, simulated", partial(clustered, named=False)),
+    "clusters-groups": Condition("the same, with groups", partial(clustered, named=True)),
+}
+"""In the order of the page."""
+
+
+Method = Callable[[Drawn, int], Floats]
+"""Fits on the fit part, and returns the confidence of each row of the test part."""
+
+
+def calibrated(name: str, rows: Drawn, random_state: int) -> Floats:
+    """Use one of the library's methods."""
+    calibrator = seeded(CALIBRATORS[name], random_state)
+    calibrator.fit(rows.fit.logits, rows.fit.y, groups=rows.fit.groups)
+    return calibrator.predict_confidence(rows.test.logits)
+
+
+def described(data: Predictions) -> Floats:
+    """Return simple inputs: the log-odds of the prediction, margin, entropy, energy, ranked logits, predicted class."""
+    top = -np.sort(-data.logits.astype(np.float64), axis=1)[:, :10]
+    relative = data.logits - top[:, :1]
+    log_p = relative - np.log(np.exp(relative).sum(axis=1, keepdims=True))
+    entropy = -(np.exp(log_p) * log_p).sum(axis=1)
+    highest = log_p.max(axis=1)
+    rest = np.log(np.maximum(-np.expm1(highest), 1e-12))
+    energy = top[:, 0] - highest - data.logits.mean(axis=1)
+    return np.column_stack([highest - rest, top[:, 0] - top[:, 1], entropy, energy, top, data.prediction])
+
+
+def regression(rows: Drawn, random_state: int) -> Floats:
+    """Use logistic regression on the log-odds of the prediction and the predicted class."""
+
+    def inputs(data: Predictions) -> Floats:
+        return np.column_stack([described(data)[:, 0] / 4, np.eye(data.n_classes)[data.prediction]])
+
+    return one_or_both(LogisticRegression(max_iter=1000), inputs, rows)
+
+
+def trees(rows: Drawn, random_state: int) -> Floats:
+    """Use boosted trees on the simple inputs."""
+    classifier = HistGradientBoostingClassifier(learning_rate=0.05, max_leaf_nodes=8, random_state=random_state)
+    return one_or_both(classifier, described, rows)
+
+
+def one_or_both(
+    classifier: LogisticRegression | HistGradientBoostingClassifier,
+    inputs: Callable[[Predictions], Floats],
+    rows: Drawn,
+) -> Floats:
+    """Fit a classifier of right and wrong; if all rows of the fit are right, or all wrong, so is everything."""
+    if rows.fit.correct.all() or not rows.fit.correct.any():
+        return np.full(len(rows.test), float(rows.fit.correct[0]))
+    found = classifier.fit(inputs(rows.fit), rows.fit.correct).predict_proba(inputs(rows.test))
+    return np.asarray(found[:, 1])
+
+
+METHODS: dict[str, Method] = {
+    OURS: partial(calibrated, OURS),
+    "temperature": partial(calibrated, "temperature"),
+    "structured-vector": partial(calibrated, "structured-vector"),
+    "structured-matrix": partial(calibrated, "structured-matrix"),
+    "regression": regression,
+    "trees": trees,
+}
+MEAN = "mean"
+LABELS = {
+    OURS: "CCAC-X",
+    "temperature": "TS",
+    "structured-vector": "SVS",
+    "structured-matrix": "SMS",
+    "regression": "regression",
+    "trees": "trees",
+    MEAN: "CCAC-X and trees",
+}
+
+Key = tuple[str, str, int]
+
+
+def measure(condition: str, random_state: int) -> dict[Key, float]:
+    """Return the Brier score of every method."""
+    rows = CONDITIONS[condition].draw(np.random.default_rng(random_state))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AuxcalWarning)
+        found = {name: method(rows, random_state) for name, method in METHODS.items()}
+    found[MEAN] = (found[OURS] + found["trees"]) / 2
+    return {(condition, name, random_state): brier(each, rows.test.correct) for name, each in found.items()}
+
+
+def read(path: Path) -> dict[Key, float]:
+    """Return the scores on file."""
+    if not path.exists():
+        return {}
+    with path.open(newline="") as file:
+        return {(row[0], row[1], int(row[2])): float(row[3]) for row in list(csv.reader(file))[1:]}
+
+
+def write(path: Path, scores: dict[Key, float]) -> None:
+    """Write the scores in the order of conditions, random states and methods."""
+    places = {name: place for place, name in enumerate([*CONDITIONS, *LABELS])}
+    keys = sorted((key for key in scores if key[0] in places), key=lambda key: (places[key[0]], key[2], places[key[1]]))
+    with path.open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([HEAD, *((*key, f"{scores[key]:.6f}") for key in keys)])
+
+
+def verdicts(scores: dict[Key, float]) -> Iterable[list[str]]:
+    """Return a row for each condition: the means of all methods, and how much worse CCAC-X is than the best other."""
+    for condition, (title, _) in CONDITIONS.items():
+        of = {name: [scores[condition, name, state] for state in RANDOM_STATES] for name in LABELS}
+        means = {name: spread(values).mean for name, values in of.items()}
+        best = min((name for name in LABELS if name != OURS), key=means.__getitem__)
+        more = spread([ours - theirs for ours, theirs in zip(of[OURS], of[best], strict=True)])
+        behind = f"{1000 * more.mean:+.1f}±{1000 * more.deviation / np.sqrt(len(RANDOM_STATES)):.1f}"
+        yield [title, *(f"**{mean:.3f}**" if name == best else f"{mean:.3f}" for name, mean in means.items()), behind]
+
+
+def main(*anew: str) -> None:
+    """Measure what is missing or named, and judge."""
+    path = FIGURES / "hard-conditions.csv"
+    scores = {key: score for key, score in read(path).items() if key[0] not in anew}
+    for condition, random_state in product(CONDITIONS, RANDOM_STATES):
+        if not all((condition, name, random_state) in scores for name in LABELS):
+            scores |= measure(condition, random_state)
+            write(path, scores)
+    head = ["", *LABELS.values(), "CCAC-X − best other, × 1,000"]
+    write_table(FIGURES / "hard-conditions-verdict.csv", head, verdicts(scores))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,202 @@
+"""Units of rows: a group, copies of a row, or rows that are nearly equal; and how much the rows of a unit tell.
+
+In other folds, a copy of a row would tell its answer, so the rows of a unit stay together. And m rows of a unit tell
+less than m rows that were drawn apart. The variance of what a regression learns from them grows by the design effect
+1 + (m − 1) ρ σ, where ρ is the correlation of their errors and σ that of their inputs (Moulton). Each of them counts
+as one row divided by that: copies as one row in all, and rows that share no more than a name as rows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auxcal._core.arrays import Bools, Floats, Groups, Ints
+from auxcal._core.deferred_warnings import warn
+from auxcal._core.equal_rows import EqualRows, are_copies, in_equal_numbers
+from auxcal._core.errors import InputWarning
+from auxcal._core.logits import expit, top_scores
+from auxcal._core.near_rows import near_rows
+from auxcal.calibrators.fitting import MOST_REPEATED
+from auxcal.calibrators.solvers.logistic import fit_logistic
+from auxcal.predictions import Predictions
+from auxcal.splits import row_hashes
+
+_FEWEST_VALUES = 10  # different rows, below which copies are not looked for: fewer are too few for a fit
+_ENOUGH_WRONG = 7  # of two draws of one value of which one is wrong, both have the same label half of the time at most
+# Rows that look like fewer samples, in all or of each predicted class, are clusters, such as the classes. By hand.
+_FEWEST_SAMPLES = 30
+_SAMPLES_OF_CLASS = 1.5  # by hand, too
+_SAME_ANSWER = 0.4  # the correlation of errors from which rows that look alike are one sample, seen several times
+_BEYOND_CHANCE = 5.0  # standard errors by which the correlation must be above 0 for that
+
+
+def with_units(data: Predictions, *, stacklevel: int = 1) -> Predictions:
+    """Return rows with their units as groups: those that are given, or copies and nearly equal rows, if any are there.
+
+    Rows that look alike can be different samples, of a classifier that gives few values or that was saved in few
+    digits. Samples that were seen several times are right or wrong together.
+    """
+    if data.groups is not None:
+        return data
+    hashes = row_hashes(data.logits, data.features)
+    values, first, of_row = np.unique(hashes, return_index=True, return_inverse=True)
+    if len(values) < _FEWEST_VALUES:
+        return data
+    copies = _copies(data, hashes, len(values))
+    if copies is not None:
+        return data._with(groups=copies)
+    near = near_rows(data.logits[first])
+    if near is None and len(values) >= (1 - MOST_REPEATED) * len(data):
+        return data
+    units = of_row if near is None else near[of_row]
+    n_samples, n_predicted = len(np.unique(units)), len(np.unique(data.prediction))
+    if n_samples < max(_FEWEST_SAMPLES, _SAMPLES_OF_CLASS * n_predicted) or not _have_one_answer(data, units):
+        return data
+    warn(
+        f"these {len(data):,} rows look like {n_samples:,} samples, some of them seen several times, like "
+        f"the frames of a video: they are nearly equal, and right or wrong together. Such rows stay together, and "
+        f"count as about one. Say which rows belong together with groups (--group): a group for each, if none do.",
+        InputWarning,
+        stacklevel=stacklevel + 1,
+    )
+    return data._with(groups=units)
+
+
+def parts_with_units(
+    data: Predictions, select: Predictions | None, *, stacklevel: int
+) -> tuple[Predictions, Predictions | None]:
+    """Return both parts with units that they share, unless they have groups."""
+    if select is None:
+        return with_units(data, stacklevel=stacklevel + 1), None
+    if data.groups is not None or select.groups is not None:
+        return data, select
+    units = with_units(data.joined(select), stacklevel=stacklevel + 1).groups
+    if units is None:
+        return data, select
+    return data._with(groups=units[: len(data)]), select._with(groups=units[len(data) :])
+
+
+def merge_copies(data: Predictions) -> tuple[Predictions, Ints | slice]:
+    """Return the rows with one of all copies that a unit has, and which of these each row is.
+
+    Copies count as one row, with the mean of their weights. Without units, no row is a copy.
+    """
+    if data.groups is None:
+        return data, slice(None)
+    hashes = row_hashes(data.logits, data.features)
+    copies = _copies(data, hashes, len(np.unique(hashes)))
+    if copies is None:
+        return data, slice(None)
+    unit, copy = (np.unique(each, return_inverse=True)[1] for each in (data.groups, copies))
+    _, first, at, counts = np.unique(
+        unit * len(data) + copy, return_index=True, return_inverse=True, return_counts=True
+    )
+    order = np.argsort(first)
+    place, left = np.argsort(order)[at], data.take(first[order])
+    if data.sample_weight is None:
+        return left, place
+    return left._with(sample_weight=np.bincount(place, data.sample_weight) / counts[order]), place
+
+
+def weigh_units(data: Predictions) -> Predictions:
+    """Return the rows with weights by which a unit counts as much as it tells: from one row to all of its rows."""
+    if data.groups is None or data.n_units == len(data):
+        return data
+    units = _Grouped.of(data.groups)
+    both = units.of_errors(data).shrunken() * units.of_inputs(data.logits)
+    if both == 0:
+        return data
+    weight = np.ones(len(data)) if data.sample_weight is None else data.sample_weight
+    sizes = np.bincount(units.of_row, weight) ** 2 / np.bincount(units.of_row, weight**2)  # Kish's, where weights vary
+    return data._with(sample_weight=weight / (1 + (sizes - 1) * both)[units.of_row])
+
+
+def _copies(data: Predictions, hashes: NDArray[np.uint64], n_values: int) -> Ints | None:
+    """Return the same number for all copies of a row, or None where hardly any row was copied.
+
+    Where a classifier has few outputs, rows are equal by themselves, and each is a draw. If every row was copied
+    as often, that is the greatest common divisor of how many are equal. Otherwise, copies are those with one label.
+    """
+    if not _FEWEST_VALUES <= n_values < (1 - MOST_REPEATED) * len(data):
+        return None
+    equal = EqualRows.of(hashes, data.y)
+    times = equal.times
+    if len(equal.counts) == n_values and _show_copies(equal.counts // times, data.correct[equal.first]):
+        return equal.of_row
+    return None if times == 1 else equal.of_row * len(data) + equal.rank() // times
+
+
+def _show_copies(counts: Ints, correct: Bools) -> bool:
+    """Return whether rows that occur so often, always with one label, were copied.
+
+    Draws vary in how many there are of each value, and not all that are equal are right, or all wrong.
+    """
+    several = counts > 1
+    if not are_copies(counts[several]):
+        return False
+    return bool(np.sum(~correct[several]) >= _ENOUGH_WRONG) or in_equal_numbers(counts, int(counts.max()))
+
+
+def _have_one_answer(data: Predictions, units: Ints) -> bool:
+    """Return whether the rows of a unit are right or wrong together, more than chance and their scores explain."""
+    found = _Grouped.of(units).of_errors(data)
+    return found.value >= max(_SAME_ANSWER, _BEYOND_CHANCE * found.error)
+
+
+class _Correlation(NamedTuple):
+    """A correlation within units, and its standard error if there were none."""
+
+    value: float
+    error: float
+
+    def shrunken(self) -> float:
+        """Return it from 0 to 1, and closer to 0 the less certain it is."""
+        value = min(max(self.value, 0.0), 1.0)
+        return value and value**3 / (value**2 + self.error**2)
+
+
+class _Grouped(NamedTuple):
+    """The unit of each row, and how many rows each unit has."""
+
+    of_row: Ints
+    counts: Ints
+
+    @classmethod
+    def of(cls, groups: Groups) -> _Grouped:
+        _, of_row, counts = np.unique(groups, return_inverse=True, return_counts=True)
+        return cls(of_row, counts)
+
+    def pairs(self, x: Floats) -> Floats:
+        """Return, for each unit of several rows, the mean over the rows of their products with the others."""
+        sums = np.bincount(self.of_row, x) ** 2 - np.bincount(self.of_row, x**2)
+        several = self.counts > 1
+        return np.asarray(sums[several] / (self.counts[several] - 1))
+
+    def of_errors(self, data: Predictions) -> _Correlation:
+        """Return the correlation of right and wrong within units, beyond what a map of the score explains."""
+        p = _by_score(data)
+        pairs = self.pairs(np.sqrt(p * (1 - p))).sum()
+        if not pairs > 0:
+            return _Correlation(0.0, 1.0)
+        several = self.counts > 1
+        variance = 2 * self.pairs(p * (1 - p)) / (self.counts[several] - 1)
+        return _Correlation(float(self.pairs(data.correct - p).sum() / pairs), float(np.sqrt(variance.sum()) / pairs))
+
+    def of_inputs(self, logits: Floats) -> float:
+        """Return the share of the variance of the logits that units share."""
+        several = (self.counts > 1)[self.of_row]
+        shared = total = 0.0
+        for column in logits.T:
+            x = column.astype(np.float64) - column.mean(dtype=np.float64)
+            shared, total = shared + float(self.pairs(x).sum()), total + float(np.sum(x[several] ** 2))
+        return min(max(shared / total, 0.0), 1.0) if total > 0 else 1.0
+
+
+def _by_score(data: Predictions) -> Floats:
+    """Return how likely each prediction is right, by a logistic regression of the classifier's own log-odds of it."""
+    scores = np.asarray(top_scores(data.logits), dtype=np.float64)
+    (slope, offset), _ = fit_logistic(np.sort(scores)[None], scores[data.correct][None])
+    return np.asarray(expit(slope * scores + offset))
