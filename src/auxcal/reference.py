@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from auxcal._core.arrays import NO_CLASS, Bools, Floats, Ints, Weight
+from auxcal._core.arrays import NO_CLASS, Bools, Floats, Groups, Ints, Weight
 from auxcal._core.logits import at_prediction, relative
 from auxcal._core.state import check_learned, numbers
 
@@ -27,9 +27,26 @@ MOST_BYTES = 1_000_000
 MOST_CLASSES = 128
 """Up to which every class has a share of its own in the mix; of more, the rows would be too few to tell."""
 
+FEWEST_IN_GROUP = 20
+"""Rows of a group that is a slice of its own: as many as a check needs. Smaller ones only say what belongs together."""
+
+FEWEST_GROUPS = 3
+"""That tell how groups differ from each other: a variance of two is next to nothing."""
+
+MOST_GROUPS = 1000
+"""That a reference describes: the error of a standard deviation is then 2 %, and they take a third of its size."""
+
+KNOTS = (0.02, 0.2, 0.8, 0.98)
+"""Quantiles between which a reading counts: the tails, and what lies between. Set by hand on random states that are not
+reported; benchmarks/without_labels measures the false alarms with them."""
+
 _FARTHEST = 6e4  # float16 ends at 65,504
 _AGAIN = 0.02  # of the rows may be drawn again, or weights could not be followed; no script chose it
 _EXCESS = 0.1  # of a variance, which rows of one group may cause: 5 % of a standard error
+
+
+_OF_GROUPS = ("group_facts", "group_ramps", "group_strata")
+_OPTIONAL = ("hashes", *_OF_GROUPS)
 
 
 class Reference(NamedTuple):
@@ -51,6 +68,11 @@ class Reference(NamedTuple):
         The number of these with a correct prediction.
     hashes : array of shape (n,) or None
         A hash of each row, equal for equal rows; None in files from before there were hashes.
+    group_facts : array of shape (g, 3) or None
+        Of each group of the fit the effective number of rows, the gap (mean confidence less accuracy, when the group
+        was held out) and the variance that chance gives it; None without groups that are large enough.
+    group_ramps, group_strata : arrays of shape (g, 24) and (g, s) or None
+        The means of the `ramps` of each group's readings, and of its strata.
 
     Examples
     --------
@@ -67,6 +89,9 @@ class Reference(NamedTuple):
     counts: Floats
     hits: Floats
     hashes: NDArray[np.uint64] | None = None
+    group_facts: Floats | None = None
+    group_ramps: Floats | None = None
+    group_strata: Floats | None = None
 
     @classmethod
     def of(cls, data: Predictions, kept: Predictions, strata: Floats, hashes: NDArray[np.uint64]) -> Reference:
@@ -110,10 +135,14 @@ class Reference(NamedTuple):
             "counts": numbers("K+1", least=0, most=most),
             "hits": numbers("K+1", least=0, most=most),
             "hashes": numbers("n", dtype=np.uint64),
+            "group_facts": numbers("g", 3),
+            "group_ramps": numbers("g", len(READINGS) * (len(KNOTS) - 1), least=0, most=1),
+            "group_strata": numbers("g", "s", least=0, most=1),
         }
-        state = self._asdict()
-        if self.hashes is None:  # as in files from before there were hashes
-            del state["hashes"], checks["hashes"]
+        state = {name: value for name, value in self._asdict().items() if value is not None}  # older files have fewer
+        if len({name in state for name in _OF_GROUPS}) > 1:
+            raise ValueError(f"{', '.join(_OF_GROUPS)} must be there together, or not at all")
+        checks = {name: each for name, each in checks.items() if name in state or name not in _OPTIONAL}
         check_learned(checks, state, {"K": k})
         too_many = self.hits > self.counts * (1 + 1e-9)  # which are sums of weights
         if self.strata.shape[1] not in (2, 3, k + 1) or too_many.any():
@@ -126,8 +155,70 @@ def sample_rows(data: Predictions, n_strata: int) -> Ints:
     Too many are subsampled with a fixed random state: a file must not depend on chance.
     """
     per_row = 2 * (len(READINGS) + n_strata + _label_type(data.n_classes).itemsize + 4)
-    rows, weight = _few_of_each_group(data)
-    return np.asarray(rows[drawn_by_weight(len(rows), weight, min(MOST_ROWS, MOST_BYTES // per_row))])
+    n_groups = len(large_groups(data.groups))
+    rows, weight = _few_of_each_group(data, keep_all=n_groups > 0)
+    per_group = 4 * 3 + 2 * (len(READINGS) * (len(KNOTS) - 1) + n_strata)
+    most = min(MOST_ROWS, (MOST_BYTES - per_group * n_groups) // per_row)
+    return np.asarray(rows[drawn_by_weight(len(rows), weight, most)])
+
+
+def large_groups(groups: Groups | None) -> list[Ints]:
+    """Return the rows of each group of a fit that is a slice of its own, such as a day; none if most groups are small.
+
+    Groups of fewer than `FEWEST_IN_GROUP` rows, such as the visits of a patient, only say which rows belong together.
+    Too many groups are subsampled with a fixed random state.
+    """
+    if groups is None:
+        return []
+    _, of_row, counts = np.unique(groups, return_inverse=True, return_counts=True)
+    large = np.flatnonzero(counts >= FEWEST_IN_GROUP)
+    if len(large) < FEWEST_GROUPS or counts[large].sum() < len(of_row) / 2:
+        return []
+    if len(large) > MOST_GROUPS:
+        large = np.sort(np.random.default_rng(0).choice(large, MOST_GROUPS, replace=False))
+    rows, ends = np.argsort(of_row, kind="stable"), np.cumsum(counts)
+    return [rows[ends[group] - counts[group] : ends[group]] for group in large]
+
+
+def describe_groups(
+    reference: Reference, groups: list[Ints], data: Predictions, confidence: Floats, strata: Floats
+) -> Reference:
+    """Return a reference that describes groups of the fit too, given what was said of all rows when they were held out.
+
+    Parameters
+    ----------
+    reference : Reference
+        That of the fit.
+    groups : list of arrays
+        The rows of each group, as `large_groups` gives them.
+    data : Predictions
+        The rows of the fit.
+    confidence, strata : arrays of shape (n,) and (n, s)
+        What the calibrator said of them.
+    """
+    of_rows, facts, means, shares = ramps(reference, read_logits(data.logits)), [], [], []
+    weight = np.ones(len(data)) if data.sample_weight is None else data.sample_weight.astype(np.float64)
+    confidence = confidence.astype(np.float64)
+    for rows in groups:
+        share = weight[rows] / max(weight[rows].sum(), np.finfo(float).tiny)
+        said, n = confidence[rows], 1 / max(float(share @ share), np.finfo(float).tiny)
+        variance = max(float(share @ (said * (1 - said))), 1 / n) / n  # no group is surer than one error would leave it
+        facts.append([n, share @ (said - data.correct[rows]), variance])
+        means.append(share @ of_rows[rows])
+        shares.append(share @ strata[rows])
+    return reference._replace(
+        group_facts=np.array(facts, np.float32),
+        group_ramps=np.clip(means, 0, 1).astype(np.float16),
+        group_strata=np.clip(shares, 0, 1).astype(np.float16),
+    )
+
+
+def ramps(reference: Reference, readings: Floats) -> Floats:
+    """Return where each reading of rows lies between each two `KNOTS` of the reference, from 0 to 1."""
+    knots = np.quantile(reference.readings.astype(np.float64), KNOTS, axis=0)
+    lower, upper = knots[:-1], knots[1:]
+    width = np.where(upper > lower, upper - lower, np.inf)
+    return np.clip((readings.astype(np.float64)[:, None] - lower) / width, 0, 1).reshape(len(readings), -1)
 
 
 def _label_type(n_classes: int) -> np.dtype[Any]:
@@ -141,14 +232,14 @@ def repeated(hashes: NDArray[np.uint64]) -> Bools:
     return np.asarray(counts[at] > 1)
 
 
-def _few_of_each_group(data: Predictions) -> tuple[Ints, Weight | None]:
+def _few_of_each_group(data: Predictions, *, keep_all: bool) -> tuple[Ints, Weight | None]:
     """Return rows that are nearly independent, and how many rows each stands for.
 
     Rows of a group that are alike tell less than their number suggests: c of them, with the correlation r, have a mean
     with 1 + (c - 1) r times the variance. So of each group only so many are kept that this is at most 1 + `_EXCESS`.
     """
     rows, weight, groups = np.arange(len(data)), data.sample_weight, data.groups
-    if groups is None:
+    if groups is None or keep_all:  # a check compares rows with the means of large groups
         return rows, weight
     _, of_row, counts = np.unique(groups, return_inverse=True, return_counts=True)
     readings = np.column_stack([read_logits(data.logits), data.correct])
@@ -242,6 +333,11 @@ def strata_of_proba(proba: Floats, logits: Floats) -> Floats:
         return proba
     right, none = at_prediction(proba, logits), proba[:, -1]
     return np.stack([right, np.maximum(1 - right - none, 0), none], axis=1)
+
+
+def confidence_of_strata(strata: Floats, prediction: Ints, n_classes: int) -> Floats:
+    """Return how likely each prediction is right, given the strata."""
+    return strata[np.arange(len(strata)), prediction] if strata.shape[1] == n_classes + 1 else strata[:, 0]
 
 
 def stratum_of(reference: Reference) -> Ints:

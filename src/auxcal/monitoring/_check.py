@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -15,9 +16,10 @@ from auxcal._core.text import percent
 from auxcal.calibrators import Calibrator
 from auxcal.metrics.intervals import Estimate
 from auxcal.monitoring import _mix
+from auxcal.monitoring._between_groups import GroupVariation
 from auxcal.monitoring._mix import Representations, ShareEstimate, TargetMix, represent
 from auxcal.monitoring._verdict import Verdict, as_calibrator, as_level, compare
-from auxcal.reference import READINGS
+from auxcal.reference import READINGS, ramps
 
 Z_90 = 1.645
 """90 % of the standard normal distribution lie within so many standard deviations."""
@@ -25,6 +27,8 @@ Z_90 = 1.645
 _WIDER = 1.15  # than by the first-order variances: measured on random states that are not reported
 _THREE = 3.0  # the rule of three: n rows without an error leave an error rate of 3 / n open, at 95 %
 _POWER = 0.9  # of the smallest change that is reported: nine of ten checks
+_GAP_IF_NEW, _GAP_IF_FAR = 0.05, 0.2  # chosen on random states below 8; benchmarks/without_labels/natural.py measures
+_LEAST = 1e-9  # of a standard deviation or a variance: numerical
 _MOST_DIFFERENCES, _NOTEWORTHY = 5, 2.0  # how many are listed, and from how many standard deviations on; by hand
 
 _RARE, _RAREST = 1000, 1_000_000  # checks: from here on chance is no explanation; beyond, p-values are inexact
@@ -37,6 +41,11 @@ _VERDICTS = {
 _AFTER_ADAPTING = {
     "same": "No difference from the rows that the calibrator was adapted to shows.",
     "mix": "The rows look like another mix than the one that the calibrator was adapted to ({}).",
+}
+_AMONG_GROUPS = {
+    "same": "The rows differ from those of the fit by no more than its {:,} groups differ from each other.",
+    "mix": "The rows are another mix than those of the {:,} groups of the fit ({}).",
+    "new": "The rows differ from the {:,} groups of the fit by more than these differ from each other ({}).",
 }
 _IF = {"same": "If there is none", "mix": "If they are"}
 _NEXT = {
@@ -90,6 +99,17 @@ class Check:
         Where the rows differ most: readings of the logits and predicted classes, or the strata of the mix.
     n_counted, n_reference_counted : int
         How many of these rows count: copies of a row do once.
+    confidence : float
+        The mean confidence of the rows, as the reference has it.
+    harm : Estimate
+        How far the mean confidence is off, whatever the direction: the expected gap to the accuracy, from 0 to 1, and
+        the least and the largest that a 90 % interval leaves. It ranks slices of rows: those to label first.
+    n_groups : int
+        How many groups of the fit tell what is usual; 0 without groups of at least 20 rows. With groups, the verdict
+        compares the rows with what groups are to each other, and the accuracy is that of one more group.
+    group_spread : float or None
+        How much the gap between confidence and accuracy varies between groups of the fit, beyond chance: one standard
+        deviation.
     """
 
     verdict: Verdict
@@ -107,6 +127,10 @@ class Check:
     differences: tuple[Difference, ...]
     n_counted: int
     n_reference_counted: int
+    confidence: float
+    harm: Estimate
+    n_groups: int
+    group_spread: float | None
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it, ready for JSON."""
@@ -179,11 +203,16 @@ def represent_some(calibrator: Calibrator, logits: Floats, features: Floats | No
 @ignore_float_errors
 def check_rows(calibrator: Calibrator, rows: Representations, level: float) -> Check:
     """Return the check of rows that are represented already: compare, estimate, and say where they differ."""
-    verdict, p_mix, p_new, each_level, estimate, target = compare(calibrator, rows, level)
+    verdict, p_mix, p_new, each_level, estimate, target, between = compare(calibrator, rows, level)
     groups, explained = estimate.groups, verdict != "new"
     strata = "each class, and samples of none," if groups.by_class else "right and wrong predictions each"
     still = f"{strata} look as they did in the fit; only their shares changed"
-    accuracy = _accuracy(estimate)
+    accuracy = of_mix = _accuracy(estimate)
+    said = groups.confidence(estimate.rows.strata, estimate.rows.prediction, target.shares)
+    confidence, expected = float(said.mean()), None
+    if between is not None and calibrator.adaptation_ is None:
+        accuracy, expected = _accuracy_of_group(between, said, of_mix if verdict == "mix" else None)
+        still = f"these rows are a group like the {between.n_groups:,} of the fit"
     return Check(
         verdict=verdict,
         p_mix=p_mix,
@@ -195,12 +224,70 @@ def check_rows(calibrator: Calibrator, rows: Representations, level: float) -> C
         assumption=still if explained else "can't be estimated without labels",
         no_class=_share_of_ood(estimate) if explained else None,
         no_class_before=None if groups.ood_group is None else float(groups.shares[groups.ood_group]),
-        smallest_change=_smallest_change(estimate, accuracy, each_level),
+        smallest_change=_smallest_change(estimate, of_mix, each_level),
         adapted=calibrator.adaptation_ is not None,
         differences=_differences(estimate, target, verdict, calibrator.inputs_.class_names),
         n_counted=len(estimate.rows.prediction),
         n_reference_counted=len(groups.of_row),
+        confidence=confidence,
+        harm=_harm(estimate, confidence, accuracy, expected, verdict),
+        n_groups=0 if between is None else between.n_groups,
+        group_spread=None if between is None else between.spread,
     )
+
+
+def _accuracy_of_group(between: GroupVariation, said: Floats, of_mix: Estimate | None) -> tuple[Estimate, float | None]:
+    """Estimate the accuracy of one more group like those of the fit, and the expected gap to its mean confidence.
+
+    It is the mean confidence less the gap of such a group. If the mix is unlike theirs, it is that of the mix, with the
+    spread of the groups added to its error.
+    """
+    by_chance = float(np.mean(said * (1 - said))) / len(said)
+    if of_mix is not None:
+        reach = math.hypot((of_mix.high - of_mix.low) / 2, Z_90 * between.spread)
+        return _clipped(of_mix.value, of_mix.value - reach, of_mix.value + reach), None
+    gap, expected = between.forecast(by_chance)
+    return _clipped(*(float(said.mean()) - number for number in (gap.value, gap.high, gap.low))), expected
+
+
+def _clipped(*numbers: float) -> Estimate:
+    return Estimate(*(abs(float(np.clip(number, 0, 1))) for number in numbers))  # no -0
+
+
+def _harm(
+    estimate: ShareEstimate, confidence: float, accuracy: Estimate, expected: float | None, verdict: Verdict
+) -> Estimate:
+    """Return how far the mean confidence is off, and what a 90 % interval of the accuracy leaves.
+
+    Where no mix explains the rows, no estimate holds, and the gap is as large as it was over made shifts that differ as
+    much: `_GAP_IF_NEW`, and `_GAP_IF_FAR` more the farther the readings are from those of the fit.
+    """
+    from scipy.special import ndtr
+
+    deviation = (accuracy.high - accuracy.low) / (2 * Z_90)
+    if verdict == "new":
+        far = _distance(estimate)
+        deviation = math.sqrt(deviation**2 + _GAP_IF_NEW**2 + 2 * _GAP_IF_FAR**2 * far / (1 + far))
+        accuracy = _clipped(*(accuracy.value + times * Z_90 * deviation for times in (0, -1, 1)))
+    gap, deviation = confidence - accuracy.value, max(deviation, _LEAST)
+    if expected is None or verdict == "new":  # the mean of the absolute value of a normal number
+        density = math.exp(-((gap / deviation) ** 2) / 2) * math.sqrt(2 / math.pi)
+        expected = deviation * density + gap * float(1 - 2 * ndtr(-gap / deviation))
+    ends = confidence - accuracy.high, confidence - accuracy.low
+    least = 0.0 if ends[0] <= 0 <= ends[1] else min(map(abs, ends))
+    most = max(map(abs, ends))
+    return Estimate(float(np.clip(expected, least, most)), least, most)
+
+
+def _distance(estimate: ShareEstimate) -> float:
+    """Return how far the readings are from those of the fit: the mean squared difference, in standard deviations."""
+    reference = estimate.groups.reference
+    old, new = (ramps(reference, rows.readings) for rows in (reference, estimate.rows))
+    variance = old.var(axis=0)
+    by_chance = variance / len(old) + new.var(axis=0) / len(new)
+    varies = variance > _LEAST
+    squares = ((new.mean(axis=0) - old.mean(axis=0)) ** 2 - by_chance)[varies] / variance[varies]
+    return max(float(squares.mean()), 0.0) if varies.any() else 0.0
 
 
 def _accuracy(estimate: ShareEstimate) -> Estimate:
@@ -291,14 +378,18 @@ def _as_differences(names: Sequence[str], expected: Floats, found: Floats, devia
 def _answer(check: Check) -> str:
     """Return in words whether a calibrator still holds, what that rests on, and what to do."""
     verdicts = _VERDICTS | _AFTER_ADAPTING if check.adapted else _VERDICTS
-    sentences = [verdicts[check.verdict].format(_chance(check)), _estimates(check)]
+    among_groups = check.n_groups > 0 and not check.adapted
+    first = verdicts[check.verdict].format(_chance(check))
+    if among_groups:
+        first = _AMONG_GROUPS[check.verdict].format(check.n_groups, _chance(check))
+    sentences = [first, _estimates(check)]
     if copies := check.n_rows - check.n_counted:
         sentences.append(f"Of the {check.n_rows:,} rows, {copies:,} were left out as copies of others.")
     if check.verdict != "same" and check.differences:
         largest = ", ".join(map(_difference, check.differences[:3]))
         sentences.append(f"The largest differences are in: {largest}.")
     if check.verdict == "same":
-        return " ".join([*sentences, _power(check), "Only labels tell."])
+        return " ".join([*sentences, _usual(check) if among_groups else _power(check), "Only labels tell."])
     return " ".join([*sentences, _NEXT[check.verdict]])
 
 
@@ -317,6 +408,8 @@ def _estimates(check: Check) -> str:
         return "The confidence may be off here, and the accuracy can't be estimated without labels."
     accuracy, ood = map(_interval, (check.accuracy, check.no_class))
     text = f"{_IF[check.verdict]}, about {accuracy} of the predictions are right"
+    if check.verdict == "same" and check.n_groups and not check.adapted:
+        text = f"Expect {accuracy} of the predictions to be right"
     if check.no_class is None or check.no_class_before is None:
         return f"{text}."
     return f"{text}, and {ood} have none of the classes (in the fit: {percent(check.no_class_before)})."
@@ -330,6 +423,14 @@ def _difference(found: Difference) -> str:
     if found.what in READINGS:
         return f"{found.what} ({'higher' if found.deviations > 0 else 'lower'})"
     return f"{found.what} ({percent(found.found)} instead of {percent(found.expected)})"
+
+
+def _usual(check: Check) -> str:
+    spread = 100 * (check.group_spread or 0.0)
+    return (
+        f"The interval is for one more such group: between groups, the gap between confidence and accuracy varies by "
+        f"{spread:.1f} points (one standard deviation)."
+    )
 
 
 def _power(check: Check) -> str:

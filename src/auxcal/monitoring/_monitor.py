@@ -288,7 +288,8 @@ class Monitor:
         """Return what tells one calibrator from another: its name, its reference and what it was adapted to."""
         adapted = self.calibrator.adaptation_
         facts = {"class": type(self.calibrator).__name__, "adapted": None if adapted is None else adapted.as_json()}
-        return digest(facts, self.reference._asdict())
+        known = {name: value for name, value in self.reference._asdict().items() if value is not None}
+        return digest(facts, known)
 
     def _state(self) -> dict[str, Any]:
         return {

@@ -11,6 +11,7 @@ from auxcal._core.arrays import Floats
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal.calibrators import Calibrator
+from auxcal.monitoring._between_groups import GroupVariation
 from auxcal.monitoring._mix import (
     ReferenceGroups,
     Representations,
@@ -19,6 +20,7 @@ from auxcal.monitoring._mix import (
     counted_once,
     likelihood_ratios,
 )
+from auxcal.reference import ramps
 
 Verdict = Literal["same", "mix", "new"]
 
@@ -26,7 +28,6 @@ FEWEST_ROWS = 20
 """Of new rows; fewer tell next to nothing."""
 
 # Set by hand on random states that are not reported; benchmarks/without_labels measures the false alarms with them.
-_KNOTS = (0.02, 0.2, 0.8, 0.98)  # quantiles between which a reading counts: the tails, and what lies between
 _SMALLEST = 1e-2  # of the largest eigenvalue: what varies less is rounding, or too rare to be told from chance
 _ROWS_FOR_EACH = 20  # of the reference, for each direction that is tested
 _FEWEST_BEHIND = 10  # rows that a variance must rest on: with fewer, the mean is not normal
@@ -52,6 +53,8 @@ class Comparison(NamedTuple):
         The shares in the new rows, with the rows of both sides, without copies.
     target : TargetMix
         The mix that the calibrator is for.
+    between : GroupVariation or None
+        How groups of the fit differ from each other, if it had such; the p-values are then those of a group like them.
     """
 
     verdict: Verdict
@@ -60,6 +63,7 @@ class Comparison(NamedTuple):
     each_level: float
     estimate: ShareEstimate
     target: TargetMix
+    between: GroupVariation | None
 
 
 @ignore_float_errors
@@ -72,16 +76,19 @@ def compare(calibrator: Calibrator, rows: Representations, level: float) -> Comp
             f"at least {FEWEST_ROWS} rows are needed to tell whether they are like others; got {len(rows.prediction)}. "
             f"Collect more rows."
         )
-    reference = calibrator.reference_
+    reference, between = calibrator.reference_, GroupVariation.of(calibrator.reference_)
     if reference.hashes is not None:  # copies of a row count once
         old, new = counted_once(reference.hashes, rows.hashes), counted_once(rows.hashes, reference.hashes)
         reference, rows = reference.take(old), rows.take(new)
     groups = ReferenceGroups(reference)
     estimate, target = ShareEstimate(groups, rows), TargetMix.of(groups, calibrator.adaptation_)
-    p_mix, p_new = mix_p_value(groups, estimate.new, target), any_mix_p_value(estimate)
+    if between is None or calibrator.adaptation_ is not None:  # the groups were of the mix of the fit
+        p_mix, p_new = mix_p_value(groups, estimate.new, target), any_mix_p_value(estimate)
+    else:
+        p_mix, p_new = between.p_values(rows)
     each = float(1 - np.sqrt(1 - level))  # of two independent tests, which have the level together
     verdict: Verdict = "new" if p_new < each else "mix" if p_mix < each else "same"
-    return Comparison(verdict, p_mix, p_new, each, estimate, target)
+    return Comparison(verdict, p_mix, p_new, each, estimate, target, between)
 
 
 def as_calibrator(calibrator: object) -> Calibrator:
@@ -159,16 +166,12 @@ def any_mix_p_value(estimate: ShareEstimate) -> float:
     with the predicted classes.
     """
     reference = estimate.groups.reference
-    knots = np.quantile(reference.readings.astype(np.float64), _KNOTS, axis=0)
-    lower, upper = knots[:-1], knots[1:]
-    width = np.where(upper > lower, upper - lower, np.inf)
     often = np.flatnonzero(np.bincount(reference.prediction) >= _FEWEST_BEHIND)
-    ramps, with_classes = [], []
-    for rows in (reference, estimate.rows):  # where each reading lies between each two knots, from 0 to 1
-        between = np.clip((rows.readings.astype(np.float64)[:, None] - lower) / width, 0, 1)
-        ramps.append(between.reshape(len(between), -1))
-        with_classes.append(np.hstack([ramps[-1], (rows.prediction[:, None] == often).astype(np.float64)]))
-    return combine([_means_p_value(estimate, *ramps), _means_p_value(estimate, *with_classes)])
+    of_readings, with_classes = [], []
+    for rows in (reference, estimate.rows):
+        of_readings.append(ramps(reference, rows.readings))
+        with_classes.append(np.hstack([of_readings[-1], (rows.prediction[:, None] == often).astype(np.float64)]))
+    return combine([_means_p_value(estimate, *of_readings), _means_p_value(estimate, *with_classes)])
 
 
 def _means_p_value(estimate: ShareEstimate, old: Floats, new: Floats) -> float:

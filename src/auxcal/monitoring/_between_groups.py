@@ -1,0 +1,175 @@
+"""How groups of the fit differ from each other: what is usual for a slice of rows such as a day or a subject."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from auxcal._core.arrays import Floats
+from auxcal.metrics.intervals import Estimate
+from auxcal.monitoring._mix import ReferenceGroups, Representations
+from auxcal.reference import Reference, ramps
+
+# Set on random states below 8; benchmarks/without_labels/natural.py measures with others.
+_SHRUNK = 0.1  # of the between-group covariance is shared evenly by all directions: groups are few, directions many
+
+# Numerical.
+_SMALLEST = 1e-2  # of the largest eigenvalue: what varies less is rounding
+_NOTHING = 1e-9  # of a standard deviation of numbers that lie between 0 and 1
+_ENOUGH = 1e-6  # of the largest singular value
+_MOST_LEFT_OUT = 200  # groups that are compared with all others; the error of their spread is then 5 %
+_TAUS = np.append(0.0, np.geomspace(0.002, 0.5, 80))  # where the posterior of the spread is evaluated
+_GAPS = np.linspace(-1, 1, 4001)  # where the distribution of a gap is evaluated: to half a point in a thousand
+
+
+class GapForecast(NamedTuple):
+    """What the gap of a group like those of the fit will be: mean confidence less accuracy.
+
+    Parameters
+    ----------
+    gap : Estimate
+        Its median, and the 90 % interval.
+    expected : float
+        The mean of its absolute value.
+    """
+
+    gap: Estimate
+    expected: float
+
+
+class GroupVariation:
+    """How groups of the fit differ from each other, by what their reference describes.
+
+    Parameters
+    ----------
+    reference : Reference
+        One that describes groups.
+
+    Attributes
+    ----------
+    n_groups : int
+        How many groups there are.
+    spread : float
+        τ, the standard deviation of the groups' gaps beyond chance: the mean of its posterior.
+    """
+
+    def __init__(self, reference: Reference) -> None:
+        self._reference, self._groups = reference, ReferenceGroups(reference)
+        facts, of_ramps, of_strata = (
+            np.asarray(values, dtype=np.float64)
+            for values in (reference.group_facts, reference.group_ramps, reference.group_strata)
+        )
+        self.n_groups, (n, self._gaps, self._variances) = len(facts), facts.T
+        groups = self._groups
+        old_ramps, old_ratios = ramps(reference, reference.readings), self._ratios(reference.strata)
+        means, self._ramp_means = groups.means(old_ratios), groups.means(old_ramps)
+        self._centre = groups.shares @ means
+        # A mix with the shares v has the mean ratios v @ means, so these tell v, and with it what else has to follow.
+        self._slope = np.linalg.pinv(means.T, rcond=_ENOUGH).T @ self._ramp_means
+        self._new = _Distances(
+            self._unexplained(old_ramps, old_ratios), self._unexplained(of_ramps, self._ratios(of_strata)), n
+        )
+        self._mix = _Distances(old_ratios, self._ratios(of_strata), n)
+        variance = _TAUS[:, None] ** 2 + self._variances
+        weight = 1 / variance
+        self._mean_variance = 1 / weight.sum(axis=1)
+        self._means = (weight @ self._gaps) * self._mean_variance
+        deviations = self._gaps - self._means[:, None]
+        log_posterior = 0.5 * (
+            np.log(weight).sum(axis=1) + np.log(self._mean_variance) - (weight * deviations**2).sum(axis=1)
+        )
+        posterior = np.exp(log_posterior - log_posterior.max()) * np.gradient(_TAUS)  # after a flat prior
+        self._posterior: Floats = posterior / posterior.sum()
+        self.spread = float(self._posterior @ _TAUS)
+
+    @classmethod
+    def of(cls, reference: Reference) -> GroupVariation | None:
+        """Return how the groups of a reference differ, or None if it describes none."""
+        return None if reference.group_facts is None else cls(reference)
+
+    def p_values(self, rows: Representations) -> tuple[float, float]:
+        """Return the p-values of new rows being a group like the others: in their mix, and in what no mix explains."""
+        of_ramps, ratios = ramps(self._reference, rows.readings), self._ratios(rows.strata)
+        mix, new = ratios.mean(axis=0), self._unexplained(of_ramps, ratios).mean(axis=0)
+        return self._mix.p_value(mix, len(ratios)), self._new.p_value(new, len(ratios))
+
+    def forecast(self, variance: float) -> GapForecast:
+        """Return what the gap of a new group will be, given the variance that chance gives it."""
+        from scipy.special import ndtr
+
+        deviation = np.sqrt(_TAUS**2 + self._mean_variance + variance)
+        distribution = ndtr((_GAPS[:, None] - self._means) / deviation) @ self._posterior
+        low, middle, high = np.interp((0.05, 0.5, 0.95), distribution, _GAPS)
+        expected = float(np.diff(distribution) @ np.abs((_GAPS[1:] + _GAPS[:-1]) / 2))
+        return GapForecast(Estimate(float(middle), float(low), float(high)), expected)
+
+    def _ratios(self, strata: Floats) -> Floats:
+        """Return how much likelier each row is of each stratum than in the fit; strata of few rows are one."""
+        strata = strata.astype(np.float64)
+        counts = len(self._groups.shares)
+        sums = [strata[:, self._groups.group == group].sum(axis=1) for group in range(counts)]
+        return np.stack(sums, axis=1) / self._groups.shares
+
+    def _unexplained(self, of_ramps: Floats, ratios: Floats) -> Floats:
+        """Return the readings less what the mix explains; it is linear, so it holds for means as for rows."""
+        return of_ramps - self._groups.shares @ self._ramp_means - (ratios - self._centre) @ self._slope
+
+
+class _Distances:
+    """How far groups are from each other, in directions that are scaled by how rows vary.
+
+    Parameters
+    ----------
+    rows : array of shape (n, d)
+        Numbers of the rows of the reference.
+    means : array of shape (groups, d)
+        Their means in each group.
+    n : array of shape (groups,)
+        The number of rows of each.
+    """
+
+    def __init__(self, rows: Floats, means: Floats, n: Floats) -> None:
+        deviation = rows.std(axis=0)
+        self._varies = deviation > _NOTHING
+        self._n, self._null = n, np.empty(0)
+        if not self._varies.any():
+            return
+        scaled = (rows - rows.mean(axis=0))[:, self._varies] / deviation[self._varies]
+        values, vectors = np.linalg.eigh(scaled.T @ scaled / len(scaled))
+        kept = values > _SMALLEST * values[-1]
+        self._scale = vectors[:, kept] / np.sqrt(values[kept]) / deviation[self._varies][:, None]
+        self._places = means[:, self._varies] @ self._scale
+        every = np.arange(len(n))
+        tried = (
+            every if len(n) <= _MOST_LEFT_OUT else np.random.default_rng(0).choice(every, _MOST_LEFT_OUT, replace=False)
+        )
+        self._null = np.array([self._distance(self._places[each], n[each], every != each) for each in tried])
+
+    def _distance(self, place: Floats, n: float, others: Floats) -> float:
+        """Return the logarithm of the squared distance of a group from others, in units of how far they are apart."""
+        places, sizes = self._places[others], self._n[others]
+        centred = places - places.mean(axis=0)
+        between = centred.T @ centred / (len(places) - 1) - np.eye(places.shape[1]) * np.mean(1 / sizes)
+        values, vectors = np.linalg.eigh(between)
+        values = np.maximum(values, 0)
+        values = (1 - _SHRUNK) * values + _SHRUNK * values.mean()
+        weight = 1 / (values + 1 / sizes[:, None])
+        centre = (weight * (places @ vectors)).sum(axis=0) / weight.sum(axis=0)
+        variance = values + 1 / n + 1 / weight.sum(axis=0)
+        return float(np.log(np.mean((place @ vectors - centre) ** 2 / variance) + np.finfo(float).tiny))
+
+    def p_value(self, mean: Floats, n: int) -> float:
+        """Return how likely a group like the others is as far from them, given the mean of n rows.
+
+        Each group of the fit was held against all others. Their distances are about lognormal, so that of one more has
+        the t-distribution of a new observation.
+        """
+        from scipy.special import stdtr
+
+        if not len(self._null):
+            return 1.0
+        every = np.ones(len(self._n), dtype=bool)
+        distance = self._distance(mean[self._varies] @ self._scale, n, every)
+        spread = max(float(self._null.std(ddof=1)), _NOTHING) * np.sqrt(1 + 1 / len(self._null))
+        return float(stdtr(len(self._null) - 1, (self._null.mean() - distance) / spread))

@@ -1,0 +1,140 @@
+"""Groups of the fit, such as days or subjects, tell what is usual for one more."""
+
+import numpy as np
+import pytest
+
+import auxcal
+from auxcal import CrossFittedCCAC, PlattScaling
+from auxcal.monitoring._between_groups import GroupVariation
+from auxcal.reference import MOST_BYTES, MOST_GROUPS
+
+SPREAD = 0.6  # of the log-odds by which groups are harder or easier than their logits say
+
+
+class Days:
+    """Days on which a classifier meets other shares, harder samples, and labels that its logits over- or underrate."""
+
+    def __init__(self, state, spread=SPREAD):
+        self.rng, self.spread = np.random.default_rng(state), spread
+
+    def draw(self, n):
+        """Return logits and labels of n rows of a new day."""
+        rng = self.rng
+        shares, scale, shift = rng.dirichlet([20, 20, 20]), rng.uniform(0.8, 1.2), self.spread * rng.normal()
+        prediction = rng.choice(3, size=n, p=shares)
+        margin = np.abs(2 * rng.normal(size=n)) * scale
+        right = rng.random(n) < 1 / (1 + np.exp(-margin - shift))
+        y = np.where(right, prediction, (prediction + rng.integers(1, 3, size=n)) % 3)
+        logits = rng.normal(scale=0.1, size=(n, 3))
+        logits[np.arange(n), prediction] += margin + 0.5
+        return logits.astype(np.float32), y
+
+    def fit(self, n_days, n=80, method=None):
+        """Fit with the days as groups."""
+        days = [self.draw(n) for _ in range(n_days)]
+        logits, y = (np.concatenate(each) for each in zip(*days, strict=True))
+        return (method or PlattScaling()).fit(logits, y, groups=np.repeat(np.arange(n_days), n))
+
+
+@pytest.fixture(scope="module")
+def days():
+    return Days(0)
+
+
+@pytest.fixture(scope="module")
+def calibrator(days):
+    return days.fit(30)
+
+
+def test_a_day_like_the_others_is_not_new_and_its_interval_covers():
+    covered, verdicts, widths = [], [], []
+    for state in range(6):
+        days = Days(state)
+        calibrator = days.fit(20)
+        for _ in range(25):
+            logits, y = days.draw(200)
+            found = auxcal.check(calibrator, logits)
+            verdicts.append(found.verdict)
+            if found.accuracy is not None:
+                right = np.mean(logits.argmax(axis=1) == y)
+                covered.append(found.accuracy.low <= right <= found.accuracy.high)
+                widths.append(found.accuracy.high - found.accuracy.low)
+    assert np.mean(np.array(verdicts) == "new") <= 0.1
+    assert np.mean(covered) >= 0.86
+    assert np.mean(widths) < 0.4  # an interval of everything would cover too
+
+
+def test_rows_unlike_any_day_are_new(days, calibrator):
+    logits, _ = days.draw(500)
+    found = auxcal.check(calibrator, -3 * logits)
+    assert found.verdict == "new"
+    assert "than these differ from each other" in str(found)
+    assert found.harm.value > 0.03
+
+
+def test_the_answer_names_the_groups_and_the_interval_is_as_wide_as_they_differ(days, calibrator):
+    alike = Days(1, spread=0.0)
+    logits, _ = days.draw(500)
+    found, narrow = auxcal.check(calibrator, logits), auxcal.check(alike.fit(30), alike.draw(500)[0])
+    assert found.n_groups == narrow.n_groups == 30
+    assert "its 30 groups differ from each other. Expect" in str(found)
+    assert narrow.group_spread < found.group_spread
+    assert narrow.accuracy.high - narrow.accuracy.low < found.accuracy.high - found.accuracy.low
+    assert narrow.harm.value < found.harm.value
+
+
+def test_few_groups_give_a_wide_interval():
+    variance = 0.1 / 200
+    few, many = (GroupVariation.of(Days(3).fit(n).reference_).forecast(variance).gap for n in (3, 60))
+    assert few.high - few.low > 1.3 * (many.high - many.low)
+
+
+def test_small_groups_are_rows_that_belong_together(days):
+    logits, y = days.draw(400)
+    fitted = PlattScaling().fit(logits, y, groups=np.arange(400) // 4)
+    assert fitted.reference_.group_facts is None
+    found = auxcal.check(fitted, logits[:100])
+    assert found.n_groups == 0
+    assert found.group_spread is None
+
+
+def test_groups_are_held_out_when_their_gap_is_measured(days):
+    fitted = days.fit(12, method=CrossFittedCCAC(random_state=0))
+    assert fitted.reference_.group_facts.shape == (12, 3)
+    assert fitted.reference_.group_strata.shape == (12, 4)
+    assert auxcal.check(fitted, days.draw(200)[0]).verdict in ("same", "mix")
+
+
+def test_a_file_has_the_groups_and_a_former_one_none(days, calibrator, tmp_path):
+    calibrator.save(tmp_path / "days.safetensors")
+    logits, _ = days.draw(100)
+    assert auxcal.check(auxcal.load(tmp_path / "days.safetensors"), logits) == auxcal.check(calibrator, logits)
+    before = calibrator._now()
+    before.reference_ = before.reference_._replace(group_facts=None, group_ramps=None, group_strata=None)
+    before.save(tmp_path / "before.safetensors")
+    assert auxcal.check(auxcal.load(tmp_path / "before.safetensors"), logits).n_groups == 0
+
+
+def test_half_of_what_describes_groups_is_refused(calibrator):
+    with pytest.raises(ValueError, match="together, or not at all"):
+        calibrator.reference_._replace(group_ramps=None).check(3)
+
+
+def test_many_groups_stay_within_the_size_of_a_reference(days):
+    reference = days.fit(MOST_GROUPS + 10, n=20).reference_
+    assert len(reference.group_facts) == MOST_GROUPS
+    assert sum(values.nbytes for values in reference if values is not None) <= MOST_BYTES
+
+
+def test_harm_is_between_its_bounds_and_larger_where_the_mix_moves_the_accuracy():
+    rng = np.random.default_rng(0)
+
+    def rows(n, ood):
+        y = np.where(rng.random(n) < ood, auxcal.NO_CLASS, rng.integers(3, size=n))
+        return ((4 * np.eye(4)[y])[:, :3] + rng.normal(size=(n, 3))).astype(np.float32), y
+
+    fitted = CrossFittedCCAC(random_state=0).fit(*rows(2000, 0.2))
+    calm, other = (auxcal.check(fitted, rows(1000, share)[0]) for share in (0.2, 0.9))
+    for found in (calm, other):
+        assert 0 <= found.harm.low <= found.harm.value <= found.harm.high <= 1
+    assert calm.harm.value < 0.02 < other.harm.value
