@@ -66,58 +66,28 @@ if TYPE_CHECKING:
 
 __version__ = VERSION
 
-_EXPORTS = {
-    "AuxcalError": "auxcal._core.errors",
-    "AuxcalWarning": "auxcal._core.errors",
-    "BetaCalibration": "auxcal.calibrators",
-    "CALIBRATORS": "auxcal.calibrators",
-    "CCAC": "auxcal.calibrators",
-    "CalibratedClassifier": "auxcal.classifier",
-    "Calibrator": "auxcal.calibrators",
-    "Certificate": "auxcal.calibrators",
-    "Comparison": "auxcal.comparison",
-    "ConformanceError": "auxcal._core.errors",
-    "ConvergenceWarning": "auxcal._core.errors",
-    "CrossFittedCCAC": "auxcal.calibrators",
-    "Dirichlet": "auxcal.calibrators",
-    "DistributionCalibrator": "auxcal.calibrators",
-    "EnsembleTemperatureScaling": "auxcal.calibrators",
-    "FileFormatError": "auxcal._core.errors",
-    "FileWriteError": "auxcal._core.errors",
-    "FittedOn": "auxcal.inputs",
-    "HistogramBinning": "auxcal.calibrators",
-    "InputWarning": "auxcal._core.errors",
-    "Inputs": "auxcal.inputs",
-    "InvalidInputError": "auxcal._core.errors",
-    "IsotonicCalibration": "auxcal.calibrators",
-    "METRICS": "auxcal.metrics",
-    "MatrixScaling": "auxcal.calibrators",
-    "MissingDataError": "auxcal._core.errors",
-    "MissingExtraError": "auxcal._core.errors",
-    "Monitor": "auxcal.monitoring",
-    "NO_CLASS": "auxcal._core.arrays",
-    "NotFittedError": "auxcal._core.errors",
-    "PlattScaling": "auxcal.calibrators",
-    "Predictions": "auxcal.predictions",
-    "ProbaCalibrator": "auxcal.calibrators",
-    "ScalingBinning": "auxcal.calibrators",
-    "SimplifiedCCAC": "auxcal.calibrators",
-    "SplineCalibration": "auxcal.calibrators",
-    "StructuredMatrixScaling": "auxcal.calibrators",
-    "StructuredVectorScaling": "auxcal.calibrators",
-    "TemperatureScaling": "auxcal.calibrators",
-    "Uncalibrated": "auxcal.calibrators",
-    "UndefinedMetricWarning": "auxcal._core.errors",
-    "VectorScaling": "auxcal.calibrators",
-    "check": "auxcal.monitoring",
-    "compare": "auxcal.comparison",
-    "evaluate": "auxcal.metrics",
-    "evaluate_by": "auxcal.metrics",
-    "floor_logits": "auxcal._core.arrays",
-    "load": "auxcal.persistence",
-    "save": "auxcal.persistence",
+_NAMES = {
+    "auxcal._core.arrays": "NO_CLASS floor_logits",
+    "auxcal._core.errors": (
+        "AuxcalError AuxcalWarning ConformanceError ConvergenceWarning FileFormatError FileWriteError InputWarning "
+        "InvalidInputError MissingDataError MissingExtraError NotFittedError UndefinedMetricWarning"
+    ),
+    "auxcal.calibrators": (
+        "BetaCalibration CALIBRATORS CCAC Calibrator Certificate CrossFittedCCAC Dirichlet DistributionCalibrator "
+        "EnsembleTemperatureScaling HistogramBinning IsotonicCalibration MatrixScaling PlattScaling ProbaCalibrator "
+        "ScalingBinning SimplifiedCCAC SplineCalibration StructuredMatrixScaling StructuredVectorScaling "
+        "TemperatureScaling Uncalibrated VectorScaling"
+    ),
+    "auxcal.classifier": "CalibratedClassifier",
+    "auxcal.comparison": "Comparison compare",
+    "auxcal.inputs": "FittedOn Inputs",
+    "auxcal.metrics": "METRICS evaluate evaluate_by",
+    "auxcal.monitoring": "Monitor check",
+    "auxcal.persistence": "load save",
+    "auxcal.predictions": "Predictions",
 }
+_EXPORTS = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-__all__ = list(_EXPORTS)
+__all__ = sorted(_EXPORTS)
 
 __getattr__, __dir__ = lazy_exports(__name__, _EXPORTS)

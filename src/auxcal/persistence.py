@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from auxcal._core.arrays import as_whole
 from auxcal._core.errors import FileFormatError, InvalidInputError
 from auxcal._core.files import as_path
 from auxcal._core.float_errors import ignore_float_errors
@@ -37,7 +38,6 @@ from auxcal._core.state import (
     check_parameters,
     digest,
     from_json,
-    lengths_of,
     numbers,
     read_state,
     state_bytes,
@@ -46,7 +46,7 @@ from auxcal._core.state import (
 )
 from auxcal.adaptation import Adaptation
 from auxcal.calibrators import CALIBRATORS, Calibrator, Certificate
-from auxcal.calibrators.fitting import FitRows, as_whole
+from auxcal.calibrators.fitting import FitRows
 from auxcal.inputs import FittedOn, Inputs
 from auxcal.reference import Reference
 from auxcal.thresholds.certificate import FoundOn
@@ -68,13 +68,11 @@ def save(calibrator: Calibrator, path: str | os.PathLike[str]) -> None:
     Examples
     --------
     >>> import tempfile
-    >>> from pathlib import Path
     >>> import auxcal
     >>> fitted = auxcal.TemperatureScaling().fit([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]] * 2, [0, 1, 0, 0, 1, 1])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "temperature.safetensors"
-    ...     auxcal.save(fitted, path)
-    ...     auxcal.load(path).temperature_ == fitted.temperature_
+    ...     auxcal.save(fitted, f"{folder}/temperature.safetensors")
+    ...     auxcal.load(f"{folder}/temperature.safetensors").temperature_ == fitted.temperature_
     True
     """
     write_state(as_path(path), *_describe(calibrator))
@@ -117,10 +115,10 @@ def _describe(calibrator: Calibrator) -> tuple[Header, Tensors]:
     tensors: Tensors = {}
     written = FORMAT if calibrator.adaptation_ is not None else 1
     header = _describe_scores(calibrator, tensors) | {"format": written, "fitted_on": _given(calibrator.fitted_on_)}
-    if calibrator.reference_ is not None:
-        header["reference"] = to_json(calibrator.reference_._asdict(), "reference", tensors)
-    if calibrator.fit_rows_ is not None:
-        header["fit_rows"] = to_json(calibrator.fit_rows_._asdict(), "fit_rows", tensors)
+    for name, part in (("reference", calibrator.reference_), ("fit_rows", calibrator.fit_rows_)):
+        if part is not None:
+            known = {key: value for key, value in part._asdict().items() if value is not None}
+            header[name] = to_json(known, name, tensors)
     return header, tensors
 
 
@@ -199,22 +197,20 @@ def _loaded(source: Path | bytes) -> Calibrator:
         calibrator = kind(**from_json(header["params"], tensors))
         check_parameters(kind, calibrator.get_params(deep=False))
         _set_state(calibrator, {name: from_json(value, tensors) for name, value in header["state"].items()})
-        calibrator.inputs_ = Inputs(**from_json(header.get("inputs", {}), tensors))
-        calibrator.inputs_.check(calibrator.n_features_in_, calibrator.n_further_features_)
-        calibrator.fitted_on_ = FittedOn(**from_json(header.get("fitted_on", {}), tensors))
-        calibrator.fitted_on_.check()
+        k = calibrator.n_features_in_
+        parts: dict[str, tuple[Any, ...]] = {  # older files lack some; each with the sizes that it must have
+            "inputs": (Inputs, k, calibrator.n_further_features_),
+            "fitted_on": (FittedOn,),
+            "reference": (Reference, k),
+            "fit_rows": (FitRows,),
+            "certificate": (_certificate, k),
+        }
+        for name, (kind_of_part, *sizes) in parts.items():
+            if name in header:
+                part = kind_of_part(**from_json(header[name], tensors))
+                part.check(*sizes)
+                setattr(calibrator, f"{name}_", part)
         _score_zeros(calibrator)
-        if "reference" in header:
-            calibrator.reference_ = Reference(**from_json(header["reference"], tensors))
-            calibrator.reference_.check(calibrator.n_features_in_)
-        if "fit_rows" in header:
-            calibrator.fit_rows_ = FitRows(**from_json(header["fit_rows"], tensors))
-            calibrator.fit_rows_.check()
-        if "certificate" in header:
-            kept = from_json(header["certificate"], tensors)
-            found_on = FoundOn(**kept.pop("found_on")) if "found_on" in kept else None
-            calibrator.certificate_ = Certificate(**kept, found_on=found_on)
-            calibrator.certificate_.check(calibrator.n_features_in_)
         if "adaptation" in header:
             calibrator.adaptation_ = Adaptation(**from_json(header["adaptation"], tensors))
             calibrator.adaptation_.check(calibrator._n_strata)
@@ -226,6 +222,11 @@ def _loaded(source: Path | bytes) -> Calibrator:
     return calibrator
 
 
+def _certificate(**kept: Any) -> Certificate:
+    found_on = {"found_on": FoundOn(**kept["found_on"])} if "found_on" in kept else {}
+    return Certificate(**kept | found_on)
+
+
 def _set_state(calibrator: Calibrator, state: dict[str, Any]) -> None:
     """Set the fitted attributes, after the method's checks."""
     if any(not name.endswith("_") or name.startswith("_") for name in state):  # none may hide a method
@@ -235,7 +236,7 @@ def _set_state(calibrator: Calibrator, state: dict[str, Any]) -> None:
     counts = {"n_features_in_": (2, _MOST_CLASSES), "n_further_features_": (0, _MOST_CLASSES)}
     for name, (least, most) in counts.items():
         as_whole(getattr(calibrator, name), name, least=least)
-        numbers(most=most)(getattr(calibrator, name), {})
+        numbers(most=most)(getattr(calibrator, name), name, {})
     if not isinstance(calibrator.converged_, bool):
         raise ValueError("converged_ must be true or false")
     if calibrator.n_further_features_ and not calibrator.uses_features:
@@ -243,15 +244,15 @@ def _set_state(calibrator: Calibrator, state: dict[str, Any]) -> None:
     checks = vars(type(calibrator)).get("learned")
     if checks is not None:
         own = {name: value for name, value in state.items() if name not in (*counts, "converged_")}
-        check_learned(checks, own, lengths_of(calibrator))
+        k, d = calibrator.n_features_in_, calibrator.n_further_features_
+        check_learned(checks, own, {"K": k, "d": d, "x": k + d})
 
 
 def _score_zeros(calibrator: Calibrator) -> None:
-    d = calibrator.n_further_features_
-    if calibrator.n_features_in_ + d > _MOST_TRIED:  # a file of a few bytes could ask for gigabytes
-        return
-    features = np.zeros((1, d), dtype=np.float32) if d else None
-    calibrator.score_validated(np.zeros((1, calibrator.n_features_in_), dtype=np.float32), features)
+    k, d = calibrator.n_features_in_, calibrator.n_further_features_
+    if k + d <= _MOST_TRIED:  # a file of a few bytes could ask for gigabytes
+        zeros = np.zeros((1, k + d), dtype=np.float32)
+        calibrator.score_validated(zeros[:, :k], zeros[:, k:] if d else None)
 
 
 def _class_named(name: str, path: Path | str) -> type[Calibrator]:

@@ -172,6 +172,7 @@ def test_to_numpy_gives_numpy_itself_back():
     assert to_numpy(LOGITS, "logits") is LOGITS
 
 
+@pytest.mark.needs("torch")  # which could be imported
 def test_torch_is_recognised_but_never_imported():
     code = (
         "import sys; from auxcal._core.arrays import as_logits; as_logits([[1.0, 2.0]]);"

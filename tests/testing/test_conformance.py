@@ -19,8 +19,8 @@ QUICK = {
 }
 
 
-@pytest.mark.parametrize("check", CALIBRATOR_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", CALIBRATORS)
+@pytest.mark.parametrize("check", CALIBRATOR_CHECKS, ids=lambda check: check.__name__)
 def test_every_calibrator_keeps_every_promise(name, check):
     check(CALIBRATORS[name](**QUICK.get(name, {})))
 

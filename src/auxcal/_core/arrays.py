@@ -124,23 +124,16 @@ def check_finite(array: Floats, name: str, advice: str) -> None:
 
 def check_spread(logits: Floats) -> None:
     """Reject logits that differ too little within every row for float32; equal ones are fine."""
-    few = logits[:1000]  # which nearly always show that the others need no look
-    if _spread(few) > _least_spread(few) or (spread := _spread(logits)) > _least_spread(logits):
-        return
+    for rows in (logits[:1000], logits):  # the first nearly always show that the others need no look
+        spread, largest = float((rows.max(axis=1) - rows.min(axis=1)).max()), float(np.abs(rows).max())
+        if spread > max(1 / LARGEST, largest * float(np.finfo(np.float32).eps) / 2):
+            return
     if spread > 0:
         raise InvalidInputError(
             f"the logits of a row must differ by more than float32 can tell; got {spread:.3g} at most, for logits up "
-            f"to {np.abs(logits).max():.3g}. These are no scores of a classifier: check where they come from, take the "
-            f"mean of each row off, or scale them."
+            f"to {largest:.3g}. These are no scores of a classifier: check where they come from, take the mean of each "
+            f"row off, or scale them."
         )
-
-
-def _spread(logits: Floats) -> float:
-    return float((logits.max(axis=1) - logits.min(axis=1)).max())
-
-
-def _least_spread(logits: Floats) -> float:
-    return max(1 / LARGEST, float(np.abs(logits).max()) * float(np.finfo(np.float32).eps) / 2)
 
 
 NO_CLASS = -1
@@ -170,6 +163,13 @@ def as_rng(random_state: int | None) -> np.random.Generator:
         raise InvalidInputError(
             f"random_state must be a whole number of at least 0, or None; got {random_state!r}. Use random_state=0."
         ) from error
+
+
+def as_whole(value: int, name: str, *, least: int, advice: str = "") -> int:
+    """Return a whole number that is at least `least`."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise InvalidInputError(f"{name} must be a whole number of at least {least}; got {value!r}. {advice}".rstrip())
+    return int(value)
 
 
 def as_logits(logits: ArrayLike, *, n_classes: int | None = None) -> Floats:

@@ -14,16 +14,7 @@ _kept: ContextVar[list[Warning] | None] = ContextVar("kept", default=None)
 
 @contextmanager
 def collect_warnings() -> Iterator[list[Warning]]:
-    """Give a list that collects what `warn` would warn of in the block.
-
-    Examples
-    --------
-    >>> from auxcal._core.deferred_warnings import collect_warnings, warn
-    >>> with collect_warnings() as kept:
-    ...     warn("few rows", UserWarning)
-    >>> kept
-    [UserWarning('few rows')]
-    """
+    """Give a list that collects what `warn` would warn of in the block."""
     found: list[Warning] = []
     before = _kept.set(found)
     try:

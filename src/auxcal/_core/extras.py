@@ -24,16 +24,7 @@ EXTRAS = {
 
 @contextmanager
 def needs(extra: str) -> Iterator[None]:
-    """Give a context for imports of optional packages; if one is missing, the error names the install command.
-
-    Examples
-    --------
-    >>> from auxcal._core.extras import needs
-    >>> with needs("plots"):
-    ...     import no_such_module
-    Traceback (most recent call last):
-    auxcal._core.errors.MissingExtraError: No module named 'no_such_module'. In a clone of auxcal: pip ...
-    """
+    """Give a context for imports of optional packages; if one is missing, the error names the install command."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # what it has still to change is not our user's concern
@@ -50,14 +41,7 @@ def install_command(extra: str) -> str:
 
 
 def is_installed(extra: str) -> bool:
-    """Whether all packages of an extra are there; none of them is imported.
-
-    Examples
-    --------
-    >>> from auxcal._core.extras import is_installed
-    >>> is_installed("torch") in (True, False)
-    True
-    """
+    """Whether all packages of an extra are there; none of them is imported."""
     try:
         return all(find_spec(module) is not None for module in EXTRAS[extra])
     except ImportError:  # of a finder that refuses

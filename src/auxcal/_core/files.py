@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-import numpy as np
-
 from auxcal._core.errors import FileFormatError, FileWriteError, InvalidInputError
 
 try:
@@ -53,30 +51,13 @@ def is_url(text: str) -> bool:
 
 
 def local_path(url: str) -> Path | None:
-    """Return the path on this machine that an address means, or None where it is elsewhere.
-
-    Examples
-    --------
-    >>> from auxcal._core.files import local_path
-    >>> str(local_path("file:///data/May%202024.csv")), local_path("s3://bucket/data.csv")
-    ('/data/May 2024.csv', None)
-    """
+    """Return the path on this machine that an address means, or None where it is elsewhere."""
     here = _HERE.match(url)
     return None if here is None else as_path(unquote(url[here.end() :]))
 
 
 def check_regular(path: Path) -> None:
-    """Reject missing and non-regular files.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from auxcal._core.files import check_regular
-    >>> check_regular(Path("nowhere.csv"))
-    Traceback (most recent call last):
-    ...
-    FileNotFoundError: nowhere.csv: there is no such file. Check the name and the folder.
-    """
+    """Reject missing and non-regular files."""
     if path.is_dir():
         raise InvalidInputError(f"{path}: this is a folder. Name the file in it.")
     if not path.exists():
@@ -98,22 +79,7 @@ def read_text(path: Path) -> str:
 
 
 def check_apart(out: Path, inputs: Iterable[Path]) -> None:
-    """Refuse to write onto a file that is read, whatever its names are; an input may be a folder or a pattern.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from auxcal._core.files import check_apart
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     data, other = Path(folder) / "data.csv", Path(folder) / "link.csv"
-    ...     data.touch()
-    ...     other.symlink_to(data)
-    ...     check_apart(other, [data])
-    Traceback (most recent call last):
-    ...
-    auxcal._core.errors.InvalidInputError: ...link.csv: would replace a file that is read. Write to another one.
-    """
+    """Refuse to write onto a file that is read, whatever its names are; an input may be a folder or a pattern."""
     written = _identity(out, descriptor=1)
     read = (file for path in inputs for file in files_at(path))
     if written is not None and any(_identity(file, descriptor=0) == written for file in read):
@@ -149,7 +115,7 @@ def _files_below(
                 continue
             if not entry.is_dir() and matches(below, pattern):
                 yield folder / entry.name
-            if entry.is_dir() and _leads(below, pattern):
+            if entry.is_dir() and matches(below, pattern, so_far=True):
                 yield from _files_below(folder / entry.name, below, pattern, inside)
 
 
@@ -161,6 +127,10 @@ def is_hidden(name: str) -> bool:
 def is_pattern(path: Path) -> bool:
     """Whether a path has wildcards, and is not the name of a file."""
     return _WILD.search(str(path)) is not None and not os.path.exists(path)  # noqa: PTH110 (too long for a Path)
+
+
+def _either_case(letter: re.Match[str]) -> str:
+    return f"[{letter[0].lower()}{letter[0].upper()}]"
 
 
 def split_pattern(names: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -179,12 +149,10 @@ def split_pattern(names: Sequence[str]) -> tuple[list[str], list[str]]:
     return fixed, pattern
 
 
-def _either_case(letter: re.Match[str]) -> str:
-    return f"[{letter[0].lower()}{letter[0].upper()}]"
-
-
-def matches(names: Sequence[str], pattern: Sequence[str]) -> bool:
+def matches(names: Sequence[str], pattern: Sequence[str], *, so_far: bool = False) -> bool:
     """Whether a file, or a folder that it is in, matches a pattern, of which ** is any number of folders.
+
+    With `so_far`, whether a file in a folder of these names can match.
 
     Examples
     --------
@@ -195,15 +163,10 @@ def matches(names: Sequence[str], pattern: Sequence[str]) -> bool:
     if not pattern:
         return True
     if pattern[0] == _ANY_FOLDERS:
-        return matches(names, pattern[1:]) or (bool(names) and matches(names[1:], pattern))
-    return bool(names) and fnmatchcase(names[0], pattern[0]) and matches(names[1:], pattern[1:])
-
-
-def _leads(names: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether a file in a folder of these names can match."""
-    if not names or not pattern or pattern[0] == _ANY_FOLDERS:
-        return True
-    return fnmatchcase(names[0], pattern[0]) and _leads(names[1:], pattern[1:])
+        return so_far or matches(names, pattern[1:]) or (bool(names) and matches(names[1:], pattern))
+    if not names:
+        return so_far
+    return fnmatchcase(names[0], pattern[0]) and matches(names[1:], pattern[1:], so_far=so_far)
 
 
 def _identity(path: Path, *, descriptor: int) -> tuple[int, int] | None:
@@ -218,6 +181,8 @@ def _identity(path: Path, *, descriptor: int) -> tuple[int, int] | None:
 @contextmanager
 def open_arrays(path: Path) -> Iterator[Any]:
     """Open an `.npz` file, whose arrays are read when they are asked for by name; none of them can run code."""
+    import numpy as np  # here, so that `auxcal --help` need not import it
+
     check_regular(path)
     with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
         yield arrays
@@ -240,16 +205,6 @@ def atomic_write(path: Path) -> Iterator[Path]:
     """Give a temporary path beside `path` that takes its place when the block ends without an error.
 
     A link is followed, and a file that is replaced keeps its mode.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with atomic_write(Path(folder) / "note.txt") as temporary:
-    ...         _ = temporary.write_text("whole")
-    ...     (Path(folder) / "note.txt").read_text()
-    'whole'
     """
     with atomic_writes([path]) as (temporary,):
         yield temporary
@@ -284,17 +239,6 @@ def held(folder: Path) -> Iterator[None]:
     """Lock a folder against other processes; the system unlocks it when the process ends, however it ends.
 
     Windows has no such locks, and neither have some network drives: there nothing is held.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from auxcal._core.files import held
-    >>> with tempfile.TemporaryDirectory() as folder, held(Path(folder)), held(Path(folder)):
-    ...     pass
-    Traceback (most recent call last):
-    ...
-    auxcal._core.errors.InvalidInputError: ...: another run is writing into this folder. Wait for its end, or ...
     """
     if fcntl is None:
         yield
@@ -409,15 +353,7 @@ def _beside(target: Path) -> Path:
 
 
 def is_temporary(path: Path) -> bool:
-    """Whether a file is one that this library was writing.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from auxcal._core.files import is_temporary
-    >>> is_temporary(Path(".a.csv.auxcal-0a1b2c3d.part")), is_temporary(Path(".a.csv.part"))
-    (True, False)
-    """
+    """Whether a file is one that this library was writing."""
     return _TEMPORARY.fullmatch(path.name) is not None
 
 

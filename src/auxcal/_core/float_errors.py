@@ -18,14 +18,6 @@ def ignore_float_errors(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
     An underflow in a softmax is no error, nor is an overflow to a limit that is right. NaN is one, and is looked for in
     the results.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from auxcal._core.float_errors import ignore_float_errors
-    >>> with np.errstate(all="raise"):
-    ...     float(ignore_float_errors(np.exp)(-1000.0))
-    0.0
     """
 
     @wraps(function)

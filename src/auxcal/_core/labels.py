@@ -51,15 +51,7 @@ class Labels:
             )
 
     def read(self, values: NDArray[Any], n_classes: int | None) -> tuple[Ints, Bools]:
-        """Return the class of every row, and which rows have a label; warn of the others.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from auxcal._core.labels import Labels
-        >>> Labels("y", ["cat", "dog"], no_class=["bus"]).read(np.array(["dog", "bus", "cat"], dtype=object), 2)
-        (array([ 1, -1,  0]), array([ True,  True,  True]))
-        """
+        """Return the class of every row, and which rows have a label; warn of the others."""
         codes, kept = self.known(values, n_classes)
         warn_of_unlabelled(int((~kept).sum()), len(kept), self.name)
         return codes, kept
@@ -168,14 +160,7 @@ def from_names(y: ArrayLike, class_names: Sequence[str] | None, no_class: Sequen
 
 
 def as_no_class(no_class: NoClassLabels) -> tuple[str, ...]:
-    """Return the labels that mean none of the classes, given as one label or as several, as they are compared.
-
-    Examples
-    --------
-    >>> from auxcal._core.labels import as_no_class
-    >>> as_no_class("fox"), as_no_class(["fox", 99]), as_no_class(None)
-    (('fox',), ('fox', '99'), ())
-    """
+    """Return the labels that mean none of the classes, given as one label or as several, as they are compared."""
     given = () if no_class is None else np.ravel(np.asarray(no_class, dtype=object)).tolist()
     if not all(isinstance(each, str | int) for each in given):
         raise InvalidInputError(
@@ -201,14 +186,7 @@ def are_indices(values: NDArray[Any]) -> bool:
 
 
 def is_missing(label: Any) -> bool:
-    """Whether a label is None, NaN or pandas' NA.
-
-    Examples
-    --------
-    >>> from auxcal._core.labels import is_missing
-    >>> is_missing(None), is_missing(float("nan")), is_missing("NA")
-    (True, True, False)
-    """
+    """Whether a label is None, NaN or pandas' NA."""
     try:
         return label is None or bool(label != label)
     except TypeError:  # pandas' NA is neither equal to itself nor not

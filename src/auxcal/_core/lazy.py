@@ -52,16 +52,7 @@ def _modules(package: str) -> list[str]:
 
 
 class Moved(MetaPathFinder, Loader):
-    """Finds the modules of a package that has moved: an import by an old path gives the very module at the new one.
-
-    Examples
-    --------
-    >>> import sys
-    >>> import auxcal.experiments  # which has put one here, before the finders of files
-    >>> from auxcal.experiments.results import Results
-    >>> Results.__module__
-    'auxcal_paper.results'
-    """
+    """Finds the modules of a package that has moved: an import by an old path gives the very module at the new one."""
 
     def __init__(self, old: str, new: str) -> None:
         self._old, self._new = f"{old}.", f"{new}."

@@ -16,42 +16,18 @@ _FAINT = 1e-30  # a sum of exponentials below which float32, whose normal number
 
 
 def expit(log_odds: Floats) -> Floats:
-    """Return σ(x) = 1 / (1 + e^−x); where the exponential overflows, it is correctly 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from auxcal._core.logits import expit
-    >>> expit(np.array([-1e4, 0.0, 1e4]))
-    array([0. , 0.5, 1. ])
-    """
+    """Return σ(x) = 1 / (1 + e^−x); where the exponential overflows, it is correctly 0."""
     with np.errstate(over="ignore"):
         return np.asarray(1 / (1 + np.exp(-log_odds)))
 
 
 def softplus(x: Floats) -> Floats:
-    """Return log(1 + e^x); `np.logaddexp(0, x)` is the same but several times slower.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from auxcal._core.logits import softplus
-    >>> softplus(np.array([-1e4, 0.0, 5.0])).round(2)
-    array([0.  , 0.69, 5.01])
-    """
+    """Return log(1 + e^x); `np.logaddexp(0, x)` is the same but several times slower."""
     return np.asarray(np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))))
 
 
 def logit(p: Floats | float) -> Floats:
-    """Return the log-odds log(p / (1 − p)) of probabilities between 0 and 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from auxcal._core.logits import logit
-    >>> logit(np.array([0.1, 0.5, 0.9])).round(2)
-    array([-2.2,  0. ,  2.2])
-    """
+    """Return the log-odds log(p / (1 − p)) of probabilities between 0 and 1."""
     return np.asarray(np.log(p) - np.log1p(-p))
 
 
@@ -75,27 +51,13 @@ def at_prediction(values: Floats, logits: Floats) -> Floats:
 
 
 class RelativeLogits(NamedTuple):
-    """Logits relative to that of the prediction, in float32: a score must not depend on the precision of the logits.
+    """Logits relative to that of the prediction, in float32: a score must not depend on the precision of the logits."""
 
-    Parameters
-    ----------
-    top : pair of arrays of shape (n,)
-        Where the prediction is.
-    z : array of shape (n, K)
-        The logits minus that of the prediction.
-    e : array of shape (n, K)
-        e^z, but 0 at the prediction.
-    others : array of shape (n,)
-        The sum of e.
-    top_scores : array of shape (n,)
-        The log-odds of the prediction, −log Σ e.
-    """
-
-    top: tuple[Ints, Ints]
-    z: Floats
-    e: Floats
-    others: Floats
-    top_scores: Floats
+    top: tuple[Ints, Ints]  # where the prediction is
+    z: Floats  # the logits minus that of the prediction
+    e: Floats  # e^z, but 0 at the prediction
+    others: Floats  # the sum of e for each row
+    top_scores: Floats  # the log-odds of the prediction, −log Σ e
 
 
 def relative(logits: Floats, dtype: DTypeLike = np.float32) -> RelativeLogits:

@@ -26,18 +26,7 @@ def silent(done: float) -> None:
 
 @contextmanager
 def reported_to(report: Report) -> Iterator[None]:
-    """Report the progress of every training in the block, after each epoch.
-
-    Examples
-    --------
-    >>> from auxcal._core.progress import reported_to, report_progress
-    >>> shares = []
-    >>> with reported_to(shares.append):
-    ...     report_progress(0.5)
-    >>> report_progress(1.0)  # nobody listens any more
-    >>> shares
-    [0.5]
-    """
+    """Report the progress of every training in the block, after each epoch."""
     before = _report.set(report)
     try:
         yield
@@ -57,12 +46,6 @@ def progress_bar(what: str) -> Iterator[Report]:
     """Show a bar in a terminal or notebook after two seconds; yield the callable to report to.
 
     Until the first report, the bar is indeterminate.
-
-    Examples
-    --------
-    >>> from auxcal._core.progress import progress_bar
-    >>> with progress_bar("scoring") as report:
-    ...     report(0.5)
     """
     with rows_bar(what) as report:
         yield lambda done: report(done, 0)
@@ -70,14 +53,7 @@ def progress_bar(what: str) -> Iterator[Report]:
 
 @contextmanager
 def rows_bar(what: str) -> Iterator[RowReport]:
-    """Show the bar of `progress_bar`, with the number of rows done and the rows per second.
-
-    Examples
-    --------
-    >>> from auxcal._core.progress import rows_bar
-    >>> with rows_bar("scoring") as report:
-    ...     report(0.5, 1_000_000)
-    """
+    """Show the bar of `progress_bar`, with the number of rows done and the rows per second."""
     watched = sys.stderr is not None and sys.stderr.isatty()
     if not (watched or "ipykernel" in sys.modules):  # then rich need not be imported
         yield lambda done, rows: None

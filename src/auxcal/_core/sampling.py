@@ -20,15 +20,7 @@ _SLACK = 1.5  # times n rows are held before the pool is cut to n: sorting it le
 
 
 class Drawn(NamedTuple):
-    """The rows of a batch that may stay in a reservoir.
-
-    Parameters
-    ----------
-    places : array of int
-        Where they are in the batch.
-    order, key : arrays
-        Their numbers in the stream, and their random keys.
-    """
+    """The rows of a batch that may stay in a reservoir: where they are in it, their row numbers and their keys."""
 
     places: Ints
     order: Ints
@@ -37,13 +29,6 @@ class Drawn(NamedTuple):
 
 class Reservoir:
     """A random sample of a stream: the `n` rows with the lowest random keys. Each row stays with the same probability.
-
-    Parameters
-    ----------
-    n : int
-        How many rows to keep.
-    rng : numpy.random.Generator
-        What the keys are drawn from.
 
     Examples
     --------

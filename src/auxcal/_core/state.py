@@ -38,18 +38,9 @@ def state_bytes(header: Header, tensors: Tensors) -> bytes:
 
 
 def read_state(source: Path | bytes, what: str, kinds: dict[str, type], newest: int) -> tuple[Header, Tensors]:
-    """Return the header and the arrays of a file.
+    """Return the header, which must have these kinds of entries, and the arrays of a file, or of its bytes.
 
-    Parameters
-    ----------
-    source : Path or bytes
-        The file, or what it contains.
-    what : str
-        What it should hold, in a word: a calibrator.
-    kinds : dict of str to type
-        What the header must have.
-    newest : int
-        The newest format that this version reads.
+    `what` names what it should hold, as in "calibrator", and `newest` is the newest format that this version reads.
     """
     path = source if isinstance(source, Path) else f"{len(source)} bytes"
     header, tensors = _read(source, what)
@@ -146,29 +137,17 @@ def _foreign(place: str, what: str, error: Exception) -> FileFormatError:
 Lengths: TypeAlias = dict[str, int]
 """What the letters of a shape stand for: K classes, d features, and what a check has met so far."""
 
-Check: TypeAlias = Callable[[Any, Lengths], None]
-"""Validates a part of a saved state: keys, types, shapes, ranges. Its ValueError completes "it must …"."""
+Check: TypeAlias = Callable[[Any, str, Lengths], None]
+"""Validates a part of a saved state, by its name: keys, types, shapes, ranges. A ValueError says what it must be."""
 
 _LARGEST = float(np.finfo(np.float32).max)
 _LARGEST_COUNT = 2**62  # two such counts add up within an int64
 _TOLERANCE = 1e-6  # of a sum of float32 numbers, whose rounding is 6e-8 for each
 
 
-def validate(value: Any, name: str, check: Check, lengths: Lengths | None = None) -> None:
-    """Reject a part of a saved state that fails a check, and name the part.
-
-    Examples
-    --------
-    >>> from auxcal._core.state import numbers, validate
-    >>> validate(-1.0, "the width", numbers(least=0))
-    Traceback (most recent call last):
-    ...
-    ValueError: the width must be from 0 to 3.4e+38
-    """
-    try:
-        check(value, {} if lengths is None else lengths)
-    except ValueError as error:
-        raise ValueError(f"{name} must {error}") from None
+def _require(condition: bool, name: str, what: str) -> None:
+    if not condition:
+        raise ValueError(f"{name} must {what}")
 
 
 def numbers(
@@ -189,66 +168,60 @@ def numbers(
         Its lengths: numbers, letters, or a letter plus one, as "K+1". A new letter gets the length that it meets.
     least, most : float
         The range; by default all that float32 can hold.
-    adds_up : bool
-        Whether the sum must be 1.
-    rises : bool
-        Whether the numbers must not decrease along the last axis.
-    may_be_nan : bool
-        Whether NaN is allowed, for what was not measured.
-    whole : bool
-        Whether the numbers must be integers.
+    adds_up, rises, may_be_nan, whole : bool
+        The sum must be 1; numbers must not decrease along the last axis; NaN is allowed, for what was not measured; the
+        numbers must be integers.
     dtype : dtype, optional
         The only dtype that the array may have.
+
+    Examples
+    --------
+    >>> from auxcal._core.state import numbers
+    >>> numbers(least=0)(-1.0, "the width", {})
+    Traceback (most recent call last):
+    ...
+    ValueError: the width must be from 0 to 3.4e+38
     """
 
-    def check(value: Any, lengths: Lengths) -> None:
+    def check(value: Any, name: str, lengths: Lengths) -> None:
         array = np.asarray(value)
         plain = isinstance(value, np.ndarray) if shape else isinstance(value, int | float)
         kinds = "iuf" if shape else "iufO"  # a whole number beyond 64 bits, as a random state has, is an object
-        if not plain or isinstance(value, bool) or array.dtype.kind not in kinds:
-            raise ValueError(f"be {'an array of numbers' if shape else 'a number'}")
-        if (whole and array.dtype.kind == "f") or (dtype is not None and array.dtype != dtype):
-            raise ValueError(f"be {'whole' if dtype is None else np.dtype(dtype)} numbers")
-        if array.ndim != len(shape) or not all(map(_fits(lengths), array.shape, shape)):
-            raise ValueError(f"have the shape {_written(shape, lengths)}, not {array.shape}")
+        is_number = plain and not isinstance(value, bool) and array.dtype.kind in kinds
+        _require(is_number, name, f"be {'an array of numbers' if shape else 'a number'}")
+        other = (whole and array.dtype.kind == "f") or (dtype is not None and array.dtype != dtype)
+        _require(not other, name, f"be {'whole' if dtype is None else np.dtype(dtype)} numbers")
+        fits = array.ndim == len(shape) and all(_fits(*pair, lengths) for pair in zip(array.shape, shape, strict=True))
+        given = ", ".join(f"{letter} = {lengths[letter]}" for letter in ("K", "d", "m") if letter in lengths)
+        _require(fits, name, f"have the shape ({', '.join(map(str, shape))}) with {given}, not {array.shape}")
         valid = array[~np.isnan(array)] if may_be_nan else array
-        if valid.size and not (least <= float(valid.min()) and float(valid.max()) <= most):  # NaN is neither
-            raise ValueError(f"be from {least:.2g} {'up' if most == math.inf else f'to {most:.2g}'}")
-        if adds_up and not abs(array.sum(dtype=np.float64) - 1) <= _TOLERANCE:
-            raise ValueError("add up to 1")
-        if rises and (array[..., 1:] < array[..., :-1]).any():  # a difference of unsigned numbers is never negative
-            raise ValueError("rise")
+        within = valid.size == 0 or (least <= float(valid.min()) and float(valid.max()) <= most)  # NaN is not
+        _require(within, name, f"be from {least:.2g} {'up' if most == math.inf else f'to {most:.2g}'}")
+        _require(not adds_up or abs(array.sum(dtype=np.float64) - 1) <= _TOLERANCE, name, "add up to 1")
+        # A difference of unsigned numbers is never negative.
+        _require(not rises or not (array[..., 1:] < array[..., :-1]).any(), name, "rise")
 
     return check
 
 
-def _fits(lengths: Lengths) -> Callable[[int, int | str], bool]:
-    def fits(length: int, wanted: int | str) -> bool:
-        if isinstance(wanted, int):
-            return length == wanted
-        letter, plus, _ = wanted.partition("+")
-        if letter == "m" and length not in (1, lengths["K"]):  # a map for all predictions, or one for each class
-            return False
-        return length == lengths.setdefault(letter, length - bool(plus)) + bool(plus)
-
-    return fits
-
-
-def _written(shape: Sequence[int | str], lengths: Lengths) -> str:
-    given = ", ".join(f"{letter} = {lengths[letter]}" for letter in ("K", "d", "m") if letter in lengths)
-    return f"({', '.join(map(str, shape))}) with {given}"
+def _fits(length: int, wanted: int | str, lengths: Lengths) -> bool:
+    if isinstance(wanted, int):
+        return length == wanted
+    letter, plus, _ = wanted.partition("+")
+    if letter == "m" and length not in (1, lengths["K"]):  # a map for all predictions, or one for each class
+        return False
+    return length == lengths.setdefault(letter, length - bool(plus)) + bool(plus)
 
 
 def knots(*, least: float = -_LARGEST, most: float = _LARGEST) -> Check:
     """Return the check of a map that is linear between knots: their places, which rise, above their values."""
-    places, values = numbers(2, "knots", rises=False), numbers("knots", least=least, most=most)
 
-    def check(value: Any, lengths: Lengths) -> None:
-        own = {letter: length for letter, length in lengths.items() if letter != "knots"}
-        places(value, own)
-        if value.shape[1] == 0 or (value[0, 1:] <= value[0, :-1]).any():
-            raise ValueError("have knots that rise")
-        values(value[1], own)
+    def check(value: Any, name: str, lengths: Lengths) -> None:
+        own = dict(lengths)  # the next map may have another number of knots
+        numbers(2, "knots")(value, name, own)
+        rise = value.shape[1] > 0 and not (value[0, 1:] <= value[0, :-1]).any()
+        _require(rise, name, "have knots that rise")
+        numbers("knots", least=least, most=most)(value[1], name, own)
 
     return check
 
@@ -256,12 +229,10 @@ def knots(*, least: float = -_LARGEST, most: float = _LARGEST) -> Check:
 def layers(first: str, last: str | int) -> Check:
     """Return the check of a network's matrices, each of which takes what the one before it gives."""
 
-    def check(value: Any, lengths: Lengths) -> None:
-        if not isinstance(value, tuple) or not value:
-            raise ValueError("be the matrices of a network")
-        names = [first, *(f"layer {i}" for i in range(1, len(value))), last]
-        for matrix, before, after in zip(value, names[:-1], names[1:], strict=True):
-            numbers(before, after)(matrix, lengths)
+    def check(value: Any, name: str, lengths: Lengths) -> None:
+        _require(isinstance(value, tuple) and len(value) > 0, name, "be the matrices of a network")
+        ends = [first, *(f"layer {i}" for i in range(1, len(value))), last]
+        each(*map(numbers, ends[:-1], ends[1:]))(value, name, lengths)
 
     return check
 
@@ -269,31 +240,25 @@ def layers(first: str, last: str | int) -> Check:
 def biases(last: str | int) -> Check:
     """Return the check of what is added in each layer of a network, whose matrices came before."""
 
-    def check(value: Any, lengths: Lengths) -> None:
-        n_hidden = sum(name.startswith("layer ") for name in lengths)
-        each(*(numbers(f"layer {i}") for i in range(1, n_hidden + 1)), numbers(last))(value, lengths)
+    def check(value: Any, name: str, lengths: Lengths) -> None:
+        hidden = [letter for letter in lengths if letter.startswith("layer ")]
+        each(*map(numbers, hidden), numbers(last))(value, name, lengths)
 
     return check
 
 
 def words(*allowed: str) -> Check:
     """Return the check of a word."""
-
-    def check(value: Any, lengths: Lengths) -> None:
-        if value not in allowed:
-            raise ValueError(f"be one of {', '.join(allowed)}")
-
-    return check
+    return lambda value, name, lengths: _require(value in allowed, name, f"be one of {', '.join(allowed)}")
 
 
 def each(*checks: Check) -> Check:
     """Return the check of a tuple with so many entries."""
 
-    def check(value: Any, lengths: Lengths) -> None:
-        if not isinstance(value, tuple) or len(value) != len(checks):
-            raise ValueError(f"have {len(checks)} parts")
+    def check(value: Any, name: str, lengths: Lengths) -> None:
+        _require(isinstance(value, tuple) and len(value) == len(checks), name, f"have {len(checks)} parts")
         for part, of_part in zip(value, checks, strict=True):
-            of_part(part, lengths)
+            of_part(part, name, lengths)
 
     return check
 
@@ -301,11 +266,10 @@ def each(*checks: Check) -> Check:
 def times(length: str, of_each: Check) -> Check:
     """Return the check of a tuple of like entries, as many as a letter stands for."""
 
-    def check(value: Any, lengths: Lengths) -> None:
-        if not isinstance(value, tuple) or not _fits(lengths)(len(value), length):
-            raise ValueError(f"have {lengths.get(length)} parts")
-        for part in value:
-            of_each(part, lengths)
+    def check(value: Any, name: str, lengths: Lengths) -> None:
+        fits = isinstance(value, tuple) and _fits(len(value), length, lengths)
+        _require(fits, name, f"have {lengths.get(length)} parts")
+        each(*[of_each] * len(value))(value, name, lengths)
 
     return check
 
@@ -313,33 +277,26 @@ def times(length: str, of_each: Check) -> Check:
 def table(**columns: Check) -> Check:
     """Return the check of a dict with these entries."""
 
-    def check(value: Any, lengths: Lengths) -> None:
-        if not isinstance(value, dict) or set(value) != set(columns):
-            raise ValueError(f"have the entries {', '.join(columns)}")
-        for name, of_column in columns.items():
-            of_column(value[name], lengths)
+    def check(value: Any, name: str, lengths: Lengths) -> None:
+        known = isinstance(value, dict) and value.keys() == columns.keys()
+        _require(known, name, f"have the entries {', '.join(columns)}")
+        for key, of_column in columns.items():
+            of_column(value[key], f"{name}.{key}", lengths)
 
     return check
 
 
-def lengths_of(calibrator: Any) -> Lengths:
-    """Return what letters stand for: K classes, d features, x columns of both."""
-    k, d = calibrator.n_features_in_, calibrator.n_further_features_
-    return {"K": k, "d": d, "x": k + d}
-
-
 def check_learned(learned: Mapping[str, Check], state: Mapping[str, Any], lengths: Lengths) -> None:
     """Reject a fitted state that fails the method's checks."""
-    if set(state) != set(learned):
-        odd = sorted(set(state) ^ set(learned))
+    if odd := sorted(state.keys() ^ learned.keys()):
         raise ValueError(f"there must be {', '.join(learned) or 'nothing'}, and nothing else; see {', '.join(odd)}")
     for name, check in learned.items():
-        validate(state[name], name, check, lengths)
+        check(state[name], name, lengths)
 
 
 def check_count(value: Any, name: str) -> None:
     """Reject what is no count, and counts above 2**62."""
-    validate(value, name, numbers(least=0, most=_LARGEST_COUNT, whole=True))
+    numbers(least=0, most=_LARGEST_COUNT, whole=True)(value, name, {})
 
 
 def check_like(given: Any, fresh: Any, name: str = "state", *, signed: str | None = None) -> None:
@@ -347,39 +304,26 @@ def check_like(given: Any, fresh: Any, name: str = "state", *, signed: str | Non
 
     Numbers are not NaN, and not negative but for those of the name `signed` and of integer arrays. A list that is empty
     in the fresh one may hold rows of numbers; what a dict that is empty there may hold is for the caller to check.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from auxcal._core.state import check_like
-    >>> check_like({"n_rows": 5, "sums": np.array([np.nan])}, {"n_rows": 0, "sums": np.zeros(1)})
-    Traceback (most recent call last):
-    ...
-    ValueError: state.sums must be from 0 up
     """
     if isinstance(fresh, np.ndarray):
         least = -math.inf if fresh.dtype.kind == "i" else 0  # an index can be -1 for none
-        validate(given, name, numbers(*fresh.shape, least=least, most=math.inf, dtype=fresh.dtype))
+        numbers(*fresh.shape, least=least, most=math.inf, dtype=fresh.dtype)(given, name, {})
     elif isinstance(fresh, dict):
-        if not isinstance(given, dict) or (fresh and given.keys() != fresh.keys()):
-            raise ValueError(f"{name} must have the entries {', '.join(fresh) or 'of a state'}")
+        known = isinstance(given, dict) and (not fresh or given.keys() == fresh.keys())
+        _require(known, name, f"have the entries {', '.join(fresh) or 'of a state'}")
         for key, inner in fresh.items():
             check_like(given[key], inner, f"{name}.{key}", signed=signed)
     elif isinstance(fresh, tuple | list):
-        if not isinstance(given, tuple | list) or (fresh and len(given) != len(fresh)):
-            raise ValueError(f"{name} must be a list{f' of {len(fresh)}' if fresh else ''}")
-        for part, inner in zip(given, fresh or [None] * len(given), strict=True):
-            check_like(part, [0.0] * _width(part) if inner is None else inner, name, signed=signed)
+        known = isinstance(given, tuple | list) and (not fresh or len(given) == len(fresh))
+        _require(known, name, f"be a list{f' of {len(fresh)}' if fresh else ''}")
+        rows = ([0.0] * (len(row) if isinstance(row, tuple | list) and row else 1) for row in given)
+        for part, inner in zip(given, fresh or rows, strict=True):
+            check_like(part, inner, name, signed=signed)
     elif isinstance(fresh, str):
-        if given != fresh:
-            raise ValueError(f"{name} must be {fresh!r}")
+        _require(given == fresh, name, f"be {fresh!r}")
     else:
         least = -math.inf if name == signed else 0
-        validate(given, name, numbers(least=least, most=math.inf, whole=isinstance(fresh, int)))
-
-
-def _width(row: Any) -> int:
-    return len(row) if isinstance(row, tuple | list) and row else 1
+        numbers(least=least, most=math.inf, whole=isinstance(fresh, int))(given, name, {})
 
 
 def check_parameters(kind: type, parameters: Mapping[str, Any]) -> None:

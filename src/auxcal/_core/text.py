@@ -17,66 +17,31 @@ PERCENT = ("ece", "ece_floor_p95", "ece_mass", "mce")
 
 
 def percent(share: float, decimals: int = 1) -> str:
-    """Format a share as a percentage.
-
-    Examples
-    --------
-    >>> from auxcal._core.text import percent
-    >>> percent(0.0169), percent(0.5, decimals=0)
-    ('1.7 %', '50 %')
-    """
+    """Format a share as a percentage."""
     return f"{100 * share:.{decimals}f} %"
 
 
 def whole_percent(share: float) -> str:
-    """Format a share as a whole percentage, but never round a part to 0 or 100 %.
-
-    Examples
-    --------
-    >>> from auxcal._core.text import whole_percent
-    >>> whole_percent(0.714), whole_percent(0.9998), whole_percent(1.0)
-    ('71 %', 'over 99 %', '100 %')
-    """
+    """Format a share as a whole percentage, but never round a part to 0 or 100 %."""
     if 0.995 <= share < 1:
         return "over 99 %"
     return "under 1 %" if 0 < share < 0.005 else percent(share, decimals=0)
 
 
 def write_score(metric: str, value: float) -> str:
-    """Return a metric's value as the paper writes it.
-
-    Examples
-    --------
-    >>> from auxcal._core.text import write_score
-    >>> write_score("ece", 0.0169), write_score("auroc", 0.9476)
-    ('1.7 %', '0.948')
-    """
+    """Return a metric's value as the paper writes it."""
     if math.isnan(value):
         return "–"
     return percent(value) if metric in PERCENT else f"{round(value, 3) + 0.0:.3f}"  # without the sign of -0.0
 
 
 def write_seconds(seconds: float) -> str:
-    """Format a time in at most seven characters.
-
-    Examples
-    --------
-    >>> from auxcal._core.text import write_seconds
-    >>> write_seconds(0.004), write_seconds(14.25), write_seconds(300)
-    ('0.0 s', '14.2 s', '300 s')
-    """
+    """Format a time in at most seven characters."""
     return f"{seconds:.1f} s" if seconds < 99.5 else f"{seconds:.0f} s"
 
 
 def without_nan(value: Any) -> Any:
-    """Return a value for JSON, which has no NaN: each is None, in mappings and lists too.
-
-    Examples
-    --------
-    >>> from auxcal._core.text import without_nan
-    >>> without_nan({"ece": 0.1, "auroc": [float("nan"), 1]})
-    {'ece': 0.1, 'auroc': [None, 1]}
-    """
+    """Return a value for JSON, which has no NaN: each is None, in mappings and lists too."""
     if isinstance(value, Mapping):
         return {key: without_nan(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -85,26 +50,12 @@ def without_nan(value: Any) -> Any:
 
 
 def visible(text: str) -> str:
-    r"""Escape control characters and invalid text, so that it is safe to print in a terminal.
-
-    Examples
-    --------
-    >>> from auxcal._core.text import visible
-    >>> visible("\x1b[31mred\x1b[0m.csv")
-    '\\x1b[31mred\\x1b[0m.csv'
-    """
+    """Escape control characters and invalid text, so that it is safe to print in a terminal."""
     return _INVISIBLE.sub(lambda found: repr(found.group())[1:-1], text)
 
 
 def first_line(kind: type, otherwise: str) -> str:
-    """Return the first line of a class's own documentation, or something else where `python -OO` took it away.
-
-    Examples
-    --------
-    >>> from auxcal._core.text import first_line
-    >>> first_line(type("Undocumented", (dict,), {}), "UD")
-    'UD'
-    """
+    """Return the first line of a class's own documentation, or something else where `python -OO` took it away."""
     return (kind.__doc__ or otherwise).strip().partition("\n")[0]
 
 
@@ -112,14 +63,7 @@ _MOST_SHOWN = 5  # names in a sentence
 
 
 def did_you_mean(name: str, among: Iterable[str]) -> str:
-    """Return " (did you mean …?)" with the closest name, or nothing if none is close.
-
-    Examples
-    --------
-    >>> from auxcal._core.text import did_you_mean
-    >>> did_you_mean("Lable", ["id", "label"]), did_you_mean("x", ["id", "label"])
-    (" (did you mean 'label'?)", '')
-    """
+    """Return " (did you mean …?)" with the closest name, or nothing if none is close."""
     known = {each.casefold(): each for each in among}
     close = get_close_matches(name.casefold(), known, n=1)
     return f" (did you mean {known[close[0]]!r}?)" if close else ""
@@ -132,14 +76,7 @@ def some(names: Sequence[str]) -> str:
 
 
 def one_of(name: str, abbreviations: Mapping[str, str], what: str) -> str:
-    """Return the name that is meant by itself or by its abbreviation, in capitals or not.
-
-    Examples
-    --------
-    >>> from auxcal._core.text import one_of
-    >>> one_of("ts", {"temperature": "TS"}, "the method"), one_of("Temperature", {"temperature": "TS"}, "the method")
-    ('temperature', 'temperature')
-    """
+    """Return the name that is meant by itself or by its abbreviation, in capitals or not."""
     written = {short.casefold(): full for full, short in abbreviations.items()}
     written |= {full.casefold(): full for full in abbreviations}
     found = written.get(str(name).strip().casefold())
@@ -157,14 +94,7 @@ _CELL = f"padding:.25em .9em .25em 0;background:none;font-variant-numeric:tabula
 
 
 def card(title: str, subtitle: str, *parts: str) -> str:
-    """Return a block with a title, a faded line below it, and parts that are HTML already.
-
-    Examples
-    --------
-    >>> from auxcal._core.text import card
-    >>> "a &lt; b" in card("a < b", "")
-    True
-    """
+    """Return a block with a title, a faded line below it, and parts that are HTML already."""
     head = f'<div style="font-size:15px;font-weight:600">{escape(title)}</div>'
     line = f'<div style="{_FADED}">{escape(subtitle)}</div>'
     return f'<div style="{_BOX}">{head}{line}{"".join(parts)}</div>'

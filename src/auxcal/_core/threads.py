@@ -55,14 +55,6 @@ def one_thread() -> Iterator[None]:
     """Give a context in which BLAS, OpenMP and torch, if it is there, have one thread.
 
     Any number of threads can be inside at once: the first saves the limits, and the last restores them.
-
-    Examples
-    --------
-    >>> from threadpoolctl import threadpool_info
-    >>> from auxcal._core.threads import one_thread
-    >>> with one_thread():
-    ...     {pool["num_threads"] for pool in threadpool_info()}
-    {1}
     """
     own = _enter()
     try:

@@ -16,8 +16,8 @@ from auxcal._core.arrays import (
     as_groups,
     as_rng,
     as_sample_weight,
+    as_whole,
 )
-from auxcal._core.errors import InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal.metrics.binning import Bins, Strategy, bin_confidence, bin_index, check_bins
 from auxcal.metrics.edge import Sample, checked_as_given
@@ -144,8 +144,7 @@ def ece_noise_floor(
     1.6% on average, 2.0% in one case of twenty
     """
     check_bins(n_bins, strategy)
-    if not isinstance(n_draws, int | np.integer) or n_draws < 1:
-        raise InvalidInputError(f"n_draws must be a whole number of at least 1; got {n_draws!r}. Use 1000.")
+    as_whole(n_draws, "n_draws", least=1, advice="Use 1000.")
     c = as_confidence(confidence)
     weight = as_sample_weight(sample_weight, n_rows=len(c))
     labels = None if groups is None else as_groups(groups, n_rows=len(c))
@@ -210,17 +209,11 @@ def ece_interval(rows: Sample, strategy: Strategy, level: float) -> tuple[float,
     return max(low, abs(float(gap.sum())) - below), high
 
 
-class _Gaps(NamedTuple):
-    """Confidence short of correctness in each bin, as a share of all rows; its variance, that of the sum, and n."""
+def _gaps(rows: Sample, bins: Ints) -> tuple[Floats, Floats, float, float]:
+    """Return confidence short of correctness in each bin, as a share of all rows; its variance, that of the sum, and n.
 
-    gap: Floats
-    variance: Floats
-    of_sum: float
-    n: float
-
-
-def _gaps(rows: Sample, bins: Ints) -> _Gaps:
-    """Return the gaps. Their variance is what the rows show, and not below what the confidence expects."""
+    The variance is what the rows show, and not below what the confidence expects.
+    """
     c, w = rows.confidence.astype(np.float64), rows.weight
     off, total = rows.correct - c, float(w.sum())
 
@@ -230,7 +223,7 @@ def _gaps(rows: Sample, bins: Ints) -> _Gaps:
     gap, spread = of_bins(w * off) / total, with_one_off(c * (1 - c), w)
     if rows.groups is None:  # a row of weight 2 is two rows
         variance = np.maximum(of_bins(w * off**2), of_bins(w * spread)) / total**2
-        return _Gaps(gap, variance, float(variance.sum()), total)
+        return gap, variance, float(variance.sum()), total
     labels, group = np.unique(rows.groups, return_inverse=True)
 
     def of_groups(values: Floats) -> Floats:
@@ -239,4 +232,4 @@ def _gaps(rows: Sample, bins: Ints) -> _Gaps:
     parts = of_groups(w * off), of_groups(w * np.sqrt(spread))  # what the rows of a group lack or exceed may be all one
     variance = np.maximum(*(np.square(part).sum(axis=0) for part in parts))
     of_sum = max(float(np.square(np.abs(part).sum(axis=1)).sum()) for part in parts)
-    return _Gaps(gap, variance, of_sum, len(labels))
+    return gap, variance, of_sum, len(labels)

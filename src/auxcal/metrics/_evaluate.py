@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._core.arrays import as_groups, check_shares
+from auxcal._core.arrays import as_groups, as_whole, check_shares
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.progress import Report, silent
@@ -158,10 +158,7 @@ def interval_ends(
 
 def check_resamples(bootstrap: int, level: float) -> None:
     """Check the number of resamples, and the level of the intervals."""
-    if not isinstance(bootstrap, int | np.integer) or bootstrap < 0:
-        raise InvalidInputError(
-            f"bootstrap must be a number of resamples of at least 0; got {bootstrap!r}. Use bootstrap=1000."
-        )
+    as_whole(int(bootstrap) if isinstance(bootstrap, bool) else bootstrap, "bootstrap", least=0, advice="Use 1000.")
     check_shares(level=level)
 
 

@@ -309,24 +309,12 @@ def _undefined(wrong: float, right: float, name: str, *, needs_right: bool = Fal
 
 
 class Counts(NamedTuple):
-    """Cumulative counts over a block of consecutive ties.
+    """Cumulative counts over a block of m ties; the arrays may be reused for the next block: copy what you keep."""
 
-    The arrays may be reused for the next block: copy what you keep.
-
-    Parameters
-    ----------
-    start : int
-        The row that `last` is counted from.
-    last : array of shape (m,)
-        The last row of each tie, in ascending order of confidence.
-    right, wrong : arrays of shape (m + 1,)
-        The weighted numbers of correct and of wrong predictions up to there, preceded by those before the block.
-    """
-
-    start: int
-    last: NDArray[Any]
-    right: NDArray[Any]
-    wrong: NDArray[Any]
+    start: int  # the row that `last` is counted from
+    last: NDArray[Any]  # the last row of each tie, in ascending order of confidence
+    right: NDArray[Any]  # the weighted number of correct predictions up to there, preceded by that before the block
+    wrong: NDArray[Any]  # the same of wrong predictions
 
 
 def ties(confidence: Floats, correct: Bools, sample_weight: Weight | None = None) -> Ties:

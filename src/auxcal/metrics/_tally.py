@@ -23,8 +23,8 @@ from auxcal._core.state import (
     numbers,
     read_state,
     state_bytes,
+    table,
     to_json,
-    validate,
     write_state,
 )
 from auxcal.metrics._calibration_error import CELLS_PER_BIN, N_BINS, floor_of, largest_gap, mean_gap
@@ -84,17 +84,7 @@ class Tally:
     @classmethod
     @ignore_float_errors
     def of(cls, confidence: ArrayLike, correct: ArrayLike, sample_weight: ArrayLike | None = None) -> Tally:
-        """Return the tally of some rows; a million at a time is quick, and needs little memory.
-
-        Parameters
-        ----------
-        confidence : array of shape (n,)
-            The probability that each prediction is correct.
-        correct : array of shape (n,)
-            Whether it is.
-        sample_weight : array of shape (n,), optional
-            How often each row counts; once by default.
-        """
+        """Return the tally of some rows, as `auxcal.evaluate` takes them; a million at a time is quick."""
         if np.ndim(cast(Any, confidence)) == 1 and len(cast(Any, confidence)) == 0:
             return cls()
         return cls._of_rows(*as_sample(confidence, correct, sample_weight)[:3])
@@ -279,15 +269,12 @@ def _check_state(n_rows: Any, sums: Any, bins: Any, cells: Any) -> None:
     """Validate saved state: keys, types, shapes, and sums that rows can have."""
     check_count(n_rows, "n_rows")
     check_like(sums, dict.fromkeys(MEANS, 0.0), "sums")
-    place, m = bins["place"], len(cells["confidence"])
-    validate(place, "place", numbers(len(place), least=0, most=N_FINE - 1, whole=True))
-    if (place[1:] <= place[:-1]).any():
+    sizes, places = numbers("n", least=0, most=np.inf), numbers("n", least=0, most=N_FINE - 1, whole=True)
+    table(place=places, count=sizes, confidence=sizes, correct=sizes)(bins, "bins", {})
+    if (bins["place"][1:] <= bins["place"][:-1]).any():
         raise ValueError("place must rise")
-    for name in ("count", "confidence", "correct"):
-        validate(bins[name], name, numbers(len(place), least=0, most=np.inf))
-    validate(cells["confidence"], "the confidences", numbers(m, least=0, most=1))
-    for name in ("right", "wrong"):
-        validate(cells[name], name, numbers(m, least=0, most=np.inf))
+    columns = {name: column for name, column in cells.items() if name != "exact"}
+    table(confidence=numbers("n", least=0, most=1), right=sizes, wrong=sizes)(columns, "cells", {})
     counts = bins["count"], bins["correct"], cells["right"], cells["wrong"]
     if len({each.dtype for each in counts}) > 1 or counts[0].dtype not in (np.int64, np.float64):
         raise ValueError("counts must be of one kind, int64 or float64")

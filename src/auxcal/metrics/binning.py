@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from auxcal._core.arrays import Bools, Floats, Ints
+from auxcal._core.arrays import Bools, Floats, Ints, as_whole
 from auxcal._core.errors import InvalidInputError
 
 Strategy = Literal["width", "mass"]
@@ -99,8 +99,7 @@ def _mass_index(confidence: Floats, n_bins: int, sample_weight: NDArray[Any] | N
 
 def check_bins(n_bins: int, strategy: Strategy) -> None:
     """Check the number of bins and the strategy."""
-    if not isinstance(n_bins, int | np.integer) or isinstance(n_bins, bool) or n_bins < 1:
-        raise InvalidInputError(f"n_bins must be a whole number of at least 1; got {n_bins!r}. The paper uses 20.")
+    as_whole(n_bins, "n_bins", least=1, advice="The paper uses 20.")
     if strategy not in get_args(Strategy):
         raise InvalidInputError(f"strategy must be 'width' or 'mass'; got {strategy!r}. The paper uses 'width'.")
 
