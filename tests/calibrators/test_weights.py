@@ -46,8 +46,8 @@ def test_the_sum_of_weights_is_how_many_rows_the_data_are_worth(kind):
     assert loss[1] < loss[0] - 1e-3
 
 
-def test_rows_that_count_often_take_no_others_out_of_the_curvature(monkeypatch):
-    """Which rows matter to the evidence is a matter of their curvature, not of how often they count."""
+def test_a_weight_is_a_number_of_rows_where_copies_are_not_looked_for(monkeypatch):
+    """Which rows matter to the evidence is a matter of their curvature, too, not of how often they count."""
     room = "auxcal.calibrators.cross_fitted_ccac"  # in which copies would count once
     monkeypatch.setattr(f"{room}.merge_copies", lambda data: (data, slice(None)))
     monkeypatch.setattr(f"{room}.weigh_units", lambda data: data)
@@ -57,6 +57,8 @@ def test_rows_that_count_often_take_no_others_out_of_the_curvature(monkeypatch):
     weighted = CrossFittedCCAC(random_state=0).fit(data.logits, data.y, sample_weight=weight)
     repeated = CrossFittedCCAC(random_state=0).fit(data.logits[rows], data.y[rows], groups=rows)
     assert weighted.widths_ == pytest.approx(repeated.widths_, rel=1e-4)
+    confidence = [each.predict_confidence(data.logits) for each in (weighted, repeated)]
+    assert confidence[0] == pytest.approx(confidence[1], abs=1e-3)
 
 
 def test_shares_are_not_taken_for_counts():
