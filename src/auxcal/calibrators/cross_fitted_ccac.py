@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from auxcal._core.arrays import Floats
+from auxcal._core.arrays import Floats, as_whole
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.logits import RelativeLogits, expit, relative
 from auxcal._core.state import each, knots, numbers, table
@@ -25,7 +25,7 @@ from auxcal.calibrators.ccac_x.open_map import (
 )
 from auxcal.calibrators.ccac_x.score_maps import ScoreMaps, cross_fit_maps
 from auxcal.calibrators.copies import merge_copies, weigh_units
-from auxcal.calibrators.fitting import as_whole, joined_parts
+from auxcal.calibrators.fitting import joined_parts
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value
 

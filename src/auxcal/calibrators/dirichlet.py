@@ -6,19 +6,17 @@ from itertools import product
 import numpy as np
 
 from auxcal._core.arrays import Floats
-from auxcal._core.logits import at_prediction, log_softmax, softmax
-from auxcal._core.memory import check_memory
+from auxcal._core.logits import at_prediction, log_softmax
 from auxcal._core.state import numbers, table
-from auxcal.calibrators.base import DistributionCalibrator
 from auxcal.calibrators.fitting import SelectBy, as_candidates, check_select_by, select_score
-from auxcal.calibrators.solvers.linear import BYTES_PER_WEIGHT, LinearMap, Penalty, fit_full
-from auxcal.calibrators.solvers.targets_and_weights import NoClass, rows_to_learn
-from auxcal.calibrators.temperature_scaling import fit_temperature
+from auxcal.calibrators.linear_scaling import LinearCalibrator, linear_softmax
+from auxcal.calibrators.solvers.linear import LinearMap, Penalty, fit_full
+from auxcal.calibrators.solvers.targets_and_weights import NoClass
 from auxcal.predictions import Predictions
-from auxcal.programs import Operations, Rows, Value, softmax_at
+from auxcal.programs import Operations, Value
 
 
-class Dirichlet(DistributionCalibrator):
+class Dirichlet(LinearCalibrator):
     """Dirichlet calibration: softmax(W log p + b) with ODIR regularisation.
 
     The loss is the negative log-likelihood + λ · mean of the squared off-diagonal weights + μ · mean of the squared
@@ -72,7 +70,6 @@ class Dirichlet(DistributionCalibrator):
             off_diagonal=numbers("g", least=0), intercept=numbers("g", least=0), score=numbers("g", may_be_nan=True)
         ),
     }
-    uses_weights = True
 
     def __init__(
         self,
@@ -89,10 +86,7 @@ class Dirichlet(DistributionCalibrator):
         self.no_class = no_class
 
     def _grid(self) -> list[Penalty]:
-        strengths = (
-            as_candidates(self.off_diagonal, "off_diagonal"),
-            as_candidates(self.intercept, "intercept"),
-        )
+        strengths = as_candidates(self.off_diagonal, "off_diagonal"), as_candidates(self.intercept, "intercept")
         # From strong to weak, so that each fit starts near its optimum, at the one before.
         return [Penalty(*pair) for pair in sorted(product(*strengths), reverse=True)]
 
@@ -109,14 +103,11 @@ class Dirichlet(DistributionCalibrator):
 
     def _fits(self, data: Predictions) -> list[LinearMap]:
         """Return the fit of every penalty of the grid."""
-        check_memory(BYTES_PER_WEIGHT * data.n_classes**2, f"{type(self).__name__} with {data.n_classes:,} classes")
-        grid, learned = self._grid(), rows_to_learn(data, self.no_class)
-        temperature, problem = fit_temperature(learned)
-        k = data.n_classes
-        found = LinearMap(np.eye(k) / temperature, np.zeros(k), np.nan, problem)
+        grid = self._grid()
+        learned, found = self._start(data)
         fits = [found] * len(grid)
         if learned is not None:
-            x = log_softmax(learned.logits)
+            x = self._inputs(learned.logits)
             for index, penalty in enumerate(grid):
                 fits[index] = found = fit_full(x, learned.y, found, penalty, learned.sample_weight)
         return fits
@@ -134,17 +125,11 @@ class Dirichlet(DistributionCalibrator):
         return fits[best].problem
 
     def _score(self, fit: LinearMap, select: Predictions) -> float:
-        confidence = at_prediction(_apply(fit.weight, fit.bias, select.logits), select.logits)
-        return select_score(self.select_by, confidence, select)
+        proba = linear_softmax(fit.weight, fit.bias, self._inputs(select.logits))
+        return select_score(self.select_by, at_prediction(proba, select.logits), select)
 
-    def _proba(self, logits: Floats) -> Floats:
-        return _apply(self.weight_, self.bias_, logits)
+    def _inputs(self, logits: Floats) -> Floats:
+        return log_softmax(logits)
 
-    def _program(self, ops: Operations, rows: Rows) -> Value:
-        x = ops.log_softmax(rows.logits)
-        scores = ops.matmul(x, ops.constant(self.weight_.T, "weight")) + ops.constant(self.bias_, "bias")
-        return softmax_at(ops, scores, rows.prediction)
-
-
-def _apply(weight: Floats, bias: Floats, logits: Floats) -> Floats:
-    return softmax(log_softmax(logits) @ weight.T.astype(logits.dtype) + bias.astype(logits.dtype))
+    def _program_inputs(self, ops: Operations, logits: Value) -> Value:
+        return ops.log_softmax(logits)

@@ -166,13 +166,6 @@ def as_strength(value: float, name: str) -> float:
     return numbers[0]
 
 
-def as_whole(value: int, name: str, *, least: int) -> int:
-    """Return a whole number that is at least `least`."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        raise InvalidInputError(f"{name} must be a whole number of at least {least}; got {value!r}.")
-    return int(value)
-
-
 class FitRows(NamedTuple):
     """Hashes of the rows of a fit, in ascending order.
 

@@ -2,18 +2,15 @@
 
 import numpy as np
 
-from auxcal._core.arrays import Floats
-from auxcal._core.logits import softmax
 from auxcal._core.state import numbers
-from auxcal.calibrators.base import DistributionCalibrator
+from auxcal.calibrators.linear_scaling import LinearCalibrator
 from auxcal.calibrators.solvers.linear import LinearMap, fit_diagonal
 from auxcal.calibrators.solvers.targets_and_weights import NoClass, rows_to_learn
 from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
-from auxcal.programs import Operations, Rows, Value, softmax_at
 
 
-class VectorScaling(DistributionCalibrator):
+class VectorScaling(LinearCalibrator):
     """Vector scaling (VS): softmax(v ∘ z + b), fitted by maximum likelihood.
 
     It starts from the optimal temperature.
@@ -42,7 +39,6 @@ class VectorScaling(DistributionCalibrator):
     abbreviation = "VS"
     reference = "Guo et al., ICML 2017"
     learned = {"weight_": numbers("K"), "bias_": numbers("K")}  # noqa: RUF012
-    uses_weights = True
 
     def __init__(self, no_class: NoClass = "leave-out") -> None:
         self.no_class = no_class
@@ -57,12 +53,5 @@ class VectorScaling(DistributionCalibrator):
         self.weight_, self.bias_ = found.weight, found.bias
         return found.problem
 
-    def _proba(self, logits: Floats) -> Floats:
-        return softmax(logits * self.weight_.astype(logits.dtype) + self.bias_.astype(logits.dtype))
-
     def _n_free(self) -> int:
         return self.weight_.size + self.bias_.size
-
-    def _program(self, ops: Operations, rows: Rows) -> Value:
-        scores = rows.logits * ops.constant(self.weight_, "weight") + ops.constant(self.bias_, "bias")
-        return softmax_at(ops, scores, rows.prediction)

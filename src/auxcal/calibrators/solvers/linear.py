@@ -123,6 +123,11 @@ class Full:
 
     features: Floats
 
+    @classmethod
+    def of(cls, x: Floats) -> Full:
+        """Return the design of inputs, in float32."""
+        return cls(np.column_stack([x.astype(np.float32, copy=False), np.ones(len(x), dtype=np.float32)]))
+
     @cached_property
     def sizes(self) -> Floats:
         """Return the squared length of φ_n."""
@@ -187,19 +192,15 @@ class Diagonal:
 
 def fit_full(x: Floats, y: Ints, start: LinearMap, penalty: Penalty, sample_weight: Weight | None = None) -> LinearMap:
     """Fit a full K × K weight and a bias."""
-    k = x.shape[1]
-    features = np.ones((len(x), k + 1), dtype=np.float32)
-    features[:, :k] = x
+    k, design = x.shape[1], Full.of(x)
     # Logits of more classes than the classifier has features span a part of their space only. Beyond it lies rounding
     # noise, which can separate any rows, with weights of any size.
     penalty = replace(penalty, ridge=_NOISE * float(np.mean(x.var(axis=0))))
     first = np.column_stack([start.weight, start.bias])
-    theta, loss, problem = minimise(Full(features), y, first, penalty, sample_weight=sample_weight)
+    theta, loss, problem = minimise(design, y, first, penalty, sample_weight=sample_weight)
     theta = centred(theta)
     bound = penalty.off_diagonal > 0 and loss > _SEPARATED
-    return LinearMap(
-        theta[:, :k], theta[:, k], loss, problem or (None if bound else _separated(Full(features), y, theta))
-    )
+    return LinearMap(theta[:, :k], theta[:, k], loss, problem or (None if bound else _separated(design, y, theta)))
 
 
 def fit_diagonal(x: Floats, y: Ints, start: LinearMap, sample_weight: Weight | None = None) -> LinearMap:
