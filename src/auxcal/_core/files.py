@@ -325,10 +325,9 @@ def _persist(call: Callable[[], object]) -> None:
 
 def _target(path: Path) -> Path:
     """Return the file to write, behind all links, or say why it can't be written."""
-    try:
-        target = path.resolve() if path.is_symlink() else path
-    except (OSError, RuntimeError) as error:
-        raise InvalidInputError(f"{path}: this link leads nowhere ({error}). Give another name.") from error
+    target = Path(os.path.realpath(path)) if path.is_symlink() else path
+    if target.is_symlink():
+        raise InvalidInputError(f"{path}: this link leads back to itself. Give another name.")
     if not target.parent.is_dir():
         raise InvalidInputError(f"the folder {str(target.parent)!r} does not exist. Create it first.")
     if target.is_dir():
