@@ -215,7 +215,16 @@ def describe_groups(
 
 def ramps(reference: Reference, readings: Floats) -> Floats:
     """Return where each reading of rows lies between each two `KNOTS` of the reference, from 0 to 1."""
-    knots = np.quantile(reference.readings.astype(np.float64), KNOTS, axis=0)
+    return between_knots(knots_of(reference), readings)
+
+
+def knots_of(reference: Reference) -> Floats:
+    """Return the `KNOTS` of each reading."""
+    return np.quantile(reference.readings.astype(np.float64), KNOTS, axis=0)
+
+
+def between_knots(knots: Floats, readings: Floats) -> Floats:
+    """Return where each reading lies between each two knots, from 0 to 1."""
     lower, upper = knots[:-1], knots[1:]
     width = np.where(upper > lower, upper - lower, np.inf)
     return np.clip((readings.astype(np.float64)[:, None] - lower) / width, 0, 1).reshape(len(readings), -1)

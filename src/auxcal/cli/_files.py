@@ -93,5 +93,5 @@ def _is_own(file: File | Path) -> bool:
     signature = _SIGNATURES.get(file.suffix.lower())
     if signature is None:
         return False
-    with file.open("rb") as opened:
+    with file.open("rb") if isinstance(file, Path) else file.open() as opened:
         return signature in opened.read(_SIGNATURE_WITHIN)

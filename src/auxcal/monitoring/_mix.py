@@ -259,7 +259,7 @@ def _maximise_likelihood(likelihood: Floats, start: Floats) -> Floats:
     """Return the likeliest shares by expectation maximisation; the fit's shares count as one more row."""
     shares = start
     for _ in range(_STEPS):
-        total = (likelihood / (likelihood @ shares)[:, None]).sum(axis=0)
+        total = (1 / (likelihood @ shares)) @ likelihood
         before, shares = shares, (shares * total + start) / (len(likelihood) + 1)
         if np.abs(shares - before).max() < _ENOUGH:
             break

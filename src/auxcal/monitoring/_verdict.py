@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from auxcal._core.arrays import Floats
+from auxcal._core.arrays import Floats, Ints
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal.calibrators import Calibrator
@@ -20,7 +20,7 @@ from auxcal.monitoring._mix import (
     counted_once,
     likelihood_ratios,
 )
-from auxcal.reference import ramps
+from auxcal.reference import Reference, between_knots, knots_of
 
 Verdict = Literal["same", "mix", "new"]
 
@@ -167,20 +167,34 @@ def any_mix_p_value(estimate: ShareEstimate) -> float:
     """
     reference = estimate.groups.reference
     often = np.flatnonzero(np.bincount(reference.prediction) >= _FEWEST_BEHIND)
-    of_readings, with_classes = [], []
-    for rows in (reference, estimate.rows):
-        of_readings.append(ramps(reference, rows.readings))
-        with_classes.append(np.hstack([of_readings[-1], (rows.prediction[:, None] == often).astype(np.float64)]))
-    return combine([_means_p_value(estimate, *of_readings), _means_p_value(estimate, *with_classes)])
-
-
-def _means_p_value(estimate: ShareEstimate, old: Floats, new: Floats) -> float:
-    """Return the p-value of numbers of the new rows having the means of the weighed reference."""
+    knots = knots_of(reference)
+    old, new = (
+        np.hstack([between_knots(knots, rows.readings), (rows.prediction[:, None] == often).astype(np.float64)])
+        for rows in (reference, estimate.rows)
+    )
     difference, deviations = estimate.difference(old, new)
     enough = rows_behind(estimate, deviations) >= _FEWEST_BEHIND
-    deviations = deviations[:, enough]
+    n_readings, n_rows = int(np.sum(enough[: old.shape[1] - len(often)])), len(old)
+    difference, deviations = difference[enough], deviations[:, enough]
     covariance = (deviations * estimate.variance_weight[:, None]).T @ deviations * estimate.groups.inflation
-    return _hotelling(difference[enough], covariance, len(old), most=max(1, len(old) // _ROWS_FOR_EACH))
+    most = max(1, n_rows // _ROWS_FOR_EACH)
+    return combine([_hotelling(difference[:n], covariance[:n, :n], n_rows, most) for n in (n_readings, None)])
+
+
+def quick_p_value(reference: Reference, readings: Floats, prediction: Ints) -> float:
+    """Return the p-value of new rows having the readings and predicted classes of the reference, whatever the reason.
+
+    It takes no account of copies, groups or an adaptation: only where it is large, nothing else need be asked.
+    """
+    often, knots = np.flatnonzero(np.bincount(reference.prediction) >= _FEWEST_BEHIND), knots_of(reference)
+    old, new = (
+        np.hstack([between_knots(knots, read), (predicted[:, None] == often).astype(np.float64)])
+        for read, predicted in ((reference.readings, reference.prediction), (readings, prediction))
+    )
+    means = [rows.mean(axis=0) for rows in (old, new)]
+    deviations = [rows - mean for rows, mean in zip((old, new), means, strict=True)]
+    covariance = sum((rows.T @ rows / len(rows) ** 2 for rows in deviations), np.zeros(()))
+    return _hotelling(means[1] - means[0], covariance, len(old), most=max(1, len(old) // _ROWS_FOR_EACH))
 
 
 def rows_behind(estimate: ShareEstimate, deviations: Floats) -> Floats:

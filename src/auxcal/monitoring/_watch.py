@@ -12,11 +12,18 @@ from auxcal.calibrators import Calibrator
 from auxcal.monitoring import _mix
 from auxcal.monitoring._check import Check, check_rows
 from auxcal.monitoring._mix import Representations, counted_once, represent
-from auxcal.monitoring._verdict import FEWEST_ROWS, Verdict, as_level, compare
+from auxcal.monitoring._verdict import FEWEST_ROWS, Verdict, as_level, compare, quick_p_value
+from auxcal.reference import drawn_by_weight, read_logits
 from auxcal.splits import row_hashes
 
 WATCHED_ROWS = 5000
 """Of which `ScoreWatch` reads its verdict: as many as the largest reference has, whose error then is half of it all."""
+
+SCREENED_ROWS, SCREEN_LEVEL = 2000, 0.1
+"""So many rows of either side are compared quickly first; only if these differ at the level, all are compared.
+
+It only drops alarms, so that false ones keep their level; benchmarks/without_labels/watching.py counts those it drops.
+"""
 
 
 class RowSample:
@@ -132,8 +139,8 @@ class ScoreWatch:
     """Watches rows while they are scored, with the confidence that was computed anyway.
 
     `update` only copies the rows that may stay in a random sample, at most `WATCHED_ROWS`, and keeps the confidence of
-    20,000 if there is a promise to be kept. The rest of the work, 10 to 20 ms, is done once, when the verdict is asked
-    for: the sample is represented and compared with the reference, without the estimates of a `Check`.
+    20,000 if there is a promise to be kept. The rest of the work is done once, when the verdict is asked for: some
+    rows are compared quickly with the reference and, if they seem to differ, all, without the estimates of a `Check`.
 
     Parameters
     ----------
@@ -188,10 +195,23 @@ class ScoreWatch:
         if self.n_rows < FEWEST_ROWS:
             return "same"
         if self._verdict is None or self._verdict[:2] != (self.n_rows, level):
-            rows = in_order(self._rows.rows)
-            represented = represent(self.calibrator, rows["logits"], rows.get("features"))
-            self._verdict = self.n_rows, level, compare(self.calibrator, represented, as_level(level)).verdict
+            rows = self._rows.rows
+            found: Verdict = "same"
+            if self._differ(rows["logits"], as_level(level)):
+                rows = in_order(rows)
+                represented = represent(self.calibrator, rows["logits"], rows.get("features"))
+                found = compare(self.calibrator, represented, as_level(level)).verdict
+            self._verdict = self.n_rows, level, found
         return self._verdict[2]
+
+    def _differ(self, logits: Floats, level: float) -> bool:
+        """Whether rows, which are in random order, may differ from those of the fit."""
+        reference = self.calibrator.reference_
+        if reference is None or len(logits) <= SCREENED_ROWS or level >= SCREEN_LEVEL:
+            return True
+        old = reference.take(drawn_by_weight(len(reference.y), None, SCREENED_ROWS))
+        some = logits[:SCREENED_ROWS]
+        return quick_p_value(old, read_logits(some), some.argmax(axis=1)) < SCREEN_LEVEL
 
     def guarantee_holds(self) -> bool | None:
         """Return whether the calibrator's promise holds for the rows; None if it has none.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.text import did_you_mean
 from auxcal.calibrators import Calibrator
-from auxcal.inputs import Inputs
+from auxcal.tables.numpy_columns import Columns
 from auxcal.tables.sources import Source
 from auxcal.tables.spec import TableSpec
 
@@ -17,11 +18,55 @@ _DEFAULTS = {False: ("logits", "logit_"), True: ("proba", "prob_")}  # a matrix,
 _MOST_SHOWN = 8  # names of columns in a sentence
 
 
-def find_logits(
-    names: Sequence[str], columns: str | Sequence[str] | None, known: Inputs, *, probabilities: bool
-) -> tuple[str, ...]:
+class Layout(NamedTuple):
+    """The columns of the logits and of the features, and how many numbers of each a row must have, if known."""
+
+    logits: tuple[str, ...]
+    features: tuple[str, ...] = ()
+    probabilities: bool = False
+    widths: tuple[int, int] | None = None
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns of both."""
+        return (*self.logits, *self.features)
+
+    def widths_in(self, columns: Columns) -> tuple[int, int]:
+        """Return how many numbers of each most rows have."""
+        logits, features = (
+            columns[names[0]].width() if len(names) == 1 else len(names) for names in (self.logits, self.features)
+        )
+        return logits, features
+
+
+def find_layout(
+    names: Sequence[str],
+    matrices: Sequence[str],
+    spec: TableSpec,
+    calibrator: Calibrator | None = None,
+    taken: Sequence[str] = (),
+) -> Layout:
+    """Return where logits and features are; a calibrator needs those features that it was fitted with."""
+    logits = find_logits(names, spec)
+    features, missing = spec.features, ""
+    if calibrator is not None:
+        missing = f"{calibrator.abbreviation} was fitted with {calibrator.n_further_features_} features of each sample"
+        if calibrator.n_further_features_ == 0 and not features:
+            features, missing = (), ""
+        elif features is None and spec.inputs.feature_names is None and _FEATURES in names:
+            features = _FEATURES  # a column of lists, which has no names of its own columns
+    found = _find_features(names, matrices, features, (*logits, *taken), spec)
+    if missing and not found:
+        raise InvalidInputError(
+            f"{missing}, and there is no column 'features'. Name their columns with features (--features)."
+        )
+    return Layout(logits, found, spec.as_probabilities)
+
+
+def find_logits(names: Sequence[str], spec: TableSpec) -> tuple[str, ...]:
     """Return the columns of the classes in order, or the name of the one matrix that holds them all."""
-    if columns is None and known.column_names and not _has_matrix(names, probabilities=probabilities):
+    columns, known, (matrix, prefix) = spec.columns, spec.inputs, _DEFAULTS[spec.as_probabilities]
+    if columns is None and known.column_names and matrix not in names:  # whose columns have no names
         for name in known.column_names:
             check_column(
                 names,
@@ -39,9 +84,7 @@ def find_logits(
             )
         return tuple(columns)
     if columns is not None:
-        matrix, prefix = columns, columns
-    else:
-        matrix, prefix = _DEFAULTS[probabilities]
+        matrix = prefix = columns
     found = _matrix_or_numbered(
         names, matrix, prefix, "name the columns of the classes in order with columns (--columns)"
     )
@@ -51,22 +94,22 @@ def find_logits(
             f"the second of two classes, name it with columns (--columns {found[0]})."
         )
     if not found:
-        raise InvalidInputError(_not_found(names, matrix, prefix, columns, known, probabilities=probabilities))
+        raise InvalidInputError(_not_found(names, f"an array {matrix!r}, or columns {prefix}0, {prefix}1, …", spec))
     return found
 
 
-def find_features(
+def _find_features(
     names: Sequence[str],
     matrices: Sequence[str],
     features: str | Sequence[str] | None,
     taken: Sequence[str],
-    known: Inputs,
+    spec: TableSpec,
 ) -> tuple[str, ...]:
     """Return the columns of the features, or the name of the one matrix; an empty tuple if there are none."""
     if features is None:  # a vector of that name can be anything
         if _FEATURES in matrices:
             return (_FEATURES,)
-        features = known.feature_names or ()
+        features = spec.inputs.feature_names or ()
     found = tuple(features)
     if isinstance(features, str):
         advice = "name the columns of the features with features (--features)"
@@ -78,28 +121,6 @@ def find_features(
                 f"the columns of the features must each be named once, and hold neither logits nor true classes; got "
                 f"{name!r}. Leave it out of features (--features)."
             )
-    return found
-
-
-def features_for(
-    calibrator: Calibrator,
-    names: Sequence[str],
-    matrices: Sequence[str],
-    features: str | Sequence[str] | None,
-    taken: Sequence[str],
-) -> tuple[str, ...]:
-    """Return the columns of the features that the calibrator was fitted with."""
-    d = calibrator.n_further_features_
-    if d == 0 and not features:
-        return ()
-    if features is None and calibrator.inputs_.feature_names is None and _FEATURES in names:
-        features = _FEATURES  # a column of lists, which has no names of its own columns
-    found = find_features(names, matrices, features, taken, calibrator.inputs_)
-    if not found:
-        raise InvalidInputError(
-            f"{calibrator.abbreviation} was fitted with {d} features of each sample, and there is no column "
-            f"'features'. Name their columns with features (--features)."
-        )
     return found
 
 
@@ -118,11 +139,6 @@ def check_column(names: Sequence[str], name: str, advice: str) -> None:
     """Raise an error if a column does not exist."""
     if name not in names:
         raise InvalidInputError(f"there is no column {name!r}{did_you_mean(name, names)}; {_have(names)}. {advice}")
-
-
-def _has_matrix(names: Sequence[str], *, probabilities: bool) -> bool:
-    """Whether there is an array of all classes, whose columns have no names."""
-    return _DEFAULTS[probabilities][0] in names
 
 
 def _matrix_or_numbered(names: Sequence[str], matrix: str, prefix: str, advice: str) -> tuple[str, ...]:
@@ -150,16 +166,13 @@ def _numbered(names: Sequence[str], prefix: str) -> dict[int, str]:
     return found
 
 
-def _not_found(
-    names: Sequence[str], matrix: str, prefix: str, columns: str | None, known: Inputs, *, probabilities: bool
-) -> str:
-    wanted = f"an array {matrix!r}, or columns {prefix}0, {prefix}1, …"
-    kind, other = ("probabilities", "logits") if probabilities else ("logits", "probabilities")
-    other_matrix, other_prefix = _DEFAULTS[not probabilities]
-    if columns is None and (other_matrix in names or _numbered(names, other_prefix)):
-        advice = f"{'Leave out' if probabilities else 'Give'} probabilities=True (--probabilities)."
-        if known.kind is not None:
-            advice = f"The calibrator was fitted on {known.kind}: give these, or fit one on {other}."
+def _not_found(names: Sequence[str], wanted: str, spec: TableSpec) -> str:
+    kind, other = ("probabilities", "logits") if spec.as_probabilities else ("logits", "probabilities")
+    other_matrix, other_prefix = _DEFAULTS[not spec.as_probabilities]
+    if spec.columns is None and (other_matrix in names or _numbered(names, other_prefix)):
+        advice = f"{'Leave out' if spec.as_probabilities else 'Give'} probabilities=True (--probabilities)."
+        if spec.inputs.kind is not None:
+            advice = f"The calibrator was fitted on {spec.inputs.kind}: give these, or fit one on {other}."
         return f"expected {kind}, {wanted}; got {other}. {advice}"
     return f"expected {wanted}; {_have(names)}. Name those of the classes in order with columns (--columns)."
 

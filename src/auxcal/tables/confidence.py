@@ -13,11 +13,10 @@ import numpy as np
 from auxcal._core.arrays import Bools, Floats, as_confidence, as_floats
 from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.labels import names_in
-from auxcal.inputs import Inputs
-from auxcal.tables.columns import check_column, find_logits
+from auxcal.tables.columns import Layout, check_column, find_logits
 from auxcal.tables.labelled import read_predictions
 from auxcal.tables.readers import open_source
-from auxcal.tables.rows import LEAVE_OUT, Layout, UsableRows, as_logit_matrix, own_confidence
+from auxcal.tables.rows import LEAVE_OUT, as_logit_matrix, own_confidence, usable_rows
 from auxcal.tables.scored import read_scored
 from auxcal.tables.sources import Source
 from auxcal.tables.spec import CONFIDENCE, DEFAULT_LABEL, OnBadRows, PilotOptions, TableSpec
@@ -74,8 +73,8 @@ def read_any_confidence(
             InputWarning,
             stacklevel=2,
         )
-        usable = UsableRows(Layout(names, probabilities=probabilities), skip=True)
-        numbers = np.concatenate([rows.numbers for rows in usable.batches(source)])
+        layout = Layout(names, probabilities=probabilities)
+        numbers = np.concatenate([rows.numbers for rows in usable_rows(source, layout, skip=True)])
         return own_confidence(as_logit_matrix(numbers, probabilities=probabilities)), False
 
 
@@ -111,7 +110,7 @@ def read_own_pilot(
 def _logits_among(source: Source, columns: str | Sequence[str] | None, *, probabilities: bool) -> tuple[str, ...]:
     """Return the columns of the logits; none where there are none and none were asked for."""
     try:
-        return tuple(find_logits(source.names, columns, Inputs(), probabilities=probabilities))
+        return find_logits(source.names, TableSpec(columns=columns, probabilities=probabilities))
     except InvalidInputError:
         if columns is not None or probabilities:
             raise

@@ -3,7 +3,7 @@
 Stores are `s3://`, `gs://`, `abfs://` and `hdfs://`, by pyarrow, and what else an installed package of fsspec knows.
 """
 
-# ruff: noqa: D102  (the base class says what the methods do)
+# ruff: noqa: D102  (LocalFile says what the methods of RemoteFile do)
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ import os
 import re
 import tempfile
 import textwrap
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from hashlib import file_digest
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from auxcal._core.errors import AuxcalError, InvalidInputError
@@ -52,20 +51,20 @@ def shortened(reason: str) -> str:
     return textwrap.shorten(reason, 200, placeholder=" …").rstrip(".")
 
 
-class File(ABC):
-    """A file, folder or pattern, on this machine or elsewhere."""
+class _Place:
+    """What is told by the path of a file, folder or pattern, here or elsewhere."""
 
     is_local: bool = True
 
     @property
-    @abstractmethod
     def place(self) -> str:
         """Its path from the root of the file system."""
+        raise NotImplementedError
 
     @property
-    @abstractmethod
     def real(self) -> str:
         """That path behind all links."""
+        return self.place
 
     @property
     def name(self) -> str:
@@ -77,70 +76,18 @@ class File(ABC):
         """The extension."""
         return PurePosixPath(self.place).suffix
 
-    @property
-    def is_pattern(self) -> bool:
-        """Whether it has wildcards, and is not itself the name of a file."""
-        return bool(self._split()[1])
-
-    @property
-    def root(self) -> str:
-        """The folder below which its parts are."""
-        if self.is_pattern:
-            return self._split()[0]
-        return self.place if self.is_dir() else self.place.rpartition("/")[0] or "/"
-
-    def is_below(self, folder: File) -> bool:
+    def is_below(self, folder: _Place) -> bool:
         """Whether it is in a folder, however deep, or the folder itself; links are followed."""
         return self.is_local == folder.is_local and f"{self.real}/".startswith(f"{folder.real}/")
 
-    def _split(self) -> tuple[str, list[str]]:
+    def split(self) -> tuple[str, list[str]]:
         """Return the folders without a wildcard at the beginning, and the names after them."""
         fixed, pattern = split_pattern(self.place.split("/"))
         return "/".join(fixed) or "/", pattern
 
-    def digest(self) -> str:
-        """Return the SHA-256 of what it contains."""
-        with self.open() as opened:
-            return file_digest(opened, "sha256").hexdigest()  # type: ignore[arg-type]  # what opens files has readinto
-
-    @abstractmethod
-    def __truediv__(self, name: str) -> File: ...
-
-    @abstractmethod
-    def exists(self) -> bool:
-        """Whether it is there."""
-
-    @abstractmethod
-    def is_dir(self) -> bool:
-        """Whether it is a folder."""
-
-    @abstractmethod
-    def open(self, mode: str = "rb") -> BinaryIO:
-        """Open it for reading."""
-
-    @abstractmethod
-    def check(self) -> None:
-        """Reject missing and non-regular files."""
-
-    @abstractmethod
-    def parts(self) -> Iterator[Part]:
-        """Yield the files that it stands for; hidden ones and such that begin with an underscore are none."""
-
-    @abstractmethod
-    def local(self) -> AbstractContextManager[Path]:
-        """Give its path on this machine, or that of a copy."""
-
-    @abstractmethod
-    def atomic_write(self) -> AbstractContextManager[Path]:
-        """Give a temporary path on this machine; the file appears when the block ends without an error, whole."""
-
-    @abstractmethod
-    def remove(self) -> None:
-        """Delete it, if it is there."""
-
 
 @dataclass(frozen=True)
-class LocalFile(File):
+class LocalFile(_Place):
     """A file, folder or pattern on this machine."""
 
     path: Path
@@ -161,6 +108,7 @@ class LocalFile(File):
 
     @property
     def is_pattern(self) -> bool:
+        """Whether it has wildcards, and is not itself the name of a file."""
         return is_pattern(self.path)
 
     def exists(self) -> bool:
@@ -169,21 +117,25 @@ class LocalFile(File):
     def is_dir(self) -> bool:
         return self.path.is_dir()
 
-    def open(self, mode: str = "rb") -> BinaryIO:
+    def open(self) -> BinaryIO:
         return self.path.open("rb")
 
     def parts(self) -> Iterator[Part]:
+        """Yield the files that it stands for; hidden ones and such that begin with an underscore are none."""
         for path in files_at(self.path):
             found = path.stat() if path.exists() else None  # whoever opens it says so; - is standard input
             yield Part(LocalFile(path), *((found.st_size, found.st_mtime_ns) if found else (0, 0)))
 
     def check(self) -> None:
+        """Reject missing and non-regular files."""
         check_regular(self.path)
 
     def local(self) -> AbstractContextManager[Path]:
+        """Give its path on this machine, or that of a copy."""
         return nullcontext(self.path)
 
     def atomic_write(self) -> AbstractContextManager[Path]:
+        """Give a temporary path on this machine; the file appears when the block ends without an error, whole."""
         return atomic_write(self.path)
 
     def remove(self) -> None:
@@ -191,7 +143,7 @@ class LocalFile(File):
 
 
 @dataclass(frozen=True)
-class RemoteFile(File):
+class RemoteFile(_Place):
     """A file, folder or pattern elsewhere.
 
     Parameters
@@ -232,8 +184,8 @@ class RemoteFile(File):
         return self.path
 
     @property
-    def real(self) -> str:
-        return self.path
+    def is_pattern(self) -> bool:
+        return bool(self.split()[1])
 
     def check(self) -> None:
         if not self.exists():
@@ -249,7 +201,7 @@ class RemoteFile(File):
     def is_dir(self) -> bool:
         return bool(self._info().type.name == "Directory")
 
-    def open(self, mode: str = "rb") -> BinaryIO:
+    def open(self) -> BinaryIO:
         with _reaching(self):
             return io.BufferedReader(self.filesystem.open_input_file(self.path), _REQUEST_BYTES)
 
@@ -260,9 +212,9 @@ class RemoteFile(File):
         if info.type == FileType.File:
             yield Part(self, info.size, info.mtime_ns or 0)
             return
-        fixed, pattern = self._split()
-        if info.type == FileType.NotFound and not pattern:
-            raise FileNotFoundError(f"{self}: there is no such file or folder. Check the address.")
+        fixed, pattern = self.split()
+        if not pattern:
+            self.check()
         path, shown = (text.rsplit("/", len(pattern))[0] if pattern else text for text in (self.path, self.shown))
         folder = replace(self, path=path, shown=shown)
         with _reaching(self):
@@ -287,26 +239,33 @@ class RemoteFile(File):
             copy = Path(folder) / self.name
             yield copy
             with _reaching(self):
-                self._send(copy)
-
-    def _send(self, copy: Path) -> None:
-        if self.filesystem.type_name in _SHOWN_WHEN_WHOLE:
-            _copy(str(copy), None, self.path, self.filesystem)
-            return
-        parent, _, name = self.path.rpartition("/")
-        self.filesystem.create_dir(parent or "/", recursive=True)
-        hidden = replace(self, path=f"{parent}/{temporary_name(name)}")
-        try:
-            _copy(str(copy), None, hidden.path, self.filesystem)
-            self.filesystem.move(hidden.path, self.path)
-        except BaseException:
-            hidden.remove()
-            raise
+                if self.filesystem.type_name in _SHOWN_WHEN_WHOLE:
+                    _copy(str(copy), None, self.path, self.filesystem)
+                    return
+                parent, _, name = self.path.rpartition("/")
+                self.filesystem.create_dir(parent or "/", recursive=True)
+                hidden = replace(self, path=f"{parent}/{temporary_name(name)}")
+                try:
+                    _copy(str(copy), None, hidden.path, self.filesystem)
+                    self.filesystem.move(hidden.path, self.path)
+                except BaseException:
+                    hidden.remove()
+                    raise
 
     def remove(self) -> None:
         if self.exists():
             with _reaching(self):
                 self.filesystem.delete_file(self.path)
+
+
+File: TypeAlias = LocalFile | RemoteFile
+"""A file, folder or pattern, on this machine or elsewhere."""
+
+
+def digest(file: File) -> str:
+    """Return the SHA-256 of what a file contains."""
+    with file.open() as opened:
+        return file_digest(opened, "sha256").hexdigest()  # type: ignore[arg-type]  # what opens files has readinto
 
 
 def as_file(path: str | os.PathLike[str]) -> File:
@@ -412,7 +371,11 @@ def find_parts(*paths: str | os.PathLike[str]) -> list[Part]:
     if count > 1:
         names = " and ".join(dict.fromkeys(str(part.file) for _, part in parts if part.file.real == real))
         raise InvalidInputError(f"{names}: one file is named more than once. Name each file once.")
-    root = os.path.commonpath([file.root for file in files])
+    roots = (
+        file.split()[0] if file.is_pattern else file.place if file.is_dir() else file.place.rpartition("/")[0] or "/"
+        for file in files
+    )
+    root = os.path.commonpath(list(roots))
     return [part._replace(relative=os.path.relpath(place, root)) for place, part in parts]
 
 

@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 from zlib import crc32
 
 import numpy as np
@@ -28,7 +28,7 @@ from auxcal._core.sampling import Reservoir
 from auxcal._core.state import check_count, check_like
 from auxcal._core.threads import one_thread
 from auxcal.persistence import fingerprint
-from auxcal.tables.discover import MANIFEST, SUCCESS, File, LocalFile, Part, as_file, parts_in
+from auxcal.tables.discover import MANIFEST, SUCCESS, File, LocalFile, Part, as_file, digest, parts_in
 from auxcal.tables.numpy_columns import Column, Columns, NumpyColumn
 from auxcal.tables.readers import check_names, format_of_all, open_part, open_source
 from auxcal.tables.rows import BadRows
@@ -58,18 +58,28 @@ def score_folder(
 ) -> Written:
     """Score every part that is not in the folder yet, show a sample of their good rows to `watch`, and ask `holds`."""
     kind = format_of_all(parts)
-    _check_apart(parts, paths, folder, kind)
+    if kind.write is None or kind.most_files > 1:
+        ending = parts[0].file.suffix
+        raise InvalidInputError(f"{folder}: {ending} files have no parts to write. Name a file to write, not a folder.")
+    if any(part.file.is_below(folder) for part in parts) or any(folder.is_below(as_file(path)) for path in paths):
+        raise InvalidInputError(f"{folder}: is read, or in a folder that is read. Write to a folder beside it.")
     with _held(folder):
         made_with = json.loads(json.dumps({"calibrator": fingerprint(scorer.calibrator)} | scorer.options))
         manifest = open_manifest(folder, made_with, {part.relative for part in parts}, overwrite=overwrite)
         # Where a run was stopped before it could ask, there must be rows to watch again.
         to_do = [part for part in parts if not manifest.is_done(part)] or (manifest.unchecked(parts) if holds else [])
         if to_do:
-            _clear(folder)
+            if isinstance(folder, LocalFile):  # what a killed process was writing
+                for left in filter(is_temporary, folder.path.rglob(_HIDDEN)):
+                    left.unlink(missing_ok=True)
+            (folder / SUCCESS).remove()
             manifest.forget(to_do)
+            with open_source(*paths) as source:  # its first rows decide for all parts, before any process starts
+                output, names = scorer.output_format(source), source.names
             with TemporaryDirectory() as samples:
-                watched = None if watch is None else Watched(Path(samples), max(sum(part.size for part in to_do), 1))
-                work = _work(scorer, paths, parts, folder, kind, watched)
+                first = next(part for part in parts if not part.is_blank)
+                n_bytes = max(sum(part.size for part in to_do), 1)
+                work = ScorePart(scorer, output, first, names, folder, kind, Path(samples) if watch else None, n_bytes)
                 for place, done in run(work, to_do, jobs, report):
                     manifest.add(to_do[place].relative, replace(done, checked=holds is None))
                 kept = map(Reservoir.load, sorted(Path(samples).iterdir()))
@@ -87,32 +97,14 @@ def score_folder(
         return Written(rows, bad, len(parts), len(parts) - len(to_do), withdrawn)
 
 
-def _check_apart(parts: Sequence[Part], paths: Sequence[str | os.PathLike[str]], folder: File, kind: Format) -> None:
-    """Refuse a folder that is read itself, and formats that have no parts or are only read."""
-    if kind.write is None or kind.most_files > 1:
-        ending = parts[0].file.suffix
-        raise InvalidInputError(f"{folder}: {ending} files have no parts to write. Name a file to write, not a folder.")
-    if any(part.file.is_below(folder) for part in parts) or any(folder.is_below(as_file(path)) for path in paths):
-        raise InvalidInputError(f"{folder}: is read, or in a folder that is read. Write to a folder beside it.")
-
-
 def _held(folder: File) -> AbstractContextManager[None]:
     """Make the folder, and hold it: another run would clear away what this one is writing."""
     if not isinstance(folder, LocalFile):
         return nullcontext()
-    path = folder.path
-    if not path.parent.is_dir():
-        raise InvalidInputError(f"the folder {str(path.parent)!r} does not exist. Create it first.")
-    path.mkdir(exist_ok=True)
-    return held(path)
-
-
-def _clear(folder: File) -> None:
-    """Let the folder be not whole from now on, and clear away what a killed process was writing."""
-    if isinstance(folder, LocalFile):
-        for left in filter(is_temporary, folder.path.rglob(_HIDDEN)):
-            left.unlink(missing_ok=True)
-    (folder / SUCCESS).remove()
+    if not folder.path.parent.is_dir():
+        raise InvalidInputError(f"the folder {str(folder.path.parent)!r} does not exist. Create it first.")
+    folder.path.mkdir(exist_ok=True)
+    return held(folder.path)
 
 
 def _check_promise(manifest: Manifest, parts: Sequence[Part], kind: Format, jobs: int, holds: Holds | None) -> bool:
@@ -134,28 +126,13 @@ def _check_promise(manifest: Manifest, parts: Sequence[Part], kind: Format, jobs
 # What a process does with a part --------------------------------------------------------------------------------------
 
 
-class Watched(NamedTuple):
-    """Where the processes leave samples of the rows that are watched, and how many bytes all parts have.
-
-    In files, since a process that is killed while it hands over many rows would leave the others waiting for ever.
-    """
-
-    samples: Path
-    n_bytes: int
-
-    def sample_of(self, part: Part) -> Reservoir:
-        """Return a sample that draws numbers of its own, with twice the part's share of the rows that are watched."""
-        n = _AT_LEAST + 2 * _WATCHED * part.size // max(self.n_bytes, 1)
-        return Reservoir(n, np.random.default_rng(crc32(part.relative.encode())))
-
-    def keep(self, sample: Reservoir, part: Part) -> None:
-        """Leave a sample to the process that asked for it."""
-        sample.save(self.samples / f"{sha256(part.relative.encode()).hexdigest()}.npz")
-
-
 @dataclass(frozen=True)
 class ScorePart:
-    """What a process needs to score any part."""
+    """What a process needs to score any part.
+
+    It leaves a sample of the rows that are watched in a file: a process that is killed while it hands over many rows
+    would leave the others waiting for ever.
+    """
 
     scorer: Scorer
     output: OutputFormat
@@ -163,81 +140,72 @@ class ScorePart:
     names: tuple[str, ...]
     folder: File
     kind: Format
-    watched: Watched | None
+    samples: Path | None
+    n_bytes: int
 
     def __call__(self, part: Part, tell: Tell) -> Done:
         """Score a part, leave a sample of its good rows if they are watched, and return what to remember of it."""
-        target = self.folder / part.relative
+        target, counts = self.folder / part.relative, Counts()
         if isinstance(target, LocalFile):
             target.path.parent.mkdir(parents=True, exist_ok=True)
-        rows, bad = 0, BadRows()
-        sample = None if self.watched is None else self.watched.sample_of(part)
-
-        def columns(batches: Iterator[ScoredBatch]) -> Iterator[Columns]:
-            nonlocal rows, bad
-            for batch in batches:
-                yield batch.columns
-                rows, bad = rows + batch.rows, bad + batch.bad
-                tell(batch.rows, batch.done or 0)
-
+        # Twice the part's share of the rows that are watched, with random numbers of its own.
+        n, state = _AT_LEAST + 2 * _WATCHED * part.size // self.n_bytes, crc32(part.relative.encode())
+        sample = Reservoir(n, np.random.default_rng(state))
         with target.atomic_write() as temporary:
             if part.is_blank:
                 temporary.touch()
             else:
                 with closing(self._batches(part, sample)) as batches:
-                    self.kind.write(temporary, columns(batches))  # type: ignore[misc]
-            digest = LocalFile(temporary).digest()
-        if self.watched is not None and sample is not None:
-            self.watched.keep(sample, part)
-        output = next(target.parts())
-        return Done(part.size, part.modified, output.size, rows, bad, written=output.modified, digest=digest)
+                    self.kind.write(temporary, counts.of(batches, tell))  # type: ignore[misc]
+            written = digest(LocalFile(temporary))
+        if self.samples is not None:
+            sample.save(self.samples / f"{sha256(part.relative.encode()).hexdigest()}.npz")
+        found = next(target.parts())
+        return Done(part.size, part.modified, found.size, counts.rows, counts.bad, True, found.modified, written)
 
-    def _batches(self, part: Part, sample: Reservoir | None) -> Generator[ScoredBatch, None, None]:
+    def _batches(self, part: Part, sample: Reservoir) -> Generator[ScoredBatch, None, None]:
         # What the folders of the output say need not be said again in its files.
-        folders = {folder.partition("=")[0] for folder in part.relative.split("/")[:-1]}
-        said = folders & part.keys.keys()
+        said = {folder.partition("=")[0] for folder in part.relative.split("/")[:-1]} & part.keys.keys()
 
         def watch(logits: Floats, confidence: Floats, features: Floats | None) -> None:
-            rows = {"logits": logits, "confidence": confidence, "features": features}
-            if sample is not None:
-                sample.add({name: each for name, each in rows.items() if each is not None})
+            rows = {"logits": logits, "confidence": confidence}
+            sample.add(rows if features is None else rows | {"features": features})
 
         with open_part(self.kind, part) as source:
             check_names(source.names, part, self.names, self.first)
-            for batch in self.scorer.batches(source, self.output, None if sample is None else watch):
+            for batch in self.scorer.batches(source, self.output, None if self.samples is None else watch):
                 kept = {name: column for name, column in batch.columns.items() if name not in said}
                 yield batch._replace(columns=kept)
 
 
-def _work(
-    scorer: Scorer,
-    paths: Sequence[str | os.PathLike[str]],
-    parts: Sequence[Part],
-    folder: File,
-    kind: Format,
-    watched: Watched | None,
-) -> ScorePart:
-    """Look at the first rows, which decide for all parts, before any process starts."""
-    with open_source(*paths) as source:
-        output, names = scorer.output_format(source), source.names
-    first = next(part for part in parts if not part.is_blank)
-    return ScorePart(scorer, output, first, names, folder, kind, watched)
+class Counts:
+    """How many rows went by, and how many of them were bad."""
+
+    def __init__(self) -> None:
+        self.rows, self.bad = 0, BadRows()
+
+    def of(self, batches: Iterator[ScoredBatch], tell: Tell) -> Iterator[Columns]:
+        """Yield the columns of batches; tell of the rows of each, and of the share that is done."""
+        for batch in batches:
+            yield batch.columns
+            self.rows, self.bad = self.rows + batch.rows, self.bad + batch.bad
+            if batch.done is not None:
+                tell(batch.rows, batch.done)
 
 
 def clear_accepted(kind: Format, scored: Path, out: Path) -> None:
     """Write a scored file again, with false for every row in the column `accepted`."""
+
+    def revoked(batch: Batch) -> Columns:
+        columns: dict[str, Column] = {name: batch.columns[name] for name in source.names}
+        confidence = columns[CONFIDENCE]
+        if isinstance(confidence, NumpyColumn) and np.isnan(confidence.data).any():  # of bad rows, in text
+            columns[CONFIDENCE] = NumpyColumn(confidence.data, np.isnan(confidence.data))
+        return columns | {ACCEPTED: NumpyColumn(np.zeros(len(batch), dtype=bool))}
+
     with kind.open(LocalFile(scored)) as source:
         others = [name for name in source.names if name != CONFIDENCE]
-        batches = source.batches((CONFIDENCE,), others)
-        kind.write(out, (_revoked(each, source.names) for each in batches))  # type: ignore[misc]
-
-
-def _revoked(batch: Batch, names: Sequence[str]) -> Columns:
-    columns: dict[str, Column] = {name: batch.columns[name] for name in names}
-    confidence = columns[CONFIDENCE]
-    if isinstance(confidence, NumpyColumn) and np.isnan(confidence.data).any():  # of bad rows, in text
-        columns[CONFIDENCE] = NumpyColumn(confidence.data, np.isnan(confidence.data))
-    return columns | {ACCEPTED: NumpyColumn(np.zeros(len(batch), dtype=bool))}
+        kind.write(out, map(revoked, source.batches((CONFIDENCE,), others)))  # type: ignore[misc]
 
 
 @dataclass(frozen=True)
@@ -252,10 +220,10 @@ class RevokeAcceptance:
         file = self.folder / part.relative
         with file.local() as before, file.atomic_write() as temporary:
             clear_accepted(self.kind, before, temporary)
-            digest = LocalFile(temporary).digest()
+            written = digest(LocalFile(temporary))
         tell(0, 1.0)
-        output = next(file.parts())
-        return {"bytes": output.size, "written": output.modified, "digest": digest}
+        found = next(file.parts())
+        return {"bytes": found.size, "written": found.modified, "digest": written}
 
 
 # The record of a folder -----------------------------------------------------------------------------------------------
@@ -285,22 +253,12 @@ class Done:
         """Whether an output is still what was written; it is read only where its time does not tell."""
         if found.size != self.bytes:
             return False
-        return (found.modified == self.written and found.modified != 0) or found.file.digest() == self.digest
+        return (found.modified == self.written and found.modified != 0) or digest(found.file) == self.digest
 
 
 @dataclass
 class Manifest:
-    """The record of an output folder.
-
-    Parameters
-    ----------
-    folder : File
-        The folder.
-    made_with : dict
-        What scores depend on besides the part: the calibrator and the options.
-    parts : dict of str to Done
-        The parts that are written, by name.
-    """
+    """The record of an output folder: what scores depend on besides the part, and the parts that are written."""
 
     folder: File
     made_with: dict[str, Any]
@@ -340,7 +298,7 @@ class Manifest:
 def open_manifest(folder: File, made_with: dict[str, Any], names: Container[str], *, overwrite: bool) -> Manifest:
     """Return the record of a folder, new or not; refuse a folder that holds what a run did not leave there."""
     found, outputs = _read(folder), parts_in(folder)
-    parts = {} if found is None else _parts(folder, found)
+    before, parts = found or ({}, {})
     foreign = next((name for name in outputs if name not in parts and (found is None or name not in names)), None)
     if foreign is not None and (found is None or overwrite):
         raise InvalidInputError(
@@ -352,7 +310,7 @@ def open_manifest(folder: File, made_with: dict[str, Any], names: Container[str]
             if name not in names:
                 (folder / name).remove()
         return Manifest(folder, made_with)
-    changed = [name for name, value in made_with.items() if found["made_with"].get(name) != value]
+    changed = [name for name, value in made_with.items() if before.get(name) != value]
     other = [name for name in outputs if name not in names]
     if changed or other:
         what = f"scores that were made with another {changed[0]}" if changed else f"{other[0]}, which is no part now"
@@ -369,36 +327,27 @@ def open_manifest(folder: File, made_with: dict[str, Any], names: Container[str]
     return Manifest(folder, made_with, there)
 
 
-def _parts(folder: File, found: dict[str, Any]) -> dict[str, Done]:
-    """Return what a record says of its parts; nobody else can have written it."""
+def _read(folder: File) -> tuple[dict[str, Any], dict[str, Done]] | None:
+    """Return what the record of a folder says, and its parts; None if there is none."""
+    file = folder / MANIFEST
+    if not file.exists():
+        return None
+    with file.open() as opened:
+        text = opened.read()
     try:
+        found = dict(json.loads(text))
         check_like(found["made_with"], {})
         parts = {name: Done(**done | {"bad": BadRows(**done["bad"])}) for name, done in found["parts"].items()}
         for done in parts.values():
             for name, count in (vars(done) | vars(done.bad)).items():
                 if name not in ("bad", "modified", "written", "checked", "digest"):  # a file can be older than 1970
                     check_count(count, name)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise _damaged(folder / MANIFEST, error) from error
-    return parts
-
-
-def _damaged(file: File, error: Exception) -> FileFormatError:
-    return FileFormatError(
-        f"{file}: this record of what was scored is damaged ({type(error).__name__}: {error}). Delete the folder, or "
-        f"give another one."
-    )
-
-
-def _read(folder: File) -> dict[str, Any] | None:
-    file = folder / MANIFEST
-    if not file.exists():
-        return None
-    with file.open() as opened:
-        try:
-            return dict(json.loads(opened.read()))
-        except (TypeError, ValueError, RecursionError) as error:
-            raise _damaged(file, error) from error
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise FileFormatError(
+            f"{file}: this record of what was scored is damaged ({type(error).__name__}: {error}). Delete the folder, "
+            f"or give another one."
+        ) from error
+    return found["made_with"], parts
 
 
 # Processes ------------------------------------------------------------------------------------------------------------
@@ -478,14 +427,12 @@ _own: list[Any] = []  # the work, what the processes share, and the lock of thos
 def _start(work: Work, counts: Any, lock: Any) -> None:
     _own[:] = work, counts, lock
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it decides
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        Thread(target=_end_with, args=(parent,), daemon=True).start()
+    Thread(target=_end_with_parent, daemon=True).start()
 
 
-def _end_with(parent: Any) -> None:
+def _end_with_parent() -> None:
     """Wait for the end of the process that started this one, and end too: nobody asks for more work."""
-    parent.join()
+    multiprocessing.parent_process().join()  # type: ignore[union-attr]
     os._exit(1)
 
 

@@ -7,6 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -17,11 +18,10 @@ from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.sampling import KEY, Reservoir, Rows, in_order
 from auxcal._core.text import some
 from auxcal.predictions import Predictions
-from auxcal.tables.columns import check_column, find_features, find_logits, find_weights
+from auxcal.tables.columns import check_column, find_layout, find_logits, find_weights
 from auxcal.tables.numpy_columns import Column, NumpyColumn, joined_columns
 from auxcal.tables.readers import open_source
-from auxcal.tables.rows import Layout, RowBatch, UsableRows, as_logit_matrix, kept_groups, kept_weights
-from auxcal.tables.sources import Source
+from auxcal.tables.rows import RowBatch, as_logit_matrix, kept_groups, kept_weights, usable_rows
 from auxcal.tables.spec import LabelOptions, TableSpec
 
 FEWEST_KNOWN = 0.05
@@ -156,55 +156,46 @@ def read_labelled(
     spec = TableSpec.of(LabelOptions, where, spec)
     spec.check_bad_rows()
     with open_source(*paths) as source:
-        layout = _layout(source, spec)
+        label, names = spec.label_name, source.names
+        find_logits(names, spec)  # whose absence is said before that of the label
+        check_column(names, label, _NAME_LABEL if source.passable else _SAVE_LABEL)
+        layout = find_layout(names, source.matrices, spec, taken=(label,))
         weight, group = find_weights(source, spec)
-        others = dict.fromkeys(name for name in (spec.label_name, id_column, weight, group, *by) if name)
+        others = dict.fromkeys(name for name in (label, id_column, weight, group, *by) if name)
         for name in others:
             what = "of the slices with --by" if name in by else "of the ids with --id"
             check_column(source.names, name, f"Name the column {what}.")
-        usable = UsableRows(layout, numbers=[weight] if weight else [], skip=spec.on_bad_rows == "skip")
-        batches = usable.batches(source, tuple(others))
+        numbers, skip = [weight] if weight else [], spec.on_bad_rows == "skip"
+        batches = usable_rows(source, layout, tuple(others), numbers=numbers, skip=skip)
         first = next(batches)
-        rows = _joined(_chained(first, batches), spec.label_name, sample, random_state)
-        logits = as_logit_matrix(_array(rows, _LOGITS), probabilities=layout.probabilities)
-        y, kept = _labels(rows[spec.label_name], spec, logits.shape[1])
+        rows = _joined(map(_columns, chain((first,), batches)), label, sample, random_state)
+        logits = as_logit_matrix(rows[_LOGITS].values(), probabilities=layout.probabilities)
+        y, kept = _labels(rows[label], spec, logits.shape[1])
         described = replace(
             spec.inputs,
             kind="probabilities" if layout.probabilities else "logits",
             class_names=spec.classes(logits.shape[1]),
             column_names=_names_of(first, layout.logits) or spec.inputs.column_names,
             feature_names=_names_of(first, layout.features) or spec.inputs.feature_names,
-            label_name=spec.label_name,
+            label_name=label,
             no_class=spec.none_labels or None,
         )
         data = Predictions(
             logits,
             np.where(kept, y, 0),
-            as_features(_array(rows, _FEATURES), n_rows=len(logits)) if layout.features else None,
+            as_features(rows[_FEATURES].values(), n_rows=len(logits)) if layout.features else None,
             sample_weight=kept_weights(rows[weight], kept) if weight else None,
             groups=kept_groups(rows[group], kept) if group else None,
         )._with(inputs=described)
         ids = rows[id_column].values()[kept] if id_column else None
         slices = {name: rows[name].slices()[kept] for name in by}
-        return Labelled(data if kept.all() else data.take(kept), _array(rows, _INDEX)[kept], ids, slices)
+        return Labelled(data if kept.all() else data.take(kept), rows[_INDEX].values()[kept], ids, slices)
 
 
-def _layout(source: Source, spec: TableSpec) -> Layout:
-    known, label, probabilities = spec.inputs, spec.label_name, spec.as_probabilities
-    names = find_logits(source.names, spec.columns, known, probabilities=probabilities)
-    check_column(source.names, label, _NAME_LABEL if source.passable else _SAVE_LABEL)
-    further = find_features(source.names, source.matrices, spec.features, (*names, label), known)
-    return Layout(names, further, probabilities)
-
-
-def _chained(first: RowBatch, batches: Iterator[RowBatch]) -> Iterator[dict[str, Column]]:
-    """Yield all batches as columns."""
-    batch: RowBatch | None = first
-    while batch is not None:
-        arrays = {_LOGITS: batch.numbers, _FEATURES: batch.features, _INDEX: batch.index}
-        found = {name: NumpyColumn(array) for name, array in arrays.items() if array is not None}
-        yield {**batch.others, **found}
-        batch = next(batches, None)
+def _columns(rows: RowBatch) -> dict[str, Column]:
+    """Return a batch as columns."""
+    arrays = {_LOGITS: rows.numbers, _FEATURES: rows.features, _INDEX: rows.index}
+    return {**rows.others} | {name: NumpyColumn(array) for name, array in arrays.items() if array is not None}
 
 
 def _joined(
@@ -214,20 +205,15 @@ def _joined(
     if sample is None:
         return joined_columns(list(parts))
     arrays = ({name: column.values() for name, column in part.items()} for part in parts)
-    drawn = labelled_sample(arrays, label, as_sample_size(sample), random_state)
-    n_drawn = len(drawn.columns[_INDEX])
-    if n_drawn < drawn.n_rows:
+    drawn, n_rows = labelled_sample(arrays, label, sample, random_state)
+    if len(drawn[_INDEX]) < n_rows:
         warnings.warn(
-            f"{n_drawn:,} of {drawn.n_rows:,} rows are used, a random sample with every label in its share. "
+            f"{len(drawn[_INDEX]):,} of {n_rows:,} rows are used, a random sample with every label in its share. "
             f"Its size is set with sample (--sample).",
             InputWarning,
             stacklevel=4,
         )
-    return {name: NumpyColumn(array) for name, array in drawn.columns.items()}
-
-
-def _array(rows: dict[str, Column], name: str) -> NDArray[Any]:
-    return rows[name].values()
+    return {name: NumpyColumn(array) for name, array in drawn.items()}
 
 
 def _labels(column: Column, spec: TableSpec, n_classes: int) -> tuple[Ints, NDArray[np.bool_]]:
@@ -255,15 +241,8 @@ def _names_of(rows: RowBatch, names: tuple[str, ...]) -> tuple[str, ...] | None:
 _SPARE = 1.25  # rows are drawn for each that is kept, so that every label has enough of them
 
 
-class Sampled(NamedTuple):
-    """Rows of a table, and how many there are in all."""
-
-    columns: Rows
-    n_rows: int
-
-
-def labelled_sample(parts: Iterable[Rows], label: str, n: int, random_state: int | None) -> Sampled:
-    """Return `n` rows, or all if there are no more; each label has the share that it has among all rows."""
+def labelled_sample(parts: Iterable[Rows], label: str, n: int, random_state: int | None) -> tuple[Rows, int]:
+    """Return `n` rows, each label in the share that it has among all, or all if there are no more; and how many."""
     counts: Counter[Any] = Counter()
 
     def counted() -> Iterator[Rows]:
@@ -271,42 +250,32 @@ def labelled_sample(parts: Iterable[Rows], label: str, n: int, random_state: int
             counts.update(_as_keys(rows[label]))
             yield rows
 
-    drawn, total = _lowest_of(counted(), int(_SPARE * n), random_state)
+    rows, total = _lowest_of(counted(), n, random_state, _SPARE)
     if total > n:
-        drawn = _in_shares(drawn, label, counts, n / total)
-    return Sampled(in_order(drawn), total)
+        left = {key: round(count * n / total) for key, count in counts.items()}
+        kept = np.zeros(len(rows[KEY]), np.bool_)
+        for row, key in enumerate(_as_keys(rows[label])):  # those with the lowest keys come first
+            kept[row] = left[key] > 0
+            left[key] -= 1
+        rows = {name: column[kept] for name, column in rows.items()}
+    return in_order(rows), total
 
 
-def even_sample(parts: Iterable[Rows], n: int, random_state: int | None) -> Sampled:
-    """Return `n` rows, each with the same probability, or all if there are no more."""
-    drawn, total = _lowest_of(parts, n, random_state)
-    return Sampled(in_order(drawn), total)
+def even_sample(parts: Iterable[Rows], n: int, random_state: int | None) -> tuple[Rows, int]:
+    """Return `n` rows, each with the same probability, or all if there are no more; and how many there are."""
+    rows, total = _lowest_of(parts, n, random_state)
+    return in_order(rows), total
 
 
-def as_sample_size(n: int | None) -> int:
-    """Check how many rows are to be drawn."""
+def _lowest_of(parts: Iterable[Rows], n: int, random_state: int | None, spare: float = 1) -> tuple[Rows, int]:
+    """Return the rows that drew the lowest numbers, by these numbers, and how many there are."""
     if not isinstance(n, int) or n < 1:
         raise InvalidInputError(f"sample must be a whole number of at least 1, or None for all rows; got {n!r}.")
-    return n
-
-
-def _lowest_of(parts: Iterable[Rows], n: int, random_state: int | None) -> tuple[Rows, int]:
-    """Return the `n` rows that drew the lowest numbers, and how many there are."""
-    sample = Reservoir(n, as_rng(random_state).spawn(1)[0])  # the data may have been drawn with the same random state
+    # The data may have been drawn with the same random state.
+    sample = Reservoir(int(spare * n), as_rng(random_state).spawn(1)[0])
     for part in parts:
         sample.add(part)
     return sample.rows, sample.n_rows
-
-
-def _in_shares(rows: Rows, label: str, counts: Counter[Any], share: float) -> Rows:
-    """Return of each label the share that is wanted, those with the lowest keys first."""
-    left = {key: round(count * share) for key, count in counts.items()}
-    kept = np.zeros(len(rows[KEY]), np.bool_)
-    for row, key in enumerate(_as_keys(rows[label])):
-        if left[key] > 0:
-            left[key] -= 1
-            kept[row] = True
-    return {name: column[kept] for name, column in rows.items()}
 
 
 def _as_keys(labels: NDArray[Any]) -> list[Any]:

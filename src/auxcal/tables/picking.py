@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from auxcal._core.arrays import Floats
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.files import STANDARD, as_path, atomic_write, check_apart
 from auxcal.calibrators import Calibrator
-from auxcal.inputs import Inputs
 from auxcal.labelling import Picks, pick
-from auxcal.tables.columns import features_for, find_logits
+from auxcal.tables.columns import find_layout
 from auxcal.tables.discover import LocalFile
 from auxcal.tables.numpy_columns import Column, NumpyColumn, joined_columns
 from auxcal.tables.readers import format_of, open_source
-from auxcal.tables.rows import Layout, UsableRows, as_logit_matrix, own_confidence
+from auxcal.tables.rows import as_logit_matrix, own_confidence, usable_rows
 from auxcal.tables.scored import MAX_WEIGHT
 from auxcal.tables.scorer import as_classes, prediction_names
-from auxcal.tables.sources import Source
 from auxcal.tables.spec import CONFIDENCE, PREDICTION, LogitOptions, TableSpec
 
 WEIGHT, ROW = "weight", "row"
@@ -71,19 +69,19 @@ def pick_file(
     ...     out.read_text().splitlines()[0]
     'row,id,logit_0,logit_1,y,prediction,confidence,weight,max_weight'
     """
-    spec = TableSpec.of(LogitOptions, where, spec).known_to(Inputs() if calibrator is None else calibrator.inputs_)
+    spec = TableSpec.of(LogitOptions, where, spec)
+    spec = replace(spec, features=()) if calibrator is None else spec.known_to(calibrator.inputs_)
     spec.check_bad_rows()
     check_apart(as_path(out), map(Path, paths))
     with open_source(*paths) as source:
-        layout = _layout(calibrator, source, spec)
+        layout = find_layout(source.names, source.matrices, spec, calibrator)
         others = [name for name in source.passable if name not in layout.numbers]
         for name in (WEIGHT, MAX_WEIGHT):
             if name in (*layout.numbers, *others):
                 raise InvalidInputError(
                     f"there is a column {name!r} already, which the weights of the picks would replace. Rename it."
                 )
-        usable = UsableRows(layout, skip=spec.on_bad_rows == "skip")
-        batches = list(usable.batches(source, others))
+        batches = list(usable_rows(source, layout, others, skip=spec.on_bad_rows == "skip"))
     logits = as_logit_matrix(np.concatenate([batch.numbers for batch in batches]), probabilities=layout.probabilities)
     features = np.concatenate([batch.features for batch in batches]) if layout.features else None
     confidence, none = _scores(calibrator, logits, features)
@@ -93,7 +91,9 @@ def pick_file(
     chosen |= {name: column.take(picks.rows) for name, column in passed.items()}
     for name in layout.numbers:
         values = np.concatenate([batch.inputs[name] for batch in batches])[picks.rows]
-        chosen |= _flat("prob" if layout.probabilities else "logit", name, values)
+        kind = "prob" if layout.probabilities else "logit"
+        flat = {name: values} if values.ndim == 1 else {f"{kind}_{k}": column for k, column in enumerate(values.T)}
+        chosen |= {each: NumpyColumn(column) for each, column in flat.items()}
     unlabelled = NumpyColumn(np.full(n, None))
     class_names = prediction_names(chosen.setdefault(spec.label_name, unlabelled), spec.inputs.class_names)
     chosen |= {
@@ -106,14 +106,6 @@ def pick_file(
     return picks
 
 
-def _layout(calibrator: Calibrator | None, source: Source, spec: TableSpec) -> Layout:
-    names = find_logits(source.names, spec.columns, spec.inputs, probabilities=spec.as_probabilities)
-    if calibrator is None:
-        return Layout(names, (), spec.as_probabilities)
-    features = features_for(calibrator, source.names, source.matrices, spec.features, names)
-    return Layout(names, features, spec.as_probabilities)
-
-
 def _scores(calibrator: Calibrator | None, logits: Floats, features: Floats | None) -> tuple[Floats, Floats | None]:
     """Return the confidence, and the probability of none of the classes where the calibrator tells it."""
     if calibrator is None:
@@ -122,13 +114,6 @@ def _scores(calibrator: Calibrator | None, logits: Floats, features: Floats | No
     if not calibrator.has_ood_column:
         return confidence, None
     return confidence, calibrator.proba_validated(logits, features)[:, -1]
-
-
-def _flat(prefix: str, name: str, values: NDArray[Any]) -> dict[str, Column]:
-    """Return a column as it is, and a matrix as numbered columns."""
-    if values.ndim == 1:
-        return {name: NumpyColumn(values)}
-    return {f"{prefix}_{k}": NumpyColumn(column) for k, column in enumerate(values.T)}
 
 
 def _write(out: str | os.PathLike[str], columns: dict[str, Column]) -> None:

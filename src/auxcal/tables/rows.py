@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from auxcal._core.arrays import (
 )
 from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
+from auxcal.tables.columns import Layout
 from auxcal.tables.numpy_columns import Column, Columns, Problem, Problems
 from auxcal.tables.sources import Batch, Source
 
@@ -80,27 +81,6 @@ class BadRows:
         words = "null", "of another width", "NaN", "no probabilities"
         kinds = [f"{n:,} {word}" for n, word in zip(astuple(self), words, strict=True) if n]
         return f"{self.total:,} bad row{'' if self.total == 1 else 's'}" + (f" ({', '.join(kinds)})" if kinds else "")
-
-
-class Layout(NamedTuple):
-    """The columns of the logits and of the features, and how many numbers of each a row must have, if known."""
-
-    logits: tuple[str, ...]
-    features: tuple[str, ...] = ()
-    probabilities: bool = False
-    widths: tuple[int, int] | None = None
-
-    @property
-    def numbers(self) -> tuple[str, ...]:
-        """The columns of both."""
-        return (*self.logits, *self.features)
-
-    def widths_in(self, columns: Columns) -> tuple[int, int]:
-        """Return how many numbers of each most rows have."""
-        logits, features = (
-            columns[names[0]].width() if len(names) == 1 else len(names) for names in (self.logits, self.features)
-        )
-        return logits, features
 
 
 @dataclass(frozen=True)
@@ -170,9 +150,9 @@ def convert(batch: Batch, layout: Layout, others: Sequence[str] = (), start: int
         features = _matrix(batch.columns, layout.features, widths[1], "features", inputs, problems)
     for array in (numbers,) if features is None else (numbers, features):
         if array.size and not largest_of(array) <= LARGEST:
-            _note(problems, ~(np.abs(array).max(axis=1) <= LARGEST), Problem.NAN)
+            problems[~(np.abs(array).max(axis=1) <= LARGEST) & (problems == Problem.NONE)] = Problem.NAN
     if layout.probabilities and len(numbers):
-        _note(problems, ~are_probabilities(numbers), Problem.NO_PROBABILITIES)
+        problems[~are_probabilities(numbers) & (problems == Problem.NONE)] = Problem.NO_PROBABILITIES
     passed = {name: batch.columns[name] for name in others}
     found = problems if problems.any() else None
     return RowBatch(numbers, features, found, inputs, passed, start + np.arange(len(batch)), batch.done)
@@ -198,11 +178,6 @@ def _matrix(
     return matrix
 
 
-def _note(problems: Problems, bad: Bools, problem: Problem) -> None:
-    """Write a problem to the rows that are bad and have none yet."""
-    problems[bad & (problems == Problem.NONE)] = problem
-
-
 def as_logit_matrix(numbers: Floats, *, probabilities: bool) -> Floats:
     """Return validated logits; probabilities become their logarithms."""
     return as_log_probabilities(numbers) if probabilities else as_logits(numbers)
@@ -213,53 +188,38 @@ def own_confidence(logits: Floats) -> Floats:
     return np.asarray(1 / np.exp(logits - logits.max(axis=1, keepdims=True)).sum(axis=1))
 
 
-class UsableRows:
-    """Reads the rows of a table whose logits and features can be used; the others are an error, or left out.
-
-    Parameters
-    ----------
-    layout : Layout
-        Where the logits and the features are.
-    numbers : sequence of str
-        Other columns of numbers.
-    skip : bool
-        Leave bad rows out.
-    warn : bool
-        Warn of those that are left out; of several passes, one should.
-    """
-
-    def __init__(self, layout: Layout, *, numbers: Sequence[str] = (), skip: bool = False, warn: bool = True) -> None:
-        self._layout, self._numbers, self._skip, self._warn = layout, numbers, skip, warn
-        self.n_rows, self.bad = 0, BadRows()
-
-    def batches(self, source: Source, others: Sequence[str] = ()) -> Iterator[RowBatch]:
-        """Yield batches of good rows, with other columns; warn at the end of the rest."""
-        layout = self._layout
-        numbers = tuple(dict.fromkeys((*layout.numbers, *self._numbers)))
-        for batch in source.batches(numbers, [name for name in dict.fromkeys(others) if name not in numbers]):
-            if not len(batch):
-                continue
-            layout = layout._replace(widths=layout.widths or layout.widths_in(batch.columns))
-            good = self._good(batch, layout, others)
-            self.n_rows += len(batch)
-            if len(good):
-                yield good
-        if not self.n_rows:
-            raise InvalidInputError("there are no rows. Check where the file comes from.")
-        if self.bad.total == self.n_rows:
-            raise InvalidInputError(f"no row can be used; of {self.n_rows:,} there are {self.bad}.")
-        if self.bad.total and self._warn:
-            warnings.warn(f"of {self.n_rows:,} rows, {self.bad} are left out.", InputWarning, stacklevel=3)
-
-    def _good(self, batch: Batch, layout: Layout, others: Sequence[str]) -> RowBatch:
-        rows = convert(batch, layout, others, self.n_rows)
-        if rows.problems is None:
-            return rows
-        check_meant(rows, layout)
-        if not self._skip:
-            raise bad_rows_error(batch, rows, layout, self.n_rows)
-        self.bad += BadRows.among(rows.problems)
-        return rows.without_bad()
+def usable_rows(
+    source: Source,
+    layout: Layout,
+    others: Sequence[str] = (),
+    *,
+    numbers: Sequence[str] = (),
+    skip: bool = False,
+    warn: bool = True,
+) -> Iterator[RowBatch]:
+    """Yield batches of good rows, with other columns; a bad row is an error, or left out, with a warning at the end."""
+    n_rows, bad = 0, BadRows()
+    numbers = tuple(dict.fromkeys((*layout.numbers, *numbers)))
+    for batch in source.batches(numbers, [name for name in dict.fromkeys(others) if name not in numbers]):
+        if not len(batch):
+            continue
+        layout = layout._replace(widths=layout.widths or layout.widths_in(batch.columns))
+        rows = convert(batch, layout, others, n_rows)
+        if rows.problems is not None:
+            check_meant(rows, layout)
+            if not skip:
+                raise bad_rows_error(batch, rows, layout, n_rows)
+            bad += BadRows.among(rows.problems)
+            rows = rows.without_bad()
+        n_rows += len(batch)
+        if len(rows):
+            yield rows
+    if not n_rows:
+        raise InvalidInputError("there are no rows. Check where the file comes from.")
+    if bad.total == n_rows:
+        raise InvalidInputError(f"no row can be used; of {n_rows:,} there are {bad}.")
+    if bad.total and warn:
+        warnings.warn(f"of {n_rows:,} rows, {bad} are left out.", InputWarning, stacklevel=2)
 
 
 def check_meant(rows: RowBatch, layout: Layout) -> None:

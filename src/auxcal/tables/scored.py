@@ -28,7 +28,7 @@ from auxcal._core.text import percent
 from auxcal.metrics import Tally
 from auxcal.tables.classes import Classes
 from auxcal.tables.columns import check_column
-from auxcal.tables.labelled import as_sample_size, even_sample
+from auxcal.tables.labelled import even_sample
 from auxcal.tables.numpy_columns import Column, Columns
 from auxcal.tables.readers import open_source
 from auxcal.tables.rows import (
@@ -381,11 +381,11 @@ def _joined(parts: Iterable[_ScoredRows]) -> _ScoredRows:
 def _sample_of(parts: Iterable[_ScoredRows], n: int, random_state: int | None) -> _ScoredRows:
     """Return a sample of the rows; say so if it is not all of them."""
     known = ({name: each for name, each in part._asdict().items() if each is not None} for part in parts)
-    drawn = even_sample(known, as_sample_size(n), random_state)
-    if len(drawn.columns["y"]) < drawn.n_rows:
+    drawn, n_rows = even_sample(known, n, random_state)
+    if len(drawn["y"]) < n_rows:
         warnings.warn(
-            f"{n:,} of {drawn.n_rows:,} rows are used, a random sample. Its size is set with sample (--sample).",
+            f"{n:,} of {n_rows:,} rows are used, a random sample. Its size is set with sample (--sample).",
             InputWarning,
             stacklevel=3,
         )
-    return _ScoredRows(*(drawn.columns.get(name) for name in _ScoredRows._fields))  # type: ignore[arg-type]
+    return _ScoredRows(*(drawn.get(name) for name in _ScoredRows._fields))  # type: ignore[arg-type]

@@ -15,17 +15,16 @@ from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.labels import MISSING, are_indices, as_text
 from auxcal.calibrators import CALIBRATORS, Calibrator, ProbaCalibrator
 from auxcal.calibrators.fitting import validate_features
-from auxcal.tables.columns import features_for, find_logits
+from auxcal.tables.columns import Layout, find_layout
 from auxcal.tables.numpy_columns import Column, Columns, NumpyColumn, Problem
 from auxcal.tables.rows import (
     BadRows,
-    Layout,
     RowBatch,
-    UsableRows,
     as_logit_matrix,
     bad_rows_error,
     check_meant,
     convert,
+    usable_rows,
 )
 from auxcal.tables.scored import IN_FIT
 from auxcal.tables.sources import Batch, Source
@@ -144,9 +143,7 @@ class Scorer:
 
     def layout(self, names: Sequence[str], matrices: Sequence[str], taken: Sequence[str] = ()) -> Layout:
         """Return the columns of the logits, and those of the features, which are no others."""
-        logits = find_logits(names, self.spec.columns, self.spec.inputs, probabilities=self._probabilities)
-        features = features_for(self.calibrator, names, matrices, self.spec.features, (*logits, *taken))
-        return Layout(logits, features, self._probabilities, self._widths)
+        return find_layout(names, matrices, self.spec, self.calibrator, taken)._replace(widths=self._widths)
 
     @ignore_float_errors
     def score(self, rows: RowBatch) -> RowScores:
@@ -206,9 +203,10 @@ class Scorer:
     ) -> Iterator[tuple[RowBatch, Floats, Floats | None]]:
         """Yield batches of good rows with other columns, the logits and the features; at the end, warn of the rest."""
         layout, _ = self._layout(source, others)
-        layout = layout._replace(widths=None)
-        usable = UsableRows(layout, skip=self.spec.on_bad_rows == "skip", warn=warn)
-        for place, rows in enumerate(usable.batches(source, others)):
+        usable = usable_rows(
+            source, layout._replace(widths=None), others, skip=self.spec.on_bad_rows == "skip", warn=warn
+        )
+        for place, rows in enumerate(usable):
             self._check_shape(rows.numbers, rows.features)
             logits = as_logit_matrix(rows.numbers, probabilities=self._probabilities)
             if place == 0:

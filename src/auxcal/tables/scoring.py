@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Unpack
 
@@ -16,10 +16,8 @@ from auxcal._core.progress import Report, RowReport, silent
 from auxcal.calibrators import Calibrator
 from auxcal.monitoring import ScoreWatch
 from auxcal.tables.discover import File, LocalFile, Part, as_file, find_parts
-from auxcal.tables.jobs import Holds, clear_accepted, score_folder
-from auxcal.tables.numpy_columns import Columns
+from auxcal.tables.jobs import Counts, Holds, clear_accepted, score_folder
 from auxcal.tables.readers import FORMATS, format_of, open_source
-from auxcal.tables.rows import BadRows
 from auxcal.tables.scorer import ScoredBatch, Scorer, Watch, Written
 from auxcal.tables.spec import LogitOptions, TableSpec
 
@@ -169,14 +167,7 @@ def score_file(
     ...     read_scored(out).confidence.round(2).tolist()
     [0.88, 0.73]
     """
-    return score_table(
-        calibrator,
-        *paths,
-        out=out,
-        report=lambda done, rows: report(done),
-        watch=watch,
-        **where,
-    ).rows
+    return score_table(calibrator, *paths, out=out, report=lambda done, rows: report(done), watch=watch, **where).rows
 
 
 def read_rows(
@@ -225,18 +216,19 @@ def _to_file(
         check_apart(target.path, (part.file.path for part in parts if isinstance(part.file, LocalFile)))
     elif any(part.file.is_below(target) for part in parts):
         raise InvalidInputError(f"{target}: would replace a file that is read. Write to another one.")
-    counts = _Counts(report)
+    counts = Counts()
+
+    def tell(rows: int, done: float) -> None:
+        report(done, counts.rows)
+
     with closing(_scored(scorer, paths, watch)) as scored:  # and with it the file that is read
-        if str(target) == STANDARD:
-            kind.write(Path(STANDARD), counts.of(scored))
+        standard = str(target) == STANDARD
+        with nullcontext(Path(STANDARD)) if standard else target.atomic_write() as temporary:
+            kind.write(temporary, counts.of(scored, tell))
             withdrawn = holds is not None and not holds()
-        else:
-            with target.atomic_write() as temporary:
-                kind.write(temporary, counts.of(scored))
-                withdrawn = holds is not None and not holds()
-                if withdrawn:
-                    with atomic_write(temporary) as again:
-                        clear_accepted(kind, temporary, again)
+            if withdrawn and not standard:
+                with atomic_write(temporary) as again:
+                    clear_accepted(kind, temporary, again)
     return Written(counts.rows, counts.bad, withdrawn=withdrawn)
 
 
@@ -252,18 +244,3 @@ def _scored(
                 yield batch
         if not rows:
             raise InvalidInputError("there are no rows to score. Check where the file comes from.")
-
-
-class _Counts:
-    """How many rows went by, and how many of them were bad."""
-
-    def __init__(self, report: RowReport) -> None:
-        self.rows, self.bad, self._report = 0, BadRows(), report
-
-    def of(self, batches: Iterator[ScoredBatch]) -> Iterator[Columns]:
-        for batch in batches:
-            yield batch.columns
-            self.rows += batch.rows
-            self.bad += batch.bad
-            if batch.done is not None:
-                self._report(batch.done, self.rows)

@@ -64,7 +64,7 @@ def open_csv(file: File) -> Iterator[Source]:
         if block is None:
             yield _plain_source(sample, opened, size, dialect)
         else:
-            yield _arrow_source(file.path, size, dialect, block)  # type: ignore[attr-defined]
+            yield _arrow_source(Path(file.path), size, dialect, block)
 
 
 @contextmanager

@@ -65,7 +65,6 @@ def _opened(file: File) -> Any:
 
     if isinstance(file, LocalFile):
         return ParquetFile(file.path, buffer_size=_BUFFER, pre_buffer=False)
-    where: Any = {"filesystem": file.filesystem}  # type: ignore[attr-defined]
-    metadata = read_metadata(file.place, **where)
+    metadata = read_metadata(file.place, filesystem=file.filesystem)
     buffer = max(_BUFFER, _REMOTE_BUFFERS // max(metadata.num_columns, 8))
-    return ParquetFile(file.place, buffer_size=buffer, pre_buffer=False, metadata=metadata, **where)
+    return ParquetFile(file.place, buffer_size=buffer, pre_buffer=False, metadata=metadata, filesystem=file.filesystem)
