@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, TextIO, TypeAlias
+from typing import Any, BinaryIO, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,10 +35,11 @@ from auxcal.tables.sources import Batch, Source
 ARROW_FROM_BYTES = 2**20
 """Smaller files are read before pyarrow would be imported."""
 
-_Rows: TypeAlias = Iterator[list[list[str]]]
+_Fields: TypeAlias = Iterator[tuple[Sequence[Any], float | None]]
+"""Batches of the fields of each column, tuples of text or arrays of bytes; and the share of the file that is read."""
 
 _SAMPLE_BYTES, _SAMPLE_ROWS = 2**20, 1000  # of the head, from which delimiter and decimal point are told
-_DELIMITERS = ",;\t"
+_DELIMITERS, _LINE_END = ",;\t", re.compile(rb"\r\n|\r|\n")
 _STRING_OVERHEAD = 8  # a row takes about this many times as much memory as strings
 _LONGEST_HEADER = 2**26  # bytes: 100,000 columns with long names have less
 _LONGEST_FIELD = 2**24  # characters: enough for any cell, and few enough to find out soon that a quote is never closed
@@ -56,15 +57,14 @@ def open_csv(file: File) -> Iterator[Source]:
     with file.open() as opened:
         size = opened.seek(0, io.SEEK_END)
         opened.seek(0)
-        sample = _sample(opened)
-        dialect = _Dialect.of(sample)
+        dialect = _Dialect.of(sample := _sample(opened))
         block = None
         if isinstance(file, LocalFile) and size >= ARROW_FROM_BYTES and is_installed("tables"):
             block = _block_bytes(file.path, dialect)
         if block is None:
-            yield _plain_source(sample, opened, size, dialect)
+            yield _source(dialect, _plain_fields(sample, opened, size, dialect))
         else:
-            yield _arrow_source(Path(file.path), size, dialect, block)
+            yield _source(dialect, _arrow_fields(Path(file.path), size, dialect, block))
 
 
 @contextmanager
@@ -72,8 +72,31 @@ def open_standard_input(_: File) -> Iterator[Source]:
     """Read CSV from standard input in batches, as it arrives."""
     if sys.stdin is None:
         raise FileFormatError("expected CSV; standard input is closed. Name a file, or give it some with a pipe.")
-    sample = _sample(sys.stdin.buffer)
-    yield _plain_source(sample, sys.stdin.buffer, None, _Dialect.of(sample))
+    dialect = _Dialect.of(sample := _sample(sys.stdin.buffer))
+    yield _source(dialect, _plain_fields(sample, sys.stdin.buffer, None, dialect))
+
+
+def _source(dialect: _Dialect, batches_of_fields: _Fields) -> Source:
+    """Return columns of numbers and of text."""
+
+    def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
+        comma = dialect.has_decimal_comma(numbers)
+        places = {name: dialect.names.index(name) for name in (*numbers, *others)}
+        is_empty = True
+        for fields, done in batches_of_fields:
+            is_empty = False
+            read: dict[str, Column] = {
+                name: NumpyColumn(dialect.numbers(fields[place], name, comma=comma))
+                if name in numbers
+                else dialect.text(fields[place], name)
+                for name, place in places.items()
+            }
+            yield Batch(read, done)
+        if is_empty:
+            none = {name: np.zeros(0, np.float64 if name in numbers else np.object_) for name in places}
+            yield Batch({name: NumpyColumn(empty) for name, empty in none.items()}, 1.0)
+
+    return Source(dialect.names, batches, dialect.names)
 
 
 def write_csv(path: Path, batches: Iterator[Columns]) -> None:
@@ -134,7 +157,7 @@ class _Dialect:
                 f"expected the names of the columns in line {n_lines}; got {shortened(repr(header))} ({error})."
                 f" Repair the quotes there."
             ) from error
-        end = next(islice(re.finditer(rb"\r\n|\r|\n", sample), n_lines - 1, None), None)
+        end = next(islice(_LINE_END.finditer(sample), n_lines - 1, None), None)
         return cls(delimiter, names, n_lines, len(sample) if end is None else end.end(), first_rows)
 
     def has_decimal_comma(self, numbers: Sequence[str]) -> bool:
@@ -147,10 +170,20 @@ class _Dialect:
             f"UTF-8, save the file as 'CSV UTF-8'."
         )
 
-    def numbers(self, values: list[str], name: str, *, comma: bool) -> NDArray[np.float64]:
-        """Return text as numbers, NaN where one is missing."""
-        if comma:
-            values = [value.translate(_SWAPPED) for value in values]
+    def numbers(self, fields: Any, name: str, *, comma: bool) -> NDArray[np.float64]:
+        """Return fields as numbers, NaN where one is missing."""
+        if not isinstance(fields, tuple):
+            import pyarrow as pa
+
+            from auxcal.tables.arrow_columns import to_numpy
+
+            try:
+                if not comma:
+                    return to_numpy(fields.cast(pa.string()).cast(pa.float64()))
+            except pa.ArrowInvalid:  # a missing value, a blank beside a number, one beyond all floats, or no number
+                pass
+            fields = [each.decode("utf-8", "surrogateescape") for each in fields.to_pylist()]
+        values = [value.translate(_SWAPPED) for value in fields] if comma else fields
         try:
             if "_" not in "".join(values):  # which float takes as a part of a number
                 return np.fromiter(map(float, values), np.float64, len(values))
@@ -158,9 +191,20 @@ class _Dialect:
         except ValueError:
             found = [np.nan if value.strip() in _MISSING else _as_float(value) for value in values]
         if None in found:
-            wrong = values[found.index(None)]
-            raise self.damaged(f"column {name!r}: invalid value {wrong.translate(_SWAPPED) if comma else wrong!r}")
+            raise self.damaged(f"column {name!r}: invalid value {fields[found.index(None)]!r}")
         return np.array(found)
+
+    def text(self, fields: Any, name: str) -> Column:
+        """Return fields as text, which must be valid."""
+        try:
+            if isinstance(fields, tuple):
+                "".join(fields).encode()
+                return NumpyColumn(np.array(fields, dtype=object))
+            from auxcal.tables.arrow_columns import ArrowColumn
+
+            return ArrowColumn(fields.cast("string"))
+        except ValueError as error:  # which UnicodeEncodeError and ArrowInvalid are
+            raise self.damaged(f"column {name!r}: invalid UTF-8 data") from error
 
 
 def _as_float(value: str) -> float | None:
@@ -171,20 +215,13 @@ def _as_float(value: str) -> float | None:
 
 
 def _sample(file: BinaryIO) -> bytes:
-    """Return the first bytes of a file, with the names of the columns to their end."""
+    """Return the first bytes of a file, with the names of the columns, in a line that is not blank, to their end."""
     sample = file.read(_SAMPLE_BYTES)
-    while not _has_header(sample):
-        more = file.read(_SAMPLE_BYTES) if len(sample) < _LONGEST_HEADER else b""
-        if not more:
+    while not _LINE_END.search(sample.removeprefix(codecs.BOM_UTF8).lstrip()) and len(sample) < _LONGEST_HEADER:
+        if not (more := file.read(_SAMPLE_BYTES)):
             break
         sample += more
     return sample
-
-
-def _has_header(sample: bytes) -> bool:
-    """Whether a line that is not blank is there to its end."""
-    lines = sample.removeprefix(codecs.BOM_UTF8).lstrip()
-    return b"\n" in lines or b"\r" in lines
 
 
 @contextmanager
@@ -204,52 +241,22 @@ def _long_fields() -> Iterator[None]:
 # Python's csv ---------------------------------------------------------------------------------------------------------
 
 
-def _plain_source(sample: bytes, file: BinaryIO, size: int | None, dialect: _Dialect) -> Source:
-    """Return the rows of a file of which a sample is read already."""
-    places = {name: place for place, name in enumerate(dialect.names)}
-
-    def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
-        comma = dialect.has_decimal_comma(numbers)
-        body = io.BufferedReader(_Rejoined(sample[dialect.header_bytes :], file))
-        n_batches = 0
-        for rows in _row_batches(body, dialect):
-            n_batches += 1
-            yield Batch(columns_of(rows, numbers, others, comma=comma), file.tell() / size if size else None)
-        if not n_batches:
-            yield Batch(columns_of([], numbers, others, comma=comma), 1.0)
-
-    def columns_of(
-        rows: list[list[str]], numbers: Sequence[str], others: Sequence[str], *, comma: bool
-    ) -> dict[str, Column]:
-        read: dict[str, Column] = {}
-        for name in dict.fromkeys((*numbers, *others)):
-            values = [row[places[name]] for row in rows]
-            is_number = name in numbers
-            read[name] = NumpyColumn(
-                dialect.numbers(values, name, comma=comma) if is_number else _text(values, name, dialect)
-            )
-        return read
-
-    return Source(dialect.names, batches, dialect.names)
+def _plain_fields(sample: bytes, file: BinaryIO, size: int | None, dialect: _Dialect) -> _Fields:
+    """Yield the fields of a file, of which a sample is read already, as text."""
+    body = io.BufferedReader(_Rejoined(sample[dialect.header_bytes :], file))
+    for rows in _row_batches(body, dialect):
+        yield list(zip(*rows, strict=True)), file.tell() / size if size else None
 
 
-def _text(values: list[str], name: str, dialect: _Dialect) -> NDArray[Any]:
-    try:
-        "".join(values).encode()
-    except UnicodeEncodeError as error:
-        raise dialect.damaged(f"column {name!r}: invalid UTF-8 data") from error
-    return np.array(values, dtype=object)
-
-
-def _row_batches(file: Any, dialect: _Dialect) -> _Rows:
+def _row_batches(file: Any, dialect: _Dialect) -> Iterator[list[list[str]]]:
     """Yield rows in batches, without empty lines and the blank rows that spreadsheets write below the last one."""
     # Invalid UTF-8 matters only in the columns that are read.
-    lines = _Lines(io.TextIOWrapper(file, encoding="utf-8", errors="surrogateescape", newline=""))
+    lines = io.TextIOWrapper(file, encoding="utf-8", errors="surrogateescape", newline="")
     # One that is not strict takes what follows a stray quote, to the end of the file, for a part of the field.
     reader = csv.reader(lines, delimiter=dialect.delimiter, strict=True)
     before, width = dialect.header_lines, len(dialect.names)
     rows: list[list[str]] = []
-    blank = None
+    blank, first, n_characters = None, 1, 0
     try:
         with _long_fields():
             for row in filter(None, reader):
@@ -262,33 +269,19 @@ def _row_batches(file: Any, dialect: _Dialect) -> _Rows:
                     raise dialect.damaged(f"Row #{blank}: nothing in any column, and other rows below it")
                 else:
                     rows.append(row)
-                if lines.n_characters * _STRING_OVERHEAD >= sources.BATCH_BYTES and rows:
+                    n_characters += width + sum(map(len, row))
+                if n_characters * _STRING_OVERHEAD >= sources.BATCH_BYTES:
                     yield rows
-                    rows, lines.n_characters = [], 0
-                lines.first = reader.line_num + 1
+                    rows, n_characters = [], 0
+                first = reader.line_num + 1
     except csv.Error as error:
-        first, last = before + lines.first, before + reader.line_num
+        first, last = before + first, before + reader.line_num
         where = f"Row #{first}" if first == last else f"Row #{first}, which ends in line {last}"
         raise dialect.damaged(
             f"{where}: a quote is opened there and not closed where a field ends ({error})"
         ) from error
     if rows:
         yield rows
-
-
-class _Lines:
-    """The lines of a file, the number of characters read since the count was last reset, and where a row begins."""
-
-    def __init__(self, file: TextIO) -> None:
-        self._file, self.n_characters, self.first = file, 0, 1
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        line = next(self._file)
-        self.n_characters += len(line)
-        return line
 
 
 class _Rejoined(io.RawIOBase):
@@ -335,45 +328,8 @@ def _block_bytes(path: Path, dialect: _Dialect) -> int | None:
     return None if longest >= _LONGEST_FIELD else max(sources.BATCH_BYTES // 2, 2 * longest)
 
 
-def _arrow_source(path: Path, size: int, dialect: _Dialect, block: int) -> Source:
-    import pyarrow as pa
-
-    from auxcal.tables.arrow_columns import ArrowColumn, to_numpy
-
-    def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
-        comma = dialect.has_decimal_comma(numbers)
-        n_batches = 0
-        for batch, done in _arrow_batches(path, size, dialect, block):
-            n_batches += 1
-            fields = dict(zip(dialect.names, batch.columns, strict=True))
-            read: dict[str, Column] = {name: NumpyColumn(floats(fields[name], name, comma=comma)) for name in numbers}
-            read |= {name: ArrowColumn(text(fields[name], name)) for name in others if name not in numbers}
-            yield Batch(read, done)
-        if not n_batches:
-            none: dict[str, Column] = {name: ArrowColumn(pa.array([], pa.string())) for name in others}
-            yield Batch(none | {name: NumpyColumn(np.zeros(0)) for name in numbers}, 1.0)
-
-    def floats(fields: Any, name: str, *, comma: bool) -> NDArray[np.float64]:
-        try:
-            if not comma:
-                return to_numpy(fields.cast(pa.string()).cast(pa.float64()))
-        except pa.ArrowInvalid:  # a missing value, a blank beside a number, one beyond all floats, or no number at all
-            pass
-        return dialect.numbers(
-            [each.decode("utf-8", "surrogateescape") for each in fields.to_pylist()], name, comma=comma
-        )
-
-    def text(fields: Any, name: str) -> Any:
-        try:
-            return fields.cast(pa.string())
-        except pa.ArrowInvalid as error:
-            raise dialect.damaged(f"column {name!r}: invalid UTF-8 data") from error
-
-    return Source(dialect.names, batches, dialect.names)
-
-
-def _arrow_batches(path: Path, size: int, dialect: _Dialect, block: int) -> Iterator[tuple[Any, float]]:
-    """Yield record batches of the fields of all columns as bytes, and the share of the file that is read."""
+def _arrow_fields(path: Path, size: int, dialect: _Dialect, block: int) -> _Fields:
+    """Yield the fields of a file as arrays of bytes."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, open_csv
@@ -390,19 +346,15 @@ def _arrow_batches(path: Path, size: int, dialect: _Dialect, block: int) -> Iter
                 ConvertOptions(check_utf8=False, column_types=dict.fromkeys(names, pa.binary())),
             )
             for batch in reader:
-                done = min(file.tell() / max(size, 1), 1.0)
                 rows = batch
-                if pc.any(pc.equal(batch.column(0), b"")).as_py():
-                    lengths = sum(np.asarray(pc.binary_length(column)) for column in batch.columns)
-                    filled = np.flatnonzero(np.asarray(lengths))
+                if blank or pc.any(pc.equal(batch.column(0), b"")).as_py():
+                    filled = np.flatnonzero(sum(np.asarray(pc.binary_length(column)) for column in batch.columns))
                     rows = batch.slice(0, filled[-1] + 1 if len(filled) else 0)
                     if (blank and len(filled)) or len(filled) < len(rows):
                         _explain(path, dialect, "a row with nothing in any column, and other rows below it")
                     blank = blank or len(rows) < len(batch)
-                elif blank and len(batch):
-                    _explain(path, dialect, "a row with nothing in any column, and other rows below it")
                 if len(rows):
-                    yield rows, done
+                    yield rows.columns, min(file.tell() / max(size, 1), 1.0)
         except pa.ArrowInvalid as error:
             if "Empty CSV" not in str(error):
                 _explain(path, dialect, str(error))
