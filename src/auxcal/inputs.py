@@ -202,13 +202,7 @@ def time_now() -> str:
 
 
 def names_of(table: Any) -> Names | None:
-    """Return the names of the columns of a DataFrame; None for other arrays, and if they are not distinct strings.
-
-    Examples
-    --------
-    >>> from auxcal.inputs import names_of
-    >>> names_of([[2.0, 0.1]])
-    """
+    """Return the names of the columns of a DataFrame; None for other arrays, and if they are not distinct strings."""
     columns = getattr(table, "columns", None)
     if columns is None or callable(columns):
         return None

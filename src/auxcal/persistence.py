@@ -80,16 +80,7 @@ def save(calibrator: Calibrator, path: str | os.PathLike[str]) -> None:
 
 @ignore_float_errors
 def to_bytes(calibrator: Calibrator) -> bytes:
-    """Return what `save` writes, to send it to the workers of an engine.
-
-    Examples
-    --------
-    >>> import auxcal
-    >>> from auxcal.persistence import from_bytes, to_bytes
-    >>> fitted = auxcal.TemperatureScaling().fit([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]] * 2, [0, 1, 0, 0, 1, 1])
-    >>> from_bytes(to_bytes(fitted)).temperature_ == fitted.temperature_
-    True
-    """
+    """Return what `save` writes, to send it to the workers of an engine."""
     return state_bytes(*_describe(calibrator))
 
 

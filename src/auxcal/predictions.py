@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from auxcal._core.arrays import (
     NO_CLASS,
@@ -25,8 +26,8 @@ from auxcal._core.arrays import (
     as_sample_weight,
     as_y,
 )
-from auxcal._core.bundle import reading_bundle, write_bundle
-from auxcal._core.errors import InvalidInputError
+from auxcal._core.errors import AuxcalError, FileFormatError, InvalidInputError
+from auxcal._core.files import as_path, atomic_write, check_regular, open_arrays
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.labels import NoClassLabels, as_no_class, from_names
 from auxcal._core.threads import cached_property
@@ -49,8 +50,8 @@ class Predictions:
         Further inputs of each sample, for instance the output of the classifier's last hidden layer. Only a calibrator
         with `uses_features` reads them.
     sample_weight : array of shape (n,), optional
-        How often each row counts: one of weight 2 counts as two rows, one of weight 0 as none. The sum is how many rows
-        the data are worth. Weights that only make up for how rows were drawn should add up to n.
+        How often each row counts: one of weight 2 counts as two rows, one of weight 0 as none. The sum is the
+        effective sample size. Weights that only make up for how rows were drawn should add up to n.
     groups : array of shape (n,), optional
         What each row belongs to, such as a patient, a camera or a day. Rows of one group stay together in splits and
         folds.
@@ -290,12 +291,12 @@ class Predictions:
     def save(self, path: str | os.PathLike[str], *, half: bool = False) -> None:
         """Write a bundle, an `.npz` file with `logits`, `y` and what else there is; `half` stores floats as float16."""
         further = {"y": self.y.astype(np.int32), "inputs": self.inputs.as_text()}
-        write_bundle(path, self._columns() | further, half=half)
+        _write_bundle(path, self._columns() | further, half=half)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Predictions:
         """Read a bundle that `save` or `numpy.savez(path, logits=..., y=...)` wrote, with what else it has."""
-        with reading_bundle(path) as arrays:
+        with _reading_bundle(path) as arrays:
             further = {name: arrays.get(name) for name in ("features", "sample_weight", "groups")}
             part = cls(arrays["logits"], arrays["y"], **further)
             return part._with(inputs=Inputs.from_text(arrays.get("inputs"), part.n_classes, part.n_features))
@@ -307,3 +308,38 @@ class Predictions:
 
 def _weight(part: Predictions) -> Weight:
     return np.ones(len(part)) if part.sample_weight is None else part.sample_weight
+
+
+def _write_bundle(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any] | None], *, half: bool) -> None:
+    """Write the arrays that are not None; `half` stores logits and features as float16."""
+    path = as_path(path)
+    if path.suffix != ".npz":
+        raise InvalidInputError(f"a bundle is an .npz file; got {path.name!r}. Save it as {path.stem}.npz.")
+    stored = {name: array for name, array in arrays.items() if array is not None}
+    if half:
+        stored |= {name: _halved(stored[name], name) for name in ("logits", "features") if name in stored}
+    with atomic_write(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, **stored)  # type: ignore[arg-type]
+
+
+@contextmanager
+def _reading_bundle(path: str | os.PathLike[str]) -> Iterator[Any]:
+    """Give the arrays of a bundle by name; errors name the file."""
+    path = as_path(path)
+    check_regular(path)
+    try:
+        with open_arrays(path) as arrays:
+            yield arrays
+    except AuxcalError as error:
+        raise type(error)(f"{path}: {error}") from None
+    except Exception as error:  # a damaged file can make the zip, zlib and NumPy readers raise nearly anything
+        raise FileFormatError(
+            f"{path}: expected a bundle, an .npz file with the arrays 'logits' and 'y'; reading it failed with "
+            f"{type(error).__name__}: {error}. Write one with numpy.savez(path, logits=logits, y=y)."
+        ) from error
+
+
+def _halved(array: Floats, name: str) -> Floats:
+    if np.abs(array).max() > np.finfo(np.float16).max:
+        raise InvalidInputError(f"these {name} do not fit into float16 (beyond 65504). Save them with half=False.")
+    return array.astype(np.float16)

@@ -462,7 +462,7 @@ def check_total(sample_weight: Weight) -> None:
     total = float(sample_weight.sum())
     if total < 1.5 and len(sample_weight) > 1:
         raise InvalidInputError(
-            f"sample_weight must count rows: their sum is how many rows the data are worth; got a sum of {total:.6g} "
+            f"sample_weight must count rows: their sum is the effective sample size; got a sum of {total:.6g} "
             f"in {len(sample_weight)} rows. Multiply shares by the number of rows."
         )
 

@@ -26,16 +26,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)  # tells labels apart in a hash
 
 
 class EqualRows(NamedTuple):
-    """Sets of rows that are equal, with equal labels: the set of each row, and the first row and the size of each.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from auxcal._core.equal_rows import EqualRows
-    >>> equal = EqualRows.of(np.arange(20, dtype=np.uint64).repeat(3), np.zeros(60, int))
-    >>> equal.times, equal.rank()[:6]
-    (3, array([0, 1, 2, 0, 1, 2]))
-    """
+    """Sets of rows that are equal, with equal labels: the set of each row, and the first row and the size of each."""
 
     of_row: Ints
     first: Ints

@@ -134,14 +134,7 @@ def _either_case(letter: re.Match[str]) -> str:
 
 
 def split_pattern(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split the names of a path before the first wildcard; the case of an extension does not matter.
-
-    Examples
-    --------
-    >>> from auxcal._core.files import split_pattern
-    >>> split_pattern(["logits", "day=*", "*.csv"])
-    (['logits'], ['day=*', '*.[cC][sS][vV]'])
-    """
+    """Split the names of a path before the first wildcard; the case of an extension does not matter."""
     first = next((place for place, name in enumerate(names) if _WILD.search(name)), len(names))
     fixed, pattern = list(names[:first]), list(names[first:])
     if pattern:
@@ -150,16 +143,7 @@ def split_pattern(names: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def matches(names: Sequence[str], pattern: Sequence[str], *, so_far: bool = False) -> bool:
-    """Whether a file, or a folder that it is in, matches a pattern, of which ** is any number of folders.
-
-    With `so_far`, whether a file in a folder of these names can match.
-
-    Examples
-    --------
-    >>> from auxcal._core.files import matches
-    >>> matches(["day=1", "part-0", "a.csv"], ["**", "part-*"])
-    True
-    """
+    """Whether a file matches, ** being any number of folders; with `so_far`, whether one in this folder can."""
     if not pattern:
         return True
     if pattern[0] == _ANY_FOLDERS:

@@ -135,16 +135,7 @@ NoClassLabels: TypeAlias = str | int | Sequence[str | int] | None
 
 
 def from_names(y: ArrayLike, class_names: Sequence[str] | None, no_class: Sequence[str] = ()) -> ArrayLike:
-    """Return the names of classes, and labels that mean none of them, as indices; other labels stay as they are.
-
-    Examples
-    --------
-    >>> from auxcal._core.labels import from_names
-    >>> from_names(["dog", "bus", "cat"], ["cat", "dog"], no_class=["bus"])
-    array([ 1, -1,  0])
-    >>> from_names([1, 99, 0], None, no_class=["99"])
-    array([ 1, -1,  0])
-    """
+    """Return the names of classes, and labels that mean none of them, as indices; other labels stay as they are."""
     values = to_numpy(y, "y")
     if values.ndim != 1 or not (no_class or (class_names is not None and _holds_text(values))):
         return y

@@ -11,25 +11,9 @@ from typing import Any
 
 
 def lazy_exports(package: str, exports: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return the `__getattr__` and `__dir__` of a package whose public names live in other modules.
+    """Return the `__getattr__` and `__dir__` of a package, given the module that each of its public names lives in.
 
     Its public modules are found too, without being listed.
-
-    Parameters
-    ----------
-    package : str
-        The ``__name__`` of the package.
-    exports : mapping of str to str
-        The module that each name lives in.
-
-    Examples
-    --------
-    >>> from auxcal._core.lazy import lazy_exports
-    >>> get, names = lazy_exports("auxcal_paper.shifts", {"Mixture": "auxcal_paper.shifts.mixtures"})
-    >>> get("Mixture").__name__, get("mixtures").__name__
-    ('Mixture', 'auxcal_paper.shifts.mixtures')
-    >>> names()
-    ['Mixture', 'adversarial', 'images', 'mixtures', 'text']
     """
 
     def get(name: str) -> Any:

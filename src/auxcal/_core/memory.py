@@ -18,16 +18,7 @@ _OTHER_METHOD = "Use a method that takes less, such as CCAC-X or structured vect
 
 
 def check_memory(n_bytes: float, what: str, instead: str = _OTHER_METHOD) -> None:
-    """Reject what needs more memory than there is, and warn of what needs much.
-
-    Examples
-    --------
-    >>> from auxcal._core.memory import check_memory
-    >>> check_memory(1e18, "a map of all classes")
-    Traceback (most recent call last):
-    ...
-    auxcal._core.errors.InvalidInputError: a map of all classes takes some 1e+09 GB of memory, and there are ...
-    """
+    """Reject what needs more memory than there is, and warn of what needs much."""
     there = _available()
     if there is not None and n_bytes > there:
         raise InvalidInputError(

@@ -28,18 +28,7 @@ class Drawn(NamedTuple):
 
 
 class Reservoir:
-    """A random sample of a stream: the `n` rows with the lowest random keys. Each row stays with the same probability.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from auxcal._core.sampling import Reservoir
-    >>> sample = Reservoir(3, np.random.default_rng(0))
-    >>> for _ in range(10):
-    ...     sample.add({"x": np.arange(5)})
-    >>> sample.n_rows, len(sample.rows["x"])
-    (50, 3)
-    """
+    """A random sample of a stream: the n rows with the lowest random keys; each row is as likely to stay."""
 
     def __init__(self, n: int, rng: np.random.Generator) -> None:
         self._n, self._rng = n, rng

@@ -173,14 +173,6 @@ def numbers(
         numbers must be integers.
     dtype : dtype, optional
         The only dtype that the array may have.
-
-    Examples
-    --------
-    >>> from auxcal._core.state import numbers
-    >>> numbers(least=0)(-1.0, "the width", {})
-    Traceback (most recent call last):
-    ...
-    ValueError: the width must be from 0 to 3.4e+38
     """
 
     def check(value: Any, name: str, lengths: Lengths) -> None:

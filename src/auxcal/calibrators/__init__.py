@@ -44,14 +44,7 @@ CALIBRATORS: dict[str, type[Calibrator]] = {
 
 
 def method_named(name: str) -> str:
-    """Return the name in `CALIBRATORS` of a method, given that or its abbreviation, in capitals or not.
-
-    Examples
-    --------
-    >>> from auxcal.calibrators import method_named
-    >>> method_named("TS"), method_named("ccac-x")
-    ('temperature', 'ccac-x')
-    """
+    """Return the name in `CALIBRATORS` of a method, given that or its abbreviation, in capitals or not."""
     return one_of(name, {key: kind.abbreviation for key, kind in CALIBRATORS.items()}, "the method")
 
 

@@ -490,15 +490,7 @@ class DistributionCalibrator(ProbaCalibrator):
 
 
 def seeded(kind: type[Calibrator], random_state: int) -> Calibrator:
-    """Return an unfitted calibrator, with the random state if the method takes one.
-
-    Examples
-    --------
-    >>> from auxcal import CCAC, PlattScaling
-    >>> from auxcal.calibrators import seeded
-    >>> seeded(CCAC, 3), seeded(PlattScaling, 3)
-    (CCAC(random_state=3), PlattScaling())
-    """
+    """Return an unfitted calibrator, with the random state if the method takes one."""
     calibrator = kind()
     if "random_state" in calibrator.get_params():
         calibrator.set_params(random_state=random_state)

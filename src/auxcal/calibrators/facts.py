@@ -29,16 +29,7 @@ _SHOWN = ("takes", "classes", "fitted on")  # of the facts
 
 
 def facts(calibrator: Calibrator) -> dict[str, str]:
-    """Return what a fitted calibrator is, what it takes and what it was fitted on, in words.
-
-    Examples
-    --------
-    >>> import auxcal
-    >>> from auxcal.calibrators.facts import facts
-    >>> fitted = auxcal.TemperatureScaling().fit([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]] * 2, [0, 1, 0, 0, 1, 1])
-    >>> facts(fitted)["takes"]
-    'logits of 2 classes'
-    """
+    """Return what a fitted calibrator is, what it takes and what it was fitted on, in words."""
     inputs, k, d = calibrator.inputs_, calibrator.n_features_in_, calibrator.n_further_features_
     return {
         "method": _method(calibrator),

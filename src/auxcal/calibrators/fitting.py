@@ -167,17 +167,7 @@ def as_strength(value: float, name: str) -> float:
 
 
 class FitRows(NamedTuple):
-    """Hashes of the rows of a fit, in ascending order.
-
-    Examples
-    --------
-    >>> import auxcal
-    >>> logits, y = [[2.0, 0.0], [0.0, 1.0], [3.0, 0.5]] * 2, [0, 1, 1] * 2
-    >>> auxcal.PlattScaling().fit(logits[:3], y[:3]).share_in_fit([[2.0, 0.0], [1.0, 4.0]])
-    0.5
-    >>> auxcal.PlattScaling().fit(logits, y).share_in_fit([[2.0, 0.0], [1.0, 4.0]]) is None
-    True
-    """
+    """Hashes of the rows of a fit, in ascending order."""
 
     hashes: NDArray[np.uint32]
 

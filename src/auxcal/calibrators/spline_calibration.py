@@ -3,8 +3,7 @@
 import numpy as np
 
 from auxcal import programs
-from auxcal._core.arrays import Floats, Ints
-from auxcal._core.errors import InvalidInputError
+from auxcal._core.arrays import Floats, Ints, as_whole
 from auxcal._core.logits import expit
 from auxcal._core.state import knots, times
 from auxcal.calibrators.binary import BinaryCalibrator, Sample, Scheme
@@ -54,8 +53,7 @@ class SplineCalibration(BinaryCalibrator):
         self.scheme = scheme
 
     def _fit_maps(self, samples: list[Sample]) -> str | None:
-        if not isinstance(self.n_knots, int | np.integer) or self.n_knots < 2:
-            raise InvalidInputError(f"n_knots must be a whole number of at least 2; got {self.n_knots!r}. Use 6.")
+        as_whole(self.n_knots, "n_knots", least=2, advice="Use 6.")
         self.knots_ = tuple(_corrections(sample, self.n_knots) for sample in samples)
         return None
 

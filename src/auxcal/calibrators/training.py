@@ -29,14 +29,6 @@ def as_in_a_fresh_process(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Decorate what makes or trains networks: gradients are on, inference mode and autocast off.
 
     The default dtype and device belong to all threads, so they stay; every tensor here names its own.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from auxcal.calibrators.training import as_in_a_fresh_process
-    >>> with torch.inference_mode(), torch.autocast("cpu"):
-    ...     as_in_a_fresh_process(torch.is_grad_enabled)(), as_in_a_fresh_process(torch.is_autocast_enabled)("cpu")
-    (True, False)
     """
 
     @wraps(function)

@@ -162,16 +162,7 @@ Arguments: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def read_batch(batch: Any) -> tuple[Arguments, Any, str | None]:
-    """Return the arguments for the classifier, y, and the name that y would have as an argument, if any.
-
-    Examples
-    --------
-    >>> from auxcal.export.collect import read_batch
-    >>> read_batch(([0.5, 0.7], [1, 0]))
-    (((0.5, 0.7), {}), [1, 0], None)
-    >>> read_batch({"input_ids": [[7], [9]], "labels": [1, 0]})
-    (((), {'input_ids': [[7], [9]]}), [1, 0], 'labels')
-    """
+    """Return the arguments for the classifier, y, and the name that y would have as an argument, if any."""
     if isinstance(batch, Mapping):
         name = _label_in(list(batch))
         return ((), {key: value for key, value in batch.items() if key != name}), _batched(batch[name]), name
@@ -242,14 +233,7 @@ def call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def requires(module: Any, name: str) -> bool:
-    """Whether a classifier can't be called without an argument of that name.
-
-    Examples
-    --------
-    >>> from auxcal.export.collect import requires
-    >>> requires(lambda x, labels: x, "labels"), requires(lambda x, labels=None: x, "labels")
-    (True, False)
-    """
+    """Whether a classifier can't be called without an argument of that name."""
     signature = _signature(module)
     return (
         signature is not None
@@ -302,16 +286,7 @@ def logits_of(output: Any) -> np.ndarray[Any, Any]:
 
 
 def find_logits(output: Any) -> Any:
-    """Return the logits in the output of a classifier: itself, `.logits`, ["logits"], or the one matrix in a tuple.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from auxcal.export.collect import find_logits
-    >>> loss, logits = np.array(0.1), np.zeros((4, 3))
-    >>> [find_logits(output).shape for output in (logits, {"logits": logits}, (loss, logits))]
-    [(4, 3), (4, 3), (4, 3)]
-    """
+    """Return the logits in the output of a classifier: itself, `.logits`, ["logits"], or the one matrix in a tuple."""
     found = _candidates(output)
     if len(found) != 1 or not _is_array(found[0], ndim=2):
         raise InvalidInputError(
@@ -406,15 +381,7 @@ def take_rows(outputs: list[Any], source: str, n_rows: int) -> Any:
 
 
 def describe(value: Any) -> str:
-    """Describe a value: an array by its shape, a container by its entries.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from auxcal.export.collect import describe
-    >>> describe(np.zeros((4, 3))), describe({"loss": None}), describe((np.zeros((4, 3)), 0.5)), describe(None)
-    ('shape (4, 3)', "dict with 'loss'", 'tuple of shape (4, 3), float', 'None')
-    """
+    """Describe a value: an array by its shape, a container by its entries."""
     if value is None:
         return "None"
     kind = type(value).__name__

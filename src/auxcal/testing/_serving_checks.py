@@ -164,6 +164,8 @@ Array = NDArray[Any]
 class NumpyOperations:
     """`Operations` that compute at once, in float32."""
 
+    log, sqrt, maximum, minimum, equal, matmul = np.log, np.sqrt, np.maximum, np.minimum, np.equal, np.matmul
+
     def constant(self, array: ArrayLike, name: str) -> Array:
         numbers = np.asarray(array)
         return numbers.astype(np.int64 if numbers.dtype.kind in "iu" else np.float32)
@@ -172,38 +174,26 @@ class NumpyOperations:
         with np.errstate(over="ignore"):
             return np.exp(x)
 
-    def log(self, x: Array) -> Array:
-        return np.log(x)
-
-    def sqrt(self, x: Array) -> Array:
-        return np.sqrt(x)
-
     def sigmoid(self, x: Array) -> Array:
         return np.exp(-np.logaddexp(0, -x))
 
     def softplus(self, x: Array) -> Array:
         return np.logaddexp(0, x)
 
-    def maximum(self, x: Array, y: Array | float) -> Array:
-        return np.maximum(x, y)
-
-    def minimum(self, x: Array, y: Array | float) -> Array:
-        return np.minimum(x, y)
-
-    def equal(self, x: Array, y: Array) -> Array:
-        return np.equal(x, y)
-
     def where(self, condition: Array, x: float, y: Array) -> Array:
         return np.where(condition, y.dtype.type(x), y)
-
-    def matmul(self, x: Array, y: Array) -> Array:
-        return x @ y
 
     def sum(self, x: Array) -> Array:
         return x.sum(axis=1, keepdims=True)
 
     def max(self, x: Array) -> Array:
         return x.max(axis=1, keepdims=True)
+
+    def count(self, condition: Array) -> Array:
+        return self.sum(condition)
+
+    def argmax(self, x: Array) -> Array:
+        return x.argmax(axis=1, keepdims=True)
 
     def logsumexp(self, x: Array) -> Array:
         most = self.max(x)
@@ -212,12 +202,6 @@ class NumpyOperations:
     def log_softmax(self, x: Array) -> Array:
         shifted = x - self.max(x)
         return shifted - self.logsumexp(shifted)
-
-    def count(self, condition: Array) -> Array:
-        return condition.sum(axis=1, keepdims=True)
-
-    def argmax(self, x: Array) -> Array:
-        return x.argmax(axis=1)[:, None]
 
     def largest(self, x: Array, n: int) -> Array:
         return -np.sort(-x, axis=1)[:, :n]

@@ -177,14 +177,6 @@ def look_like_copies(ordered: Floats) -> bool:
 
     Equal confidences alone say little: a method that bins gives them to rows that were drawn apart. But draws that fall
     on the same number vary in how many fall there; see `auxcal._core.equal_rows`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from auxcal.thresholds._weighted_sample import look_like_copies
-    >>> confidence = np.linspace(0.5, 1, 40)
-    >>> look_like_copies(confidence), look_like_copies(confidence.repeat(3))
-    (False, True)
     """
     return in_equal_numbers(_sizes_of_ties(ordered), MOST_COPIES)
 

@@ -56,15 +56,7 @@ def entries(y: Ints, n_classes: int) -> tuple[Ints, Ints, Floats]:
 
 
 def total(values: Floats, weight: Weight | None = None) -> Floats:
-    """Return the sum over the last axis, in float64.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from auxcal.calibrators.solvers.targets_and_weights import total
-    >>> float(total(np.array([1.0, 2.0]))), float(total(np.array([1.0, 2.0]), np.array([1.0, 3.0])))
-    (3.0, 7.0)
-    """
+    """Return the sum over the last axis, in float64."""
     return np.asarray(values.sum(axis=-1, dtype=np.float64) if weight is None else values @ weight)
 
 

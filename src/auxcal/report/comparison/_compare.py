@@ -54,7 +54,7 @@ def compare(
     Parameters
     ----------
     data : Predictions or array of shape (n, K)
-        Labelled predictions of the data that the classifier really meets. Their weights count in fits and scores, and
+        Labelled predictions of data from production. Their weights count in fits and scores, and
         their groups stay together in both, and in the split. An array holds logits; for probabilities, weights, groups
         or features give `Predictions`.
     y : array of shape (n,), optional

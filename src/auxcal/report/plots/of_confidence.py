@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from auxcal._core.arrays import Floats, Ints, as_confidence, as_correct
-from auxcal._core.errors import InvalidInputError
+from auxcal._core.arrays import Floats, Ints, check_shares
 from auxcal._core.text import percent
 from auxcal.metrics import NoiseFloor, aurc, ece_noise_floor, risk_coverage
 from auxcal.metrics.binning import bin_confidence
+from auxcal.metrics.edge import as_sample
 from auxcal.metrics.intervals import wilson
 from auxcal.report.plots.style import (
     CORRECT,
@@ -104,10 +104,9 @@ class ReliabilityDisplay(Display):
         floor : NoiseFloor, optional
             The noise floor, if it is known already.
         """
-        if not 0 < level < 1:
-            raise InvalidInputError(f"level must be a share in (0, 1); got {level!r}. Use 0.95.")
-        confidence = as_confidence(confidence)
-        bins = bin_confidence(confidence, as_correct(correct, n_rows=len(confidence)), n_bins, "width")
+        check_shares(level=level)
+        confidence, correct, *_ = as_sample(confidence, correct)
+        bins = bin_confidence(confidence, correct, n_bins, "width")
         floor = floor or ece_noise_floor(confidence, n_bins=n_bins, random_state=random_state)
         rows = np.where(bins.count > 0, bins.count, np.nan)
         accuracy = bins.correct / rows
@@ -212,8 +211,8 @@ class ConfidenceHistogramDisplay(Display):
         n_bins : int
             M, the number of bins of equal width.
         """
-        confidence = as_confidence(confidence)
-        bins = bin_confidence(confidence, as_correct(correct, n_rows=len(confidence)), n_bins, "width")
+        confidence, correct, *_ = as_sample(confidence, correct)
+        bins = bin_confidence(confidence, correct, n_bins, "width")
         right = bins.correct.astype(np.intp)
         return cls(correct=right, wrong=bins.count - right)
 
@@ -290,8 +289,7 @@ class RiskCoverageDisplay(Display):
         n_points : int
             The maximum number of points, evenly spaced.
         """
-        confidence = as_confidence(confidence)
-        correct = as_correct(correct, n_rows=len(confidence))
+        confidence, correct, *_ = as_sample(confidence, correct)
         n = len(confidence)
         curve = risk_coverage(confidence, correct)
         accepted = np.unique(np.linspace(1, n, min(n, n_points)).round().astype(np.intp))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._core.arrays import Bools, Floats, Ints, as_class_names, to_numpy
+from auxcal._core.arrays import Bools, Floats, Ints, as_class_names, as_whole, to_numpy
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.threads import one_thread
@@ -104,7 +104,7 @@ class HeatmapDisplay(Display):
             The source of the draw.
         """
         proba, part = as_proba(proba, logits, y)
-        check_count(n_samples, "n_samples")
+        as_whole(n_samples, "n_samples", least=1, advice="The paper uses 50.")
         if of_class is None:
             of_class = int(np.bincount(part.prediction[part.correct], minlength=part.n_classes).argmax())
         if not 0 <= of_class < part.n_classes:
@@ -247,7 +247,7 @@ class TSNEDisplay(Display):
             The source of the draw and of the map.
         """
         proba, part = as_proba(proba, logits, y)
-        check_count(n_per_class, "n_per_class")
+        as_whole(n_per_class, "n_per_class", least=1, advice="The paper uses 50.")
         names = as_class_names(class_names, part.n_classes)
         rng = np.random.default_rng(random_state)
         shown = range(part.n_classes) if classes is None else classes
@@ -348,9 +348,3 @@ def as_proba(proba: ArrayLike, logits: ArrayLike | Predictions, y: ArrayLike | N
             f"Use calibrator.predict_proba(logits), not the logits themselves."
         )
     return array, part
-
-
-def check_count(value: int, name: str) -> None:
-    """Check that a number of samples is a whole number above 0."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise InvalidInputError(f"{name} must be a whole number of at least 1; got {value!r}. The paper uses 50.")
