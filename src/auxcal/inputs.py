@@ -170,10 +170,10 @@ class FittedOn:
 
     def check(self) -> None:
         """Reject counts that no fit can have."""
-        rows, none = self.n_rows, self.n_no_class
-        whole = all(each is None or (type(each) is int and each >= 0) for each in (rows, none))
-        if not whole or (rows is None) != (none is None) or (none or 0) > (rows or 0) or rows == 0:
-            raise InvalidInputError(f"n_rows and n_no_class must be counts of rows; got {rows!r} and {none!r}.")
+        rows, ood = self.n_rows, self.n_no_class
+        whole = all(each is None or (type(each) is int and each >= 0) for each in (rows, ood))
+        if not whole or (rows is None) != (ood is None) or (ood or 0) > (rows or 0) or rows == 0:
+            raise InvalidInputError(f"n_rows and n_no_class must be counts of rows; got {rows!r} and {ood!r}.")
         if not isinstance(self.date, str | None):
             raise InvalidInputError(f"date must be text; got {self.date!r}.")
 

@@ -99,11 +99,11 @@ class Predictions:
     ) -> None:
         checked = as_log_probabilities(logits) if probabilities else as_logits(logits)
         n, k = checked.shape
-        kind, none = {"n_classes": k, "probabilities": probabilities}, as_no_class(no_class)
-        inputs = Inputs.of(logits, features, **kind, class_names=class_names, no_class=none)
+        kind, ood = {"n_classes": k, "probabilities": probabilities}, as_no_class(no_class)
+        inputs = Inputs.of(logits, features, **kind, class_names=class_names, no_class=ood)
         vars(self).update(
             logits=checked,
-            y=as_y(from_names(y, inputs.names, none), n_rows=n, n_classes=k),
+            y=as_y(from_names(y, inputs.names, ood), n_rows=n, n_classes=k),
             features=None if features is None else as_features(features, n_rows=n),
             sample_weight=as_sample_weight(sample_weight, n_rows=n),
             groups=None if groups is None else as_groups(groups, n_rows=n),

@@ -27,7 +27,7 @@ def needs(extra: str) -> Iterator[None]:
     """Give a context for imports of optional packages; if one is missing, the error names the install command."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # third parties' own
+            warnings.simplefilter("ignore", DeprecationWarning)  # of third parties, not for our users
             yield
     except ImportError as error:
         if isinstance(error, MissingExtraError) or (error.name or "").startswith("auxcal"):

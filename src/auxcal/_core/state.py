@@ -115,7 +115,7 @@ def _read(path: Path | bytes, what: str) -> tuple[Any, Tensors]:
     except FileNotFoundError:
         raise FileNotFoundError(f"No such file or directory: {path}") from None
     except (SafetensorError, KeyError, ValueError, TypeError, OSError, RecursionError) as error:
-        raise _foreign(str(path), what, error) from error
+        raise _unreadable(str(path), what, error) from error
 
 
 def _parsed(contents: bytes, what: str) -> tuple[Any, Tensors]:
@@ -124,10 +124,10 @@ def _parsed(contents: bytes, what: str) -> tuple[Any, Tensors]:
         described = json.loads(contents[8 : 8 + int.from_bytes(contents[:8], "little")])
         return json.loads(described["__metadata__"]["auxcal"]), dict(from_safetensors(contents))
     except (SafetensorError, KeyError, ValueError, TypeError, RecursionError) as error:
-        raise _foreign(f"{len(contents)} bytes", what, error) from error
+        raise _unreadable(f"{len(contents)} bytes", what, error) from error
 
 
-def _foreign(place: str, what: str, error: Exception) -> FileFormatError:
+def _unreadable(place: str, what: str, error: Exception) -> FileFormatError:
     return FileFormatError(
         f"{place}: expected a {what} that auxcal saved; this is another kind of file, or a part of one "
         f"({type(error).__name__}: {error}). Save the {what} again with {what}.save(path)."

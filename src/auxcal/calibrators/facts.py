@@ -71,8 +71,8 @@ def as_json(calibrator: Calibrator) -> dict[str, Any]:
 
 
 def _label(inputs: Inputs) -> str:
-    none = f"; no class: {', '.join(inputs.no_class)}" if inputs.no_class else ""
-    return f"{inputs.label_name or NOT_KNOWN}{none}"
+    ood = f"; no class: {', '.join(inputs.no_class)}" if inputs.no_class else ""
+    return f"{inputs.label_name or NOT_KNOWN}{ood}"
 
 
 def _adapted(calibrator: Calibrator) -> str:

@@ -94,15 +94,15 @@ def pick(
             f"n must be a number of rows of at least 1 and less than the {len(checked):,} given; got {n!r}. "
             f"With fewer rows than labels, label all of them."
         )
-    likely_none = np.zeros(len(checked)) if none is None else np.asarray(as_confidence(none))
-    if len(likely_none) != len(checked):
+    ood = np.zeros(len(checked)) if none is None else np.asarray(as_confidence(none))
+    if len(ood) != len(checked):
         raise InvalidInputError(
-            f"none must have one probability for each of the {len(checked):,} rows; got {len(likely_none):,}. Give the "
+            f"none must have one probability for each of the {len(checked):,} rows; got {len(ood):,}. Give the "
             f"last column of predict_proba, or leave it out."
         )
     even_share = EVEN_SHARE if calibrated else UNCALIBRATED_EVEN_SHARE
     probability = _probabilities(np.sqrt(checked * (1 - checked)), n, even_share)
-    order, rng = np.lexsort((checked, likely_none > 0.5)), as_rng(random_state)
+    order, rng = np.lexsort((checked, ood > 0.5)), as_rng(random_state)
     stratum = (np.cumsum(probability[order]) / PER_STRATUM).astype(np.intp)
     order = order[np.lexsort((rng.random(len(order)), stratum))]
     ends = np.cumsum(probability[order])

@@ -121,8 +121,23 @@ def evaluate(
     >>> scores["auroc"], round(scores["brier"], 4)
     (1.0, 0.125)
     """
-    rows = as_sample(confidence, correct, sample_weight, groups).counted()
+    rows = as_sample(confidence, correct, sample_weight, groups)
+    how: dict[str, Any] = {"bootstrap": bootstrap, "level": level, "random_state": random_state, "report": report}
+    return evaluate_sample(rows, metrics, **how)
+
+
+def evaluate_sample(
+    rows: Sample,
+    metrics: Sequence[str] | None = None,
+    *,
+    bootstrap: int = 0,
+    level: float = 0.95,
+    random_state: int | None = 0,
+    report: Report = silent,
+) -> dict[str, float]:
+    """Return what `evaluate` does of rows that are already checked."""
     check_resamples(bootstrap, level)
+    rows = rows.counted()
     chosen = chosen_metrics(metrics)
     weight = {} if rows.sample_weight is None else {"sample_weight": rows.sample_weight}
     scores = {name: metric.kernel(rows.confidence, rows.correct, **weight) for name, metric in chosen.items()}
@@ -256,14 +271,16 @@ def evaluate_by(
     values, of_row = np.unique(as_groups(by, n_rows=n, name="by"), return_inverse=True)
     counted = np.ones(n, dtype=bool) if rows.sample_weight is None else rows.sample_weight > 0
     counts = np.bincount(of_row[counted], minlength=len(values))
-    options: dict[str, Any] = {"bootstrap": bootstrap, "level": level, "random_state": random_state}
-    options["metrics"] = metrics if metrics is None else list(dict.fromkeys([*metrics, "ece"]))
+    names = None if metrics is None else list(dict.fromkeys([*metrics, "ece"]))
     slices, done = [], 0
     for place in np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]:
-        c, correct_here, weight, of_groups = rows.take(np.flatnonzero((of_row == place) & counted))
-        scores = evaluate(c, correct_here, sample_weight=weight, groups=of_groups, **options)
-        accuracy, mean = (float(np.average(each.astype(np.float64), weights=weight)) for each in (correct_here, c))
-        slices.append(Slice(str(values[place]), len(c), accuracy, mean, scores))
-        done += len(c)
+        here = rows.take(np.flatnonzero((of_row == place) & counted))
+        scores = evaluate_sample(here, names, bootstrap=bootstrap, level=level, random_state=random_state)
+        accuracy, mean = (
+            float(np.average(each.astype(np.float64), weights=here.sample_weight))
+            for each in (here.correct, here.confidence)
+        )
+        slices.append(Slice(str(values[place]), len(here.correct), accuracy, mean, scores))
+        done += len(here.correct)
         report(done / counts.sum())
     return slices

@@ -22,7 +22,8 @@ from auxcal._core.text import some, visible
 from auxcal.calibrators import CALIBRATORS, Calibrator, method_named, seeded
 from auxcal.calibrators.fitting import features_for
 from auxcal.inputs import warn_of_few_rows, warn_of_probabilities
-from auxcal.metrics import evaluate, evaluate_by
+from auxcal.metrics import evaluate_by, evaluate_sample
+from auxcal.metrics.edge import Sample
 from auxcal.predictions import Predictions
 from auxcal.report.comparison._answer import Agreement
 from auxcal.report.comparison.outcome import SHOWN, Comparison, Entry, Sliced
@@ -114,10 +115,9 @@ def compare(
         raise InvalidInputError(f"ids must be one for each of the {len(source)} rows; got {len(ids)}.")
     columns = {key: as_groups(values, n_rows=len(source), name=key)[rows] for key, values in (by or {}).items()}
     calibrators = _calibrators(methods, random_state)
-    how = {"sample_weight": held_out.sample_weight, "groups": held_out.groups, "random_state": random_state}
     entries = []
     for done, (method, calibrator) in enumerate(calibrators.items(), start=1):
-        entries.append(_entry(method, calibrator, fit, held_out, bootstrap=bootstrap, **how))
+        entries.append(_entry(method, calibrator, fit, held_out, bootstrap, random_state))
         report(done / len(calibrators))
     own = entries[0].measured()[0].score_validated(source.logits, None)
     found = Comparison(
@@ -130,6 +130,7 @@ def compare(
         data.inputs.class_names,
         None if ids is None else tuple(str(ids[row]) for row in rows),
     )
+    how = {"sample_weight": held_out.sample_weight, "groups": held_out.groups, "random_state": random_state}
     slices = (_sliced(found, visible(str(key)), values, bootstrap, **how) for key, values in columns.items())
     return replace(found, slices=tuple(slices))
 
@@ -200,7 +201,9 @@ def _installed() -> list[str]:
     return [name for name in CALIBRATORS if name not in missing]
 
 
-def _entry(method: str, calibrator: Calibrator, fit: Predictions, test: Predictions, **how: Any) -> Entry:
+def _entry(
+    method: str, calibrator: Calibrator, fit: Predictions, test: Predictions, bootstrap: int, random_state: int
+) -> Entry:
     """Fit a calibrator on rows that are already checked, and measure it on others."""
     label = calibrator.abbreviation if method in CALIBRATORS else method
     start = time.process_time()
@@ -213,7 +216,8 @@ def _entry(method: str, calibrator: Calibrator, fit: Predictions, test: Predicti
         return Entry(method, label, time.process_time() - start, problem=f"{type(error).__name__}: {error}")
     problems = [str(warning) for warning in kept if isinstance(warning, ConvergenceWarning)]
     with collect_warnings():  # an undefined metric is a dash in the table; that needs no warning
-        scores = evaluate(confidence, test.correct, metrics=SHOWN, **how)
+        rows = Sample(confidence, test.correct, test.sample_weight, test.groups)
+        scores = evaluate_sample(rows, SHOWN, bootstrap=bootstrap, random_state=random_state)
     return Entry(method, label, seconds, calibrator, confidence, scores, " ".join(problems) or None)
 
 
