@@ -21,13 +21,12 @@ from auxcal._core.arrays import (
     as_class_names,
     as_log_probabilities,
     as_logits,
-    as_y,
     look_like_probabilities,
 )
 from auxcal._core.deferred_warnings import warn
 from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.float_errors import undecorated
-from auxcal._core.labels import from_names
+from auxcal._core.labels import as_y, from_names
 from auxcal._core.text import did_you_mean, percent
 
 Kind = Literal["logits", "probabilities"]

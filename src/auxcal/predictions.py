@@ -24,12 +24,11 @@ from auxcal._core.arrays import (
     as_logits,
     as_rng,
     as_sample_weight,
-    as_y,
 )
 from auxcal._core.errors import AuxcalError, FileFormatError, InvalidInputError
 from auxcal._core.files import as_path, atomic_write, check_regular, open_arrays
 from auxcal._core.float_errors import ignore_float_errors
-from auxcal._core.labels import NoClassLabels, as_no_class, from_names
+from auxcal._core.labels import NoClassLabels, as_no_class, as_y, from_names
 from auxcal._core.threads import cached_property
 from auxcal.inputs import Inputs
 from auxcal.splits import Units, ordered_rows

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from auxcal import NO_CLASS, InvalidInputError, TemperatureScaling
-from auxcal._core.arrays import as_confidence, as_correct, as_features, as_logits, as_y, to_numpy
+from auxcal._core.arrays import as_confidence, as_correct, as_features, as_logits, to_numpy
+from auxcal._core.labels import as_y
 
 # Multiples of 1/8 are exact in every float type, half and bfloat16 too.
 LOGITS = np.random.default_rng(0).integers(-40, 40, size=(12, 3)) / 8

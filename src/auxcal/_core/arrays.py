@@ -334,64 +334,6 @@ def as_features(features: ArrayLike, *, n_rows: int, n_columns: int | None = Non
     return row_by_row(array)
 
 
-def as_y(y: ArrayLike, *, n_rows: int, n_classes: int) -> Ints:
-    """Check `y` and return it as integers of shape (n,), each a class index or `NO_CLASS`."""
-    array = to_numpy(y, "y")
-    if array.ndim != 1:
-        raise InvalidInputError(
-            f"y must have shape (n,), one class index for each row of logits; got shape {array.shape}. "
-            f"Use y.ravel() on a column, np.where(y.any(axis=1), y.argmax(axis=1), -1) on one-hot labels, where a row "
-            f"of zeros is none of the classes."
-        )
-    if len(array) != n_rows:
-        raise InvalidInputError(
-            f"y must have one label for each of the {n_rows} rows of logits; got {len(array)}. "
-            f"Check that both come from the same samples."
-        )
-    if not np.issubdtype(array.dtype, np.integer):
-        raise InvalidInputError(
-            f"y must hold integers, a class index 0..{n_classes - 1} or NO_CLASS = {NO_CLASS}; got dtype "
-            f"{array.dtype}. {_advice_on_labels(array)}"
-        )
-    outside = (array < NO_CLASS) | (array >= n_classes)
-    if outside.any():
-        row = int(np.argmax(outside))
-        raise InvalidInputError(
-            f"y must be a class index 0..{n_classes - 1} or NO_CLASS = {NO_CLASS}; got {array[row]} in row {row} "
-            f"({int(outside.sum())} such rows). Count classes from 0. Use NO_CLASS for samples of no class of the "
-            f"classifier, and leave out those whose class is not known."
-        )
-    return array.astype(np.intp, copy=False)
-
-
-def _advice_on_labels(y: NDArray[Any]) -> str:
-    if y.dtype.kind == "f":
-        return _advice_on_numbers(y)
-    kinds = {bool} if y.dtype == np.bool_ else set(map(type, y.tolist()))
-    if bool in kinds:
-        return (
-            "y is the true class, not whether the prediction is right. If True means the second of two classes, give "
-            "y.astype(int)."
-        )
-    if kinds == {int}:
-        return "Give y.astype(int)."
-    if y.dtype.kind == "O" and str not in kinds:
-        return "Leave out the rows without a label, and give the labels of the others as integers."
-    return "Name the classes in order with class_names if y holds names."
-
-
-def _advice_on_numbers(y: NDArray[Any]) -> str:
-    known = y[np.isfinite(y)]
-    if (known != np.rint(known)).any():
-        return f"{known[known != np.rint(known)][0]} is no index: check that y holds the true classes."
-    if len(known) < len(y):
-        return (
-            "Leave out the rows without a label: known = np.isfinite(y.astype(float)), then logits[known], "
-            "y[known].astype(int)."
-        )
-    return "If these whole numbers are class indices, give y.astype(int)."
-
-
 def as_confidence(confidence: ArrayLike) -> Floats:
     """Check `confidence` and return it as floats in [0, 1] of shape (n,)."""
     array = as_floats(confidence, "confidence")

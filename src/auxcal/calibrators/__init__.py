@@ -2,7 +2,6 @@
 
 from auxcal._core.text import one_of
 from auxcal.calibrators.base import Calibrator, DistributionCalibrator, ProbaCalibrator
-from auxcal.calibrators.base import seeded as seeded
 from auxcal.calibrators.beta_calibration import BetaCalibration
 from auxcal.calibrators.ccac import CCAC
 from auxcal.calibrators.cross_fitted_ccac import CrossFittedCCAC
@@ -46,6 +45,14 @@ CALIBRATORS: dict[str, type[Calibrator]] = {
 def method_named(name: str) -> str:
     """Return the name in `CALIBRATORS` of a method, given that or its abbreviation, in capitals or not."""
     return one_of(name, {key: kind.abbreviation for key, kind in CALIBRATORS.items()}, "the method")
+
+
+def seeded(kind: type[Calibrator], random_state: int) -> Calibrator:
+    """Return an unfitted calibrator, with the random state if the method takes one."""
+    calibrator = kind()
+    if "random_state" in calibrator.get_params():
+        calibrator.set_params(random_state=random_state)
+    return calibrator
 
 
 __all__ = [

@@ -489,14 +489,6 @@ class DistributionCalibrator(ProbaCalibrator):
         return at_prediction(self._with_features(self._proba)(logits, features), logits)
 
 
-def seeded(kind: type[Calibrator], random_state: int) -> Calibrator:
-    """Return an unfitted calibrator, with the random state if the method takes one."""
-    calibrator = kind()
-    if "random_state" in calibrator.get_params():
-        calibrator.set_params(random_state=random_state)
-    return calibrator
-
-
 def _n_numbers(value: Any) -> int:
     """Return how many numbers a fitted attribute holds."""
     if isinstance(value, tuple | list):

@@ -9,10 +9,10 @@ from typing import Unpack
 
 import numpy as np
 
-from auxcal._core.arrays import NO_CLASS, Bools, Ints, as_y
+from auxcal._core.arrays import NO_CLASS, Bools, Ints
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.files import STANDARD
-from auxcal._core.labels import LEFT_OUT
+from auxcal._core.labels import LEFT_OUT, as_y
 from auxcal.calibrators import Calibrator
 from auxcal.monitoring.timed import Names, Timed, check_names, chunk_names
 from auxcal.tables.classes import codes_of
