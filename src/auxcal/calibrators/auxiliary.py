@@ -111,12 +111,6 @@ class Network(NamedTuple):
         return softmax(out).astype(logits.dtype, copy=False)
 
 
-def _check_memory(sizes: Sequence[int], n_networks: int) -> None:
-    """Refuse networks that can't be held: every weight, its gradient, and two numbers of its past, in float32."""
-    n_weights = n_networks * sum(a * b for a, b in pairwise(sizes))
-    check_memory(16 * n_weights, "training", instead="Use smaller hidden_sizes, or fix lambda1 and lambda2.")
-
-
 class AuxiliaryClassCalibrator(ProbaCalibrator):
     """Learns μ over K + 1 classes, where the auxiliary class K means that the prediction is wrong.
 
@@ -154,7 +148,9 @@ class AuxiliaryClassCalibrator(ProbaCalibrator):
         x = standardised(data.logits, data.sample_weight)
         scaled, n_outputs = (data.logits, 1) if self.scales_logits else (None, k + 1)
         sizes = k, *self._architecture(k).hidden_sizes, n_outputs
-        _check_memory(sizes, len(settings))
+        n_weights = len(settings) * sum(a * b for a, b in pairwise(sizes))
+        # Every weight, its gradient, and two numbers of its past, in float32.
+        check_memory(16 * n_weights, "training", instead="Use smaller hidden_sizes, or fix lambda1 and lambda2.")
         start = GridNetwork.initialised(sizes, len(settings), rng)
         problem = Problem(x.values, data.w, scaled, data.sample_weight)
         temperature = None if scaled is None else _spread(scaled)
@@ -200,10 +196,9 @@ class AuxiliaryClassCalibrator(ProbaCalibrator):
         return len(self._settings()) * len(self._means()) > 1
 
     def _fit(self, data: Predictions) -> str | None:
-        self._choose(self._settings(), self._train(data, self._settings()), None)
-        return None
+        return self._search(data, None)
 
-    def _search(self, data: Predictions, select: Predictions) -> str | None:
+    def _search(self, data: Predictions, select: Predictions | None) -> str | None:
         self._choose(self._settings(), self._train(data, self._settings()), select)
         return None
 

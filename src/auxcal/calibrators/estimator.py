@@ -41,7 +41,8 @@ class Estimator:
         """
         params = {name: getattr(self, name) for name in self._get_param_names()}
         if deep:
-            inner = {name: value.get_params() for name, value in params.items() if _is_estimator(value)}
+            nested = {name: value for name, value in params.items() if hasattr(value, "get_params")}
+            inner = {name: value.get_params() for name, value in nested.items() if not isinstance(value, type)}
             params |= {f"{name}__{key}": value for name, found in inner.items() for key, value in found.items()}
         return params
 
@@ -107,10 +108,6 @@ def _defaults(kind: type) -> dict[str, Any]:
     if any(each.kind is each.VAR_POSITIONAL for each in parameters):
         raise RuntimeError(f"{kind.__name__}.__init__ must name its parameters (no varargs), so that it can be cloned.")
     return {each.name: each.default for each in parameters if each.kind is not each.VAR_KEYWORD}
-
-
-def _is_estimator(value: Any) -> bool:
-    return hasattr(value, "get_params") and not isinstance(value, type)
 
 
 @cache

@@ -55,7 +55,8 @@ class Cells:
     @classmethod
     def of(cls, confidence: Floats, correct: Bools, sample_weight: Weight | None) -> Cells:
         """Count the rows."""
-        if _has_many(confidence):
+        some = confidence[: 2 * MOST_EXACT]  # which tell whether there are too many different ones to keep apart
+        if len(some) > MOST_EXACT and len(np.unique(some)) > MOST_EXACT:
             return _counted(confidence, correct, sample_weight)
         found = ties(confidence, correct, sample_weight)
         return cls(found.confidence.astype(np.float64), found.right, found.wrong)._bounded()
@@ -80,12 +81,6 @@ class Cells:
 
     def _bounded(self) -> Cells:
         return self if len(self.confidence) <= MOST_EXACT else _from_counts(_counts(self))
-
-
-def _has_many(confidence: Floats) -> bool:
-    """Whether there are too many different confidences to keep them apart, as far as a part of the rows can tell."""
-    some = confidence[: 2 * MOST_EXACT]
-    return len(some) > MOST_EXACT and len(np.unique(some)) > MOST_EXACT
 
 
 def _counted(confidence: Floats, correct: Bools, sample_weight: Weight | None) -> Cells:

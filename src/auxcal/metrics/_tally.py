@@ -43,10 +43,6 @@ _OF_BINS = {"ece": mean_gap, "mce": largest_gap}
 _CHUNK = 1 << 16  # rows that fit into the CPU cache
 
 
-def _no_bins() -> Bins:
-    return Bins(np.zeros(N_FINE, np.int64), np.zeros(N_FINE), np.zeros(N_FINE, np.int64))
-
-
 @dataclass(frozen=True, eq=False)
 class Tally:
     """What the metrics need of some rows. Tallies of parts add up to the tally of the whole.
@@ -78,7 +74,7 @@ class Tally:
 
     n_rows: int = 0
     sums: dict[str, float] = field(default_factory=lambda: dict.fromkeys(MEANS, 0.0))
-    bins: Bins = field(default_factory=_no_bins)
+    bins: Bins = field(default_factory=lambda: Bins.empty(N_FINE))
     cells: Cells = field(default_factory=Cells.empty)
 
     @classmethod
@@ -124,7 +120,7 @@ class Tally:
         return Tally(
             self.n_rows + other.n_rows,
             {name: self.sums[name] + other.sums[name] for name in MEANS},
-            Bins(*(a + b for a, b in zip(_arrays(self.bins), _arrays(other.bins), strict=True))),
+            self.bins + other.bins,
             self.cells + other.cells,
         )
 
@@ -247,10 +243,6 @@ class Tally:
             raise FileFormatError(
                 f"{where}: the state is not that of a tally: {type(error).__name__}: {error}. Save the tally again."
             ) from error
-
-
-def _arrays(bins: Bins) -> tuple[NDArray[Any], ...]:
-    return bins.count, bins.confidence, bins.correct
 
 
 def _sum_of(name: str, confidence: Floats, correct: Bools, weight: Weight | None) -> float:

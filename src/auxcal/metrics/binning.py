@@ -30,6 +30,14 @@ class Bins:
     confidence: NDArray[Any]
     correct: NDArray[Any]
 
+    @classmethod
+    def empty(cls, n_bins: int) -> Bins:
+        """Return bins without rows."""
+        return cls(np.zeros(n_bins, np.int64), np.zeros(n_bins), np.zeros(n_bins, np.int64))
+
+    def __add__(self, other: Bins) -> Bins:
+        return Bins(self.count + other.count, self.confidence + other.confidence, self.correct + other.correct)
+
     @property
     def gap(self) -> Floats:
         """Mean confidence minus accuracy of each bin; 0 for an empty one."""
