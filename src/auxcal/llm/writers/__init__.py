@@ -1,0 +1,44 @@
+"""FORMATS, the list of what language models are asked with, told by the keys of a record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.text import some
+from auxcal.llm.records import JSON, Record
+from auxcal.llm.replies import Format
+from auxcal.llm.writers import chat_completions, evaluation_harness, flat_table, inspect_logs, responses_api
+
+FORMATS: dict[str, Format] = {
+    "harness": evaluation_harness.FORMAT,
+    "inspect": inspect_logs.FORMAT,
+    "chat": chat_completions.FORMAT,
+    "responses": responses_api.FORMAT,
+    "table": flat_table.FORMAT,
+}
+"""The formats of answers, by the names that `read` takes; the first whose keys a record has is its format."""
+
+
+def format_named(name: str) -> Format:
+    """Return a format by its name."""
+    if name not in FORMATS:
+        raise InvalidInputError(f"format must be one of {', '.join(FORMATS)}; got {name!r}.")
+    return FORMATS[name]
+
+
+def told_format(records: Sequence[Record], named: Sequence[str]) -> str:
+    """Return the name of the format of the first records; `named` are columns that the user named, of a table."""
+    values = [record.value for record in records if record.value is not None]
+    for value in values:
+        for name, each in FORMATS.items():
+            if each.matches(value, named):
+                return name
+    found = f"got the keys {some([repr(key) for key in values[0]])}" if values else "got no record that can be read"
+    raise InvalidInputError(
+        f"expected {', '.join(each.told_by for each in FORMATS.values())}; {found}. Say where the answers are in a "
+        f"table with prediction (--prediction) or columns (--columns), or save what the server returned."
+    )
+
+
+__all__ = ["FORMATS", "JSON", "format_named", "told_format"]
