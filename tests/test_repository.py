@@ -25,7 +25,7 @@ PUBLIC = sorted(
     EnsembleTemperatureScaling FileFormatError FileWriteError FittedOn HistogramBinning InputWarning Inputs
     InvalidInputError
     IsotonicCalibration METRICS MatrixScaling MissingDataError MissingExtraError Monitor NO_CLASS NotFittedError
-    PlattScaling Predictions ProbaCalibrator ScalingBinning SimplifiedCCAC SplineCalibration
+    PlattScaling Predictions ProbaCalibrator ScalingBinning SignalCalibrator SimplifiedCCAC SplineCalibration
     StructuredMatrixScaling StructuredVectorScaling TemperatureScaling Uncalibrated UndefinedMetricWarning
     VectorScaling check compare evaluate evaluate_by floor_logits load save
     """.split()  # noqa: SIM905

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from auxcal.calibrators import PlattScaling as PlattScaling
     from auxcal.calibrators import ProbaCalibrator as ProbaCalibrator
     from auxcal.calibrators import ScalingBinning as ScalingBinning
+    from auxcal.calibrators import SignalCalibrator as SignalCalibrator
     from auxcal.calibrators import SimplifiedCCAC as SimplifiedCCAC
     from auxcal.calibrators import SplineCalibration as SplineCalibration
     from auxcal.calibrators import StructuredMatrixScaling as StructuredMatrixScaling
@@ -75,8 +76,8 @@ _NAMES = {
     "auxcal.calibrators": (
         "BetaCalibration CALIBRATORS CCAC Calibrator Certificate CrossFittedCCAC Dirichlet DistributionCalibrator "
         "EnsembleTemperatureScaling HistogramBinning IsotonicCalibration MatrixScaling PlattScaling ProbaCalibrator "
-        "ScalingBinning SimplifiedCCAC SplineCalibration StructuredMatrixScaling StructuredVectorScaling "
-        "TemperatureScaling Uncalibrated VectorScaling"
+        "ScalingBinning SignalCalibrator SimplifiedCCAC SplineCalibration StructuredMatrixScaling "
+        "StructuredVectorScaling TemperatureScaling Uncalibrated VectorScaling"
     ),
     "auxcal.classifier": "CalibratedClassifier",
     "auxcal.comparison": "Comparison compare",

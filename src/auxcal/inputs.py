@@ -19,6 +19,7 @@ from auxcal._core.arrays import (
     Floats,
     Ints,
     as_class_names,
+    as_correct,
     as_log_probabilities,
     as_logits,
     look_like_probabilities,
@@ -29,7 +30,7 @@ from auxcal._core.float_errors import undecorated
 from auxcal._core.labels import as_y, from_names
 from auxcal._core.text import did_you_mean, percent
 
-Kind = Literal["logits", "probabilities"]
+Kind = Literal["logits", "probabilities", "signals"]
 Names = tuple[str, ...]
 
 ADVISED_ROWS = 100
@@ -44,8 +45,8 @@ class Inputs:
 
     Parameters
     ----------
-    kind : {"logits", "probabilities"} or None
-        Whether the numbers are raw scores or probabilities, whose logarithms are then the logits.
+    kind : {"logits", "probabilities", "signals"} or None
+        Whether the numbers are raw scores, or probabilities, whose logarithms are then the logits, or signals.
     class_names : tuple of str or None
         The names of the K classes, in the order of the columns.
     column_names : tuple of str or None
@@ -124,7 +125,12 @@ class Inputs:
             )
 
     def as_y(self, y: ArrayLike, *, n_rows: int, n_classes: int) -> Ints:
-        """Check true classes, by index or by the names that are known, and return them as indices."""
+        """Check true classes, by index or by the names that are known, and return them as indices.
+
+        For signals they say whether each answer is right.
+        """
+        if self.kind == "signals":
+            return np.where(as_correct(y, n_rows=n_rows), 0, NO_CLASS)
         return as_y(from_names(y, self.names, self.no_class or ()), n_rows=n_rows, n_classes=n_classes)
 
     def as_logits(self, given: ArrayLike, *, n_classes: int) -> Floats:

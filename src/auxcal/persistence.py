@@ -192,7 +192,7 @@ def _loaded(source: Path | bytes) -> Calibrator:
         parts: dict[str, tuple[Any, ...]] = {  # older files lack some; each with the sizes that it must have
             "inputs": (Inputs, k, calibrator.n_further_features_),
             "fitted_on": (FittedOn,),
-            "reference": (Reference, k),
+            "reference": (Reference, k, len(calibrator.reading_names)),
             "fit_rows": (FitRows,),
             "certificate": (_certificate, k),
         }
@@ -224,7 +224,10 @@ def _set_state(calibrator: Calibrator, state: dict[str, Any]) -> None:
         raise ValueError("there are other attributes than those of a fit")
     for name, value in state.items():
         setattr(calibrator, name, value)
-    counts = {"n_features_in_": (2, _MOST_CLASSES), "n_further_features_": (0, _MOST_CLASSES)}
+    counts = {
+        "n_features_in_": (1 if calibrator.takes_signals else 2, _MOST_CLASSES),
+        "n_further_features_": (0, _MOST_CLASSES),
+    }
     for name, (least, most) in counts.items():
         as_whole(getattr(calibrator, name), name, least=least)
         numbers(most=most)(getattr(calibrator, name), name, {})

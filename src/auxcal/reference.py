@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auxcal._core.arrays import NO_CLASS, Bools, Floats, Groups, Ints, Weight
+from auxcal._core.chunks import OfFeatures
 from auxcal._core.logits import at_prediction, relative
 from auxcal._core.state import check_learned, numbers
 
@@ -54,8 +55,8 @@ class Reference(NamedTuple):
 
     Parameters
     ----------
-    readings : array of shape (n, 8)
-        The `READINGS` of each row.
+    readings : array of shape (n, r)
+        The `READINGS` of each row, or its signals as `SignalCalibrator.read` gives them.
     strata : array of shape (n, s)
         The calibrator's probability that each row belongs to each stratum: see `Calibrator.strata`.
     y : array of shape (n,)
@@ -94,13 +95,15 @@ class Reference(NamedTuple):
     group_strata: Floats | None = None
 
     @classmethod
-    def of(cls, data: Predictions, kept: Predictions, strata: Floats, hashes: NDArray[np.uint64]) -> Reference:
-        """Return the reference of the rows of a fit, of which some are kept, with their strata and hashes."""
+    def of(
+        cls, data: Predictions, kept: Predictions, readings: Floats, strata: Floats, hashes: NDArray[np.uint64]
+    ) -> Reference:
+        """Return the reference of the rows of a fit, of which some are kept, with readings, strata and hashes."""
         k, weight = data.n_classes, data.sample_weight
         labels = np.where(data.y == NO_CLASS, k, data.y)
         counted = np.ones(len(data)) if weight is None else weight
         return cls(
-            read_logits(kept.logits),
+            readings,
             strata,
             kept.y.astype(_label_type(k)),
             kept.prediction.astype(_label_type(k)),
@@ -124,11 +127,11 @@ class Reference(NamedTuple):
         """K."""
         return len(self.counts) - 1
 
-    def check(self, n_classes: int) -> None:
+    def check(self, n_classes: int, n_readings: int = len(READINGS)) -> None:
         """Reject arrays that don't fit each other."""
         k, most = n_classes, float(np.iinfo(np.int64).max)
         checks = {
-            "readings": numbers("n", len(READINGS)),
+            "readings": numbers("n", n_readings),
             "strata": numbers("n", "s", least=0, most=1),
             "y": numbers("n", least=NO_CLASS, most=k - 1, whole=True),
             "prediction": numbers("n", least=0, most=k - 1, whole=True),
@@ -136,7 +139,7 @@ class Reference(NamedTuple):
             "hits": numbers("K+1", least=0, most=most),
             "hashes": numbers("n", dtype=np.uint64),
             "group_facts": numbers("g", 3),
-            "group_ramps": numbers("g", len(READINGS) * (len(KNOTS) - 1), least=0, most=1),
+            "group_ramps": numbers("g", n_readings * (len(KNOTS) - 1), least=0, most=1),
             "group_strata": numbers("g", "s", least=0, most=1),
         }
         state = {name: value for name, value in self._asdict().items() if value is not None}  # older files have fewer
@@ -149,14 +152,14 @@ class Reference(NamedTuple):
             raise ValueError("strata, counts and hits must be those of rows of a fit")
 
 
-def sample_rows(data: Predictions, n_strata: int) -> Ints:
+def sample_rows(data: Predictions, n_strata: int, read: OfFeatures) -> Ints:
     """Return the rows of a fit that its reference keeps.
 
     Too many are subsampled with a fixed random state: a file must not depend on chance.
     """
     per_row = 2 * (len(READINGS) + n_strata + _label_type(data.n_classes).itemsize + 4)
     n_groups = len(large_groups(data.groups))
-    rows, weight = _few_of_each_group(data, keep_all=n_groups > 0)
+    rows, weight = _few_of_each_group(data, read, keep_all=n_groups > 0)
     per_group = 4 * 3 + 2 * (len(READINGS) * (len(KNOTS) - 1) + n_strata)
     most = min(MOST_ROWS, (MOST_BYTES - per_group * n_groups) // per_row)
     return np.asarray(rows[drawn_by_weight(len(rows), weight, most)])
@@ -181,7 +184,7 @@ def large_groups(groups: Groups | None) -> list[Ints]:
 
 
 def describe_groups(
-    reference: Reference, groups: list[Ints], data: Predictions, confidence: Floats, strata: Floats
+    reference: Reference, groups: list[Ints], data: Predictions, readings: Floats, confidence: Floats, strata: Floats
 ) -> Reference:
     """Return a reference that describes groups of the fit too, given what was said of all rows when they were held out.
 
@@ -193,10 +196,10 @@ def describe_groups(
         The rows of each group, as `large_groups` gives them.
     data : Predictions
         The rows of the fit.
-    confidence, strata : arrays of shape (n,) and (n, s)
-        What the calibrator said of them.
+    readings, confidence, strata : arrays of shape (n, r), (n,) and (n, s)
+        What the calibrator read from them, and said of them.
     """
-    of_rows, facts, means, shares = ramps(reference, read_logits(data.logits)), [], [], []
+    of_rows, facts, means, shares = ramps(reference, readings), [], [], []
     weight = np.ones(len(data)) if data.sample_weight is None else data.sample_weight.astype(np.float64)
     confidence = confidence.astype(np.float64)
     for rows in groups:
@@ -241,7 +244,7 @@ def repeated(hashes: NDArray[np.uint64]) -> Bools:
     return np.asarray(counts[at] > 1)
 
 
-def _few_of_each_group(data: Predictions, *, keep_all: bool) -> tuple[Ints, Weight | None]:
+def _few_of_each_group(data: Predictions, read: OfFeatures, *, keep_all: bool) -> tuple[Ints, Weight | None]:
     """Return rows that are nearly independent, and how many rows each stands for.
 
     Rows of a group that are alike tell less than their number suggests: c of them, with the correlation r, have a mean
@@ -251,7 +254,7 @@ def _few_of_each_group(data: Predictions, *, keep_all: bool) -> tuple[Ints, Weig
     if groups is None or keep_all:  # a check compares rows with the means of large groups
         return rows, weight
     _, of_row, counts = np.unique(groups, return_inverse=True, return_counts=True)
-    readings = np.column_stack([read_logits(data.logits), data.correct])
+    readings = np.column_stack([read(data.logits, data.features), data.correct])
     most = 1 + _EXCESS / max(_correlation(readings, of_row, counts), _EXCESS / len(data))
     order = np.random.default_rng(0).permutation(len(data))
     order = order[np.argsort(of_row[order], kind="stable")]

@@ -147,7 +147,8 @@ def _factors(start: int, n: int) -> NDArray[np.uint64]:
 
 
 def _mark(x: Floats) -> Floats:
-    """Return a weighted sum of each row, with weights that are no simple fractions of each other."""
+    """Return a weighted sum of each row, with weights that are no simple fractions of each other; a gap counts as 0."""
+    x = np.nan_to_num(x) if np.isnan(x).any() else x
     return np.asarray(np.einsum("nk,k->n", x, np.sqrt(np.arange(2, x.shape[1] + 2) + 1 / np.pi)))
 
 

@@ -12,6 +12,7 @@ from auxcal.calibrators.isotonic_calibration import IsotonicCalibration
 from auxcal.calibrators.matrix_scaling import MatrixScaling
 from auxcal.calibrators.platt_scaling import PlattScaling
 from auxcal.calibrators.scaling_binning import ScalingBinning
+from auxcal.calibrators.signal_calibrator import SignalCalibrator
 from auxcal.calibrators.simplified_ccac import SimplifiedCCAC
 from auxcal.calibrators.spline_calibration import SplineCalibration
 from auxcal.calibrators.structured_scaling import StructuredMatrixScaling, StructuredVectorScaling
@@ -71,6 +72,7 @@ __all__ = [
     "PlattScaling",
     "ProbaCalibrator",
     "ScalingBinning",
+    "SignalCalibrator",
     "SimplifiedCCAC",
     "SplineCalibration",
     "StructuredMatrixScaling",

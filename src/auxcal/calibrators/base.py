@@ -38,11 +38,13 @@ from auxcal.metrics import brier
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value, no_program
 from auxcal.reference import (
+    READINGS,
     Reference,
     confidence_of_strata,
     describe_groups,
     large_groups,
     n_strata,
+    read_logits,
     repeated,
     sample_rows,
     strata_of_proba,
@@ -110,6 +112,8 @@ class Calibrator(ABC, Estimator):
     """Whether the fit holds out every row in turn, those of a select part too; then copies must stay together."""
     has_ood_column: ClassVar[bool] = False
     """Whether the last column of its `predict_proba` is the probability that none of the classes is right."""
+    takes_signals: ClassVar[bool] = False
+    """Whether it takes signals in place of logits; then it is a classifier of one class, "the answer"."""
     fit_extra: ClassVar[str | None] = None
     """The extra of the package that fitting needs, if any; scoring needs none."""
     enough_rows: ClassVar[int] = ADVISED_ROWS
@@ -281,6 +285,15 @@ class Calibrator(ABC, Estimator):
         """Return the confidence of rows from `validate_rows`: logits, never probabilities."""
         return in_chunks(self._adapted_confidence, logits, features)
 
+    @property
+    def reading_names(self) -> tuple[str, ...]:
+        """What `read` reads from each row."""
+        return READINGS
+
+    def read(self, logits: Floats, features: Floats | None) -> Floats:
+        """Return the readings of rows of `validate_rows`, by which checks and monitors compare them; float16."""
+        return read_logits(logits)
+
     def strata(self, logits: Floats, features: Floats | None) -> Floats:
         """Return the probability that each row of `validate_rows` belongs to each stratum, of shape (n, s).
 
@@ -387,7 +400,7 @@ class Calibrator(ABC, Estimator):
         give it one value: rows with this value would differ from new ones, all by the same amount, and that would pass
         for a change.
         """
-        kept = sample_rows(data, self._n_strata)
+        kept = sample_rows(data, self._n_strata, self.read)
         part = data.take(kept)
         hashes = row_hashes(part.logits, part.features)
         strata = np.empty((len(part), self._n_strata), dtype=np.float16)
@@ -398,9 +411,10 @@ class Calibrator(ABC, Estimator):
         if scored.any():
             features = None if part.features is None else part.features[scored]
             strata[scored] = self.strata(part.logits[scored], features)
-        reference = Reference.of(data, part, strata, hashes)
+        reference = Reference.of(data, part, self.read(part.logits, part.features), strata, hashes)
         if groups := large_groups(data.groups):
-            return describe_groups(reference, groups, data, *self._said_of_fit(data))
+            readings = self.read(data.logits, data.features)
+            return describe_groups(reference, groups, data, readings, *self._said_of_fit(data))
         return reference
 
     def _said_of_fit(self, data: Predictions) -> tuple[Floats, Floats]:

@@ -48,6 +48,8 @@ def with_units(data: Predictions, *, stacklevel: int = 1) -> Predictions:
     copies = _copies(data, hashes, len(values))
     if copies is not None:
         return data._with(groups=copies)
+    if data.n_classes == 1:  # signals are often equal by themselves, and have no distance
+        return data
     near = near_rows(data.logits[first])
     if near is None and len(values) >= (1 - MOST_REPEATED) * len(data):
         return data
@@ -106,7 +108,7 @@ def weigh_units(data: Predictions) -> Predictions:
     if data.groups is None or data.n_units == len(data):
         return data
     units = _Grouped.of(data.groups)
-    both = units.of_errors(data).shrunken() * units.of_inputs(data.logits)
+    both = units.of_errors(data).shrunken() * units.of_inputs(_numbers(data))
     if both == 0:
         return data
     weight = np.ones(len(data)) if data.sample_weight is None else data.sample_weight
@@ -195,8 +197,20 @@ class _Grouped(NamedTuple):
         return min(max(shared / total, 0.0), 1.0) if total > 0 else 1.0
 
 
+def _numbers(data: Predictions) -> Floats:
+    """Return what rows are known by: the logits, or the signals, each divided by its deviation, gaps at their mean."""
+    if data.n_classes > 1 or data.features is None:
+        return data.logits
+    gaps = np.isnan(data.features)
+    known = np.maximum((~gaps).sum(axis=0), 1)
+    x = np.where(gaps, 0, data.features - np.where(gaps, 0, data.features).sum(axis=0) / known)
+    return np.asarray(x / np.maximum(x.std(axis=0), np.finfo(float).tiny))
+
+
 def _by_score(data: Predictions) -> Floats:
     """Return how likely each prediction is right, by a logistic regression of the classifier's own log-odds of it."""
+    if data.n_classes == 1:
+        return np.full(len(data), data.accuracy)
     scores = np.asarray(top_scores(data.logits), dtype=np.float64)
     (slope, offset), _ = fit_logistic(np.sort(scores)[None], scores[data.correct][None])
     return np.asarray(expit(slope * scores + offset))

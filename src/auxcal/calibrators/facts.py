@@ -25,25 +25,37 @@ _ABOVE = (
     "reference_",
     "adaptation_",
 )  # the table of learned numbers
-_SHOWN = ("takes", "classes", "fitted on")  # of the facts
+_SHOWN = ("takes", "signals", "classes", "fitted on")  # of the facts
 
 
 def facts(calibrator: Calibrator) -> dict[str, str]:
     """Return what a fitted calibrator is, what it takes and what it was fitted on, in words."""
-    inputs, k, d = calibrator.inputs_, calibrator.n_features_in_, calibrator.n_further_features_
+    inputs = calibrator.inputs_
     return {
         "method": _method(calibrator),
-        "takes": f"{inputs.kind or 'logits, or logarithms of probabilities: not known which'}"
-        f"{' of' if inputs.kind else ';'} {k} classes{f' and {d} features' if d else ''}",
-        "classes": _listed(inputs.class_names),
-        "columns": _listed(inputs.column_names),
-        "features": _listed(inputs.feature_names) if d else "none",
+        **(_of_signals(calibrator) if calibrator.takes_signals else _of_logits(calibrator)),
         "label": _label(inputs),
         "fitted on": _rows(calibrator),
         "promise": str(calibrator.certificate_ or "none"),
         "adapted to": _adapted(calibrator),
         "fit": "converged" if calibrator.converged_ else "did not converge",
         "parameters": ", ".join(f"{name}={value!r}" for name, value in calibrator.get_params().items()) or "none",
+    }
+
+
+def _of_signals(calibrator: Calibrator) -> dict[str, str]:
+    names = _listed(calibrator.inputs_.feature_names)
+    return {"takes": f"{calibrator.n_further_features_} signals of each answer", "signals": names}
+
+
+def _of_logits(calibrator: Calibrator) -> dict[str, str]:
+    inputs, k, d = calibrator.inputs_, calibrator.n_features_in_, calibrator.n_further_features_
+    return {
+        "takes": f"{inputs.kind or 'logits, or logarithms of probabilities: not known which'}"
+        f"{' of' if inputs.kind else ';'} {k} classes{f' and {d} features' if d else ''}",
+        "classes": _listed(inputs.class_names),
+        "columns": _listed(inputs.column_names),
+        "features": _listed(inputs.feature_names) if d else "none",
     }
 
 
@@ -91,7 +103,7 @@ def _changes(calibrator: Calibrator) -> list[tuple[str, float, float]]:
         return []
     k = calibrator.n_features_in_
     names = ["right", "wrong", "no class"][: len(found.shares)]
-    if len(found.shares) == k + 1:
+    if len(found.shares) == k + 1 > 2:
         names = [*(calibrator.inputs_.class_names or [f"class {index}" for index in range(k)]), "no class"]
     order = np.argsort(-np.abs(found.shares - found.before), kind="stable")[:3]
     return [(names[index], float(found.before[index]), float(found.shares[index])) for index in order]
@@ -116,7 +128,8 @@ def _rows(calibrator: Calibrator) -> str:
     if rows.n_rows is None or rows.n_no_class is None:
         return NOT_KNOWN
     when = f", {_when(rows.date)}" if rows.date else ""
-    return f"{rows.n_rows:,} rows, {percent(rows.n_no_class / rows.n_rows)} of them of no class{when}"
+    what = "wrong" if calibrator.takes_signals else "of no class"
+    return f"{rows.n_rows:,} rows, {percent(rows.n_no_class / rows.n_rows)} of them {what}{when}"
 
 
 def to_html(calibrator: Calibrator) -> str:
@@ -131,6 +144,8 @@ def to_html(calibrator: Calibrator) -> str:
     shown = [(name, fact) for name, fact in facts(calibrator).items() if name in _SHOWN and NOT_KNOWN not in fact]
     d = calibrator.n_further_features_
     inputs = f"K = {calibrator.n_features_in_} classes" + (f" and {d} features of each sample" if d else "")
+    if calibrator.takes_signals:
+        inputs = f"{d} signals of each answer"
     state = "converged" if calibrator.converged_ else "did not converge"
     return card(
         repr(calibrator),

@@ -181,32 +181,40 @@ class RowBets:
         What the calibrator was adapted to since; then rows of the reference are drawn, so that they are of that mix.
     random_state : int
         For breaking ties.
+    reading_names : tuple of str
+        What the readings of the reference are; the prediction is one more, where there are several classes.
     """
 
-    names = (*READINGS, PREDICTION)
-
-    def __init__(self, reference: Reference, adaptation: Adaptation | None, random_state: int) -> None:
+    def __init__(
+        self,
+        reference: Reference,
+        adaptation: Adaptation | None,
+        random_state: int,
+        reading_names: tuple[str, ...] = READINGS,
+    ) -> None:
         self._rng = np.random.default_rng(random_state)
+        self.names = (*reading_names, PREDICTION) if reference.n_classes > 1 else reading_names
         kept: slice | Bools = slice(None)
         if adaptation is not None:  # each row with the probability that makes the kept ones a sample of the new mix
             ratio = adaptation.ratio[stratum_of(reference)]
             kept = self._rng.random(len(ratio)) * ratio.max() < ratio
-        readings = [*reference.readings[kept].T, reference.prediction[kept]]
+        readings = [*reference.readings[kept].T, reference.prediction[kept]][: len(self.names)]
         n_rows = len(readings[-1])
         chance = self._rng.random((n_rows, len(readings)))
         self._cells = [Cells.of(each, chance[:, i]) for i, each in enumerate(readings)]
-        self._bets = [_UNORDERED if name == PREDICTION else _ORDERED for name in self.names]
+        self._bets = [_ORDERED] * len(reading_names) + [_UNORDERED] * (len(self.names) - len(reading_names))
         self._sums = [cells.slots @ bets for cells, bets in zip(self._cells, self._bets, strict=True)]
         self._wealth = Wealth([bets.shape[1] for bets in self._bets])
         self._n_slots = n_rows + 1
-        even = (1 - FAVOURED) / (len(readings) - 1)
-        self._shares = np.array([FAVOURED if name == FAVOURITE else even for name in self.names])
+        favoured = FAVOURED if FAVOURITE in self.names and len(self.names) > 1 else 0.0
+        even = (1 - favoured) / (len(self.names) - bool(favoured))
+        self._shares = np.array([favoured if favoured and name == FAVOURITE else even for name in self.names])
 
     def find(self, readings: Floats, prediction: Ints) -> Found:
         """Return the cell of each reading of new rows, of shape (n, readings): all that a bet needs to know of them."""
         chance = self._rng.random((len(prediction), len(self.names)))
         found = np.empty(chance.shape, dtype=np.uint8)
-        for i, (cells, reading) in enumerate(zip(self._cells, [*readings.T, prediction], strict=True)):
+        for i, (cells, reading) in enumerate(zip(self._cells, [*readings.T, prediction], strict=False)):
             found[:, i] = cells.find(reading, chance[:, i])
         return found
 

@@ -19,7 +19,7 @@ from auxcal.monitoring import _mix
 from auxcal.monitoring._between_groups import GroupVariation
 from auxcal.monitoring._mix import Representations, ShareEstimate, TargetMix, represent
 from auxcal.monitoring._verdict import Verdict, as_calibrator, as_level, compare
-from auxcal.reference import READINGS, ramps
+from auxcal.reference import ramps
 
 Z_90 = 1.645
 """90 % of the standard normal distribution lie within so many standard deviations."""
@@ -226,7 +226,7 @@ def check_rows(calibrator: Calibrator, rows: Representations, level: float) -> C
         no_class_before=None if groups.ood_group is None else float(groups.shares[groups.ood_group]),
         smallest_change=_smallest_change(estimate, of_mix, each_level),
         adapted=calibrator.adaptation_ is not None,
-        differences=_differences(estimate, target, verdict, calibrator.inputs_.class_names),
+        differences=_differences(estimate, target, verdict, calibrator),
         n_counted=len(estimate.rows.prediction),
         n_reference_counted=len(groups.of_row),
         confidence=confidence,
@@ -339,26 +339,27 @@ def _smallest_change(estimate: ShareEstimate, accuracy: Estimate, level: float) 
 
 
 def _differences(
-    estimate: ShareEstimate, target: TargetMix, verdict: Verdict, class_names: Sequence[str] | None
+    estimate: ShareEstimate, target: TargetMix, verdict: Verdict, calibrator: Calibrator
 ) -> tuple[Difference, ...]:
     """Return the largest differences: of the shares after another mix, else of what no mix explains."""
-    names = class_names or [f"class {index}" for index in range(estimate.groups.reference.n_classes)]
+    n_classes = estimate.groups.reference.n_classes
+    names = calibrator.inputs_.class_names or [f"class {index}" for index in range(n_classes)]
     if verdict == "mix":
         mix, labels = target.shares, [f"share of {name}" for name in estimate.groups.names(names)]
         variance = np.diag(estimate.covariance) + (mix * (1 - mix) / target.n_rows + target.error**2)
         found = _as_differences(labels, mix, estimate.shares, np.sqrt(variance))
     else:
-        found = [*_of_readings(estimate), *_of_predictions(estimate, names)]
+        found = [*_of_readings(estimate, calibrator.reading_names), *_of_predictions(estimate, names)]
     notable = [each for each in found if abs(each.deviations) > _NOTEWORTHY]
     return tuple(sorted(notable, key=lambda each: -abs(each.deviations))[:_MOST_DIFFERENCES])
 
 
-def _of_readings(estimate: ShareEstimate) -> list[Difference]:
+def _of_readings(estimate: ShareEstimate, names: Sequence[str]) -> list[Difference]:
     weight, reference = estimate.row_weight, estimate.groups.reference
     old, new = reference.readings.astype(np.float64), estimate.rows.readings.astype(np.float64)
     expected = weight @ old
     variance = weight @ (old - expected) ** 2 * (1 / len(new) + np.sum(weight**2))
-    return _as_differences(READINGS, expected, new.mean(axis=0), np.sqrt(np.maximum(variance, np.finfo(float).tiny)))
+    return _as_differences(names, expected, new.mean(axis=0), np.sqrt(np.maximum(variance, np.finfo(float).tiny)))
 
 
 def _of_predictions(estimate: ShareEstimate, class_names: Sequence[str]) -> list[Difference]:
@@ -420,9 +421,9 @@ def _interval(estimate: Estimate | None) -> str:
 
 
 def _difference(found: Difference) -> str:
-    if found.what in READINGS:
-        return f"{found.what} ({'higher' if found.deviations > 0 else 'lower'})"
-    return f"{found.what} ({percent(found.found)} instead of {percent(found.expected)})"
+    if found.what.startswith(("share of ", "predictions of ")):
+        return f"{found.what} ({percent(found.found)} instead of {percent(found.expected)})"
+    return f"{found.what} ({'higher' if found.deviations > 0 else 'lower'})"
 
 
 def _usual(check: Check) -> str:

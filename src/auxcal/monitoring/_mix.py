@@ -15,7 +15,7 @@ from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.threads import cached_property
 from auxcal.adaptation import Adaptation
 from auxcal.calibrators import Calibrator
-from auxcal.reference import Reference, drawn_by_weight, read_logits, stratum_of
+from auxcal.reference import Reference, drawn_by_weight, stratum_of
 from auxcal.splits import row_hashes
 
 MOST_ROWS = 20_000
@@ -52,7 +52,7 @@ def represent(
 ) -> Representations:
     """Return validated rows as the calibrator represents them, rounded as the rows of the reference are."""
     strata = calibrator.strata(logits, features).astype(np.float16)
-    readings = read_logits(logits) if readings is None else readings
+    readings = calibrator.read(logits, features) if readings is None else readings
     return Representations(strata, readings, logits.argmax(axis=1), row_hashes(logits, features))
 
 
@@ -113,7 +113,7 @@ class ReferenceGroups:
         self.of_row = self.group[strata]
         self.counts = np.bincount(self.of_row, minlength=self.group.max() + 1)
         self.shares: Floats = self.counts / self.counts.sum()
-        self.by_class = n_strata == reference.n_classes + 1
+        self.by_class = n_strata == reference.n_classes + 1 > 2
         alone = n_strata > 2 and bool(np.sum(self.group == self.group[-1]) == 1)
         self.ood_group = int(self.group[-1]) if alone else None
         # Variances grow by this factor, since ψ was learned from the rows of the reference themselves. They were held

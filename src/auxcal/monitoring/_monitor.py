@@ -21,7 +21,7 @@ from auxcal.monitoring._betting import Found, LabelBets, ReferenceScores, RowBet
 from auxcal.monitoring._mix import each_once
 from auxcal.monitoring._state import Alarm, AlarmKind, Evidence, History, LabelBuffer, check_state
 from auxcal.monitoring._verdict import as_calibrator, as_level, no_reference
-from auxcal.reference import Reference, read_logits
+from auxcal.reference import Reference
 
 FORMAT = 1
 """Of the files that `save` writes."""
@@ -97,7 +97,7 @@ class Monitor:
         self.calibrator = calibrator = as_calibrator(calibrator)
         self.level, self.tolerance, self.keep, self.random_state = _as_options(level, tolerance, keep, random_state)
         reference = each_once(self.reference)
-        self._rows = RowBets(reference, calibrator.adaptation_, self.random_state)
+        self._rows = RowBets(reference, calibrator.adaptation_, self.random_state, calibrator.reading_names)
         scores = ReferenceScores.of(reference, calibrator.adaptation_)
         self._labels = LabelBets(scores, self._n_rows_of_a_line(len(reference.y)), self.tolerance)
         self._waiting = LabelBuffer(self.keep)
@@ -153,7 +153,8 @@ class Monitor:
         with _lock:
             for start in range(0, len(array), BATCH):
                 part = slice(start, start + BATCH)
-                self._bet_on(self._rows.find(read_logits(array[part]), prediction[part]))
+                readings = self.calibrator.read(array[part], None if further is None else further[part])
+                self._bet_on(self._rows.find(readings, prediction[part]))
             numbers = self._waiting.add(confidence, prediction, labelled=labels is not None)
             if labels is not None:
                 self._settle(confidence, prediction == labels)

@@ -22,15 +22,12 @@ from auxcal.monitoring._state import Alarm, Evidence
 from auxcal.monitoring._verdict import FEWEST_ROWS, as_calibrator
 from auxcal.monitoring._watch import RowSample
 from auxcal.monitoring.timed import Names, Timed, TimedRows, check_names, chunk_names, in_order
-from auxcal.reference import READINGS, read_logits
 
 Rows: TypeAlias = NDArray[np.void]
 
 NO_LABEL = -1
 """In place of whether the prediction is right, if a row has no label."""
 
-# What is kept of a row until its chunk is whole.
-_ROW = np.dtype([("cells", np.uint8, len(READINGS) + 1), ("confidence", np.float32), ("right", np.int8)])
 _FIRST = 256  # rows that there is room for if it is not known how many will come; doubled as needed
 
 
@@ -292,14 +289,15 @@ class PendingChunks:
 
     def add(self, batch: Timed) -> list[Chunk]:
         """Take rows, and return the chunks that were watched for it."""
-        rows_of, readings = _by_chunk(batch.by), read_logits(batch.logits)
+        rows_of = _by_chunk(batch.by)
+        readings = self._monitor.calibrator.read(batch.logits, batch.features)
         kept = self._kept(batch, readings)
         for name, rows in rows_of.items():
             left = None if self._left is None else self._left.get(name, 0)
             if left is not None and left < len(rows):
                 raise _changed(name, "more")
             if name not in self._rows:
-                self._rows[name], self._samples[name] = RowBuffer(left), RowSample(self._monitor.calibrator)
+                self._rows[name], self._samples[name] = RowBuffer(left, kept.dtype), RowSample(self._monitor.calibrator)
             self._rows[name].add(kept[rows])
             if self._left is not None and left is not None:
                 self._left[name] = left - len(rows)
@@ -322,7 +320,8 @@ class PendingChunks:
     def _kept(self, batch: Timed, readings: Floats) -> Rows:
         """Return what is kept of rows: their cells, the confidence, and whether the prediction is right."""
         monitor, prediction = self._monitor, batch.logits.argmax(axis=1)
-        rows = np.empty(len(prediction), _ROW)
+        cells = ("cells", np.uint8, len(monitor._rows.names))
+        rows = np.empty(len(prediction), [cells, ("confidence", np.float32), ("right", np.int8)])
         rows["confidence"] = monitor.calibrator.score_validated(batch.logits, batch.features)
         rows["cells"], rows["right"] = monitor._rows.find(readings, prediction), NO_LABEL
         if batch.y is not None and batch.labelled is not None:
@@ -400,10 +399,12 @@ class RowBuffer:
     ----------
     n_rows : int or None
         How many will come, if known.
+    dtype : dtype
+        What is kept of a row.
     """
 
-    def __init__(self, n_rows: int | None) -> None:
-        self._room = np.empty(_FIRST if n_rows is None else n_rows, _ROW)
+    def __init__(self, n_rows: int | None, dtype: np.dtype[np.void]) -> None:
+        self._room = np.empty(_FIRST if n_rows is None else n_rows, dtype)
         self._n_rows = 0
 
     def __len__(self) -> int:
@@ -413,7 +414,7 @@ class RowBuffer:
         """Keep more rows."""
         end = self._n_rows + len(rows)
         if end > len(self._room):
-            room = np.empty(max(end, 2 * len(self._room)), _ROW)
+            room = np.empty(max(end, 2 * len(self._room)), rows.dtype)
             room[: self._n_rows] = self.rows
             self._room = room
         self._room[self._n_rows : end] = rows

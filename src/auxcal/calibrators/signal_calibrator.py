@@ -1,0 +1,474 @@
+"""SignalCalibrator: the probability that an answer is right, from signals in place of logits."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from auxcal._core.arrays import NO_CLASS, Bools, Floats, Ints, as_correct, as_groups, as_sample_weight, as_whole
+from auxcal._core.deferred_warnings import warn
+from auxcal._core.errors import InputWarning, InvalidInputError
+from auxcal._core.float_errors import ignore_float_errors
+from auxcal._core.logits import expit, logit
+from auxcal._core.state import Check, Lengths, each, knots, numbers, table
+from auxcal.calibrators.additive_model import AdditiveModel, cross_fit_additive
+from auxcal.calibrators.base import Calibrator
+from auxcal.calibrators.ccac_x.evidence import log_likelihoods, weights_by_evidence
+from auxcal.calibrators.copies import merge_copies, weigh_units
+from auxcal.calibrators.single_signals import SignalMaps, cross_fit_signal
+from auxcal.calibrators.solvers.boosted_trees import Trees, check_trees, cross_fit_trees
+from auxcal.inputs import Inputs
+from auxcal.metrics import brier
+from auxcal.predictions import Predictions
+from auxcal.programs import Operations, Rows, Value
+from auxcal.signals import SignalColumns, check_names
+
+# Chosen by hand on other random states than those reported, over the sets of benchmarks/evidence/signals.py.
+# The weights of base rate, lines, curves and trees without any rows, and that of all maps of one signal together.
+_PRIOR, _SINGLE = (0.05, 0.3, 0.25, 0.2), 0.2
+_FIRST = len(_PRIOR)  # place of the first map
+_FARTHEST = 15.0  # log-odds at which a base calibrator is clipped: one in three million
+_NEGLIGIBLE = 1e-9  # weights of base calibrators below this make no difference in float32
+_ENOUGH = 100_000  # rows that the fit learns from; more change the fourth digit of a confidence
+_FEWEST_OF_EACH = 10  # right and wrong answers, below which a signal may tell them apart by chance
+_TOO_GOOD = 0.01  # of the rarer kind of answers: fewer errors of one signal alone are too good to be true
+_MOST_READINGS = 8  # signals that checks and monitors look at, those that count most: as many as of logits
+_PLACES = np.linspace(0, 1, 21)  # quantiles between which a reading is linear
+_GAP_PLACE, _NEW_PLACE = -0.5, 1.5  # of a gap and of a new level, among places from 0 to 1
+
+
+def _check_columns(value: Any, name: str, lengths: Lengths) -> None:
+    """Check names, kinds and levels, and give all other checks their lengths."""
+    columns = SignalColumns(*value)
+    columns.check()
+    n_levels = [len(found) for found in columns.levels]
+    j = int(columns.are_numbers.sum())
+    lengths |= {"j": j, "c": len(n_levels) - j, "s": _FIRST + 2 * j, "inputs": len(n_levels) + 1}
+    categories = [n for n, number in zip(n_levels, columns.are_numbers, strict=True) if not number]
+    lengths |= {f"effects {k}": n + 2 for k, n in enumerate(categories)}
+    places = zip(n_levels, columns.are_numbers, strict=True)
+    lengths |= {f"places {i}": len(_PLACES) if number else n + 2 for i, (n, number) in enumerate(places)}
+
+
+def _parts(length: str, check: Callable[[int], Check]) -> Check:
+    """Return the check of a tuple with so many parts, each with a check of its own."""
+
+    def check_parts(value: Any, name: str, lengths: Lengths) -> None:
+        each(*(check(i) for i in range(lengths[length])))(value, name, lengths)
+
+    return check_parts
+
+
+def _check_read(value: Any, name: str, lengths: Lengths) -> None:
+    numbers("r", least=0, most=lengths["d"] - 1, whole=True)(value, name, lengths)
+
+
+_MODEL = each(  # the state of an `AdditiveModel`
+    numbers("j"),
+    numbers("j", least=0),
+    numbers("q", "j", least=0, most=1),
+    numbers("q+1", "j"),
+    numbers("j"),
+    _parts("c", lambda k: numbers(f"effects {k}")),
+    numbers(),
+)
+
+
+class SignalCalibrator(Calibrator):
+    """The probability that an answer is right, by what is known of it: signals in place of logits.
+
+    Signals are the columns of a table: numbers with gaps, booleans, and categories as text. An additive model has a
+    curve of each number, a level for its gaps, and a shrunken effect of each category; boosted trees correct what is
+    not additive; straight lines serve where answers are few; and each number has beta calibration and isotonic
+    regression of its own. All are fitted once without each fold, and their out-of-fold predictions give the weights by
+    which their log-odds are averaged. The widths of the priors are chosen by evidence, so that signals which tell
+    nothing leave the base rate. The answers of a group stay together, and count as much as they tell; copies count as
+    one.
+
+    Parameters
+    ----------
+    probabilities : sequence of str
+        The columns that are probabilities; they count by their log-odds.
+    increasing : sequence of str
+        The columns that may only raise the confidence.
+    n_folds : int
+        The number of folds.
+    random_state : int or None
+        The source of the folds.
+
+    Attributes
+    ----------
+    columns_ : tuple
+        The names of the signals, what they are, and the levels of categories.
+    model_, line_ : tuple
+        The additive model, and one of straight lines.
+    trees_ : tuple
+        The boosted trees.
+    maps_ : tuple
+        The maps of each number alone.
+    base_rate_ : float
+        The log-odds of a right answer.
+    shares_ : array
+        The weights of the base rate, the lines, the additive model, that with trees, and the two maps of each number.
+    widths_ : dict
+        The standard deviations of the priors, by evidence: of each number's curve, and of each category's effects.
+    places_ : tuple of arrays
+        Of each signal the quantiles of the fit, or the places of the levels, which checks compare new answers with.
+    read_ : array
+        The signals that checks read, those that count most.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auxcal import SignalCalibrator
+    >>> rng = np.random.default_rng(0)
+    >>> verbal, topic = rng.choice([0.8, 0.9, 1.0], 2000), rng.choice(["law", "maths"], 2000)
+    >>> correct = rng.random(2000) < np.where(topic == "law", 0.3, 0.6) + 0.3 * (verbal > 0.85)
+    >>> calibrator = SignalCalibrator(random_state=0).fit({"verbal": verbal, "topic": topic}, correct)
+    >>> calibrator.predict_confidence({"verbal": [0.8, 1.0], "topic": ["law", "maths"]}).round(1)
+    array([0.3, 0.9])
+    """
+
+    abbreviation = "Signals"
+    reference = "this library"
+    uses_weights = True
+    uses_features = True
+    cross_fits = True
+    takes_signals = True
+    enough_rows = 0
+
+    columns_: tuple[Any, ...]
+    model_: tuple[Any, ...]
+    line_: tuple[Any, ...]
+    trees_: tuple[Any, ...]
+    maps_: tuple[Any, ...]
+    _columns: SignalColumns
+
+    learned = {  # noqa: RUF012
+        "columns_": _check_columns,
+        "model_": _MODEL,
+        "line_": _MODEL,
+        "trees_": check_trees,
+        "maps_": _parts("j", lambda _: each(numbers(), numbers(), numbers(3), knots(), numbers())),
+        "base_rate_": numbers(),
+        "shares_": numbers("s", least=0, most=1, adds_up=True),
+        "widths_": table(numbers=numbers("j", least=0), categories=numbers("c", least=0)),
+        "places_": _parts("d", lambda i: numbers(f"places {i}")),
+        "read_": _check_read,
+    }
+
+    def __init__(
+        self,
+        probabilities: Sequence[str] = (),
+        increasing: Sequence[str] = (),
+        n_folds: int = 5,
+        random_state: int | None = None,
+    ) -> None:
+        self.probabilities = probabilities
+        self.increasing = increasing
+        self.n_folds = n_folds
+        self.random_state = random_state
+
+    def fit(  # type: ignore[override]
+        self,
+        signals: Any,
+        correct: ArrayLike,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from answers of which it is known whether they are right.
+
+        Parameters
+        ----------
+        signals : DataFrame, mapping of columns, or array of shape (n, d)
+            What is known of each answer. Columns are remembered by name and type: numbers, booleans, and text for
+            categories, each with gaps. Those of an array have no names.
+        correct : array of shape (n,)
+            Whether each answer is right.
+        groups : array of shape (n,), optional
+            What each answer belongs to, such as a question or a user. Answers of one group stay together in folds.
+        sample_weight : array of shape (n,), optional
+            How often each answer counts.
+
+        Returns
+        -------
+        self
+        """
+        fresh = copy.copy(self)
+        try:
+            columns = fresh._columns = SignalColumns.of(signals, self.probabilities)
+            check_names(self.increasing, dict.fromkeys(columns.names), "increasing")
+            x = columns.encode(signals)
+            fresh._fit_on(_answers(x, correct, Inputs("signals", feature_names=columns.names), groups, sample_weight))
+        except BaseException:
+            self._forget()
+            raise
+        self.__dict__ = fresh.__dict__
+        return self
+
+    def predict_confidence(self, signals: Any) -> Floats:  # type: ignore[override]
+        """Return the probability that each answer is right.
+
+        Parameters
+        ----------
+        signals : DataFrame, mapping of columns, or array of shape (n, d)
+            The signals of the fit, in any order if they have names; others are ignored. A level that the fit did not
+            have counts as the average one.
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        return super().predict_confidence(signals)
+
+    def score(  # type: ignore[override]
+        self, signals: Any, correct: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Return the negative Brier score of the confidence: higher is better.
+
+        Parameters
+        ----------
+        signals : DataFrame, mapping of columns, or array of shape (n, d)
+            The signals of the fit.
+        correct : array of shape (n,)
+            Whether each answer is right.
+        sample_weight : array of shape (n,), optional
+            How often each answer counts.
+        """
+        confidence = self.predict_confidence(signals)
+        weight = as_sample_weight(sample_weight, n_rows=len(confidence))
+        return -brier(confidence, as_correct(correct, n_rows=len(confidence)), sample_weight=weight)
+
+    @property
+    def columns(self) -> SignalColumns:
+        """The names of the signals, what they are, and the levels of categories."""
+        return SignalColumns(*self.columns_)
+
+    @property
+    def reading_names(self) -> tuple[str, ...]:
+        """The signals that checks and monitors read."""
+        return tuple(self.columns.names[j] for j in self.read_)
+
+    @ignore_float_errors
+    def validate_rows(self, signals: Any, features: ArrayLike | None = None) -> tuple[Floats, Floats]:
+        """Return answers as the one class of a classifier, and their signals as a matrix."""
+        self._check_fitted()
+        if features is not None:
+            raise InvalidInputError("signals hold all that is known of an answer; got features too. Make them signals.")
+        x = self.columns.encode(signals)
+        return np.zeros((len(x), 1), np.float32), x
+
+    def read(self, logits: Floats, features: Floats | None) -> Floats:
+        """Return where each signal lies among those of the fit, from 0 to 1; gaps are below, and new levels above."""
+        x = _of_signals(features)
+        readings = np.empty((len(x), len(self.read_)), np.float16)
+        numeric, (_, _, levels) = self.columns.are_numbers, self.columns_
+        for i, j in enumerate(self.read_):
+            if numeric[j]:
+                readings[:, i] = np.interp(x[:, j], self.places_[j], _PLACES)
+                readings[np.isnan(x[:, j]), i] = _GAP_PLACE
+            else:
+                readings[:, i] = self.places_[j][_codes(x[:, j], len(levels[j]))]
+        return readings
+
+    def _labelled(self, logits: Floats, y: ArrayLike, features: Floats | None = None, **of_rows: Any) -> Predictions:
+        return _answers(_of_signals(features), y, self.inputs_, **of_rows)
+
+    def _parts(self, data: Predictions, select: Any, *, share: float) -> tuple[Predictions, None]:
+        if data.n_units < 2:
+            raise InvalidInputError(
+                f"{type(self).__name__} holds answers out in turn, and so needs at least 2 of them, in different "
+                f"groups; got {data.n_units} (n_samples=1). Give more answers."
+            )
+        return data, None
+
+    def _fit(self, data: Predictions) -> str | None:
+        n_folds = as_whole(self.n_folds, "n_folds", least=2)
+        columns = vars(self).pop("_columns")
+        self.columns_ = columns.names, columns.kinds, columns.levels
+        data, of_row = merge_copies(data)
+        n_rows, data = len(data), data.take(data.spread_rows(_ENOUGH))
+        data = weigh_units(data)
+        folds = data.folds(min(n_folds, data.n_units), self.random_state)
+        correct, weight = data.correct, data.sample_weight
+        values, codes = self._parts_of(_of_signals(data.features))
+        rises = np.isin(columns.names, self.increasing)[columns.are_numbers]
+        n_levels = np.array(
+            [len(each) for each, number in zip(columns.levels, columns.are_numbers, strict=True) if not number], int
+        )
+        found = cross_fit_additive(values, codes, n_levels, correct, folds, weight, rises)
+        line = cross_fit_additive(values, codes, n_levels, correct, folds, weight, rises, linear=True)
+        inputs = np.column_stack([values, found.effects, found.log_odds])
+        may_only_rise = np.concatenate([rises, np.zeros(codes.shape[1], bool), [bool(rises.any())]])
+        trees, with_trees = cross_fit_trees(
+            inputs, correct, found.log_odds, folds, weight, increasing=may_only_rise, random_state=self.random_state
+        )
+        base = self.base_rate_ = _base_rate(correct, weight)
+        single = [
+            cross_fit_signal(x, correct, folds, base, weight, rises=bool(up))
+            for x, up in zip(values.T, rises, strict=True)
+        ]
+        stacked = _clipped(
+            [np.full(len(data), base), line.log_odds, found.log_odds, with_trees, *(held for _, held in single)]
+        )
+        self.shares_ = weights_by_evidence(log_likelihoods(stacked, correct, weight), _prior(len(single)))
+        self.line_ = tuple(line.model)
+        self.model_, self.trees_, self.maps_ = (
+            tuple(found.model),
+            tuple(trees),
+            tuple(tuple(maps) for maps, _ in single),
+        )
+        self.widths_ = found.widths._asdict()
+        self._remember(values, codes, found.model)
+        self._warn_of_labels(values, codes, [held[:, 1] for _, held in single], correct, folds)
+        if len(data) == n_rows:
+            confidence = expit(stacked @ self.shares_)
+            self._held_out = np.stack([confidence, 1 - confidence], axis=1)[of_row]
+        return None
+
+    def _confidence(self, logits: Floats, features: Floats | None = None) -> Floats:
+        x = _of_signals(features)
+        values, codes = self._parts_of(x)
+        model = AdditiveModel(*self.model_)
+        curves = model.log_odds(values, codes)
+        trees = Trees(*self.trees_).log_odds(np.column_stack([values, model.encode(codes), curves]))
+        lines = AdditiveModel(*self.line_).log_odds(values, codes)
+        parts = [np.full(len(x), self.base_rate_), lines, curves, curves + trees]
+        for j, maps in enumerate(self.maps_):
+            if self.shares_[_FIRST + 2 * j :][:2].sum() > _NEGLIGIBLE:
+                parts.append(SignalMaps(*maps).log_odds(values[:, j]))
+            else:
+                parts.append(np.zeros((len(x), 2)))
+        return np.asarray(expit(_clipped(parts) @ self.shares_))
+
+    def _program(self, ops: Operations, rows: Rows) -> Value:
+        if not self.columns.are_numbers.all():
+            raise InvalidInputError(
+                "torch and ONNX take numbers, and this calibrator has categories; score with predict_confidence, or "
+                "fit it without them."
+            )
+        n, x = len(self.maps_), rows.features
+        additive, line = (AdditiveModel(*state).program(ops, x) for state in (self.model_, self.line_))
+        trees = additive + Trees(*self.trees_).program(ops, ops.concatenate([x, additive]), n + 1)
+        maps = [SignalMaps(*maps).program(ops, ops.columns(x, j, j + 1)) for j, maps in enumerate(self.maps_)]
+        parts = ops.concatenate([additive * 0.0 + float(self.base_rate_), line, additive, trees, *maps])
+        parts = ops.minimum(ops.maximum(parts, -_FARTHEST), _FARTHEST)
+        return ops.sigmoid(ops.matmul(parts, ops.constant(self.shares_[:, None], "shares")))
+
+    def _overfits(self) -> bool:
+        return False  # the reference has out-of-fold confidences, and widths by evidence keep the rest honest
+
+    def _parts_of(self, x: Floats) -> tuple[Floats, Ints]:
+        """Return the numbers, and the places of the levels among the effects of their category."""
+        _, kinds, levels = self.columns_
+        is_number = np.array([kind != "category" for kind in kinds])
+        codes = np.empty((len(x), int(np.sum(~is_number))), np.intp)
+        for k, j in enumerate(np.flatnonzero(~is_number)):
+            codes[:, k] = _codes(x[:, j], len(levels[j]))
+        return x[:, is_number], codes
+
+    def _remember(self, values: Floats, codes: Ints, model: AdditiveModel) -> None:
+        """Keep where each signal lies in the fit, and which signals count most."""
+        is_number = self.columns.are_numbers
+        places: list[Floats] = []
+        spread = np.zeros(len(is_number))
+        for j, number in enumerate(is_number):
+            at = int(np.sum(is_number[:j] == number))
+            if number:
+                known = values[~np.isnan(values[:, at]), at]
+                places.append(np.quantile(known, _PLACES) if len(known) else np.zeros(len(_PLACES)))
+                spread[j] = model.curve(at, values[:, at]).std()
+            else:
+                places.append(_level_places(codes[:, at], model.effects[at]))
+                spread[j] = model.effects[at][codes[:, at]].std()
+        self.places_ = tuple(places)
+        self.read_ = np.sort(np.argsort(-spread, kind="stable")[:_MOST_READINGS])
+
+    def _warn_of_labels(self, values: Floats, codes: Ints, held_out: list[Floats], correct: Bools, folds: Ints) -> None:
+        """Warn of a signal that tells right from wrong alone: it may have been made from the labels."""
+        rarer = min(int(correct.sum()), int((~correct).sum()))
+        if rarer < _FEWEST_OF_EACH:
+            return
+        said = [log_odds > 0 for log_odds in held_out] + [_said_by_level(code, correct, folds) for code in codes.T]
+        is_number = self.columns.are_numbers
+        names = [*np.array(self.columns.names)[is_number], *np.array(self.columns.names)[~is_number]]
+        good = [name for name, each in zip(names, said, strict=True) if np.sum(each != correct) <= _TOO_GOOD * rarer]
+        if good:
+            named = ", ".join(repr(str(name)) for name in good)
+            warn(
+                f"{named} alone tells right answers from wrong ones: too good to be true. Check that it is known "
+                f"before the answer is marked; leave it out if it is made from the labels.",
+                InputWarning,
+                stacklevel=5,
+            )
+
+
+def _answers(
+    x: Floats,
+    correct: ArrayLike,
+    inputs: Inputs,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> Predictions:
+    """Return answers as predictions of a classifier of one class, "the answer", whose features are the signals."""
+    n = len(x)
+    if not n:
+        raise InvalidInputError("signals must have at least 1 answer; got 0. Check what chooses the rows.")
+    return Predictions._trusted(
+        logits=np.zeros((n, 1), np.float32),
+        y=np.where(as_correct(correct, n_rows=n), 0, NO_CLASS),
+        features=x,
+        sample_weight=as_sample_weight(sample_weight, n_rows=n),
+        groups=None if groups is None else as_groups(groups, n_rows=n),
+        inputs=inputs,
+    )
+
+
+def _of_signals(features: Floats | None) -> Floats:
+    if features is None:
+        raise InvalidInputError("signals must be given.")
+    return features
+
+
+def _codes(column: Floats, n_levels: int) -> Ints:
+    """Return the places of levels among effects: a gap comes after the levels, and a new level last."""
+    return np.where(np.isnan(column), n_levels, np.where(column < 0, n_levels + 1, column)).astype(np.intp)
+
+
+def _level_places(codes: Ints, effects: Floats) -> Floats:
+    """Return the places of levels from 0 to 1, in the order of their effects, by how many answers they have."""
+    order = np.argsort(effects[:-2], kind="stable")
+    counts = np.bincount(codes, minlength=len(effects))[order]
+    places = np.full(len(effects), _NEW_PLACE)
+    places[order] = (np.cumsum(counts) - counts / 2) / max(int(counts.sum()), 1)
+    places[-2] = _GAP_PLACE
+    return places
+
+
+def _said_by_level(codes: Ints, correct: Bools, folds: Ints) -> Bools:
+    """Return what most of the other answers of the same level are, out of fold."""
+    said = np.zeros(len(codes), bool)
+    for fold in range(folds.max() + 1):
+        others, rows = folds != fold, folds == fold
+        balance = np.bincount(codes[others], np.where(correct[others], 1, -1), minlength=codes.max() + 1)
+        said[rows] = balance[codes[rows]] > 0
+    return said
+
+
+def _base_rate(correct: Bools, weight: Any) -> float:
+    """Return the log-odds of a right answer, half an answer of each kind added."""
+    counted = np.ones(len(correct)) if weight is None else weight
+    return float(logit((counted @ correct + 0.5) / (counted.sum() + 1)))
+
+
+def _prior(n_maps: int) -> Floats:
+    """Return the weights of the base calibrators without any rows."""
+    return np.concatenate([_PRIOR, np.full(2 * n_maps, _SINGLE / max(2 * n_maps, 1))])
+
+
+def _clipped(parts: list[Floats]) -> Floats:
+    return np.asarray(np.column_stack(parts).clip(-_FARTHEST, _FARTHEST))

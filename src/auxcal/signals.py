@@ -1,0 +1,257 @@
+"""Signals: numbers and categories that are known of an answer, where there are no logits.
+
+A table of them is validated once, here, and becomes a matrix of numbers. What a column is follows from its type and
+from what the user says of it by name, never from its values.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auxcal._core.arrays import LEAST_PROBABILITY, Bools, Floats, to_numpy
+from auxcal._core.errors import InvalidInputError
+from auxcal._core.logits import logit
+from auxcal._core.text import did_you_mean
+
+SignalKind = Literal["number", "probability", "category"]
+
+MOST_LEVELS = 10_000
+"""Levels of a category that are remembered, the most frequent ones; others count as new. They take 200 KB of a file."""
+
+UNSEEN = -1
+"""The code of a level that the fit did not have."""
+
+LARGEST = 1e30
+"""What an infinity counts as: beyond all numbers that are measured, and within float32."""
+
+
+@dataclass(frozen=True)
+class SignalColumns:
+    """The columns of a table of signals: their names, what they are, and the levels of categories.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The names, in the order of the matrix.
+    kinds : tuple of {"number", "probability", "category"}
+        What each column is; booleans are numbers, and a probability counts by its log-odds.
+    levels : tuple of tuples of str
+        The levels of each category, whose places are their codes; empty for all others.
+
+    Examples
+    --------
+    >>> from auxcal.signals import SignalColumns
+    >>> table = {"verbal": [0.9, None, 0.5], "topic": ["law", "law", "maths"]}
+    >>> columns = SignalColumns.of(table, probabilities=["verbal"])
+    >>> columns.kinds, columns.levels
+    (('probability', 'category'), ((), ('law', 'maths')))
+    >>> columns.encode({"topic": ["maths", "art", None], "verbal": [0.5, 0.5, None]})
+    array([[ 0.,  1.],
+           [ 0., -1.],
+           [nan, nan]])
+    """
+
+    names: tuple[str, ...]
+    kinds: tuple[SignalKind, ...]
+    levels: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def of(cls, signals: Any, probabilities: Iterable[str] = ()) -> SignalColumns:
+        """Return what a table has; those of the columns that are probabilities are named."""
+        table = read_columns(signals)
+        of_odds = check_names(probabilities, table, "probabilities")
+        for name in of_odds:
+            if _is_text(table[name]):
+                raise InvalidInputError(
+                    f"probabilities: the column {name!r} must hold numbers; it holds text. Leave it out of them."
+                )
+        kinds: tuple[SignalKind, ...] = tuple(
+            "category" if _is_text(column) else "probability" if name in of_odds else "number"
+            for name, column in table.items()
+        )
+        return cls(tuple(table), kinds, tuple(_levels(column) if _is_text(column) else () for column in table.values()))
+
+    @property
+    def are_numbers(self) -> Bools:
+        """Which columns are not categories."""
+        return np.array([kind != "category" for kind in self.kinds])
+
+    def encode(self, signals: Any) -> Floats:
+        """Return the matrix of a table with these columns, in any order; others are ignored.
+
+        It is of shape (n, d) and of float64. Gaps are NaN, categories the codes of their levels or `UNSEEN`, booleans 0
+        and 1, and an infinity the largest number.
+        """
+        table = read_columns(signals, names=self.names)
+        for name in self.names:
+            if name not in table:
+                raise InvalidInputError(
+                    f"signals must have the columns that the calibrator was fitted with; there is no "
+                    f"{name!r}{did_you_mean(name, list(table))}. Add it, empty where it is not known."
+                )
+        parts = zip(self.names, self.kinds, self.levels, strict=True)
+        return np.stack([_encoded(table[name], name, kind, levels) for name, kind, levels in parts], axis=1)
+
+    def check(self) -> None:
+        """Reject what no table can have."""
+        same = len(self.names) == len(self.kinds) == len(self.levels) > 0
+        known = set(self.kinds) <= set(get_args(SignalKind))
+        text = all(isinstance(each, str) for each in (*self.names, *(level for each in self.levels for level in each)))
+        if not (same and known and text and len(set(self.names)) == len(self.names)):
+            raise ValueError("the names, kinds and levels of the signals must fit each other")
+
+
+def check_names(wanted: Iterable[str], table: Mapping[str, Any], what: str) -> tuple[str, ...]:
+    """Return names that an option gives, all of which must be columns."""
+    if isinstance(wanted, str):
+        raise InvalidInputError(f"{what} must be a list of names of columns; got {wanted!r}. Give [{wanted!r}].")
+    for name in wanted:
+        if name not in table:
+            raise InvalidInputError(
+                f"{what} must name columns of the signals; there is no {name!r}{did_you_mean(str(name), list(table))}."
+            )
+    return tuple(wanted)
+
+
+def read_columns(signals: Any, names: Sequence[str] | None = None) -> dict[str, NDArray[Any]]:
+    """Return the columns of a table by name: float64 with NaN for gaps, or text as objects.
+
+    Parameters
+    ----------
+    signals : DataFrame, mapping of columns, or array of shape (n, d) or (n,)
+        A DataFrame of pandas or polars, or an Arrow table. The columns of an array have no names.
+    names : sequence of str, optional
+        What the columns of an array are called; by default "signal 0", "signal 1" and so on.
+    """
+    columns = _by_name(signals, names)
+    table = {str(name): _as_column(column, str(name)) for name, column in columns}
+    sizes = {name: len(column) for name, column in table.items()}
+    if not table or len(set(sizes.values())) > 1 or len(table) < len(columns):
+        raise InvalidInputError(
+            f"signals must have columns of one length, each with a name of its own; got "
+            f"{', '.join(f'{name} of {n}' for name, n in sizes.items()) or 'none'}. Check the table."
+        )
+    return table
+
+
+def _by_name(signals: Any, names: Sequence[str] | None) -> list[tuple[Any, Any]]:
+    """Return names and columns, as they came."""
+    if isinstance(signals, Mapping):
+        return list(signals.items())
+    if hasattr(signals, "columns") or hasattr(signals, "column_names"):
+        import narwhals as nw
+
+        frame = nw.from_native(signals, eager_only=True, pass_through=True)
+        if isinstance(frame, nw.DataFrame):
+            return [(name, frame.get_column(name)) for name in frame.columns]
+    array = to_numpy(signals, "signals")
+    array = array[:, None] if array.ndim == 1 else array
+    if array.ndim != 2 or (names is not None and array.shape[1] != len(names)):
+        wanted = "d" if names is None else len(names)
+        raise InvalidInputError(
+            f"signals must be a DataFrame, a mapping of columns, or an array of shape (n, {wanted}); got shape "
+            f"{array.shape}. A signal is a column, an answer a row."
+        )
+    return list(zip(names or [f"signal {j}" for j in range(array.shape[1])], array.T, strict=True))
+
+
+def _as_column(column: Any, name: str) -> NDArray[Any]:
+    """Return numbers and booleans as float64, and text as objects."""
+    import narwhals as nw
+
+    series = nw.from_native(column, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        if series.dtype == nw.Boolean:
+            series = series.cast(nw.Int8)
+        if series.dtype.is_numeric():
+            return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        if series.dtype in (nw.Categorical, nw.Enum):
+            series = series.cast(nw.String)
+        array = np.asarray(series.to_numpy())
+    elif isinstance(column, list | tuple):
+        array = np.array(column, dtype=object)  # NumPy would make text of numbers among text
+    else:
+        array = to_numpy(column, f"signals: the column {name!r}")
+    if array.ndim == 1 and array.dtype.kind in "biuf":
+        return array.astype(np.float64)
+    if array.ndim == 1 and array.dtype.kind in "UT":
+        return array.astype(object)
+    if array.ndim == 1 and array.dtype.kind == "O":
+        return _of_objects(array, name)
+    raise InvalidInputError(
+        f"signals: the column {name!r} must hold numbers, booleans or text, one for each answer; got dtype "
+        f"{array.dtype} of shape {array.shape}. Make numbers of it, such as the hour of a time, or text."
+    )
+
+
+def _of_objects(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return a column of objects, which must be of one type."""
+    known = [value for value in array.tolist() if not _is_missing(value)]
+    if all(isinstance(value, str) for value in known):
+        return array
+    if all(isinstance(value, int | float | np.number | np.bool_) for value in known):
+        return np.array([np.nan if _is_missing(value) else float(value) for value in array.tolist()])
+    types = sorted({type(value).__name__ for value in known})
+    raise InvalidInputError(
+        f"signals: the column {name!r} must hold numbers, booleans or text, with None for gaps; got "
+        f"{', '.join(types[:3])}. Convert it to one of them."
+    )
+
+
+def _is_missing(value: Any) -> bool:
+    return (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    )
+
+
+def _is_text(column: NDArray[Any]) -> bool:
+    return column.dtype.kind == "O"
+
+
+def _encoded(column: NDArray[Any], name: str, kind: SignalKind, levels: tuple[str, ...]) -> Floats:
+    """Return a column as numbers; one that is all gaps may have any type."""
+    was_text = kind == "category"
+    if _is_text(column) != was_text:
+        empty = all(map(_is_missing, column.tolist()))
+        if not empty:
+            before, now = ("text", "numbers") if was_text else ("numbers", "text")
+            raise InvalidInputError(
+                f"signals: the column {name!r} held {before} in the fit; now it holds {now}. Convert it to {before}."
+            )
+        return np.full(len(column), np.nan)
+    if was_text:
+        return _codes(column, levels)
+    numbers = np.clip(column, -LARGEST, LARGEST)
+    return _log_odds(numbers, name) if kind == "probability" else numbers
+
+
+def _levels(column: NDArray[Any]) -> tuple[str, ...]:
+    """Return the levels of a category in alphabetical order; of too many, the most frequent ones."""
+    counts = Counter(value for value in column.tolist() if not _is_missing(value))
+    frequent = sorted(counts, key=lambda level: (-counts[level], level))[:MOST_LEVELS]
+    return tuple(sorted(frequent))
+
+
+def _codes(column: NDArray[Any], levels: tuple[str, ...]) -> Floats:
+    code = {level: float(place) for place, level in enumerate(levels)}
+    codes = np.array([code.get(value, UNSEEN) for value in column.tolist()], dtype=np.float64)
+    other = np.flatnonzero(codes == UNSEEN)
+    codes[other[[_is_missing(value) for value in column[other].tolist()]]] = np.nan
+    return codes
+
+
+def _log_odds(p: Floats, name: str) -> Floats:
+    """Return log-odds of probabilities; 0 and 1 are clipped."""
+    if not (np.isnan(p) | ((p >= 0) & (p <= 1))).all():
+        odd = p[~(np.isnan(p) | ((p >= 0) & (p <= 1)))][0]
+        raise InvalidInputError(
+            f"signals: the column {name!r} must hold probabilities, from 0 to 1; got {odd:.6g}. Divide percentages by "
+            f"100, or leave the column out of probabilities."
+        )
+    return np.asarray(logit(np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)))
