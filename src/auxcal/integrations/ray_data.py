@@ -13,8 +13,7 @@ with needs("ray"):
     import pyarrow as pa
     import ray.data  # noqa: F401  so that its absence is known here
 
-    from auxcal.tables.arrow_scoring import PackedScorer
-    from auxcal.tables.arrow_tallies import ColumnNames, TallyColumns, evaluated, tally_table
+    from auxcal.tables.arrow_tables import ColumnNames, PackedScorer, TallyColumns, evaluated, tally_table
 
 if TYPE_CHECKING:
     from ray.data import Dataset

@@ -23,8 +23,7 @@ with needs("spark"):
     from pyspark.sql import types as spark_types
     from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 
-    from auxcal.tables.arrow_scoring import PackedScorer
-    from auxcal.tables.arrow_tallies import GROUP, TALLY, ColumnNames, TallyColumns, evaluated, tally_table
+    from auxcal.tables.arrow_tables import GROUP, TALLY, ColumnNames, PackedScorer, TallyColumns, evaluated, tally_table
 
 __all__ = ["evaluate", "sample", "score", "udf"]
 

@@ -3,7 +3,7 @@
 pyarrow's own conversions import pandas where it is installed: half a second and 30 MB in every process.
 """
 
-# ruff: noqa: D102  (the base class says what the methods do)
+# ruff: noqa: D102  (NumpyColumn says what the methods do)
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from auxcal._core.extras import needs
 from auxcal.tables.numpy_columns import (
     Column,
     Columns,
+    ColumnValues,
     NumpyColumn,
     Problem,
     Problems,
@@ -37,7 +38,7 @@ _LEAST_PLAIN, _MOST_PLAIN = 1e-4, 1e4  # between which Arrow writes floats as Py
 _OUT_OF_RANGE = "<value out of range"  # what Arrow writes for a time that its calendar does not have
 
 
-class ArrowColumn(Column):
+class ArrowColumn(ColumnValues):
     """A column as a pyarrow array; views of text and bytes, which many functions of Arrow don't know, are converted."""
 
     def __init__(self, data: pa.Array) -> None:
@@ -82,14 +83,11 @@ class ArrowColumn(Column):
         counts = np.bincount(_extents(_stored(self.data).drop_null())[1], minlength=1)
         return len(counts) - 1 - int(counts[::-1].argmax())  # where they differ, the more of a tie
 
-    def text(self) -> list[str] | None:
-        if not is_text(self.kind):
-            return None
-        return [value or "" for value in pc.utf8_trim_whitespace(self.data).to_pylist()]
+    @property
+    def is_text(self) -> bool:
+        return is_text(self.kind)
 
     def whole_numbers(self) -> Column:
-        if not is_text(self.kind):
-            return self
         text = pc.utf8_trim_whitespace(self.data)
         try:
             numbers = pc.if_else(pc.equal(text, ""), None, text).cast(pa.int64())
@@ -198,7 +196,7 @@ def as_arrow(column: Column) -> pa.Array:
     """Return any column as a pyarrow array."""
     if isinstance(column, NumpyColumn):
         return from_numpy(column.data, column.missing)
-    return column.data  # type: ignore[attr-defined]
+    return column.data
 
 
 def from_numpy(values: NDArray[Any], missing: Bools | None = None) -> pa.Array:

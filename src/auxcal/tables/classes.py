@@ -20,10 +20,7 @@ from auxcal.tables.spec import TableSpec
 class Classes:
     """What the columns of the predictions and of the true classes say, with codes that are the same in all batches.
 
-    Parameters
-    ----------
-    spec : TableSpec
-        The names of the columns, and of the classes in order; where these are not known, all that are predicted.
+    Where the spec does not name the classes, they are all that are predicted.
     """
 
     def __init__(self, spec: TableSpec) -> None:

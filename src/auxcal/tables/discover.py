@@ -144,17 +144,7 @@ class LocalFile(_Place):
 
 @dataclass(frozen=True)
 class RemoteFile(_Place):
-    """A file, folder or pattern elsewhere.
-
-    Parameters
-    ----------
-    filesystem : pyarrow.fs.FileSystem
-        Where it is.
-    path : str
-        Its name there.
-    shown : str
-        Its URL, without keys and options.
-    """
+    """A file, folder or pattern elsewhere: its file system of pyarrow, its name there, and its URL without keys."""
 
     filesystem: Any
     path: str
@@ -318,16 +308,9 @@ def _copy(source: str, source_filesystem: Any, target: str, target_filesystem: A
 
 
 class Part(NamedTuple):
-    """A file of a table.
+    """A file of a table, with its name below the folder of all parts.
 
-    Parameters
-    ----------
-    file : File
-        Where it is.
-    size, modified : int
-        Its bytes, and when it was changed, in nanoseconds: other contents nearly always change one of them.
-    relative : str
-        Its name below the folder of all parts.
+    Other contents nearly always change its size, or when it was changed, in nanoseconds.
     """
 
     file: File

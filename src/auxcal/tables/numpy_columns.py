@@ -1,19 +1,19 @@
 """Column, the one form in which readers give the columns of a table, and those that NumPy holds."""
 
-# ruff: noqa: D102  (the base class says what the methods do)
-
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from auxcal._core.arrays import Bools
 from auxcal._core.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from auxcal.tables.arrow_columns import ArrowColumn
 
 EMPTY = "(empty)"
 """The name of the slice of rows that have no value in the column of the slices."""
@@ -35,60 +35,19 @@ Problems: TypeAlias = NDArray[np.uint8]
 """A `Problem` for each row."""
 
 
-class Column(ABC):
-    """The values of some rows: numbers, text or times, or a list of numbers for each row."""
+class ColumnValues:
+    """What columns do with their values, however they are held."""
 
     kind: Any = None
     """The type of an Arrow column, which all parts of a table share; NumPy has one per batch."""
 
-    @abstractmethod
-    def __len__(self) -> int: ...
-
-    @abstractmethod
-    def take(self, rows: Any) -> Column:
-        """Return some rows, given as a mask or as indices."""
-
-    @abstractmethod
     def values(self) -> NDArray[Any]:
         """Return numbers as they are, NaN where one is missing, and text as objects."""
-
-    @abstractmethod
-    def encoded(self) -> tuple[NDArray[Any], Any]:
-        """Return the distinct values of text, and which of them each row has; numbers as they are."""
-
-    @abstractmethod
-    def numbers(self, what: str, width: int | None = None) -> tuple[NDArray[Any], Problems | None]:
-        """Return a vector, or a matrix with a row of some width for each list, and what is wrong with each row."""
-
-    @abstractmethod
-    def width(self) -> int:
-        """Return how many numbers a row has; where lists differ, as many as most have."""
-
-    @abstractmethod
-    def text(self) -> list[str] | None:
-        """Return the text of each row without blanks around it; None where it holds other values."""
-
-    @abstractmethod
-    def fields(self, name: str) -> list[str]:
-        """Return a field of a CSV file for each value: text in quotes, numbers with no more digits than they need."""
-
-    @abstractmethod
-    def array(self, name: str) -> NDArray[Any]:
-        """Return numbers or times, or text, empty where it is missing, as NumPy can save them without pickle."""
-
-    @abstractmethod
-    def joined(self, others: Sequence[Any], name: str) -> Column:
-        """Return the values of this column and of others, one after the other."""
-
-    def cast(self, kind: Any, name: str) -> Column:
-        """Return a column with the type of the first part, if it has one, where no value is lost by it."""
-        return self
+        raise NotImplementedError
 
     def whole_numbers(self) -> Column:
-        """Return text as integers, missing where it is empty; other columns as they are."""
-        text = self.text()
-        if text is None:
-            return self
+        """Return text as integers, missing where it is empty; fail if it is something else."""
+        text = ["" if value is None else str(value).strip() for value in self.values()]
         missing = np.array([not value for value in text], dtype=bool) if "" in text else None
         return NumpyColumn(np.fromiter((int(value or "0") for value in text), np.int64, len(text)), missing)
 
@@ -101,11 +60,7 @@ class Column(ABC):
         return np.where(missing, EMPTY, values.astype(str).astype(object)) if any(missing) else values
 
 
-Columns: TypeAlias = Mapping[str, Column]
-"""Columns of the same length, by name."""
-
-
-class NumpyColumn(Column):
+class NumpyColumn(ColumnValues):
     """A column as a NumPy array.
 
     Parameters
@@ -132,14 +87,17 @@ class NumpyColumn(Column):
         return len(self.data)
 
     def take(self, rows: Any) -> NumpyColumn:
+        """Return some rows, given as a mask or as indices."""
         return NumpyColumn(self.data[rows], None if self.missing is None else self.missing[rows])
 
     def values(self) -> NDArray[Any]:
+        """Return numbers, NaN where one is missing, and text as objects."""
         if self.missing is not None:
             return np.where(self.missing, np.nan, self.data)
         return self.data.astype(str).astype(object) if self.data.dtype.kind in "US" else self.data
 
     def encoded(self) -> tuple[NDArray[Any], Any]:
+        """Return the distinct values of text, and which of them each row has; numbers as they are."""
         values = self.values()
         if values.dtype != object:
             return values, slice(None)
@@ -148,17 +106,24 @@ class NumpyColumn(Column):
         return np.array(list(places), dtype=object), of_row
 
     def numbers(self, what: str, width: int | None = None) -> tuple[NDArray[Any], Problems | None]:
+        """Return a vector, or a matrix with a row of some width for each list, and what is wrong with each row."""
         return self.values() if self.missing is not None else self.data, None
 
     def width(self) -> int:
+        """Return how many numbers a row has; where lists differ, as many as most have."""
         return self.data.shape[1] if self.data.ndim > 1 else 1
 
-    def text(self) -> list[str] | None:
-        if self.data.dtype != object:
-            return None
-        return ["" if value is None else str(value).strip() for value in self.data]
+    @property
+    def is_text(self) -> bool:
+        """Whether it holds text that may mean something else, as that of a CSV file does."""
+        return self.data.dtype == object
+
+    def cast(self, kind: Any, name: str) -> NumpyColumn:
+        """Return a column with the type of the first part, if it has one, where no value is lost by it."""
+        return self
 
     def fields(self, name: str) -> list[str]:
+        """Return a field of a CSV file for each value: text in quotes, numbers with no more digits than they need."""
         kind = self.data.dtype.kind
         if self.missing is not None:
             text = self.data.astype(object).tolist()
@@ -178,6 +143,7 @@ class NumpyColumn(Column):
         return list(map(repr, self.data.tolist()))
 
     def array(self, name: str) -> NDArray[Any]:
+        """Return numbers or times, or text, empty where it is missing, as NumPy can save them without pickle."""
         if self.missing is not None:
             if self.data.dtype.kind in "iu":
                 check_fits_float(self.data[~self.missing], name)
@@ -187,11 +153,19 @@ class NumpyColumn(Column):
         return self.data
 
     def joined(self, others: Sequence[Any], name: str) -> NumpyColumn:
+        """Return the values of this column and of others, one after the other."""
         parts = [self, *others]
         if all(part.missing is None for part in parts):
             return NumpyColumn(concatenated([part.data for part in parts], name))
         missing = [np.zeros(len(part), np.bool_) if part.missing is None else part.missing for part in parts]
         return NumpyColumn(concatenated([part.data for part in parts], name), np.concatenate(missing))
+
+
+Column: TypeAlias = "NumpyColumn | ArrowColumn"
+"""The values of some rows: numbers, text or times, or a list of numbers for each row."""
+
+Columns: TypeAlias = Mapping[str, Column]
+"""Columns of the same length, by name."""
 
 
 def joined_columns(parts: Sequence[Columns]) -> dict[str, Column]:

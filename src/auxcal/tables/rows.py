@@ -87,22 +87,9 @@ class BadRows:
 class RowBatch:
     """Some rows of a table, converted once.
 
-    Parameters
-    ----------
-    numbers : array of shape (n, K)
-        Their logits, or their probabilities; anything where a row has a problem.
-    features : array of shape (n, d) or None
-        Their features.
-    problems : array of shape (n,) or None
-        What is wrong with each row; None where all are good.
-    inputs : dict of str to array
-        The columns that the numbers come from.
-    others : mapping of str to Column
-        The other columns, as they came.
-    index : array of shape (n,)
-        Where each row is in the table.
-    done : float or None
-        The share of the table that has been read so far, if known.
+    `numbers` are their logits or probabilities, anything where a row has a problem; `problems` what is wrong with each,
+    None where all are good; `inputs` the columns that the numbers come from, `others` the other ones as they came;
+    `index` where each row is in the table, and `done` the share of it that has been read so far, if known.
     """
 
     numbers: Floats

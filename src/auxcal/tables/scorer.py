@@ -43,14 +43,8 @@ Watch: TypeAlias = Callable[[Floats, Floats, Floats | None], None]
 class OutputFormat(NamedTuple):
     """What the first rows decide for all others, so that all parts of a table are alike.
 
-    Parameters
-    ----------
-    class_names : tuple of str or None
-        What predictions are written as; None for indices.
-    whole_labels : bool
-        Whether labels that are text become whole numbers.
-    in_fit : bool
-        Whether some of the rows were in the fit, so that a column says of each whether it was.
+    The names that predictions are written as, None for indices; whether labels that are text become whole numbers; and
+    whether a column says of each row if it was in the fit, since some were.
     """
 
     class_names: tuple[str, ...] | None
@@ -109,19 +103,7 @@ class Written(NamedTuple):
 
 
 class Scorer:
-    """Scores the batches of one table, or of its parts.
-
-    Parameters
-    ----------
-    calibrator : Calibrator
-        A fitted one.
-    spec : TableSpec
-        Where the logits are, and what becomes of bad rows.
-    proba : bool
-        Give the calibrated distribution too.
-    text : bool
-        Whether text can be written.
-    """
+    """Scores the batches of one table, or of its parts; `text` says whether text can be written beside the scores."""
 
     def __init__(self, calibrator: Calibrator, spec: TableSpec, *, proba: bool = False, text: bool = True) -> None:
         self.calibrator, self.spec, self._proba = calibrator, spec.known_to(calibrator.inputs_), proba
@@ -313,6 +295,6 @@ def as_classes(prediction: Ints, class_names: Sequence[str] | None, bad: Bools |
 def _whole_numbers(column: Column) -> Column:
     """Parse text as integers; return other columns unchanged."""
     try:
-        return column.whole_numbers()
+        return column.whole_numbers() if column.is_text else column
     except (ValueError, OverflowError) as error:
         raise InvalidInputError(f"the first labels are whole numbers, and then: {error}. Repair these rows.") from error

@@ -24,17 +24,7 @@ class InPart(NamedTuple):
 
 @dataclass(frozen=True)
 class Batch:
-    """Some rows of a file.
-
-    Parameters
-    ----------
-    columns : mapping of str to Column
-        Their values.
-    done : float or None
-        The share of the file that has been read so far, if known.
-    part : InPart or None
-        Where they are in a table of several parts.
-    """
+    """Some rows of a file, the share of it that has been read so far, if known, and where they are in several parts."""
 
     columns: Columns
     done: float | None
@@ -48,15 +38,8 @@ class Batch:
 class Source:
     """A file that is open for reading.
 
-    Parameters
-    ----------
-    names : tuple of str
-        Its columns.
-    batches : callable
-        Takes the names of the columns of numbers and of those to read unchanged; returns an iterator of batches, of
-        which there is at least one, even if it has no rows.
-    passable : tuple of str
-        The columns that can be passed through next to scores: one value per row.
+    `batches` takes the names of the columns of numbers and of those to read unchanged, and gives at least one batch,
+    even if it has no rows. `passable` are the columns that can be passed through next to scores: one value per row.
     """
 
     names: tuple[str, ...]
@@ -79,16 +62,9 @@ class Source:
 
 @dataclass(frozen=True)
 class Format:
-    """How files with one extension are read and written.
+    """How files with one extension are read and written, and how many of them make up one set of predictions.
 
-    Parameters
-    ----------
-    open : callable
-        Takes one file, or up to `most_files`; returns a context manager that yields a `Source`.
-    write : callable or None
-        Writes batches of columns, one after the other; None if the format is read-only.
-    most_files : int
-        How many files make up one set of predictions.
+    `open` takes a file, or up to `most_files`; `write` takes batches of columns, and is None for a read-only format.
     """
 
     open: Callable[..., AbstractContextManager[Source]]

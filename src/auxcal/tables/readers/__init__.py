@@ -81,8 +81,8 @@ def open_source(*paths: str | os.PathLike[str]) -> Iterator[Source]:
         with open_part(kind, *parts) as source:
             yield source
     else:
-        with _errors_name(files, unless=[str(part.file) for part in parts]):
-            yield _JoinedParts(kind, parts).source()
+        with _errors_name(files, unless=[str(part.file) for part in parts]), _joined(kind, parts) as source:
+            yield source
 
 
 @contextmanager
@@ -99,30 +99,42 @@ def open_part(kind: Format, *parts: Part) -> Iterator[Source]:
         yield _with_keys(source, parts[0].keys)
 
 
-class _JoinedParts:
-    """The rows of all parts of a table, one after the other; one part is open at a time."""
+@contextmanager
+def _joined(kind: Format, parts: Sequence[Part]) -> Iterator[Source]:
+    """Give the rows of all parts of a table, one after the other; one part is open at a time."""
+    parts = [part for part in parts if not part.is_blank] or parts
+    with open_part(kind, parts[0]) as first:
+        names, passable = first.names, first.passable
 
-    def __init__(self, kind: Format, parts: Sequence[Part]) -> None:
-        self._kind = kind
-        self._parts = [part for part in parts if not part.is_blank] or parts
+    @contextmanager
+    def opened(part: Part) -> Iterator[Source]:
+        with open_part(kind, part) as source:
+            check_names(source.names, part, names, parts[0])
+            yield source
 
-    def source(self) -> Source:
-        with open_part(self._kind, self._parts[0]) as first:
-            self._names = first.names
-            return Source(first.names, self._batches, first.passable)
+    def types(first: Batch, wanted: Sequence[str], later: Sequence[Part]) -> dict[str, Any]:
+        """Return the types of columns; those without a single value have the one of a later part."""
+        found = {name: first.columns[name].kind for name in wanted}
+        for part in later:
+            if not (untyped := [name for name, each in found.items() if str(each) == _NULL]):
+                break
+            with opened(part) as source:
+                batch = next(source.batches([], untyped))
+            found |= {name: batch.columns[name].kind for name in untyped}
+        return found
 
-    def _batches(self, numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
-        total = max(sum(part.size for part in self._parts), 1)
+    def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
+        total = max(sum(part.size for part in parts), 1)
         before, rows = 0, 0  # bytes of the parts that are read, and rows that were given
         kinds: dict[str, Any] = {}
-        for place, part in enumerate(self._parts):
+        for place, part in enumerate(parts):
             start = rows
-            with self._open(part) as source:
+            with opened(part) as source:
                 for batch in source.batches(numbers, others):
                     last = batch
                     if not len(batch):
                         continue
-                    kinds = kinds or self._kinds(batch, others, self._parts[place + 1 :])
+                    kinds = kinds or types(batch, others, parts[place + 1 :])
                     alike = {name: column.cast(kinds.get(name), name) for name, column in batch.columns.items()}
                     done = (before + (batch.done or 0) * part.size) / total
                     yield Batch(alike, done, InPart(str(part.file), rows - start))
@@ -131,22 +143,7 @@ class _JoinedParts:
         if not rows:
             yield last
 
-    @contextmanager
-    def _open(self, part: Part) -> Iterator[Source]:
-        with open_part(self._kind, part) as source:
-            check_names(source.names, part, self._names, self._parts[0])
-            yield source
-
-    def _kinds(self, first: Batch, names: Sequence[str], later: Sequence[Part]) -> dict[str, Any]:
-        """Return the types of columns; those without a single value have the one of a later part."""
-        kinds = {name: first.columns[name].kind for name in names}
-        for part in later:
-            if not (untyped := [name for name, kind in kinds.items() if str(kind) == _NULL]):
-                break
-            with self._open(part) as source:
-                batch = next(source.batches([], untyped))
-            kinds |= {name: batch.columns[name].kind for name in untyped}
-        return kinds
+    yield Source(names, batches, passable)
 
 
 def check_names(found: Sequence[str], part: Part, expected: Sequence[str], first: Part) -> None:
