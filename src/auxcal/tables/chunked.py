@@ -10,7 +10,6 @@ from typing import Unpack
 import numpy as np
 
 from auxcal._core.arrays import NO_CLASS, Bools, Ints
-from auxcal._core.errors import InvalidInputError
 from auxcal._core.files import STANDARD
 from auxcal._core.labels import LEFT_OUT, as_y
 from auxcal.calibrators import Calibrator
@@ -19,6 +18,7 @@ from auxcal.tables.classes import codes_of
 from auxcal.tables.columns import check_column
 from auxcal.tables.numpy_columns import Column
 from auxcal.tables.readers import open_source
+from auxcal.tables.rows import counted_from
 from auxcal.tables.scorer import Scorer
 from auxcal.tables.sources import Source
 from auxcal.tables.spec import ClassOptions, TableSpec
@@ -114,14 +114,10 @@ class ChunkedTable:
 
     def _known(self, column: Column, rows: Ints) -> tuple[Ints, Bools]:
         """Return the true classes, `NO_CLASS` where a row has no label, and which rows have one."""
-        try:
+        with counted_from(rows[0]):
             y = codes_of(column, self._labels, self._n_classes)
             labelled = y != LEFT_OUT
             return as_y(np.where(labelled, y, NO_CLASS), n_rows=len(y), n_classes=self._n_classes), labelled
-        except InvalidInputError as error:
-            if not rows[0]:
-                raise
-            raise InvalidInputError(f"{error} Rows are counted from row {rows[0]:,}.") from None
 
 
 def _names(column: Column, rows: Sequence[int] | Ints, part: str = "") -> Names:

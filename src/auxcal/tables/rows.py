@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass, replace
 from functools import partial
 from typing import Any
@@ -249,6 +250,17 @@ def _describe_problem(rows: RowBatch, row: int, before: int, problem: Problem, *
 
 
 # One column of the rows -----------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def counted_from(row: int) -> Iterator[None]:
+    """Say of errors about rows after the first ones where these begin."""
+    try:
+        yield
+    except InvalidInputError as error:
+        if not row:
+            raise
+        raise InvalidInputError(f"{error} Rows are counted from row {row:,}.") from None
 
 
 def kept_weights(column: Column, kept: Bools) -> NDArray[Any]:

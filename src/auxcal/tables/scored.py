@@ -1,11 +1,10 @@
-"""Scored tables: what `auxcal evaluate` and `auxcal threshold` read, be it from `auxcal score` or from another tool."""
+"""Scored tables, of `auxcal score` or another tool: what `auxcal evaluate`, `threshold` and `plan` read."""
 
 from __future__ import annotations
 
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple, Unpack
 
@@ -23,21 +22,25 @@ from auxcal._core.arrays import (
     as_sample_weight,
 )
 from auxcal._core.errors import InputWarning, InvalidInputError
-from auxcal._core.labels import LEFT_OUT, warn_of_unlabelled
+from auxcal._core.labels import LEFT_OUT, names_in, warn_of_unlabelled
 from auxcal._core.text import percent
 from auxcal.metrics import Tally
 from auxcal.tables.classes import Classes
-from auxcal.tables.columns import check_column
-from auxcal.tables.labelled import even_sample
+from auxcal.tables.columns import Layout, check_column, find_logits
+from auxcal.tables.labelled import even_sample, read_predictions
 from auxcal.tables.numpy_columns import Column, Columns
 from auxcal.tables.readers import open_source
 from auxcal.tables.rows import (
     LEAVE_OUT,
+    as_logit_matrix,
+    counted_from,
     kept_groups,
     kept_weights,
+    own_confidence,
+    usable_rows,
 )
 from auxcal.tables.sources import Source
-from auxcal.tables.spec import ScoreOptions, TableSpec
+from auxcal.tables.spec import CONFIDENCE, DEFAULT_LABEL, OnBadRows, PilotOptions, ScoreOptions, TableSpec
 
 IN_FIT = "in_fit"
 """The column of a table with labels: whether the row was in the fit, and so promises nothing."""
@@ -73,6 +76,10 @@ class Scored(NamedTuple):
     by: Groups | None = None
     share_in_fit: float = 0.0
     max_weight: float | None = None
+
+    def take(self, rows: Any) -> Scored:
+        """Return some of the rows."""
+        return self._replace(**{name: each[rows] for name, each in _columns_of(self).items()})
 
     def check_apart_from_fit(self) -> None:
         """Refuse rows of the fit, which promise nothing."""
@@ -171,7 +178,7 @@ def read_scored_or_tally(
     """
     spec = _scored_spec(where, spec, label)
     reader = _ScoredReader(spec, by)
-    held: list[_ScoredRows] = []
+    held: list[Scored] = []
     found: Tallied | None = None
     with open_source(path) as source:
         for rows in reader.batches(source):
@@ -185,7 +192,7 @@ def read_scored_or_tally(
         return _tallied(found, held)
 
 
-def _tallied(before: Tallied | None, held: Sequence[_ScoredRows]) -> Tallied:
+def _tallied(before: Tallied | None, held: Sequence[Scored]) -> Tallied:
     """Return the tallies of all rows so far."""
     rows = _joined(held) if held else None
     if rows is not None and rows.sample_weight is not None:
@@ -205,20 +212,22 @@ def add_tallies(first: Mapping[Any, Tally], second: Mapping[Any, Tally]) -> dict
     return {**first, **{name: first[name] + each if name in first else each for name, each in second.items()}}
 
 
-class _ScoredRows(NamedTuple):
-    """Some rows that have a score and a label; classes are codes of the table's `Classes`."""
+_PER_ROW = ("confidence", "correct", "prediction", "y", "sample_weight", "groups", "by")
 
-    confidence: Floats
-    correct: Bools
-    prediction: Ints
-    y: Ints
-    sample_weight: Weight | None
-    groups: Groups | None
-    by: Groups | None
 
-    def take(self, rows: Any) -> _ScoredRows:
-        """Return some of them."""
-        return _ScoredRows(*(None if each is None else each[rows] for each in self))  # type: ignore[arg-type]
+def _columns_of(rows: Scored) -> dict[str, Any]:
+    """Return what there is of each row."""
+    return {name: each for name in _PER_ROW if (each := getattr(rows, name)) is not None}
+
+
+def _joined(parts: Iterable[Scored]) -> Scored:
+    """Return the rows of all parts."""
+    first, *others = parts
+    joined: dict[str, Any] = {
+        name: np.concatenate([each, *(getattr(part, name) for part in others)])
+        for name, each in _columns_of(first).items()
+    }
+    return first._replace(**joined) if others else first
 
 
 class _ScoredReader:
@@ -231,7 +240,7 @@ class _ScoredReader:
         self._weight = 0.0
         self._max_weight: float | None = None
 
-    def batches(self, source: Source) -> Iterator[_ScoredRows]:
+    def batches(self, source: Source) -> Iterator[Scored]:
         """Yield the rows of each batch; warn at the end of those that are left out."""
         spec, by = self._spec, self._by
         self._check(source)
@@ -247,12 +256,12 @@ class _ScoredReader:
                     yield rows
         self._conclude()
 
-    def finish(self, rows: _ScoredRows) -> Scored:
-        """Return the rows of a table that is read."""
+    def finish(self, rows: Scored) -> Scored:
+        """Return the rows of a table that is read, with places among its classes for codes."""
         names = self.classes.finalize()
         prediction, y = (self.classes.final_codes(codes, names) for codes in (rows.prediction, rows.y))
-        others = rows.sample_weight, rows.groups, rows.by, self._share_in_fit, self._max_weight
-        return Scored(rows.confidence, rows.correct, prediction, y, names, *others)
+        facts = self._share_in_fit, self._max_weight
+        return Scored(*rows[:2], prediction, y, names, *rows[5:8], *facts)
 
     def _check(self, source: Source) -> None:
         """Refuse a table that lacks a column."""
@@ -265,10 +274,10 @@ class _ScoredReader:
             if column is not None:
                 check_column(source.names, column, f"Name the column with {option} (--{option}).")
 
-    def _read(self, columns: Columns) -> _ScoredRows:
+    def _read(self, columns: Columns) -> Scored:
         spec = self._spec
         score = as_floats(columns[spec.confidence].values(), "confidence")
-        with self._places():
+        with counted_from(self._rows):
             predicted, y = self.classes.codes(columns[spec.prediction], columns[spec.label_name])
         unscored = np.isnan(score) & (predicted == LEFT_OUT)
         bad = ~unscored & (~((score >= 0) & (score <= 1)) | (predicted == LEFT_OUT))
@@ -284,27 +293,18 @@ class _ScoredReader:
         if spec.weight is not None and MAX_WEIGHT in columns and kept.any():
             largest = float(np.max(kept_weights(columns[MAX_WEIGHT], kept)))
             self._max_weight = max(largest, self._max_weight or 0.0)
-        with self._places():
-            everything = _ScoredRows(
+        with counted_from(self._rows):
+            everything = Scored(
                 score,
                 predicted == y,
                 predicted,
                 y,
+                None,
                 None if spec.weight is None else self._weights(columns[spec.weight], kept),
                 None if spec.group is None else _groups(kept_groups(columns[spec.group], kept), spec.group),
                 None if self._by is None else _groups(columns[self._by].slices(), self._by),
             )
         return everything if kept.all() else everything.take(kept)
-
-    @contextmanager
-    def _places(self) -> Iterator[None]:
-        """Say of errors about later rows where these begin."""
-        try:
-            yield
-        except InvalidInputError as error:
-            if not self._rows:
-                raise
-            raise InvalidInputError(f"{error} Rows are counted from row {self._rows:,}.") from None
 
     def _weights(self, column: Column, kept: Bools) -> Weight:
         weight = kept_weights(column, kept)
@@ -372,20 +372,130 @@ def _groups(values: Groups, name: str) -> Groups:
     return as_groups(values, n_rows=len(values), name=name)
 
 
-def _joined(parts: Iterable[_ScoredRows]) -> _ScoredRows:
-    """Return the rows of all parts."""
-    columns = zip(*parts, strict=True)
-    return _ScoredRows(*(None if column[0] is None else np.concatenate(column) for column in columns))  # type: ignore[arg-type]
-
-
-def _sample_of(parts: Iterable[_ScoredRows], n: int, random_state: int | None) -> _ScoredRows:
+def _sample_of(parts: Iterable[Scored], n: int, random_state: int | None) -> Scored:
     """Return a sample of the rows; say so if it is not all of them."""
-    known = ({name: each for name, each in part._asdict().items() if each is not None} for part in parts)
-    drawn, n_rows = even_sample(known, n, random_state)
+    drawn, n_rows = even_sample(map(_columns_of, parts), n, random_state)
     if len(drawn["y"]) < n_rows:
         warnings.warn(
             f"{n:,} of {n_rows:,} rows are used, a random sample. Its size is set with sample (--sample).",
             InputWarning,
             stacklevel=3,
         )
-    return _ScoredRows(*(drawn.get(name) for name in _ScoredRows._fields))  # type: ignore[arg-type]
+    return Scored(**drawn)  # type: ignore[arg-type]
+
+
+# The confidence alone, of a table that is scored or not ---------------------------------------------------------------
+
+_SCORE_IT = "Score the file first, or name the column with confidence (--confidence)."
+_NAME_LOGITS = "the columns of the logits in the order of the classes with columns (--columns)"
+
+
+def read_confidence(
+    path: str | os.PathLike[str], confidence: str = CONFIDENCE, *, on_bad_rows: OnBadRows = "fail"
+) -> Floats:
+    """Read the confidence of every row of a scored file that has one, labelled or not.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    confidence : str
+        The column of the confidence.
+    on_bad_rows : {"fail", "skip"}
+        What becomes of a row whose confidence is not from 0 to 1: an error, or no row.
+    """
+    with open_source(path) as source:
+        return _confidence_of(source, confidence, _SCORE_IT, skip=on_bad_rows == "skip")
+
+
+def read_any_confidence(
+    path: str | os.PathLike[str],
+    confidence: str = CONFIDENCE,
+    *,
+    columns: str | Sequence[str] | None = None,
+    probabilities: bool = False,
+) -> tuple[Floats, bool]:
+    """Read the confidence of a scored file; of one with logits alone the classifier's own, with a warning.
+
+    Return it, and whether it is of a scored file. Bad rows are left out.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    confidence : str
+        The column of the confidence.
+    columns, probabilities
+        Where the logits are, as in `read_predictions`.
+    """
+    with open_source(path) as source:
+        names = () if confidence in source.names else _logits_among(source, columns, probabilities=probabilities)
+        if not names:
+            return _confidence_of(source, confidence, f"{_SCORE_IT[:-1]}, or {_NAME_LOGITS}.", skip=True), True
+        warnings.warn(
+            f"there is no column {confidence!r}: the classifier's own confidence is taken, which is often too high. "
+            f"Score the file with a calibrator first, if there is one.",
+            InputWarning,
+            stacklevel=2,
+        )
+        layout = Layout(names, probabilities=probabilities)
+        numbers = np.concatenate([rows.numbers for rows in usable_rows(source, layout, skip=True)])
+        return own_confidence(as_logit_matrix(numbers, probabilities=probabilities)), False
+
+
+def read_own_pilot(
+    path: str | os.PathLike[str],
+    label: str | None = None,
+    *,
+    spec: TableSpec | None = None,
+    **where: Any,
+) -> tuple[Floats, Bools] | None:
+    """Read the confidence in the rows of a file that have labels, and whether each is right; None if none has.
+
+    The arguments are those of `read_scored` and, for a file of logits alone, of `read_predictions`. A label that is
+    named must be there; by default it is `y`, if there is such a column.
+    """
+    spec = replace(TableSpec.of(PilotOptions, where, spec), on_bad_rows="skip", features=())
+    label = label or spec.label
+    name = label or DEFAULT_LABEL
+    with open_source(path) as source:
+        if label is None and name not in source.names:
+            return None
+        check_column(source.names, name, "Name the column of the true classes (--label).")
+        if not names_in(source.read((), (name,))[name].values()):
+            return None
+        is_scored = spec.confidence in source.names
+    if is_scored:
+        rows = read_scored(path, name, spec=spec)
+        return rows.confidence, rows.correct
+    found = read_predictions(path, spec=replace(spec, label=name))
+    return own_confidence(found.logits), found.correct
+
+
+def _logits_among(source: Source, columns: str | Sequence[str] | None, *, probabilities: bool) -> tuple[str, ...]:
+    """Return the columns of the logits; none where there are none and none were asked for."""
+    try:
+        return find_logits(source.names, TableSpec(columns=columns, probabilities=probabilities))
+    except InvalidInputError:
+        if columns is not None or probabilities:
+            raise
+        return ()
+
+
+def _confidence_of(source: Source, name: str, advice: str, *, skip: bool) -> Floats:
+    check_column(source.names, name, advice)
+    read = as_floats(source.read((name,), ())[name].values(), "confidence")
+    missing, outside = np.isnan(read), (read < 0) | (read > 1)
+    if missing.any() and not missing.all():
+        warnings.warn(f"{missing.sum():,} of {len(read):,} rows have no score.", InputWarning, stacklevel=3)
+        read, outside = read[~missing], outside[~missing]
+    if not outside.any() or outside.all():
+        return as_confidence(read)
+    n, row = int(outside.sum()), int(np.argmax(outside))
+    if not skip:
+        raise InvalidInputError(
+            f"confidence must be a probability in [0, 1]; got {read[row]:.6g} in row {row} ({n:,} such rows). "
+            f"Repair them, or {LEAVE_OUT}."
+        )
+    warnings.warn(f"{n:,} of {len(read):,} rows have a damaged score and are left out.", InputWarning, stacklevel=3)
+    return as_confidence(read[~outside])
