@@ -75,12 +75,12 @@ class ArrowColumn(ColumnValues):
         return _floats(self.data, what), problems
 
     def width(self) -> int:
-        kind = _storage(self.kind)
-        if not is_list(kind):
+        stored = _stored(self.data)
+        if not is_list(stored.type):
             return 1
-        if pa.types.is_fixed_size_list(kind):
-            return int(kind.list_size)
-        counts = np.bincount(_extents(_stored(self.data).drop_null())[1], minlength=1)
+        if pa.types.is_fixed_size_list(stored.type):
+            return int(stored.type.list_size)
+        counts = np.bincount(_extents(stored.drop_null())[1], minlength=1)
         return len(counts) - 1 - int(counts[::-1].argmax())  # where they differ, the more of a tie
 
     @property
@@ -144,11 +144,8 @@ def csv_rows(columns: Columns) -> memoryview:
 
 def _beside(*parts: Any, by: str) -> pa.Array:
     """Return the text of parts side by side, with a separator between them."""
-    return pc.binary_join_element_wise(*(_large(each) if isinstance(each, str) else each for each in (*parts, by)))
-
-
-def _large(text: str) -> pa.Scalar:
-    return pa.scalar(text, pa.large_string())
+    large = (pa.scalar(each, pa.large_string()) if isinstance(each, str) else each for each in (*parts, by))
+    return pc.binary_join_element_wise(*large)
 
 
 def _csv_fields(column: Column, name: str) -> pa.Array:
@@ -168,11 +165,9 @@ def _csv_fields(column: Column, name: str) -> pa.Array:
 
 def _float_fields(numbers: NDArray[Any], array: pa.Array) -> pa.Array:
     """Return floats with the digits that Python gives them; Arrow has the same ones for those of usual size."""
-    size = np.abs(numbers)
-    whole = numbers == np.floor(numbers)
-    found = array.cast(pa.large_string())
-    if not ((size >= _LEAST_PLAIN) & (size < _MOST_PLAIN) & ~whole).all():
-        other = ~((size >= _LEAST_PLAIN) & (size < _MOST_PLAIN)) | whole
+    size, found = np.abs(numbers), array.cast(pa.large_string())
+    other = ~((size >= _LEAST_PLAIN) & (size < _MOST_PLAIN)) | (numbers == np.floor(numbers))
+    if other.any():
         written = [repr(each) for each in numbers[other].tolist()]
         found = pc.replace_with_mask(found, from_numpy(other), pa.array(written, pa.large_string()))
         found = pc.if_else(array.is_valid(), found, pa.scalar(None, pa.large_string()))
@@ -285,7 +280,8 @@ def is_text(kind: pa.DataType) -> bool:
 
 def is_list(kind: pa.DataType) -> bool:
     """Whether a type has several values per row."""
-    return isinstance(_storage(kind), pa.ListType | pa.LargeListType | pa.FixedSizeListType)
+    stored = kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
+    return isinstance(stored, pa.ListType | pa.LargeListType | pa.FixedSizeListType)
 
 
 def holds_numbers(kind: pa.DataType) -> bool:
@@ -356,10 +352,6 @@ def _stored(column: pa.Array) -> pa.Array:
     return column.storage if isinstance(column.type, pa.BaseExtensionType) else column
 
 
-def _storage(kind: pa.DataType) -> pa.DataType:
-    return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
-
-
 def _decoded(column: pa.Array) -> pa.Array:
     """Decode categories to their values; return other columns unchanged."""
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
@@ -389,8 +381,13 @@ def _cast(column: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
         if pa.types.is_timestamp(plain.type) and pa.types.is_timestamp(kind) and zones[0] != zones[1]:
             raise pa.ArrowInvalid("of times without a zone nobody knows when they were")
         changed = plain.cast(kind)
-        if plain.null_count < len(plain) and not _are_equal(_decoded(changed).cast(plain.type), plain):
-            raise pa.ArrowInvalid("some values would be other ones")
+        if plain.null_count < len(plain):
+            back = _decoded(changed).cast(plain.type)
+            same = back.equals(plain)
+            if pa.types.is_floating(plain.type):  # where NaN is NaN
+                same = np.array_equal(to_numpy(back), to_numpy(plain), equal_nan=True)
+            if not same:
+                raise pa.ArrowInvalid("some values would be other ones")
     except pa.ArrowException as error:
         if isinstance(error, MemoryError):
             raise
@@ -399,9 +396,3 @@ def _cast(column: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
             f"in all parts."
         ) from error
     return changed
-
-
-def _are_equal(one: pa.Array, other: pa.Array) -> bool:
-    if pa.types.is_floating(one.type):  # where NaN is NaN
-        return np.array_equal(to_numpy(one), to_numpy(other), equal_nan=True)
-    return bool(one.equals(other))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import Any, NamedTuple, Unpack
 
@@ -387,7 +388,6 @@ def _sample_of(parts: Iterable[Scored], n: int, random_state: int | None) -> Sco
 # The confidence alone, of a table that is scored or not ---------------------------------------------------------------
 
 _SCORE_IT = "Score the file first, or name the column with confidence (--confidence)."
-_NAME_LOGITS = "the columns of the logits in the order of the classes with columns (--columns)"
 
 
 def read_confidence(
@@ -429,9 +429,15 @@ def read_any_confidence(
         Where the logits are, as in `read_predictions`.
     """
     with open_source(path) as source:
-        names = () if confidence in source.names else _logits_among(source, columns, probabilities=probabilities)
+        names: tuple[str, ...] = ()
+        with nullcontext() if columns is not None or probabilities else suppress(InvalidInputError):
+            if confidence not in source.names:
+                names = find_logits(source.names, TableSpec(columns=columns, probabilities=probabilities))
         if not names:
-            return _confidence_of(source, confidence, f"{_SCORE_IT[:-1]}, or {_NAME_LOGITS}.", skip=True), True
+            advice = (
+                f"{_SCORE_IT[:-1]}, or the columns of the logits in the order of the classes with columns (--columns)."
+            )
+            return _confidence_of(source, confidence, advice, skip=True), True
         warnings.warn(
             f"there is no column {confidence!r}: the classifier's own confidence is taken, which is often too high. "
             f"Score the file with a calibrator first, if there is one.",
@@ -470,16 +476,6 @@ def read_own_pilot(
         return rows.confidence, rows.correct
     found = read_predictions(path, spec=replace(spec, label=name))
     return own_confidence(found.logits), found.correct
-
-
-def _logits_among(source: Source, columns: str | Sequence[str] | None, *, probabilities: bool) -> tuple[str, ...]:
-    """Return the columns of the logits; none where there are none and none were asked for."""
-    try:
-        return find_logits(source.names, TableSpec(columns=columns, probabilities=probabilities))
-    except InvalidInputError:
-        if columns is not None or probabilities:
-            raise
-        return ()
 
 
 def _confidence_of(source: Source, name: str, advice: str, *, skip: bool) -> Floats:

@@ -35,21 +35,19 @@ def _source(arrays: Mapping[str, NDArray[Any]]) -> Source:
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
         names = (*numbers, *others)
-        n = _common_length({name: arrays[name] for name in names})
+        lengths = {name: len(arrays[name]) if arrays[name].ndim else 0 for name in names}
+        if len(set(lengths.values())) > 1:
+            text = ", ".join(f"{name!r} {length}" for name, length in lengths.items())
+            raise InvalidInputError(
+                f"all arrays must have one row for each sample; got {text}. Save them together again."
+            )
+        n = max(lengths.values(), default=0)
         rows = rows_per_batch(sum(arrays[name].nbytes for name in names) / max(n, 1))
         for start in range(0, max(n, 1), rows):
             stop = min(start + rows, n)
             yield Batch({name: NumpyColumn(arrays[name][start:stop]) for name in names}, stop / max(n, 1))
 
     return Source(tuple(arrays), batches, tuple(name for name, array in arrays.items() if array.shape == (n_rows,)))
-
-
-def _common_length(arrays: Mapping[str, NDArray[Any]]) -> int:
-    lengths = {name: len(array) if array.ndim else 0 for name, array in arrays.items()}
-    if len(set(lengths.values())) > 1:
-        text = ", ".join(f"{name!r} {length}" for name, length in lengths.items())
-        raise InvalidInputError(f"all arrays must have one row for each sample; got {text}. Save them together again.")
-    return max(lengths.values(), default=0)
 
 
 def _joined(batches: Iterator[Columns]) -> dict[str, NDArray[Any]]:
