@@ -376,9 +376,11 @@ def _right(table: pa.Table, columns: TallyColumns) -> pa.Array:
 def _gathered(rows: Any, names: list[str]) -> Iterator[pa.Table]:
     """Yield tables of some columns with about a million rows each."""
     pending: list[pa.Table] = []
-    if not isinstance(rows, Iterable | pa.RecordBatch):
+    if isinstance(rows, pa.Table | pa.RecordBatch):
+        rows = (rows,)
+    if not isinstance(rows, Iterable):
         raise InvalidInputError(f"rows must be a table or batches of pyarrow; got {type(rows).__name__}.")
-    for part in (rows,) if isinstance(rows, pa.Table | pa.RecordBatch) else rows:
+    for part in rows:
         for name in names:
             check_column(part.schema.names, name, "Name the columns of the scores and of the true classes.")
         table = pa.table({name: part.column(name) for name in names})
