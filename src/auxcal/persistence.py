@@ -222,6 +222,7 @@ def _set_state(calibrator: Calibrator, state: dict[str, Any]) -> None:
     """Set the fitted attributes, after the method's checks."""
     if any(not name.endswith("_") or name.startswith("_") for name in state):  # none may hide a method
         raise ValueError("there are other attributes than those of a fit")
+    state = state | {name: later for name, later in type(calibrator).learned_later.items() if name not in state}
     for name, value in state.items():
         setattr(calibrator, name, value)
     counts = {

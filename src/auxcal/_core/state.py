@@ -255,6 +255,16 @@ def each(*checks: Check) -> Check:
     return check
 
 
+def or_none(check: Check) -> Check:
+    """Return the check of what may be None."""
+
+    def check_or_none(value: Any, name: str, lengths: Lengths) -> None:
+        if value is not None:
+            check(value, name, lengths)
+
+    return check_or_none
+
+
 def times(length: str, of_each: Check) -> Check:
     """Return the check of a tuple of like entries, as many as a letter stands for."""
 

@@ -122,6 +122,8 @@ class Calibrator(ABC, Estimator):
     """The fitted attributes of the method, with a check of each; without them, a file is not checked."""
     former_designs: ClassVar[Mapping[str, str]] = {}
     """Fitted attributes that only an earlier design of the method had, and its name: its files are rejected."""
+    learned_later: ClassVar[Mapping[str, Any]] = {}
+    """Fitted attributes that older files lack, and what they are then."""
 
     # Defaults for files from before these existed.
     n_further_features_: int = 0

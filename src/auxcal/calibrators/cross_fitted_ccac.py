@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from auxcal._core.arrays import Floats, as_whole
+from auxcal._core.arrays import Floats, Ints, as_whole
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.logits import RelativeLogits, expit, relative
-from auxcal._core.state import each, knots, numbers, table
+from auxcal._core.state import each, knots, numbers, or_none, table
 from auxcal.calibrators.base import ProbaCalibrator
 from auxcal.calibrators.ccac_x.correction import FEW_ROWS, Correction, describe, describe_program, fit_correction
 from auxcal.calibrators.ccac_x.evidence import log_likelihoods, weights_by_evidence
@@ -43,10 +43,10 @@ class CrossFittedCCAC(ProbaCalibrator):
     The first, the open map, is a linear map of the logits onto the K classes and one more for samples of none of them,
     with a prior around temperature scaling. The others are beta calibration and isotonic regression. Each is fitted
     once without each fold, and the out-of-fold predictions give the stacking weights. An additive model of ranked
-    logits and of the open map's readings then corrects their weighted mean. The widths of all priors are chosen by
-    evidence; with few rows they stay narrow. Every fit is convex, and no validation set is needed: one that is given is
-    used like the other rows. The rows of a group stay together, and count as much as they tell: copies as one row.
-    Copies and nearly equal rows are found without groups.
+    logits, of the open map's readings and of the predicted class then corrects their weighted mean. The widths of all
+    priors are chosen by evidence; with few rows they stay narrow. Every fit is convex, and no validation set is needed:
+    one that is given is used like the other rows. The rows of a group stay together, and count as much as they tell:
+    copies as one row. Copies and nearly equal rows are found without groups.
 
     Parameters
     ----------
@@ -65,6 +65,8 @@ class CrossFittedCCAC(ProbaCalibrator):
         The stacking weights of beta calibration, isotonic regression and the open map.
     correction_ : tuple
         The range and the knots of the inputs, the weights of the curves, the slope and the offset.
+    effects_ : array of shape (K,), or None
+        What is added to the log-odds of each predicted class; None in files from before there were effects.
     widths_ : dict
         The standard deviations of the priors, chosen by evidence: of the open map's biases and shared weights, and of
         the correction.
@@ -90,16 +92,19 @@ class CrossFittedCCAC(ProbaCalibrator):
     cross_fits = True
     has_ood_column = True
     former_designs: ClassVar[Mapping[str, str]] = {"width_": "the first design of CCAC-X, which had networks"}
+    learned_later: ClassVar[Mapping[str, Any]] = {"effects_": None}
 
     score_maps_: tuple[Any, ...]
     open_map_: tuple[Any, ...]
     correction_: tuple[Any, ...]
+    effects_: Floats | None
 
     learned = {  # noqa: RUF012
         "voices_": numbers(3, least=0, most=1, adds_up=True),
         "score_maps_": each(numbers(3), knots()),
         "open_map_": each(numbers("K+1"), numbers("K+1", "c"), numbers("K+1"), each(numbers("x"), numbers("x", "c"))),
         "correction_": each(numbers("i"), numbers("i"), numbers("q", "i"), numbers("q+1", "i"), numbers(), numbers()),
+        "effects_": or_none(numbers("K")),
         "widths_": table(bias=numbers(least=0), shared=numbers(least=0), correction=numbers(least=0)),
     }
 
@@ -134,12 +139,14 @@ class CrossFittedCCAC(ProbaCalibrator):
         self.voices_ = weights_by_evidence(log_likelihoods(stacked, data.correct, weight), _PRIOR)
         inputs = describe(near, found.readings, found.map.coordinates(data.logits, data.features))
         base = stacked @ self.voices_.astype(stacked.dtype)
-        correction, width, problem = fit_correction(inputs, base, data.correct, weight)
+        corrected = fit_correction(inputs, base, data.prediction, data.n_classes, data.correct, weight)
+        self.score_maps_, self.open_map_, self.correction_ = tuple(maps), tuple(found.map), tuple(corrected.correction)
+        self.effects_ = corrected.effects
+        self.widths_ = {**found.widths._asdict(), "correction": corrected.widths[0]}
         if len(data) == n_rows:
-            self._held_out = held_out_strata(expit(correction.log_odds(inputs, base)), found, near)[of_row]
-        self.score_maps_, self.open_map_, self.correction_ = tuple(maps), tuple(found.map), tuple(correction)
-        self.widths_ = {**found.widths._asdict(), "correction": width}
-        return next(filter(None, [found.problem, *problems, problem]), None)
+            log_odds = self._corrected(inputs, base, data.prediction)
+            self._held_out = held_out_strata(expit(log_odds), found, near)[of_row]
+        return next(filter(None, [found.problem, *problems, corrected.problem]), None)
 
     def _confidence(self, logits: Floats, features: Floats | None = None) -> Floats:
         return self._score(logits, _near(logits), features)[0].astype(logits.dtype, copy=False)
@@ -157,8 +164,12 @@ class CrossFittedCCAC(ProbaCalibrator):
         scores = open_map.scores(x, near)
         readings = read(scores, near.top[1])
         base = self._base(near.top_scores, readings)
-        log_odds = Correction(*self.correction_).log_odds(describe(near, readings, x), base)
+        log_odds = self._corrected(describe(near, readings, x), base, near.top[1])
         return expit(log_odds), scores.T
+
+    def _corrected(self, inputs: Floats, base: Floats, prediction: Ints) -> Floats:
+        log_odds = Correction(*self.correction_).log_odds(inputs, base)
+        return log_odds if self.effects_ is None else log_odds + self.effects_.take(prediction)
 
     def _program(self, ops: Operations, rows: Rows) -> Value:
         k = self.n_features_in_
@@ -170,7 +181,10 @@ class CrossFittedCCAC(ProbaCalibrator):
         stacked = ops.minimum(ops.maximum(stacked, -_FARTHEST), _FARTHEST)
         base = ops.matmul(stacked, ops.constant(self.voices_[:, None], "voices"))
         inputs = describe_program(ops, near, readings, x, open_map.coordinates.basis.shape[1], k)
-        return ops.sigmoid(Correction(*self.correction_).program(ops, inputs, base))
+        log_odds = Correction(*self.correction_).program(ops, inputs, base)
+        if self.effects_ is not None:
+            log_odds = log_odds + ops.rows(ops.constant(self.effects_[:, None], "effects"), rows.prediction)
+        return ops.sigmoid(log_odds)
 
     def _base(self, scores: Floats, readings: Floats) -> Floats:
         """Return the weighted mean of the base calibrators, as log-odds; maps of negligible weight are skipped."""

@@ -115,7 +115,8 @@ def test_its_confidence_can_be_written_down(fitted, parts):
     beta = a * np.log(expit(score)) - b * np.log(expit(-score)) + c
     stacked = np.clip([beta, np.interp(score, *knots), of_prediction], -15, 15)
     inputs = describe(relative(z), readings.astype(np.float32), x)
-    expected = expit(Correction(*fitted.correction_).log_odds(inputs, fitted.voices_ @ stacked))
+    log_odds = Correction(*fitted.correction_).log_odds(inputs, fitted.voices_ @ stacked)
+    expected = expit(log_odds + fitted.effects_[top])
     assert fitted.predict_confidence(z) == pytest.approx(expected, abs=1e-4)
 
 

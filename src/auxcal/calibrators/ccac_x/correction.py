@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from auxcal._core.arrays import Bools, Floats, Weight
+from auxcal._core.arrays import Bools, Floats, Ints, Weight
 from auxcal._core.logits import RelativeLogits, expit
 from auxcal.calibrators.ccac_x.evidence import WIDTHS, log_marginal_likelihood, width_by_evidence
 from auxcal.calibrators.ccac_x.open_map import NearLogits
@@ -21,7 +22,9 @@ _MOST_COORDINATES = 32  # more would be too much to learn, and the open map has 
 FEW_ROWS = 200  # up to which calls take longer than arithmetic; fewer than a chunk of many rows has
 _KNOTS = (0.05, 0.2, 0.4, 0.6, 0.8, 0.95)  # quantiles of the rows at which the slope of a curve may change
 _PRIOR = np.array([2.0, 2.0, 1.0, 1.0, 1.0])  # of each width: where nothing supports it, it adds next to nothing
+_PRIOR_OF_EFFECTS = 1 / WIDTHS  # of the effects of the classes, of which there are as many as classes
 _SLOPE, _OFFSET = 0.2, 0.6  # their widths, in units of that of the curves
+_LEAST_VARIANCE = 1e-12  # of the logits of a row, which may be equal
 _MAX_STEPS = 50  # a safeguard: a fit that reaches it warns
 _WORTHWHILE = 1e-4  # nats over all rows that a step must promise for another to follow it
 
@@ -40,7 +43,11 @@ class Correction(NamedTuple):
     offset: float
 
     def log_odds(self, inputs: Floats, base: Floats) -> Floats:
-        """Return the log-odds of the prediction, given the inputs of shape (d, n) and the log-odds to be corrected."""
+        """Return the log-odds of the prediction, given the inputs of shape (d, n) and the log-odds to be corrected.
+
+        A correction from before there was an input does not see it; new ones are the last.
+        """
+        inputs = inputs[: len(self.least)]
         linear = np.float32(self.slope) * base + np.float32(self.offset)
         if len(base) <= FEW_ROWS:  # all at once takes fewer calls, and more memory
             bends = np.concatenate([self.least[None], self.knots])[:, :, None]
@@ -54,7 +61,7 @@ class Correction(NamedTuple):
 
     def program(self, ops: Operations, inputs: Value, base: Value) -> Value:
         """Write `log_odds` as a program for torch and ONNX, with a row for each sample."""
-        x = ops.maximum(inputs, ops.constant(self.least, "least"))
+        x = ops.maximum(ops.columns(inputs, 0, len(self.least)), ops.constant(self.least, "least"))
         x = ops.minimum(x, ops.constant(self.most, "most"))
         log_odds = ops.matmul(x, ops.constant(self.weights[0][:, None], "weights")) + float(self.offset)
         log_odds = log_odds + base * float(self.slope)
@@ -68,17 +75,21 @@ def describe(near: RelativeLogits, readings: Floats, coordinates: Floats) -> Flo
     """Return the inputs, of shape (d, n).
 
     They are the open map's readings; the classifier's score, margin, entropy, energy and largest
-    logits in order, the latter two less the mean logit; and, where classes are few, the coordinates.
+    logits in order, the latter two less the mean logit; where classes are few, the coordinates; and the scale of the
+    row: the logarithm of the logits' deviation and, from three classes, margin and largest logit in deviations.
     """
     z, k = near.z, near.z.shape[1]
     total = 1 + near.others
     log_total = np.log(total)
     entropy = log_total - np.einsum("nk,nk->n", near.e, z) / total
     mean = z @ np.full(k, 1 / k, dtype=np.float32)
+    variance = np.einsum("nk,nk->n", z, z) / z.dtype.type(k) - mean**2
+    deviation = np.sqrt(np.maximum(variance, _LEAST_VARIANCE, dtype=z.dtype))
     top = _largest(z)
     few = coordinates[:, : _MOST_COORDINATES if k <= _MOST_COORDINATES else 0]
     alone = (near.top_scores, -top[1], entropy, log_total - mean)
-    inputs = np.concatenate([readings, *(each[None] for each in alone), top, few.T])
+    scale = (np.log(deviation), -top[1] / deviation, -mean / deviation)[: 3 if k > 2 else 1]
+    inputs = np.concatenate([readings, *(each[None] for each in alone), top, few.T, *(each[None] for each in scale)])
     ranked = len(readings) + len(alone)
     inputs[ranked : ranked + len(top)] -= mean
     return inputs
@@ -91,17 +102,28 @@ def describe_program(
     total = near.others + 1.0
     log_total = ops.log(total)
     mean = ops.matmul(near.z, ops.constant(np.full((n_classes, 1), 1 / n_classes), "mean"))
+    deviation = ops.sqrt(ops.maximum(ops.sum(near.z * near.z) / float(n_classes) - mean * mean, _LEAST_VARIANCE))
     top = ops.largest(near.z, min(n_classes, _MOST_RANKS))
     margin = 0.0 - ops.columns(top, 1, 2)
     alone = [near.score, margin, log_total - near.weighted / total, log_total - mean]
     few = [ops.columns(coordinates, 0, min(n_coordinates, _MOST_COORDINATES))] if n_classes <= _MOST_COORDINATES else []
-    return ops.concatenate([readings, *alone, top - mean, *few])
+    scale = [ops.log(deviation), margin / deviation, (0.0 - mean) / deviation][: 3 if n_classes > 2 else 1]
+    return ops.concatenate([readings, *alone, top - mean, *few, *scale])
+
+
+class Corrected(NamedTuple):
+    """The correction, the effect of each predicted class, the widths of both priors, and what is wrong, if anything."""
+
+    correction: Correction
+    effects: Floats
+    widths: tuple[float, float]
+    problem: str | None
 
 
 def fit_correction(
-    inputs: Floats, base: Floats, correct: Bools, weight: Weight | None = None
-) -> tuple[Correction, float, str | None]:
-    """Return the correction, the width of its prior by evidence, and what is wrong with the fit, if anything."""
+    inputs: Floats, base: Floats, prediction: Ints, n_classes: int, correct: Bools, weight: Weight | None = None
+) -> Corrected:
+    """Fit the correction and the effects, which add up, with the widths of their priors by evidence."""
     least, most = inputs.min(axis=1), inputs.max(axis=1)
     knots = quantiles(inputs, _KNOTS, weight).astype(np.float32)
     features = np.concatenate([inputs, *(np.maximum(inputs, each[:, None]) for each in knots)])
@@ -110,55 +132,101 @@ def fit_correction(
     features -= centre.astype(np.float32)[:, None]
     features /= scale.astype(np.float32)[:, None]
     x = np.concatenate([features, np.ones((1, len(base)), np.float32), base[None]])
-    regression = _Regression(x, base, correct, None if weight is None else weight.astype(np.float32))
-    width, (theta, problem) = regression.by_evidence()
-    weights = theta[:-2] / scale
-    offset = theta[-2] - weights @ centre
+    regression = _Regression.of(x, base, prediction, correct, None if weight is None else weight.astype(np.float32))
+    widths, (theta, problem) = regression.by_evidence()
+    d = len(x) - 2
+    weights = theta[:d] / scale
+    offset = theta[d] - weights @ centre
+    effects = np.zeros(n_classes, np.float32)
+    effects[np.unique(prediction)] = theta[d + 2 :]
     shaped = weights.reshape(len(_KNOTS) + 1, -1).astype(np.float32)
-    return Correction(least, most, knots, shaped, 1 + float(theta[-1]), float(offset)), width, problem
+    correction = Correction(least, most, knots, shaped, 1 + float(theta[d + 1]), float(offset))
+    return Corrected(correction, effects, widths, problem)
 
 
 class _Point(NamedTuple):
+    """The loss with that of the prior, its gradient, and the curvature without the prior's.
+
+    The curvature has three blocks: of the numbers of the inputs, of them and the effects, and of the effects, which is
+    diagonal, since a row has one class.
+    """
+
     loss: float
     gradient: Floats
     curvature: Floats
+    mixed: Floats
+    of_effects: Floats
+
+    def reduced(self, precision: Floats) -> Floats:
+        """Return the curvature of the inputs' numbers with the effects at their best, given their prior's."""
+        return np.asarray(self.curvature - (self.mixed / (self.of_effects + precision)) @ self.mixed.T)
 
 
 class _Regression(NamedTuple):
     """Logistic regression with an offset, the base, and a Gaussian prior around no correction.
 
-    The last two rows of `x` are a one, for the offset, and the base, for the slope.
+    The last two rows of `x` are a one, for the offset, and the base, for the slope. Then come the effects of the
+    predicted classes. The rows are in the order of these, and `begin` is where each of them begins.
     """
 
     x: Floats
     base: Floats
+    begin: Ints
+    counts: Ints
     correct: Bools
     weight: Weight | None
 
-    def by_evidence(self) -> tuple[float, tuple[Floats, str | None]]:
-        """Return the width of the prior, and the optimum there."""
-        theta: Floats = np.zeros(len(self.x))
-        evidence = np.empty(len(WIDTHS))
-        for i, width in enumerate(WIDTHS):
-            widths = self.widths(width)
-            theta, _ = self.minimise(widths, theta)
-            loss, _, curvature = self.at(theta, widths)
-            evidence[i] = log_marginal_likelihood(loss, curvature, widths)
-        width = width_by_evidence(evidence, _PRIOR)
-        return width, self.minimise(self.widths(width), theta)
+    @classmethod
+    def of(cls, x: Floats, base: Floats, prediction: Ints, correct: Bools, weight: Weight | None) -> _Regression:
+        order = np.argsort(prediction, kind="stable")
+        _, begin, counts = np.unique(prediction[order], return_index=True, return_counts=True)
+        of_rows = None if weight is None else weight[order]
+        return cls(np.ascontiguousarray(x[:, order]), base[order], begin, counts, correct[order], of_rows)
 
-    def widths(self, width: float) -> Floats:
+    def by_evidence(self) -> tuple[tuple[float, float], tuple[Floats, str | None]]:
+        """Return the widths of the prior, of the curves and of the effects, and the optimum there."""
+        theta: Floats = np.zeros(len(self.x) + len(self.begin))
+        curves, theta = self.best(lambda width: (width, WIDTHS[0]), _PRIOR, theta)
+        effects, theta = self.best(lambda width: (curves, width), _PRIOR_OF_EFFECTS, theta)
+        return (curves, effects), self.minimise(self.widths(curves, effects), theta)
+
+    def best(
+        self, widths_of: Callable[[float], tuple[float, float]], prior: Floats, theta: Floats
+    ) -> tuple[float, Floats]:
+        """Return a width by evidence, and θ of the widest."""
+        evidence = np.empty(len(WIDTHS))
+        d = len(self.x)
+        for i, width in enumerate(WIDTHS):
+            widths = self.widths(*widths_of(width))
+            theta, _ = self.minimise(widths, theta)
+            point = self.at(theta, widths)
+            loss = point.loss + np.log1p(point.of_effects * widths[d:] ** 2).sum() / 2
+            evidence[i] = log_marginal_likelihood(loss, point.reduced(widths[d:] ** -2.0), widths[:d])
+        return width_by_evidence(evidence, prior), theta
+
+    def widths(self, curves: float, effects: float) -> Floats:
         """Return the prior's standard deviations, so that the sum of the curves is about as large as the width."""
         d = len(self.x) - 2
-        return np.append(np.full(d, width / np.sqrt(d)), [_OFFSET * width, _SLOPE * width])
+        return np.concatenate(
+            [np.full(d, curves / np.sqrt(d)), [_OFFSET * curves, _SLOPE * curves], np.full(len(self.begin), effects)]
+        )
 
     def minimise(self, widths: Floats, theta: Floats) -> tuple[Floats, str | None]:
         """Return the optimum by Newton's method, and what is wrong with it, if anything."""
-        precision = np.diag(widths**-2.0)
+        d = len(self.x)
+        precision = widths**-2.0
+
+        def step(_: Floats, point: _Point) -> Floats:
+            inverse = 1 / (point.of_effects + precision[d:])
+            slopes, of_effects = point.gradient[:d], point.gradient[d:]
+            matrix = point.reduced(precision[d:]) + np.diag(precision[:d])
+            first = np.linalg.solve(matrix, slopes - point.mixed @ (of_effects * inverse))
+            return np.append(first, (of_effects - first @ point.mixed) * inverse)
+
         theta, converged = damped_newton(
             theta,
             lambda theta: self.at(theta, widths),
-            lambda _, point: np.asarray(np.linalg.solve(point.curvature + precision, point.gradient)),
+            step,
             lambda before, after, _: after.loss > before.loss,
             worthwhile=_WORTHWHILE,
             max_steps=_MAX_STEPS,
@@ -166,13 +234,19 @@ class _Regression(NamedTuple):
         return theta, None if converged else "the correction stopped short of its optimum."
 
     def at(self, theta: Floats, widths: Floats) -> _Point:
-        """Return the loss with that of the prior, its gradient, and the curvature without the prior's."""
-        log_odds = theta.astype(np.float32) @ self.x + self.base
+        """Return the loss and its derivatives."""
+        d, near = len(self.x), theta.astype(np.float32)
+        log_odds = near[:d] @ self.x + self.base + np.repeat(near[d:], self.counts)
         p = expit(log_odds)
         loss = float(total(np.logaddexp(0, np.where(self.correct, -log_odds, log_odds)), self.weight))
         loss += float(np.sum((theta / widths) ** 2)) / 2
-        gradient = (self.x @ times(p - self.correct, self.weight)).astype(np.float64) + theta / widths**2
-        return _Point(loss, gradient, ((self.x * times(p * (1 - p), self.weight)) @ self.x.T).astype(np.float64))
+        residual, bend = times(p - self.correct, self.weight), times(p * (1 - p), self.weight)
+        of_effects = np.add.reduceat(residual, self.begin, dtype=np.float64)
+        gradient = np.append((self.x @ residual).astype(np.float64), of_effects) + theta / widths**2
+        bent = self.x * bend
+        curvature, mixed = bent @ self.x.T, np.add.reduceat(bent, self.begin, axis=1)
+        bends = np.add.reduceat(bend, self.begin, dtype=np.float64)
+        return _Point(loss, gradient, curvature.astype(np.float64), mixed.astype(np.float64), bends)
 
 
 def _largest(z: Floats) -> Floats:
