@@ -29,6 +29,7 @@ from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.float_errors import undecorated
 from auxcal._core.labels import as_y, from_names
 from auxcal._core.text import did_you_mean, percent
+from auxcal.signals import FeatureTable
 
 Kind = Literal["logits", "probabilities", "signals"]
 Names = tuple[str, ...]
@@ -57,6 +58,8 @@ class Inputs:
         The name of the column of the true classes.
     no_class : tuple of str or None
         The labels that mean none of the classes, besides -1.
+    feature_table : tuple or None
+        What a `FeatureTable` holds, if the features are a table with categories or gaps.
 
     Examples
     --------
@@ -73,6 +76,7 @@ class Inputs:
     feature_names: Names | None = None
     label_name: str | None = None
     no_class: Names | None = None
+    feature_table: tuple[Any, ...] | None = None
 
     @classmethod
     def of(
@@ -119,6 +123,8 @@ class Inputs:
         wrong = [name for name, n in counts.items() if not _are_names(getattr(self, name), n)]
         if not isinstance(self.label_name, str | None):
             wrong.append("label_name")
+        if self.feature_table is not None:
+            FeatureTable(*self.feature_table).check(n_features)
         if wrong or self.kind not in (None, *get_args(Kind)):
             raise InvalidInputError(
                 f"the names and the kind must fit the columns; {wrong[0] if wrong else 'kind'} does not."
@@ -141,6 +147,12 @@ class Inputs:
         array = as_logits(ordered, n_classes=n_classes)
         warn_of_wrong_kind(self.kind, array, stacklevel=4)
         return array
+
+    def as_features(self, given: Any) -> Any:
+        """Return features as numbers, columns taken by name; those of a table with categories and gaps filled."""
+        if self.feature_table is None or given is None:
+            return by_name(given, self.feature_names, "features")
+        return FeatureTable(*self.feature_table).encode(given)
 
     def as_proba(self, given: bool | None) -> bool:
         """Whether rows hold probabilities: as given, or else as in the fit."""

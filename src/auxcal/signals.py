@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from auxcal._core.arrays import LEAST_PROBABILITY, Bools, Floats, to_numpy
+from auxcal._core.arrays import LEAST_PROBABILITY, Bools, Floats, Ints, to_numpy
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.logits import logit
 from auxcal._core.text import did_you_mean
@@ -105,6 +105,66 @@ class SignalColumns:
         text = all(isinstance(each, str) for each in (*self.names, *(level for each in self.levels for level in each)))
         if not (same and known and text and len(set(self.names)) == len(self.names)):
             raise ValueError("the names, kinds and levels of the signals must fit each other")
+
+
+@dataclass(frozen=True)
+class FeatureTable:
+    """A table of features as numbers alone, for a method that takes numbers: gaps filled, categories as effects.
+
+    Parameters
+    ----------
+    names, kinds, levels : tuples
+        Those of its `SignalColumns`.
+    fills : tuple of float
+        What stands for a gap of each column: its mean, or the effect of a gap.
+    with_gaps : tuple of int
+        The numbers that had gaps in the fit, each of which has one more column that says where.
+    effects : tuple of tuples of float
+        The effect of each level of a category, on the log-odds of a right prediction; empty for numbers.
+    """
+
+    names: tuple[str, ...]
+    kinds: tuple[SignalKind, ...]
+    levels: tuple[tuple[str, ...], ...]
+    fills: tuple[float, ...]
+    with_gaps: tuple[int, ...]
+    effects: tuple[tuple[float, ...], ...]
+
+    @property
+    def columns(self) -> SignalColumns:
+        """The columns that a table must have."""
+        return SignalColumns(self.names, self.kinds, self.levels)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the columns of numbers."""
+        return (*self.names, *(f"{self.names[j]} is missing" for j in self.with_gaps))
+
+    def encode(self, features: Any) -> Floats:
+        """Return a table as numbers; a new level counts as the average one."""
+        return self.fill(self.columns.encode(features))
+
+    def fill(self, x: Floats) -> Floats:
+        """Return the numbers of a matrix that `SignalColumns.encode` gave."""
+        found = np.concatenate([x, np.isnan(x[:, list(self.with_gaps)])], axis=1)
+        for j, (fill, effects) in enumerate(zip(self.fills, self.effects, strict=True)):
+            column = x[:, j]
+            if self.kinds[j] == "category":
+                known = np.where(column >= 0, column, len(effects)).astype(np.intp)
+                found[:, j] = np.append(effects, 0.0)[known]
+            found[np.isnan(column), j] = fill
+        return found
+
+    def check(self, n_features: int) -> None:
+        """Reject what no fit can have saved."""
+        self.columns.check()
+        same = len(self.fills) == len(self.effects) == len(self.names)
+        known = all(len(levels) == len(each) for levels, each in zip(self.levels, self.effects, strict=False))
+        numbers = all(
+            isinstance(each, float) for each in (*self.fills, *(number for some in self.effects for number in some))
+        )
+        if not (same and known and numbers and len(self.feature_names) == n_features):
+            raise ValueError("the table of features must fit its columns")
 
 
 def check_names(wanted: Iterable[str], table: Mapping[str, Any], what: str) -> tuple[str, ...]:
@@ -244,6 +304,11 @@ def _codes(column: NDArray[Any], levels: tuple[str, ...]) -> Floats:
     other = np.flatnonzero(codes == UNSEEN)
     codes[other[[_is_missing(value) for value in column[other].tolist()]]] = np.nan
     return codes
+
+
+def places_of_levels(codes: Floats, n_levels: int) -> Ints:
+    """Return the places of levels among effects: a gap comes after the levels, and a new level last."""
+    return np.where(np.isnan(codes), n_levels, np.where(codes < 0, n_levels + 1, codes)).astype(np.intp)
 
 
 def _log_odds(p: Floats, name: str) -> Floats:

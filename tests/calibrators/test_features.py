@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from safetensors import safe_open
 from scipy.special import softmax
@@ -10,6 +11,8 @@ from scipy.special import softmax
 import auxcal
 from auxcal import (
     CALIBRATORS,
+    NO_CLASS,
+    CrossFittedCCAC,
     DistributionCalibrator,
     InvalidInputError,
     PlattScaling,
@@ -196,3 +199,48 @@ def test_a_notebook_says_how_many(fitted):
 def _header(path):
     with safe_open(path, framework="numpy") as file:
         return json.loads(file.metadata()["auxcal"])
+
+
+class TestTables:
+    """Features with categories and gaps."""
+
+    @pytest.fixture
+    def rows(self):
+        rng = np.random.default_rng(0)
+        topic, length = rng.integers(6, size=3000), rng.normal(size=3000)
+        y = rng.integers(3, size=3000)
+        logits = 2 * np.eye(3)[y] + rng.normal(size=(3000, 3))
+        wrong = rng.random(3000) < np.array([0.6, 0.4, 0, 0, 0, 0])[topic] * (length > 0)
+        y[wrong] = NO_CLASS
+        length[rng.random(3000) < 0.2] = np.nan
+        return logits, y, {"topic": np.array(list("abcdef"), dtype=object)[topic], "length": length}
+
+    def test_they_are_better_than_none(self, rows):
+        logits, y, table = rows
+        fit, test = slice(0, 600), slice(600, None)
+        part = {name: column[fit] for name, column in table.items()}
+        rest = {name: column[test] for name, column in table.items()}
+        bare = CrossFittedCCAC(random_state=0).fit(logits[fit], y[fit])
+        full = CrossFittedCCAC(random_state=0).fit(logits[fit], y[fit], features=part)
+        assert full.score(logits[test], y[test], rest) > bare.score(logits[test], y[test]) + 0.01
+
+    def test_frames_and_mappings_are_the_same(self, rows, tmp_path):
+        logits, y, table = (each[:400] if not isinstance(each, dict) else each for each in rows)
+        table = {name: column[:400] for name, column in table.items()}
+        fitted = CrossFittedCCAC(random_state=0).fit(logits, y, features=pd.DataFrame(table))
+        again = CrossFittedCCAC(random_state=0).fit(logits, y, features=table)
+        fitted.save(tmp_path / "x.safetensors")
+        loaded = auxcal.load(tmp_path / "x.safetensors")
+        turned = dict(reversed(table.items()))
+        for calibrator in (again, loaded):
+            np.testing.assert_array_equal(
+                calibrator.predict_confidence(logits, turned), fitted.predict_confidence(logits, pd.DataFrame(table))
+            )
+
+    def test_new_levels_and_gaps_are_no_error(self, rows):
+        logits, y, table = rows[0][:400], rows[1][:400], {name: column[:400] for name, column in rows[2].items()}
+        fitted = CrossFittedCCAC(random_state=0).fit(logits, y, features=table)
+        odd = {"topic": np.array(["z", None] * 200, dtype=object), "length": np.full(400, np.nan)}
+        assert np.isfinite(fitted.predict_confidence(logits, odd)).all()
+        with pytest.raises(InvalidInputError, match="there is no 'length'"):
+            fitted.predict_confidence(logits, {"topic": odd["topic"]})

@@ -24,12 +24,12 @@ from auxcal.adaptation import Adaptation
 from auxcal.calibrators.copies import parts_with_units
 from auxcal.calibrators.estimator import Estimator
 from auxcal.calibrators.facts import to_html
+from auxcal.calibrators.feature_tables import is_table, with_table
 from auxcal.calibrators.fitting import FitRows, SelectPart, as_select, rows_to_fit, validate_features
 from auxcal.inputs import (
     ADVISED_ROWS,
     FittedOn,
     Inputs,
-    by_name,
     warn_of_few_rows,
     warn_of_probabilities,
     warn_of_zeros,
@@ -160,8 +160,9 @@ class Calibrator(ABC, Estimator):
         select : tuple of (logits, y) or (logits, y, features), or Predictions, optional
             The part on which hyper-parameters are chosen; by default a fifth of the rows, stratified. A method that has
             none to choose fits on all of `logits` and ignores it. `Predictions` can have weights and groups.
-        features : array of shape (n, d), optional
+        features : array of shape (n, d), DataFrame or mapping of columns, optional
             Further inputs of each sample, for a method that `uses_features`. All that is scored later needs them too.
+            Columns of a DataFrame or mapping may have gaps, and text for categories, which count by shrunken effects.
         sample_weight : array of shape (n,), optional
             How often each row counts: one of weight 2 as two rows that stay together. The sum is the
             effective sample size. Weights that only make up for how rows were drawn should add up to n.
@@ -180,16 +181,19 @@ class Calibrator(ABC, Estimator):
         """
         fresh = copy.copy(self)
         try:
+            has_table = features is not None and is_table(features)
             data = Predictions(
                 logits,
                 y,
-                features,
+                None if has_table else features,
                 sample_weight=sample_weight,
                 groups=groups,
                 probabilities=probabilities,
                 class_names=class_names,
                 no_class=no_class,
             )
+            if has_table:
+                data = with_table(data, features, getattr(self, "random_state", None))
             fresh._fit_on(data, select)
         except BaseException:
             self._forget()
@@ -281,7 +285,7 @@ class Calibrator(ABC, Estimator):
         """Return rows to score as arrays, for `score_validated`; reject what can't be scored."""
         self._check_fitted()
         array = self.inputs_.as_logits(logits, n_classes=self.n_features_in_)
-        return array, validate_features(self, by_name(features, self.inputs_.feature_names, "features"), len(array))
+        return array, validate_features(self, self.inputs_.as_features(features), len(array))
 
     def score_validated(self, logits: Floats, features: Floats | None) -> Floats:
         """Return the confidence of rows from `validate_rows`: logits, never probabilities."""

@@ -109,7 +109,7 @@ def _predictions(select: Any, inputs: Inputs) -> Predictions:
             f"select must be a pair (logits, y), with features a triple (logits, y, features); got "
             f"{type(select).__name__}. Give select=(select_logits, select_y)."
         )
-    features = by_name(select[2], inputs.feature_names, "features") if len(select) == 3 else None
+    features = inputs.as_features(select[2]) if len(select) == 3 else None
     try:
         logits = by_name(select[0], inputs.column_names, "logits")
         labels: dict[str, Any] = {"class_names": inputs.names, "no_class": inputs.no_class}

@@ -25,7 +25,7 @@ from auxcal.inputs import Inputs
 from auxcal.metrics import brier
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value
-from auxcal.signals import SignalColumns, check_names
+from auxcal.signals import SignalColumns, check_names, places_of_levels
 
 # Chosen by hand on other random states than those reported, over the sets of benchmarks/evidence/signals.py.
 # The weights of base rate, lines, curves and trees without any rows, and that of all maps of one signal together.
@@ -272,7 +272,7 @@ class SignalCalibrator(Calibrator):
                 readings[:, i] = np.interp(x[:, j], self.places_[j], _PLACES)
                 readings[np.isnan(x[:, j]), i] = _GAP_PLACE
             else:
-                readings[:, i] = self.places_[j][_codes(x[:, j], len(levels[j]))]
+                readings[:, i] = self.places_[j][places_of_levels(x[:, j], len(levels[j]))]
         return readings
 
     def _labelled(self, logits: Floats, y: ArrayLike, features: Floats | None = None, **of_rows: Any) -> Predictions:
@@ -368,7 +368,7 @@ class SignalCalibrator(Calibrator):
         is_number = np.array([kind != "category" for kind in kinds])
         codes = np.empty((len(x), int(np.sum(~is_number))), np.intp)
         for k, j in enumerate(np.flatnonzero(~is_number)):
-            codes[:, k] = _codes(x[:, j], len(levels[j]))
+            codes[:, k] = places_of_levels(x[:, j], len(levels[j]))
         return x[:, is_number], codes
 
     def _remember(self, values: Floats, codes: Ints, model: AdditiveModel) -> None:
@@ -432,11 +432,6 @@ def _of_signals(features: Floats | None) -> Floats:
     if features is None:
         raise InvalidInputError("signals must be given.")
     return features
-
-
-def _codes(column: Floats, n_levels: int) -> Ints:
-    """Return the places of levels among effects: a gap comes after the levels, and a new level last."""
-    return np.where(np.isnan(column), n_levels, np.where(column < 0, n_levels + 1, column)).astype(np.intp)
 
 
 def _level_places(codes: Ints, effects: Floats) -> Floats:
