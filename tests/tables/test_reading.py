@@ -1,5 +1,6 @@
 """Logits and y are the same whatever file they come from, and a spreadsheet's CSV is read as it was meant."""
 
+import json
 import shutil
 import sys
 import zipfile
@@ -55,6 +56,12 @@ def write_csv(folder, text=None, encoding="utf-8"):
     return [folder / "a.csv"]
 
 
+def write_json_lines(folder):
+    rows = [{"logits": row, "y": int(label)} for row, label in zip(LOGITS.tolist(), Y, strict=True)]
+    (folder / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return [folder / "a.jsonl"]
+
+
 def write_safetensors(folder):
     save_file({"logits": LOGITS, "y": Y}, folder / "a.safetensors")
     return [folder / "a.safetensors"]
@@ -77,6 +84,7 @@ WRITERS = [
     write_csv,
     write_parquet,
     write_parquet_with_lists,
+    write_json_lines,
     write_safetensors,
     write_torch,
     write_bfloat16,

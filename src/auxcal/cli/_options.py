@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args, 
 import typer
 
 from auxcal._core.files import check_apart, is_url, local_path, read_text
+from auxcal.cli._answers import declared, with_answers
 from auxcal.cli._files import input_paths
 
 if TYPE_CHECKING:
@@ -29,14 +30,17 @@ def as_command(command: Command) -> Command:
     """Return a command as typer takes it.
 
     A string beside the type of a parameter is the help of an option. The parameter `table` is one TableSpec, made of
-    the options beside its type. An `out` that is one of the files to read is refused.
+    the options beside its type; where there are `files` too, they may hold a language model's answers. An `out` that is
+    one of the files to read is refused.
     """
     parameters: list[inspect.Parameter] = []
     table: Options = {}
-    for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
+    own = inspect.signature(command, eval_str=True).parameters
+    answers = inspect.signature(declared, eval_str=True).parameters if {"files", "table"} <= {*own} else {}
+    for name, parameter in own.items():
         if name == "table":
             (table,) = parameter.annotation.__metadata__
-        parameters += map(_with_help, table.values() if name == "table" else [parameter])
+        parameters += map(_with_help, [*table.values(), *answers.values()] if name == "table" else [parameter])
 
     @wraps(command)
     def parsed(**arguments: Any) -> None:
@@ -47,7 +51,7 @@ def as_command(command: Command) -> Command:
 
             given = {name: _parsed(name, arguments.pop(name)) for name in table}
             arguments["table"] = TableSpec(**given)
-        command(**arguments)
+        command(**(with_answers(arguments, *map(arguments.pop, answers)) if answers else arguments))
 
     parsed.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     parsed.__annotations__ = {each.name: each.annotation for each in parameters}
@@ -87,8 +91,9 @@ Files = Annotated[
     typer.Argument(
         metavar="FILE",
         parser=as_location,
-        help="Logits and y: .npz, .csv, .parquet, .safetensors or .pt; logits.npy and y.npy; or - for CSV from "
-        "standard input. Several files, a folder or a quoted pattern are one table; s3://, gs://, abfs:// and hdfs:// "
+        help="Logits and y: .npz, .csv, .parquet, .jsonl, .safetensors or .pt; logits.npy and y.npy; - for CSV from "
+        "standard input; or what a language model answered, as the server or tool wrote it: .jsonl or .json. Several "
+        "files, a folder or a quoted pattern are one table; s3://, gs://, abfs:// and hdfs:// "
         "addresses work too.",
     ),
 ]

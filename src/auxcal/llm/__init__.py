@@ -1,7 +1,8 @@
 """What language models write: answers, how likely they are, and what else tells whether they are right."""
 
 from auxcal.llm.answers import Answers
-from auxcal.llm.read_answers import read
+from auxcal.llm.contents import contents
+from auxcal.llm.read_answers import FILES, holds_answers, read
 from auxcal.llm.writers import FORMATS
 
-__all__ = ["FORMATS", "Answers", "read"]
+__all__ = ["FILES", "FORMATS", "Answers", "contents", "holds_answers", "read"]

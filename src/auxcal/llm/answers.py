@@ -45,6 +45,8 @@ class Answers:
         How many questions have no answer, by reason.
     format : str
         What wrote the file.
+    lines : array of shape (m, 2)
+        The number of each line that was read, and the place of its question among all.
     problems : mapping of int to str
         Why lines that can't be used were skipped.
 
@@ -65,6 +67,7 @@ class Answers:
     all_ids: NDArray[Any]
     unanswered: Mapping[str, int]
     format: str
+    lines: Ints
     problems: Mapping[int, str] = field(default_factory=dict)
 
     def __len__(self) -> int:

@@ -63,6 +63,7 @@ class Collector:
         self.groups: list[Any] = []
         self.columns: dict[str, list[Any]] = {key: [] for key in keys.signals}
         self.truth_texts: list[str] = []
+        self.lines = array("q")  # of each record: its line and its question
         self.heads = array("q")  # of each reply: its question, the code of its answer, its number of log-probabilities
         self.reasons: list[str] = []
         self.signals, self.logprobs = array("d"), array("d")
@@ -90,6 +91,7 @@ class Collector:
         if serial is not None:
             self._serials[serial] = line
         self._model = self._model or parsed.model
+        self.lines.extend((line, question))
         for code, reason, logprobs, signals in rows:
             self.heads.extend((question, code, len(logprobs)))
             self.reasons.append(reason)

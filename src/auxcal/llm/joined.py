@@ -56,6 +56,7 @@ def as_answers(rows: Collector, format_name: str, problems: dict[int, str], *, w
         all_ids=ids,
         unanswered=dict(unanswered),
         format=format_name,
+        lines=np.frombuffer(rows.lines, np.int64).reshape(-1, 2),
         problems=problems,
     )
 
@@ -163,7 +164,8 @@ def _extras(rows: Collector) -> dict[str, NDArray[Any]]:
         text = any(isinstance(value, str) for value in values)
         missing = None if text else np.nan
         column = [missing if value is None else str(value) if text else value for value in values]
-        found[key] = np.array(column, dtype=object if text else np.float64)
+        whole = all(type(value) is int for value in values)
+        found[key] = np.array(column, dtype=object if text else np.int64 if whole else np.float64)
     return found
 
 
@@ -184,14 +186,14 @@ def _truths(rows: Collector, code: Ints) -> tuple[Ints, Ints]:
 
 
 def _known(rows: Collector, correct: Ints, *, wants_truth: bool) -> Bools:
-    """Return the rows to keep: those with a truth if there is any; say so if it is not all."""
+    """Return the rows to keep: those with a truth, if the user said where it is; say so if it is not all."""
     known = correct >= 0
-    if not known.any():
-        if wants_truth:
-            where = rows.keys.truth or rows.keys.correct or "the table of truths"
-            raise InvalidInputError(f"no question has a truth in {where!r}. Name where it is with truth (--truth).")
+    if not wants_truth:
         return np.ones(len(known), np.bool_)
-    if wants_truth and not known.all():
+    if not known.any():
+        where = rows.keys.truth or rows.keys.correct or "the table of truths"
+        raise InvalidInputError(f"no question has a truth in {where!r}. Name where it is with truth (--truth).")
+    if not known.all():
         missing = int((~known).sum())
         warnings.warn(
             f"{missing:,} of {len(known):,} questions have no truth and are left out.", InputWarning, stacklevel=4

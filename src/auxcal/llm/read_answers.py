@@ -28,6 +28,9 @@ _FIRST = 100  # records that may tell the format: requests at the start of a fil
 _MOST_SHOWN = 5  # lines that can't be used, in a warning
 _TABLES = (".csv", ".jsonl", ".ndjson", ".parquet")
 
+FILES = (".jsonl", ".ndjson", ".json")
+"""The extensions of files that may hold answers of a language model, and not only tables of them."""
+
 
 def read(
     path: str | os.PathLike[str],
@@ -148,6 +151,15 @@ def read(
             stacklevel=2,
         )
     return as_answers(rows, name, problems, wants_truth=truth is not None or correct is not None)
+
+
+def holds_answers(path: str | os.PathLike[str]) -> bool:
+    """Whether a file holds answers of a language model that its keys tell, and not the rows of a table."""
+    try:
+        told_format(list(islice(read_records(as_path(path)), _FIRST)), ())
+    except InvalidInputError:
+        return False
+    return True
 
 
 def _told(

@@ -7,6 +7,7 @@ from auxcal.tables.evaluation import Evaluation, certify, evaluate_scored, find_
 from auxcal.tables.labelled import Labelled, read_labelled, read_predictions
 from auxcal.tables.picking import pick_file
 from auxcal.tables.readers import FORMATS
+from auxcal.tables.readers.json_lines import AnswersFile
 from auxcal.tables.scored import (
     Scored,
     Tallied,
@@ -22,6 +23,7 @@ from auxcal.tables.spec import TableSpec
 
 __all__ = [
     "FORMATS",
+    "AnswersFile",
     "Evaluation",
     "File",
     "Labelled",

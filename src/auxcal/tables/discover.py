@@ -260,6 +260,8 @@ def digest(file: File) -> str:
 
 def as_file(path: str | os.PathLike[str]) -> File:
     """Return what a path or URL names."""
+    if isinstance(path, LocalFile):  # one that has been read
+        return path
     if not isinstance(path, str) or not is_url(path):
         return LocalFile(as_path(path))
     here = local_path(path)

@@ -57,8 +57,8 @@ def read_predictions(
     Parameters
     ----------
     *paths : path
-        An `.npz`, `.csv`, `.parquet`, `.safetensors`, `.pt` or `.pth` file; two `.npy` files, logits and y in any
-        order; or `-` for CSV from standard input. Several files of one format, a folder of them, a pattern such as
+        An `.npz`, `.csv`, `.parquet`, `.jsonl`, `.safetensors`, `.pt` or `.pth` file; two `.npy` files, logits and y in
+        any order; or `-` for CSV from standard input. Several files of one format, a folder of them, a pattern such as
         `logits/*/part-*.parquet`, and URLs of these are one table. Folders such as `day=2024-05-01` are a column `day`.
     label : str, optional
         The array or column of the true classes, by default `y`: an index 0..K-1 (3, 3.0 or "3"), or -1 for none of the

@@ -15,6 +15,7 @@ from auxcal._core.files import STANDARD
 from auxcal.tables.discover import File, Part, as_file, check_complete, find_parts, shortened
 from auxcal.tables.numpy_columns import NumpyColumn
 from auxcal.tables.readers.csv_files import open_csv, open_standard_input, write_csv, write_standard_output
+from auxcal.tables.readers.json_lines import open_json_lines, write_json_lines
 from auxcal.tables.readers.named_arrays import (
     open_npy,
     open_npz,
@@ -31,6 +32,7 @@ FORMATS: dict[str, Format] = {
     ".npy": Format(open_npy, most_files=2),
     ".csv": Format(open_csv, write_csv),
     ".parquet": Format(open_parquet, write_parquet),
+    ".jsonl": Format(open_json_lines, write_json_lines),
     ".safetensors": Format(open_safetensors, write_safetensors),
     ".pt": Format(open_torch),
     ".pth": Format(open_torch),

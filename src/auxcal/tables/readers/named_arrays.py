@@ -29,7 +29,7 @@ _NPY_NAMES = {1: ("y",), 2: ("logits", "proba")}  # a matrix does not say which 
 _BFLOAT16 = "BF16"
 
 
-def _source(arrays: Mapping[str, NDArray[Any]]) -> Source:
+def as_source(arrays: Mapping[str, NDArray[Any]]) -> Source:
     """Return named arrays as a source; vectors with one entry per row are passed through."""
     n_rows = max((len(array) for array in arrays.values() if array.ndim), default=0)
 
@@ -74,7 +74,7 @@ def open_npz(file: File) -> Iterator[Source]:
             unpacked = sum(member.file_size for member in arrays.zip.infolist())
             check_memory(unpacked, "what it holds", instead="Save it as .npy or .parquet, which are read in batches.")
             named = dict(arrays)
-        yield _source(named)
+        yield as_source(named)
 
 
 def write_npz(path: Path, batches: Iterator[Columns]) -> None:
@@ -96,7 +96,7 @@ def open_npy(*files: File) -> Iterator[Source]:
                 f"{' and '.join(map(str, shapes))}. Save y as class indices."
             )
         named = {name: path for path, shape in zip(paths, shapes, strict=True) for name in _NPY_NAMES[len(shape)]}
-        yield _source(_Mapped(named))
+        yield as_source(_Mapped(named))
 
 
 class _Mapped(Mapping[str, NDArray[Any]]):
@@ -125,7 +125,7 @@ def open_safetensors(file: File) -> Iterator[Source]:
             kinds = {name: opened.get_slice(name).get_dtype() for name in opened.keys()}  # noqa: SIM118
             named = {name: opened.get_tensor(name) for name, kind in kinds.items() if kind != _BFLOAT16}
         narrow = [name for name, kind in kinds.items() if kind == _BFLOAT16]
-        yield _source(named | (_read_bfloat16(path, narrow) if narrow else {}))
+        yield as_source(named | (_read_bfloat16(path, narrow) if narrow else {}))
 
 
 def _read_bfloat16(path: Path, names: list[str]) -> dict[str, NDArray[np.float32]]:
@@ -174,4 +174,4 @@ def open_torch(file: File) -> Iterator[Source]:
                     f"{name!r} has more entries than the file holds, as an expanded tensor has. "
                     f"Save {name}.contiguous()."
                 )
-        yield _source({name: to_numpy(tensor, name) for name, tensor in tensors.items()})
+        yield as_source({name: to_numpy(tensor, name) for name, tensor in tensors.items()})

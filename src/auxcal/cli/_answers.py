@@ -1,0 +1,111 @@
+"""Files of language models' answers as tables: what `--labels` and `--truth` do for every command that reads logits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from auxcal._core.errors import InvalidInputError
+from auxcal.cli.output import echo_error
+
+if TYPE_CHECKING:
+    from auxcal.inputs import Inputs
+    from auxcal.tables import AnswersFile, TableSpec
+
+
+def declared(
+    labels: Annotated[
+        str | None,
+        "Of a file with a language model's answers: what it may answer, comma-separated, such as A,B,C,D. [default: "
+        "what the calibrator was fitted on]",
+    ] = None,
+    truth: Annotated[
+        str | None,
+        "Of such a file: the key of the true answer, or a table with the columns id and truth. [default: what the file "
+        "has]",
+    ] = None,
+) -> None:
+    """Declare the options."""
+
+
+def with_answers(arguments: dict[str, Any], labels: str | None, truth: str | None) -> dict[str, Any]:
+    """Return the arguments of a command in which files of answers are read, and the table says what they hold."""
+    from auxcal.llm import FILES, holds_answers
+
+    files = [path for path in arguments["files"] if Path(path).suffix.lower() in FILES]
+    if not files or not (labels or truth or all(map(holds_answers, files))):
+        return arguments
+    table, known = arguments["table"], _inputs_of(arguments)
+    names = labels.split(",") if labels else known.class_names if known else None
+    by = arguments.get("by") or ()
+    reading = _Reading(names, truth, table, [by] if isinstance(by, str) else list(by), arguments)
+    first = reading.read(files[0])
+    features = _features(arguments, known, first, reading.others)
+    paths = {name: arguments.get(name) for name in ("test", "select")}
+    changed: dict[str, Any] = {name: reading.read(each, features) for name, each in paths.items() if each is not None}
+    changed["files"] = [reading.read(path, features) if path in files else path for path in arguments["files"]]
+    found = {"features": features, "class_names": first.answers.labels} | ({"label": "y"} if truth else {})
+    return arguments | changed | {"table": replace(table, **found)}
+
+
+def _features(arguments: dict[str, Any], known: Inputs | None, first: AnswersFile, others: list[str]) -> Sequence[str]:
+    """Return the signals that are features: those of the fit; for a fit all that are complete, if it takes any."""
+    if known is not None:
+        return known.feature_names or ()
+    from auxcal.calibrators import CALIBRATORS, method_named
+
+    method = arguments.get("method")
+    uses = method is None or CALIBRATORS[method_named(method)].uses_features
+    return first.complete_signals(others) if uses else ()
+
+
+class _Reading:
+    """How the files of a command are read."""
+
+    def __init__(
+        self, labels: Sequence[str] | None, truth: str | None, table: TableSpec, others: list[str], arguments: Any
+    ) -> None:
+        self.others = others
+        bad = arguments.get("on_bad_rows", table.on_bad_rows)
+        self._options: dict[str, Any] = {
+            "labels": None if labels is None else [name.strip() for name in labels],
+            "truth": truth,
+            "group": table.group,
+            "signals": others,
+            "on_bad_rows": "fail" if bad == "fail" else "skip",
+        }
+        self._lines = str(arguments.get("out", "")).endswith(".jsonl")
+        self._read: dict[Path, AnswersFile] = {}
+
+    def read(self, path: Path | str, features: Sequence[str] = ()) -> AnswersFile:
+        """Return a file of answers with all signals that are asked for."""
+        from auxcal.llm import read
+        from auxcal.tables import AnswersFile
+
+        place = Path(path)
+        if place not in self._read:
+            answers = read(place, **self._options)
+            if answers.logits is None:
+                raise InvalidInputError(
+                    f"{path}: there are no log-probabilities of labels. Name what the model may answer with --labels, "
+                    f"and ask the server for log-probabilities; auxcal show {path} says what the file holds."
+                )
+            if answers.unanswered:
+                why = ", ".join(f"{count:,} {reason}" for reason, count in answers.unanswered.items())
+                n, what = sum(answers.unanswered.values()), "have no score" if self._lines else "are left out"
+                echo_error(f"{path}: {n:,} of {len(answers.answered):,} questions have no answer ({why}) and {what}.")
+            self._read[place] = AnswersFile(place, answers, lines=self._lines)
+        return self._read[place].with_signals(features)
+
+
+def _inputs_of(arguments: dict[str, Any]) -> Inputs | None:
+    """Return what the calibrator that a command takes knows of its inputs."""
+    given = [arguments.get("calibrator"), *arguments["files"]]
+    path = next((each for each in given if each is not None and Path(each).suffix == ".safetensors"), None)
+    if path is None:
+        return None
+    from auxcal.persistence import load
+
+    return load(path).inputs_

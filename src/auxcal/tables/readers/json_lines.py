@@ -1,0 +1,167 @@
+"""JSON Lines: rows of a table as objects, or what language models wrote, which `auxcal.llm` reads."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auxcal._core.errors import InvalidInputError
+from auxcal.llm import Answers
+from auxcal.llm.records import JSON, Record, read_records
+from auxcal.tables.discover import File, LocalFile, Part
+from auxcal.tables.numpy_columns import Columns, NumpyColumn
+from auxcal.tables.readers.named_arrays import as_source
+from auxcal.tables.sources import Batch, Source
+
+LINE = "\0line"
+"""The column of a line as it is in the file; what is written beside it is added to its object."""
+
+_FIRST = 100  # records whose keys are columns
+_ROWS = 4096  # records at a time: some megabytes, even with the tokens of long answers
+
+
+@dataclass(frozen=True)
+class AnswersFile(LocalFile):
+    """A file of answers of a language model that has been read; `lines`: each line is a row, also without an answer."""
+
+    answers: Answers = field(compare=False, repr=False)
+    lines: bool = False
+
+    @property
+    def suffix(self) -> str:
+        """That of its format."""
+        return ".jsonl"
+
+    def complete_signals(self, without: Sequence[str] = ()) -> tuple[str, ...]:
+        """Return the signals that are numbers and known of all answers, without some."""
+        signals = self.answers.signals.items()
+        return tuple(
+            name for name, each in signals if name not in without and each.dtype != object and not np.isnan(each).any()
+        )
+
+    def with_signals(self, names: Sequence[str]) -> AnswersFile:
+        """Return the file with all of these signals, missing where they are not known."""
+        missing = {name: np.full(len(self.answers), np.nan) for name in names if name not in self.answers.signals}
+        return replace(self, answers=replace(self.answers, signals=self.answers.signals | missing))
+
+    def __fspath__(self) -> str:
+        return os.fspath(self.path)
+
+    def parts(self) -> Iterator[Part]:
+        """Yield itself."""
+        yield Part(self, self.path.stat().st_size, self.path.stat().st_mtime_ns)
+
+
+@contextmanager
+def open_json_lines(file: File) -> Iterator[Source]:
+    """Read objects with the same keys, one a line, or answers of a language model."""
+    if isinstance(file, AnswersFile):
+        arrays = _arrays(file.answers)
+        yield _line_source(file, arrays) if file.lines else as_source(arrays)
+        return
+    with file.local() as path:
+        first = list(islice(read_records(path), _FIRST))
+        names = dict.fromkeys(
+            key for record in first for key, each in _row(record).items() if not isinstance(each, dict)
+        )
+        lists = [name for name in names if any(isinstance(_row(record).get(name), list) for record in first)]
+
+        def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
+            records, found = read_records(path), False
+            while (rows := list(islice(records, _ROWS))) or not found:
+                found = True
+                yield Batch({name: _column(rows, name) for name in (*numbers, *others)}, None)
+
+        yield Source((*names, LINE), batches, tuple(name for name in names if name not in lists))
+
+
+def _row(record: Record) -> JSON:
+    if record.value is None:
+        raise InvalidInputError(f"line {record.line}: {record.problem}. Repair the line, or remove it.")
+    return record.value
+
+
+def _column(rows: Sequence[Record], name: str) -> NumpyColumn:
+    if name == LINE:
+        return NumpyColumn(np.array([record.raw.decode() for record in rows], dtype=object))
+    values = [_row(record).get(name) for record in rows]
+    kinds = {type(value) for value in values} - {type(None)}
+    if kinds == {int} or kinds == {bool}:
+        array = np.array([value or 0 for value in values])
+        missing = np.array([value is None for value in values])
+        return NumpyColumn(array, missing if missing.any() else None)
+    if kinds <= {int, float}:
+        return NumpyColumn(np.array([np.nan if value is None else value for value in values], np.float64))
+    if kinds == {list} and len({len(value or ()) for value in values}) == 1:
+        return NumpyColumn(np.array(values, np.float64))
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    return NumpyColumn(found)
+
+
+def _arrays(answers: Answers) -> dict[str, NDArray[Any]]:
+    """Return answers as columns of a table."""
+    found: dict[str, Any] = {"id": answers.ids, "logits": answers.logits, "y": answers.y, "correct": answers.correct}
+    found |= {"groups": answers.groups} | answers.signals
+    return {name: array for name, array in found.items() if array is not None}
+
+
+def _line_source(file: AnswersFile, arrays: dict[str, NDArray[Any]]) -> Source:
+    """Return a row for each line of the file, in its order, without numbers where there is no answer."""
+    answers = file.answers
+    row_of = np.full(len(answers.all_ids), -1)
+    row_of[answers.answered] = np.arange(len(answers))
+    rows_of_lines = dict(zip(answers.lines[:, 0].tolist(), row_of[answers.lines[:, 1]].tolist(), strict=True))
+
+    def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
+        records = (record for record in read_records(file.path) if record.value is not None)
+        found = False
+        while (some := list(islice(records, _ROWS))) or not found:
+            found = True
+            rows = np.array([rows_of_lines.get(record.line, -1) for record in some], np.int64)
+            columns = {name: _taken(arrays[name], rows) for name in numbers}
+            if LINE in others:
+                text = [record.raw.decode() or json.dumps(record.value) for record in some]
+                columns[LINE] = NumpyColumn(np.array(text, dtype=object))
+            yield Batch(columns, None)
+
+    return Source((*arrays, LINE), batches, (LINE,))
+
+
+def _taken(array: NDArray[Any], rows: NDArray[np.int64]) -> NumpyColumn:
+    found = array[rows]
+    if found.dtype.kind == "f":
+        found[rows < 0] = np.nan
+    return NumpyColumn(found)
+
+
+def write_json_lines(path: Path, batches: Iterator[Columns]) -> None:
+    """Write each row as an object, with the keys of the line that it comes from, if there is one."""
+    with path.open("w", encoding="utf-8") as file:
+        for columns in batches:
+            lines = [json.loads(line) for line in columns[LINE].values()] if LINE in columns else None
+            names = [name for name in columns if name != LINE]
+            rows = zip(*(_listed(columns[name]) for name in names), strict=True)
+            for place, row in enumerate(rows):
+                record = dict(zip(names, row, strict=True))
+                file.write(json.dumps(record if lines is None else lines[place] | record, ensure_ascii=False) + "\n")
+
+
+def _listed(column: Any) -> list[Any]:
+    """Return the values of a column for JSON, which has no NaN."""
+    if isinstance(column, NumpyColumn) and column.data.dtype.kind in "biu":
+        values, missing = column.data.tolist(), column.missing
+        if missing is None or column.data.dtype.kind == "b":  # what has no score is not accepted
+            return values
+        return [None if gone else value for value, gone in zip(values, missing.tolist(), strict=True)]
+    return [None if isinstance(value, float) and math.isnan(value) else value for value in column.values().tolist()]

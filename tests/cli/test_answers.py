@@ -1,0 +1,159 @@
+"""Files of language models' answers in every command that reads logits."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import auxcal
+
+TRUE = "--labels", "A,B,C", "--truth", "truth"
+
+
+def line(rng, number):
+    """Return the response of a server to a question of three options: every twentieth is refused."""
+    logprobs = rng.normal(scale=3, size=3)
+    truth = int((logprobs / 2 + rng.gumbel(size=3)).argmax())
+    logprobs -= np.log(np.exp(logprobs).sum()) + 0.01
+    top = [{"token": label, "logprob": float(each)} for label, each in zip("ABC", logprobs, strict=True)]
+    top = sorted([*top, {"token": "The", "logprob": -5.0}], key=lambda each: -each["logprob"])[:3]
+    message = {"role": "assistant", "content": top[0]["token"]}
+    logprobs = {"content": [{**top[0], "top_logprobs": top}]}
+    if number % 20 == 0:
+        message, logprobs = {"role": "assistant", "content": None, "refusal": "No."}, None
+    choice = {"index": 0, "finish_reason": "stop", "message": message, "logprobs": logprobs}
+    response = {"id": f"chatcmpl-{number}", "model": "small", "choices": [choice]}
+    return {"id": f"q{number}", "truth": "ABC"[truth], "day": number % 3, "response": response}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("answers")
+    rng = np.random.default_rng(0)
+    for name, numbers in {"fit": range(600), "held": range(600, 1800), "new": range(1800, 2400)}.items():
+        records = [line(rng, number) for number in numbers]
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def fitted(folder):
+    answers = auxcal.llm.read(folder / "fit.jsonl", ["A", "B", "C"], "truth")
+    assert len(answers) == 570
+    return folder / "ccac-x.safetensors"
+
+
+@pytest.fixture
+def calibrator(folder, fitted, call):
+    if not fitted.exists():
+        assert call("fit", folder / "fit.jsonl", *TRUE, "-o", fitted) == 0
+    return fitted
+
+
+def lines(path):
+    return [json.loads(each) for each in path.read_text().splitlines()]
+
+
+@pytest.mark.needs("report")
+def test_from_the_file_of_a_server_to_a_report_in_one_command(folder, call, capsys, tmp_path):
+    out = tmp_path / "report"
+    assert call("compare", folder / "fit.jsonl", *TRUE, "--methods", "platt,ccac-x", "--out", out) == 0
+    said = capsys.readouterr()
+    assert "30 of 600 questions have no answer (30 refused) and are left out." in said.err
+    assert "CCAC-X" in said.out
+    assert (out / "report.html").exists()
+
+
+def test_the_calibrator_remembers_labels_and_signals(calibrator):
+    inputs = auxcal.load(calibrator).inputs_
+    assert inputs.class_names == ("A", "B", "C")
+    assert {"outside", "missing_labels"} <= set(inputs.feature_names)
+
+
+def test_score_adds_to_each_line_and_never_accepts_what_is_no_answer(folder, calibrator, call, tmp_path):
+    out, again = tmp_path / "held.jsonl", tmp_path / "new.jsonl"
+    assert call("score", calibrator, folder / "held.jsonl", "-o", out) == 0
+    before, after = lines(folder / "held.jsonl"), lines(out)
+    assert [each | {"prediction": None, "confidence": None} for each in before] == [
+        each | {"prediction": None, "confidence": None} for each in after
+    ]
+    answered = np.array([number % 20 != 0 for number in range(600, 1800)])
+    assert [each["confidence"] is not None for each in after] == answered.tolist()
+    certified = tmp_path / "certified.safetensors"
+    certified.write_bytes(calibrator.read_bytes())
+    assert call("threshold", out, "--risk", "0.2", "--label", "truth", "--save", certified) == 0
+    assert call("score", certified, folder / "new.jsonl", "-o", again) == 0
+    accepted = np.array([each["accepted"] for each in lines(again)])
+    assert 0 < accepted.sum() < len(accepted)
+    assert not accepted[::20].any()
+
+
+def test_check_monitor_and_pick_read_answers(folder, calibrator, call, capsys, tmp_path):
+    assert call("check", calibrator, folder / "new.jsonl") == 0
+    assert call("monitor", calibrator, folder / "new.jsonl", "--by", "day", *TRUE) == 0
+    assert " measured" in capsys.readouterr().out
+    assert call("pick", calibrator, folder / "new.jsonl", "--n", "10", "-o", tmp_path / "to-label.csv") == 0
+    with (tmp_path / "to-label.csv").open() as file:
+        picked = list(csv.DictReader(file))
+    assert len(picked) == 10
+    assert all(row["id"].startswith("q") for row in picked)
+
+
+def test_a_scored_file_is_a_table(folder, calibrator, call, capsys, tmp_path):
+    out = tmp_path / "held.jsonl"
+    assert call("score", calibrator, folder / "held.jsonl", "-o", out) == 0
+    capsys.readouterr()
+    assert call("evaluate", out, "--label", "truth", "--resamples", "0", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == 1140
+
+
+def test_rows_of_a_table_may_be_objects(call, tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    logits = rng.normal(scale=3, size=(200, 2))
+    y = (logits / 2 + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    names = ["cat", "dog"]
+    rows = [{"cat": a, "dog": b, "y": names[each]} for (a, b), each in zip(logits.tolist(), y, strict=True)]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    out = tmp_path / "platt.safetensors"
+    assert call("fit", path, "--columns", "cat,dog", "--method", "platt", "-o", out) == 0
+    assert "200 rows of 2 classes" in capsys.readouterr().out
+    assert call("score", out, path, "-o", tmp_path / "scored.jsonl") == 0
+    expected = auxcal.load(out).predict_confidence(logits)
+    np.testing.assert_allclose([each["confidence"] for each in lines(tmp_path / "scored.jsonl")], expected, rtol=1e-6)
+
+
+def test_a_list_in_each_row_is_a_matrix(call, tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    logits = rng.normal(scale=3, size=(200, 3))
+    y = (logits / 2 + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    rows = [{"logits": row, "y": int(each)} for row, each in zip(logits.tolist(), y, strict=True)]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert call("fit", tmp_path / "rows.jsonl", "--method", "platt", "-o", tmp_path / "p.safetensors") == 0
+    assert "200 rows of 3 classes" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("choice", ["fail", "skip"])
+def test_on_bad_rows_decides_over_malformed_lines(folder, call, tmp_path, capsys, choice):
+    path = tmp_path / "bad.jsonl"
+    path.write_text((folder / "fit.jsonl").read_text() + '{"id": "cut\n')
+    code = call("fit", path, *TRUE, "--method", "platt", "--on-bad-rows", choice, "-o", tmp_path / "p.safetensors")
+    said = capsys.readouterr().err
+    assert code == {"fail": 2, "skip": 0}[choice]
+    assert "line 601: expected JSON" in said
+
+
+def test_show_says_what_a_file_holds_and_what_to_do_next(folder, call, capsys):
+    assert call("show", folder / "new.jsonl") == 0
+    said = capsys.readouterr().out
+    assert "chat completions" in said
+    assert "small" in said
+    assert "--labels A,B,C --truth KEY" in said
+
+
+def test_without_log_probabilities_the_error_says_so(call, tmp_path, capsys):
+    record = {"id": 1, "truth": "A", "response": {"choices": [{"message": {"content": "A"}, "logprobs": None}]}}
+    (tmp_path / "a.jsonl").write_text(json.dumps(record) + "\n")
+    assert call("fit", tmp_path / "a.jsonl", *TRUE, "-o", tmp_path / "c.safetensors") == 2
+    assert "no log-probabilities of labels" in capsys.readouterr().err
