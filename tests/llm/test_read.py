@@ -275,8 +275,8 @@ def test_answers_go_into_a_calibrator_as_they_are():
 
 def test_rows_can_be_taken():
     answers = fixture("batch.jsonl", labels=LETTERS, truth=TRUTHS)
-    half = answers.take(answers.signals["margin"] > 1)
-    assert len(half) == len(half.logits) == len(half.signals["margin"]) == len(half.all_ids) < len(answers)
+    half = answers.take(answers.signals["outside"] > -5)
+    assert len(half) == len(half.logits) == len(half.signals["outside"]) == len(half.all_ids) < len(answers)
 
 
 def test_a_file_of_another_kind_is_told_by_its_keys(tmp_path):

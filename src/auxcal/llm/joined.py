@@ -139,8 +139,11 @@ def _agreement(code: Ints, question: Ints, chosen: Ints) -> Floats:
 
 
 def _of_scores(scores: Floats, answered: Bools, *, whole: bool) -> dict[str, Floats]:
-    """Return the entropy and the margin of the labels, and the ranked log-probabilities where their number differs."""
-    if scores.shape[1] < 2:
+    """Return what stands for the logits where the number of options differs; where there are logits, they tell it all.
+
+    On MMLU the entropy and the margin beside logits made the Brier score worse by up to .0007 at 100 labels.
+    """
+    if whole or scores.shape[1] < 2:
         return {}
     found = {name: np.full(len(scores), np.nan) for name in ("entropy", "margin")}
     known = scores[answered]
@@ -149,11 +152,10 @@ def _of_scores(scores: Floats, answered: Bools, *, whole: bool) -> dict[str, Flo
     shares -= np.log(np.nansum(np.exp(shares), axis=1, keepdims=True))
     found["entropy"][answered] = -np.nansum(np.exp(shares) * shares, axis=1)
     found["margin"][answered] = ranked[:, 0] - ranked[:, 1]
-    if not whole:
-        for rank in range(min(_RANKS, scores.shape[1])):
-            found[f"logprob_{rank + 1}"] = np.full(len(scores), np.nan)
-            found[f"logprob_{rank + 1}"][answered] = shares[:, rank]
-        found["options"] = (~np.isnan(scores)).sum(axis=1).astype(np.float64)
+    for rank in range(min(_RANKS, scores.shape[1])):
+        found[f"logprob_{rank + 1}"] = np.full(len(scores), np.nan)
+        found[f"logprob_{rank + 1}"][answered] = shares[:, rank]
+    found["options"] = (~np.isnan(scores)).sum(axis=1).astype(np.float64)
     return found
 
 

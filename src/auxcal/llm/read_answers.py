@@ -116,7 +116,7 @@ def read(
     array([[-0.2, -2. , -3.1],
            [-2. , -0.2, -3.1]])
     >>> sorted(answers.signals)
-    ['entropy', 'length', 'margin', 'mean_logprob', 'min_logprob', 'missing_labels', 'outside']
+    ['length', 'mean_logprob', 'min_logprob', 'missing_labels', 'outside']
     """
     if on_bad_rows not in ("fail", "skip"):
         raise InvalidInputError(f"on_bad_rows must be one of fail, skip; got {on_bad_rows!r}.")
