@@ -206,3 +206,13 @@ def test_the_hint_for_a_matrix_of_confidences_does_not_take_the_largest_probabil
     """Of vector scaling and its kin, the largest calibrated probability may be that of another class."""
     with pytest.raises(InvalidInputError, match=r"predict_confidence\(logits\)\.$"):
         as_confidence(np.full((3, 2), 0.5))
+
+
+@pytest.mark.parametrize("correct", [[True, None, False], [1.0, np.nan, 0.0]])
+def test_a_missing_correct_is_named_and_never_taken_for_wrong(correct):
+    with pytest.raises(InvalidInputError, match="missing in 1, first in row 1"):
+        as_correct(correct, n_rows=3)
+
+
+def test_booleans_of_a_column_of_objects_are_booleans():
+    assert as_correct(np.array([True, False], dtype=object), n_rows=2).tolist() == [True, False]

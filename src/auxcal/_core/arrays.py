@@ -359,11 +359,19 @@ def as_correct(correct: ArrayLike, *, n_rows: int) -> Bools:
     array = to_numpy(correct, "correct")
     if array.shape != (n_rows,):
         raise InvalidInputError(
-            f"correct must have one value for each of the {n_rows} confidences, shape ({n_rows},); got shape "
+            f"correct must have one value for each of the {n_rows} rows, shape ({n_rows},); got shape "
             f"{array.shape}. It is prediction == y."
         )
     if array.dtype == np.bool_:
         return array
+    missing = np.asarray(array == None) | (array != array)  # noqa: E711
+    if missing.any():
+        raise InvalidInputError(
+            f"correct must be known in every row; it is missing in {int(missing.sum())}, first in row "
+            f"{int(missing.argmax())}. Leave these rows out, or give False if no answer counts as a wrong one."
+        )
+    if array.dtype == object and all(isinstance(value, bool | np.bool_) for value in array):
+        return array.astype(np.bool_)
     if not (np.issubdtype(array.dtype, np.number) and np.isin(array, (0, 1)).all()):
         raise InvalidInputError(
             f"correct must hold booleans (or 0 and 1), True where prediction == y; got dtype {array.dtype}"
