@@ -26,8 +26,7 @@ NEEDS = {
     "tables": [
         "src/auxcal/arrow.py",
         "src/auxcal/tables/arrow_columns.py",
-        "src/auxcal/tables/arrow_scoring.py",
-        "src/auxcal/tables/arrow_tallies.py",
+        "src/auxcal/tables/arrow_tables.py",
         "tests/integrations/engines",
         "tests/tables/test_arrow.py",
         "tests/tables/test_arrow_columns.py",

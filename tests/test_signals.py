@@ -1,13 +1,12 @@
 """Tables of signals: what a column is, and what is said of tables that don't fit."""
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 
 from auxcal import InvalidInputError
 from auxcal.signals import LARGEST, UNSEEN, SignalColumns
+
+pd, pl, pa = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
 
 TABLE = {"verbal": [0.9, None, 0.5], "words": [10, 20, 30], "cited": [True, None, False], "topic": ["law", None, "art"]}
 CODES = [[0.9, 10, 1, 1], [np.nan, 20, np.nan, np.nan], [0.5, 30, 0, 0]]

@@ -3,12 +3,13 @@
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import auxcal
 from auxcal import InputWarning, InvalidInputError, NotFittedError, SignalCalibrator, evaluate
 from auxcal.monitoring import timeline
+
+pd = pytest.importorskip("pandas")
 
 TOPICS = np.array(["art", "law", "maths", "physics"])
 
