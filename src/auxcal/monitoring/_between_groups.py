@@ -12,6 +12,7 @@ from auxcal.monitoring._mix import ReferenceGroups, Representations
 from auxcal.reference import Reference, ramps
 
 # Set on random states below 8; benchmarks/without_labels/natural.py measures with others.
+_SLOPE = 0.1  # of the gap for a standard deviation of all readings: a priori, one standard deviation
 _SHRUNK = 0.1  # of the between-group covariance is shared evenly by all directions: groups are few, directions many
 
 # Numerical.
@@ -51,7 +52,8 @@ class GroupVariation:
     n_groups : int
         How many groups there are.
     spread : float
-        τ, the standard deviation of the groups' gaps beyond chance: the mean of its posterior.
+        τ, the standard deviation of the groups' gaps beyond chance and what their readings explain: the mean of its
+        posterior.
     """
 
     def __init__(self, reference: Reference) -> None:
@@ -71,15 +73,31 @@ class GroupVariation:
             self._unexplained(old_ramps, old_ratios), self._unexplained(of_ramps, self._ratios(of_strata)), n
         )
         self._mix = _Distances(old_ratios, self._ratios(of_strata), n)
-        variance = _TAUS[:, None] ** 2 + self._variances
-        weight = 1 / variance
-        self._mean_variance = 1 / weight.sum(axis=1)
-        self._means = (weight @ self._gaps) * self._mean_variance
-        deviations = self._gaps - self._means[:, None]
-        log_posterior = 0.5 * (
-            np.log(weight).sum(axis=1) + np.log(self._mean_variance) - (weight * deviations**2).sum(axis=1)
-        )
-        posterior = np.exp(log_posterior - log_posterior.max()) * np.gradient(_TAUS)  # after a flat prior
+        self._ramp_centre, self._ramp_scale = of_ramps.mean(axis=0), np.maximum(old_ramps.std(axis=0), _NOTHING)
+        self._learn_gaps(self._design(of_ramps))
+
+    def _design(self, of_ramps: Floats) -> Floats:
+        """Return 1 and the mean readings of each group, in standard deviations of rows, less those of the groups."""
+        places = (of_ramps - self._ramp_centre) / self._ramp_scale
+        places[:, self._ramp_scale <= _NOTHING] = 0.0
+        return np.hstack([np.ones((len(places), 1)), places])
+
+    def _learn_gaps(self, design: Floats) -> None:
+        """Learn how gaps depend on the readings, for each τ, and the posterior of τ after a flat prior.
+
+        The gap of a group is μ + β·x, plus a random effect of standard deviation τ, plus chance. The coefficients β of
+        its readings x have a normal prior, so that few groups say little of them.
+        """
+        weight = 1 / (_TAUS[:, None] ** 2 + self._variances)
+        d = design.shape[1] - 1
+        precision = np.diag(np.append(0.0, np.full(d, d / _SLOPE**2)))
+        information = np.einsum("tg,gi,gj->tij", weight, design, design, optimize=True) + precision
+        self._covariance = np.linalg.inv(information)
+        towards = (weight * self._gaps) @ design
+        self._coefficients = np.einsum("tij,tj->ti", self._covariance, towards)
+        fitted = np.einsum("ti,ti->t", towards, self._coefficients) - weight @ self._gaps**2
+        log_posterior = 0.5 * (np.log(weight).sum(axis=1) - np.linalg.slogdet(information)[1] + fitted)
+        posterior = np.exp(log_posterior - log_posterior.max()) * np.gradient(_TAUS)
         self._posterior: Floats = posterior / posterior.sum()
         self.spread = float(self._posterior @ _TAUS)
 
@@ -94,12 +112,13 @@ class GroupVariation:
         mix, new = ratios.mean(axis=0), self._unexplained(of_ramps, ratios).mean(axis=0)
         return self._mix.p_value(mix, len(ratios)), self._new.p_value(new, len(ratios))
 
-    def forecast(self, variance: float) -> GapForecast:
-        """Return what the gap of a new group will be, given the variance that chance gives it."""
+    def forecast(self, rows: Representations, variance: float) -> GapForecast:
+        """Return what the gap of a new group will be, given its rows and the variance that chance gives it."""
         from scipy.special import ndtr
 
-        deviation = np.sqrt(_TAUS**2 + self._mean_variance + variance)
-        distribution = ndtr((_GAPS[:, None] - self._means) / deviation) @ self._posterior
+        place = self._design(ramps(self._reference, rows.readings).mean(axis=0)[None])[0]
+        deviation = np.sqrt(_TAUS**2 + self._covariance @ place @ place + variance)
+        distribution = ndtr((_GAPS[:, None] - self._coefficients @ place) / deviation) @ self._posterior
         low, middle, high = np.interp((0.05, 0.5, 0.95), distribution, _GAPS)
         expected = float(np.diff(distribution) @ np.abs((_GAPS[1:] + _GAPS[:-1]) / 2))
         return GapForecast(Estimate(float(middle), float(low), float(high)), expected)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,20 +15,12 @@ from auxcal._core.text import percent
 from auxcal.calibrators import Calibrator
 from auxcal.metrics.intervals import Estimate
 from auxcal.monitoring import _mix
-from auxcal.monitoring._between_groups import GroupVariation
+from auxcal.monitoring._accuracy import BEYOND, Outlook, share_of_ood, smallest_change
 from auxcal.monitoring._mix import Representations, ShareEstimate, TargetMix, represent
 from auxcal.monitoring._verdict import Verdict, as_calibrator, as_level, compare
-from auxcal.reference import ramps
 
-Z_90 = 1.645
-"""90 % of the standard normal distribution lie within so many standard deviations."""
-
-_WIDER = 1.15  # than by the first-order variances: measured on random states that are not reported
-_THREE = 3.0  # the rule of three: n rows without an error leave an error rate of 3 / n open, at 95 %
-_POWER = 0.9  # of the smallest change that is reported: nine of ten checks
-_GAP_IF_NEW, _GAP_IF_FAR = 0.05, 0.2  # chosen on random states below 8; benchmarks/without_labels/natural.py measures
-_LEAST = 1e-9  # of a standard deviation or a variance: numerical
 _MOST_DIFFERENCES, _NOTEWORTHY = 5, 2.0  # how many are listed, and from how many standard deviations on; by hand
+_NOTEWORTHY_SHARE = 0.005  # of rows without a counterpart; less is hardly a row of a hundred. By hand
 
 _RARE, _RAREST = 1000, 1_000_000  # checks: from here on chance is no explanation; beyond, p-values are inexact
 
@@ -83,8 +74,9 @@ class Check:
     n_rows, n_reference : int
         How many rows there are: new ones, and those that the calibrator kept of its fit.
     accuracy : Estimate or None
-        The share of predictions that are right, with a 90 % interval, if the assumption holds; None where the verdict
-        is "new", since no estimate without labels holds then.
+        The share of predictions that are right, with a 90 % interval, if the assumption holds. Where the verdict is
+        "new", it lies midway between what changed shares and changed inputs imply, with 20 points on either side; None
+        if the fit has nothing like most of these rows, see `unseen`.
     assumption : str
         What the estimate rests on.
     no_class : Estimate or None
@@ -104,12 +96,19 @@ class Check:
     harm : Estimate
         How far the mean confidence is off, whatever the direction: the expected gap to the accuracy, from 0 to 1, and
         the least and the largest that a 90 % interval leaves. It ranks slices of rows: those to label first.
+    if_shares_moved, if_inputs_moved : Estimate
+        The accuracy if only the shares of the classes changed, and if only inputs moved, within what the fit has seen.
+        The farther apart, the more it matters which it was.
+    effective_rows : int
+        The effective sample size behind the latter: rows of the fit, weighed to look like the new ones.
+    unseen : float
+        The share of rows that have no counterpart in the fit, of which nothing can be said.
     n_groups : int
         How many groups of the fit tell what is usual; 0 without groups of at least 20 rows. With groups, the verdict
         compares the rows with what groups are to each other, and the accuracy is that of one more group.
     group_spread : float or None
-        How much the gap between confidence and accuracy varies between groups of the fit, beyond chance: one standard
-        deviation.
+        How much the gap between confidence and accuracy varies between groups of the fit, beyond chance and what
+        their readings explain: one standard deviation.
     """
 
     verdict: Verdict
@@ -129,6 +128,10 @@ class Check:
     n_reference_counted: int
     confidence: float
     harm: Estimate
+    if_shares_moved: Estimate
+    if_inputs_moved: Estimate
+    effective_rows: int
+    unseen: float
     n_groups: int
     group_spread: float | None
 
@@ -203,139 +206,27 @@ def represent_some(calibrator: Calibrator, logits: Floats, features: Floats | No
 @ignore_float_errors
 def check_rows(calibrator: Calibrator, rows: Representations, level: float) -> Check:
     """Return the check of rows that are represented already: compare, estimate, and say where they differ."""
-    verdict, p_mix, p_new, each_level, estimate, target, between = compare(calibrator, rows, level)
-    groups, explained = estimate.groups, verdict != "new"
-    strata = "each class, and samples of none," if groups.by_class else "right and wrong predictions each"
-    still = f"{strata} look as they did in the fit; only their shares changed"
-    accuracy = of_mix = _accuracy(estimate)
-    said = groups.confidence(estimate.rows.strata, estimate.rows.prediction, target.shares)
-    confidence, expected = float(said.mean()), None
-    if between is not None and calibrator.adaptation_ is None:
-        accuracy, expected = _accuracy_of_group(between, said, of_mix if verdict == "mix" else None)
-        still = f"these rows are a group like the {between.n_groups:,} of the fit"
+    found = compare(calibrator, rows, level)
+    estimate, groups, between = found.estimate, found.estimate.groups, found.between
+    outlook = Outlook.of(found)
     return Check(
-        verdict=verdict,
-        p_mix=p_mix,
-        p_new=p_new,
+        verdict=found.verdict,
+        p_mix=found.p_mix,
+        p_new=found.p_new,
         level=level,
         n_rows=len(rows.prediction),
         n_reference=0 if calibrator.reference_ is None else len(calibrator.reference_.y),
-        accuracy=accuracy if explained else None,
-        assumption=still if explained else "can't be estimated without labels",
-        no_class=_share_of_ood(estimate) if explained else None,
+        **outlook._asdict(),
+        no_class=None if found.verdict == "new" else share_of_ood(estimate),
         no_class_before=None if groups.ood_group is None else float(groups.shares[groups.ood_group]),
-        smallest_change=_smallest_change(estimate, of_mix, each_level),
+        smallest_change=smallest_change(estimate, outlook.if_shares_moved, found.each_level),
         adapted=calibrator.adaptation_ is not None,
-        differences=_differences(estimate, target, verdict, calibrator),
+        differences=_differences(estimate, found.target, found.verdict, calibrator),
         n_counted=len(estimate.rows.prediction),
         n_reference_counted=len(groups.of_row),
-        confidence=confidence,
-        harm=_harm(estimate, confidence, accuracy, expected, verdict),
         n_groups=0 if between is None else between.n_groups,
         group_spread=None if between is None else between.spread,
     )
-
-
-def _accuracy_of_group(between: GroupVariation, said: Floats, of_mix: Estimate | None) -> tuple[Estimate, float | None]:
-    """Estimate the accuracy of one more group like those of the fit, and the expected gap to its mean confidence.
-
-    It is the mean confidence less the gap of such a group. If the mix is unlike theirs, it is that of the mix, with the
-    spread of the groups added to its error.
-    """
-    by_chance = float(np.mean(said * (1 - said))) / len(said)
-    if of_mix is not None:
-        reach = math.hypot((of_mix.high - of_mix.low) / 2, Z_90 * between.spread)
-        return _clipped(of_mix.value, of_mix.value - reach, of_mix.value + reach), None
-    gap, expected = between.forecast(by_chance)
-    return _clipped(*(float(said.mean()) - number for number in (gap.value, gap.high, gap.low))), expected
-
-
-def _clipped(*numbers: float) -> Estimate:
-    return Estimate(*(abs(float(np.clip(number, 0, 1))) for number in numbers))  # no -0
-
-
-def _harm(
-    estimate: ShareEstimate, confidence: float, accuracy: Estimate, expected: float | None, verdict: Verdict
-) -> Estimate:
-    """Return how far the mean confidence is off, and what a 90 % interval of the accuracy leaves.
-
-    Where no mix explains the rows, no estimate holds, and the gap is as large as it was over made shifts that differ as
-    much: `_GAP_IF_NEW`, and `_GAP_IF_FAR` more the farther the readings are from those of the fit.
-    """
-    from scipy.special import ndtr
-
-    deviation = (accuracy.high - accuracy.low) / (2 * Z_90)
-    if verdict == "new":
-        far = _distance(estimate)
-        deviation = math.sqrt(deviation**2 + _GAP_IF_NEW**2 + 2 * _GAP_IF_FAR**2 * far / (1 + far))
-        accuracy = _clipped(*(accuracy.value + times * Z_90 * deviation for times in (0, -1, 1)))
-    gap, deviation = confidence - accuracy.value, max(deviation, _LEAST)
-    if expected is None or verdict == "new":  # the mean of the absolute value of a normal number
-        density = math.exp(-((gap / deviation) ** 2) / 2) * math.sqrt(2 / math.pi)
-        expected = deviation * density + gap * float(1 - 2 * ndtr(-gap / deviation))
-    ends = confidence - accuracy.high, confidence - accuracy.low
-    least = 0.0 if ends[0] <= 0 <= ends[1] else min(map(abs, ends))
-    most = max(map(abs, ends))
-    return Estimate(float(np.clip(expected, least, most)), least, most)
-
-
-def _distance(estimate: ShareEstimate) -> float:
-    """Return how far the readings are from those of the fit: the mean squared difference, in standard deviations."""
-    reference = estimate.groups.reference
-    old, new = (ramps(reference, rows.readings) for rows in (reference, estimate.rows))
-    variance = old.var(axis=0)
-    by_chance = variance / len(old) + new.var(axis=0) / len(new)
-    varies = variance > _LEAST
-    squares = ((new.mean(axis=0) - old.mean(axis=0)) ** 2 - by_chance)[varies] / variance[varies]
-    return max(float(squares.mean()), 0.0) if varies.any() else 0.0
-
-
-def _accuracy(estimate: ShareEstimate) -> Estimate:
-    """Estimate the share of right predictions among the new rows.
-
-    It is the mean of the confidence after Bayes' rule with the new shares, plus the mean error of such a confidence in
-    each stratum of the reference. The shares are shrunk, so that where rows can't tell a mix, the estimate is that of
-    the mix of the fit. The interval is that of the shares before shrinking, with the errors of both sides.
-    """
-    errors, new = _confidence_errors(estimate, estimate.shares)
-    difference, deviations = estimate.difference(errors[:, None], -new[:, None])
-    variance = ((deviations * estimate.variance_weight[:, None]).T @ deviations)[0, 0]
-    found = _interval_of(estimate, -difference[0], variance)
-    errors, new = _confidence_errors(estimate, estimate.shrunk)
-    value = new.mean() + estimate.shrunk @ estimate.groups.means(errors[:, None])[:, 0]
-    return found._replace(value=float(np.clip(value, found.low, found.high)))
-
-
-def _confidence_errors(estimate: ShareEstimate, shares: Floats) -> tuple[Floats, Floats]:
-    """Return the error of the confidence with these shares in each row of the reference, and that of the new rows."""
-    groups, reference, rows = estimate.groups, estimate.groups.reference, estimate.rows
-    old = groups.confidence(reference.strata, reference.prediction, shares)
-    return reference.correct - old, groups.confidence(rows.strata, rows.prediction, shares)
-
-
-def _share_of_ood(estimate: ShareEstimate) -> Estimate | None:
-    """Estimate the share of samples of no class, if the strata tell them and the reference has some."""
-    ood = estimate.groups.ood_group
-    if ood is None:
-        return None
-    found = _interval_of(estimate, estimate.shares[ood], estimate.covariance[ood, ood])
-    return found._replace(value=float(np.clip(estimate.shrunk[ood], found.low, found.high)))
-
-
-def _interval_of(estimate: ShareEstimate, value: float | Floats, variance: float | Floats) -> Estimate:
-    reach = _WIDER * Z_90 * np.sqrt(variance) if estimate.identifies_shares else 1.0
-    if len(estimate.shares) == 1:
-        reach = max(reach, _THREE / len(estimate.groups.of_row))
-    return Estimate(*(abs(float(np.clip(number, 0, 1))) for number in (value, value - reach, value + reach)))  # no -0
-
-
-def _smallest_change(estimate: ShareEstimate, accuracy: Estimate, level: float) -> float:
-    """Return the change of the accuracy that is noticed in nine of ten cases, if it is one of the mix."""
-    from scipy.special import chdtri, chndtrinc  # scipy.stats takes a second and 50 MB to import
-
-    d = max(len(estimate.shares) - 1, 1)
-    noticed = chndtrinc(chdtri(d, level), d, 1 - _POWER)  # how far off a χ² must be to be noticed so often
-    return float(min(np.sqrt(noticed) * (accuracy.high - accuracy.low) / (2 * Z_90), 1.0))
 
 
 def _differences(
@@ -379,18 +270,19 @@ def _as_differences(names: Sequence[str], expected: Floats, found: Floats, devia
 def _answer(check: Check) -> str:
     """Return in words whether a calibrator still holds, what that rests on, and what to do."""
     verdicts = _VERDICTS | _AFTER_ADAPTING if check.adapted else _VERDICTS
-    among_groups = check.n_groups > 0 and not check.adapted
     first = verdicts[check.verdict].format(_chance(check))
-    if among_groups:
+    if check.n_groups:
         first = _AMONG_GROUPS[check.verdict].format(check.n_groups, _chance(check))
     sentences = [first, _estimates(check)]
+    if check.verdict == "new":
+        sentences.reverse()  # what is to be expected comes first
     if copies := check.n_rows - check.n_counted:
         sentences.append(f"Of the {check.n_rows:,} rows, {copies:,} were left out as copies of others.")
     if check.verdict != "same" and check.differences:
         largest = ", ".join(map(_difference, check.differences[:3]))
         sentences.append(f"The largest differences are in: {largest}.")
     if check.verdict == "same":
-        return " ".join([*sentences, _usual(check) if among_groups else _power(check), "Only labels tell."])
+        return " ".join([*sentences, _usual(check) if check.n_groups else _power(check), "Only labels tell."])
     return " ".join([*sentences, _NEXT[check.verdict]])
 
 
@@ -405,15 +297,29 @@ def _chance(check: Check) -> str:
 
 
 def _estimates(check: Check) -> str:
-    if check.accuracy is None:
-        return "The confidence may be off here, and the accuracy can't be estimated without labels."
+    if check.verdict == "new":
+        return _if_new(check)
     accuracy, ood = map(_interval, (check.accuracy, check.no_class))
     text = f"{_IF[check.verdict]}, about {accuracy} of the predictions are right"
-    if check.verdict == "same" and check.n_groups and not check.adapted:
+    if check.verdict == "same" and check.n_groups:
         text = f"Expect {accuracy} of the predictions to be right"
     if check.no_class is None or check.no_class_before is None:
         return f"{text}."
     return f"{text}, and {ood} have none of the classes (in the fit: {percent(check.no_class_before)})."
+
+
+def _if_new(check: Check) -> str:
+    """Return what each reading of the change implies, and of how many rows nothing can be said."""
+    inputs, shares = percent(check.if_inputs_moved.value), percent(check.if_shares_moved.value)
+    each = f"{inputs} if only inputs moved, within what the fit has seen, and {shares} if only shares did"
+    unseen = f"the accuracy of {percent(check.unseen)} of the rows can't be told: the fit has none like them"
+    if check.accuracy is None:
+        return f"{unseen[0].upper()}{unseen[1:]}. Of all, {each} would be right."
+    text = (
+        f"Expect {_interval(check.accuracy)} of the predictions to be right: {each}, and {100 * BEYOND:.0f} points on "
+        f"either side for what neither explains"
+    )
+    return f"{text}; {unseen}." if check.unseen >= _NOTEWORTHY_SHARE else f"{text}."
 
 
 def _interval(estimate: Estimate | None) -> str:

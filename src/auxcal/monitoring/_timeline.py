@@ -15,7 +15,8 @@ from auxcal._core.errors import InvalidInputError
 from auxcal._core.progress import Report, silent
 from auxcal.calibrators import Calibrator
 from auxcal.metrics.intervals import Estimate, wilson
-from auxcal.monitoring._check import Z_90, Check
+from auxcal.monitoring._accuracy import Z_90
+from auxcal.monitoring._check import Check
 from auxcal.monitoring._mix import represent
 from auxcal.monitoring._monitor import BATCH, Monitor
 from auxcal.monitoring._state import Alarm, Evidence

@@ -76,13 +76,14 @@ def compare(calibrator: Calibrator, rows: Representations, level: float) -> Comp
             f"at least {FEWEST_ROWS} rows are needed to tell whether they are like others; got {len(rows.prediction)}. "
             f"Collect more rows."
         )
-    reference, between = calibrator.reference_, GroupVariation.of(calibrator.reference_)
+    reference = calibrator.reference_
+    between = None if calibrator.adaptation_ is not None else GroupVariation.of(reference)  # of the mix of the fit
     if reference.hashes is not None:  # copies of a row count once
         old, new = counted_once(reference.hashes, rows.hashes), counted_once(rows.hashes, reference.hashes)
         reference, rows = reference.take(old), rows.take(new)
     groups = ReferenceGroups(reference)
     estimate, target = ShareEstimate(groups, rows), TargetMix.of(groups, calibrator.adaptation_)
-    if between is None or calibrator.adaptation_ is not None:  # the groups were of the mix of the fit
+    if between is None:
         p_mix, p_new = mix_p_value(groups, estimate.new, target), any_mix_p_value(estimate)
     else:
         p_mix, p_new = between.p_values(rows)
