@@ -1,23 +1,29 @@
 """Natural change: slices that differ by nature beside shifts that are made, and whether the confidence is off there.
 
-    python -m benchmarks.without_labels.natural [ANSWERS] [DRAWS] [FOLDER]
+    python -m benchmarks.without_labels.natural [DATA] [DRAWS] [FOLDER]
 
-Every draw fits CCAC-X on 2,250 answers of half of the subjects of MMLU, with and without `groups`, and checks up to 300
-answers of each other subject, 300 and 1,000 further answers of the subjects of the fit, and all others together; it
-fits the newsgroups and R8 and checks each class alone, and every packaged bundle and checks every other shift of its
-suite. ANSWERS is a folder of tables such as gpt4o-mini-Direct.parquet, with the columns subject, y and p_a to p_d (the
-repository aMa2210/LLM_MCQ_LogProbs has them); what is not there is left out. The gap is the mean confidence less the
-accuracy of the rows. Beside the check stand the mean confidence with the interval of its standard error, ATC, DoC, KS
-tests of the logits with Bonferroni, and a detector that always fires.
+Every draw fits CCAC-X on 2,250 answers of half of the subjects of MMLU, and of half of the categories of MMLU-Pro, with
+and without `groups`, and checks answers of each other one, further answers of those of the fit, and all others
+together. It trains a classifier of topics on the first days of Reuters-21578, fits on the days after that, with and
+without the day as group, and checks each later day. It fits the newsgroups and R8 and checks each class alone, and
+every packaged bundle and checks every other shift of its suite. DATA is a folder with language-models/mmlu/*.parquet
+(columns subject, y and p_a to p_d: the repository aMa2210/LLM_MCQ_LogProbs), language-models/mmlu-pro/*.csv (category,
+answers and confidences: Linwei94/LLM-Calibration-Study) and reuters21578/*.sgm; what is not there is left out. The gap
+is the mean confidence less the accuracy of the rows. Beside the check stand the mean confidence with the interval of
+its standard error, ATC, DoC, KS tests of the logits with Bonferroni, a detector that always fires, and labels of half
+of the rows, which say how much of the gap of the other half can be known at all.
 
-Writes tables for the page into the folder, docs/figures by default. A draw takes half a minute of one core.
+Writes tables for the page into the folder, docs/figures by default. A draw takes a minute of one core.
 """
 
+import csv
+import re
 import sys
 import warnings
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from benchmarks.results import write_table
@@ -35,47 +41,94 @@ N_FIT, N_MADE, MOST, FEWEST = 2250, 1000, 300, 60
 LEVEL, LARGE, SMALL = 0.05, 0.05, 0.02
 FARTHEST = -40.0  # the logarithm of a probability that was not returned
 Z_90 = 1.645
-SUBJECTS, GROUPED, CLASSES, MADE, SAME = (
-    "subjects",
-    "subjects, groups in the fit",
-    "classes",
-    "made shifts",
-    "no change",
-)
+LETTERS = "ABCDEFGHIJ"
+TOPICS = ("acq", "crude", "earn", "grain", "interest", "money-fx", "ship", "trade")
+N_TRAIN = 1800  # articles of the first days, for the classifier
+NATURAL = ("subjects", "categories", "days")
+GROUPED = tuple(f"{each}, groups in the fit" for each in NATURAL)
+CLASSES, MADE, SAME = "classes", "made shifts", "no change"
 
 Row = dict[str, Any]
 
 
-def answers(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return logits, true options and subjects of a table of answers."""
+class Data(NamedTuple):
+    """Rows of slices: logits, true classes, the slice of each, and features."""
+
+    logits: np.ndarray
+    y: np.ndarray
+    name: np.ndarray
+    features: np.ndarray | None = None
+
+
+def subjects(path: Path) -> Data:
+    """Read answers to MMLU with the probabilities of four letters."""
     import pyarrow.parquet as pq
 
     table = pq.read_table(path)
     p = np.stack([table[f"p_{letter}"].to_numpy() for letter in "abcd"], axis=1).astype(float)
-    least = max(p[p > 0].min() / 2, np.exp(FARTHEST))
-    return (
-        np.log(np.maximum(p, least)).astype(np.float32),
-        table["y"].to_numpy(),
-        np.array(table["subject"].to_pylist()),
-    )
+    logits = np.log(np.maximum(p, max(p[p > 0].min() / 2, np.exp(FARTHEST))))
+    return Data(logits.astype(np.float32), table["y"].to_numpy(), np.array(table["subject"].to_pylist()))
+
+
+def categories(path: Path) -> Data:
+    """Read answers to MMLU-Pro with a confidence in words: logits whose softmax gives the answer that confidence."""
+    with path.open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["verbal_numerical_confidence"]]
+    rows = [row for row in rows if len(row["extracted_answer"]) == 1 and row["extracted_answer"] in LETTERS]
+    stated = np.clip([float(row["verbal_numerical_confidence"]) for row in rows], 0.12, 0.99)  # still the likeliest
+    logits = np.log((1 - stated) / (len(LETTERS) - 1))[:, None].repeat(len(LETTERS), axis=1)
+    logits[np.arange(len(rows)), [LETTERS.index(row["extracted_answer"]) for row in rows]] = np.log(stated)
+    signals = [np.log(np.maximum([float(row["token_length"]) for row in rows], 1))]
+    if all(row.get("logit_perplexity_confidence") for row in rows):
+        signals.append(np.log(np.clip([float(row["logit_perplexity_confidence"]) for row in rows], 1e-3, 1)))
+    y = np.array([LETTERS.index(row["correct_answer"]) for row in rows])
+    names = np.array([row["category"] for row in rows])
+    return Data(logits.astype(np.float32), y, names, np.stack(signals, axis=1).astype(np.float32))
+
+
+def days(folder: Path) -> Data:
+    """Train a classifier on the first single-topic articles of Reuters, and return the others by their day."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+
+    articles = []
+    for path in sorted(folder.glob("*.sgm")):
+        for text in re.findall(r"<REUTERS.*?</REUTERS>", path.read_text(encoding="latin-1"), re.DOTALL):
+            topics = re.findall(r"<D>(.*?)</D>", re.findall(r"<TOPICS>(.*?)</TOPICS>", text)[0])
+            if len(topics) == 1:
+                day = datetime.strptime(re.findall(r"<DATE>\s*(\d+-\w+-\d+)", text)[0], "%d-%b-%Y").date().isoformat()
+                body = re.sub(r"<[^>]*>", " ", text[text.find("<TEXT") :])
+                articles.append((day, body, TOPICS.index(topics[0]) if topics[0] in TOPICS else -1))
+    articles.sort(key=lambda article: article[0])
+    name, text, y = (list(each) for each in zip(*articles, strict=True))
+    y, own = np.array(y), np.flatnonzero(np.array(y[:N_TRAIN]) >= 0)
+    vectors = TfidfVectorizer(min_df=3, sublinear_tf=True)
+    of_train = vectors.fit_transform([text[each] for each in own])
+    classifier = LogisticRegression(C=30, max_iter=300).fit(of_train, y[own])
+    logits = classifier.decision_function(vectors.transform(text[N_TRAIN:])).astype(np.float32)
+    return Data(logits, y[N_TRAIN:], np.array(name[N_TRAIN:]))
 
 
 class Fit:
     """CCAC-X fitted on some rows, and what it says of others."""
 
-    def __init__(self, logits: np.ndarray, y: np.ndarray, groups: np.ndarray | None, state: int) -> None:
+    def __init__(self, data: Data, state: int, *, grouped: bool) -> None:
+        logits, y, groups, features = data
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AuxcalWarning)
-            self.calibrator = CrossFittedCCAC(random_state=state).fit(logits, y, groups=groups)
+            method = CrossFittedCCAC(random_state=state)
+            self.calibrator = method.fit(logits, y, features=features, groups=groups if grouped else None)
         kept = self.calibrator.reference_
         said = confidence_of_strata(kept.strata.astype(np.float64), kept.prediction, logits.shape[1])
         self.baselines = Baselines(said, Predictions(logits, y))
 
-    def row(self, kind: str, name: str, logits: np.ndarray, y: np.ndarray) -> Row:
+    def row(self, kind: str, name: str, data: Data) -> Row:
         """Check rows, and measure the answer against their labels."""
-        found = check(self.calibrator, logits, level=LEVEL)
-        confidence = self.calibrator.predict_confidence(logits).astype(np.float64)
-        right = float(np.mean(logits.argmax(axis=1) == y))
+        logits, y, _, features = data
+        found = check(self.calibrator, logits, features, level=LEVEL)
+        confidence = self.calibrator.predict_confidence(logits, features).astype(np.float64)
+        correct = logits.argmax(axis=1) == y
+        right, gaps = float(np.mean(correct)), np.random.default_rng(0).permutation(confidence - correct)
         by_chance = float(np.mean(confidence * (1 - confidence))) / len(y)
         estimates = self.baselines.of(confidence)
         return {
@@ -84,6 +137,8 @@ class Fit:
             "rows": len(y),
             "verdict": found.verdict,
             "gap": float(confidence.mean()) - right,
+            "labels": abs(gaps[::2].mean()),
+            "gap of the others": gaps[1::2].mean(),
             "covers": None if found.accuracy is None else found.accuracy.low <= right <= found.accuracy.high,
             "width": None if found.accuracy is None else found.accuracy.high - found.accuracy.low,
             "naive": abs(confidence.mean() - right) <= Z_90 * np.sqrt(by_chance),
@@ -96,25 +151,40 @@ class Fit:
         }
 
 
-def of_subjects(folder: Path, state: int) -> Iterator[Row]:
-    """Fit on half of the subjects, and check the others one by one, and together."""
-    for path in sorted(folder.glob("*.parquet")):
-        logits, y, subject = answers(path)
-        rng = np.random.default_rng([state, 1])
-        names = rng.permutation(np.unique(subject))
-        known, others = names[: len(names) // 2], names[len(names) // 2 :]
-        here = np.flatnonzero(np.isin(subject, known))
-        chosen = rng.choice(here, N_FIT, replace=False)
-        slices = [(GROUPED, name, rng.permutation(np.flatnonzero(subject == name))[:MOST]) for name in others]
-        left = np.setdiff1d(here, chosen)
-        slices += [(SAME, f"{n}", rng.choice(left, min(n, len(left)), replace=False)) for n in (MOST, N_MADE)]
-        slices.append(("all other subjects together", "all", np.flatnonzero(np.isin(subject, others))))
-        for groups in (subject[chosen], None):
-            fit = Fit(logits[chosen], y[chosen], groups, state)
-            for kind, name, rows in slices:
-                if groups is None:
-                    kind = SUBJECTS if kind == GROUPED else f"{kind}, no groups"
-                yield fit.row(kind, name, logits[rows], y[rows]) | {"fit": path.stem, "state": state}
+def _of(data: Data, rows: np.ndarray) -> Data:
+    return Data(*(None if each is None else each[rows] for each in data))
+
+
+def of_slices(data: Data, kind: str, source: str, state: int) -> Iterator[Row]:
+    """Fit on half of the slices, the first ones if they are days, and check the others one by one, and together."""
+    rng = np.random.default_rng([state, 1])
+    names, sizes = np.unique(data.name, return_counts=True)
+    names = names[sizes >= FEWEST]
+    if kind != "days":
+        names = rng.permutation(names)
+    known, others = names[: len(names) // 2], names[len(names) // 2 :]
+    here = np.flatnonzero(np.isin(data.name, known))
+    chosen = rng.choice(here, min(N_FIT, len(here) - N_MADE), replace=False)
+    most = N_MADE if kind == "categories" else MOST
+    slices = [(kind, name, rng.permutation(np.flatnonzero(data.name == name))[:most]) for name in others]
+    left = np.setdiff1d(here, chosen)
+    slices += [(SAME, f"{n}", rng.choice(left, n, replace=False)) for n in (MOST, MOST, N_MADE)]
+    slices.append((f"all other {kind} together", "all", np.flatnonzero(np.isin(data.name, others))))
+    for grouped in (True, False):
+        fit = Fit(_of(data, chosen), state, grouped=grouped)
+        for what, name, rows in slices:
+            what = f"{what}, groups in the fit" if grouped else what
+            yield fit.row(what, name, _of(data, rows)) | {"fit": source, "state": state}
+
+
+def natural(folder: Path, state: int) -> Iterator[Row]:
+    """Fit and check all slices that there are data of."""
+    for path in sorted((folder / "language-models/mmlu").glob("*.parquet")):
+        yield from of_slices(subjects(path), "subjects", path.stem, state)
+    for path in sorted((folder / "language-models/mmlu-pro").glob("*.csv")):
+        yield from of_slices(categories(path), "categories", path.stem, state)
+    if (folder / "reuters21578").is_dir():
+        yield from of_slices(days(folder / "reuters21578"), "days", "reuters", state)
 
 
 def of_bundles(state: int) -> Iterator[Row]:
@@ -125,29 +195,31 @@ def of_bundles(state: int) -> Iterator[Row]:
             for shift in suite.shifts
             if is_packaged(suite, shift)
         }
-        for shift, here in data.items():
+        for shift, bundled in data.items():
+            here, facts = _all(bundled), {"fit": f"{suite.name} {shift}", "state": state}
             rng = np.random.default_rng([state, 2])
-            order = rng.permutation(len(here))
-            chosen, rest = order[: min(3000, len(here) // 2)], order[min(3000, len(here) // 2) :]
-            fit, facts = (
-                Fit(here.logits[chosen], here.y[chosen], None, state),
-                {"fit": f"{suite.name} {shift}", "state": state},
-            )
-            for name, there in ((each, data[each]) for each in data if each != shift):
-                rows = rng.choice(len(there), min(N_MADE, len(there)), replace=False)
-                yield fit.row(MADE, name, there.logits[rows], there.y[rows]) | facts
-            rows = rest[:N_MADE]
-            yield fit.row(f"{SAME}, no groups", shift, here.logits[rows], here.y[rows]) | facts
-            for label in range(here.n_classes) if suite.name.endswith("dan") else ():
+            order = rng.permutation(len(here.y))
+            chosen, rest = order[: min(3000, len(order) // 2)], order[min(3000, len(order) // 2) :]
+            fit = Fit(_of(here, chosen), state, grouped=False)
+            for name, there in ((each, _all(data[each])) for each in data if each != shift):
+                rows = rng.choice(len(there.y), min(N_MADE, len(there.y)), replace=False)
+                yield fit.row(MADE, name, _of(there, rows)) | facts
+            yield fit.row(SAME, shift, _of(here, rest[:N_MADE])) | facts
+            for label in range(bundled.n_classes) if suite.name.endswith("dan") else ():
                 rows = rest[here.y[rest] == label][:MOST]
                 if len(rows) >= FEWEST:
-                    yield fit.row(CLASSES, str(label), here.logits[rows], here.y[rows]) | facts
+                    yield fit.row(CLASSES, str(label), _of(here, rows)) | facts
+
+
+def _all(data: Predictions) -> Data:
+    return Data(data.logits, data.y, np.zeros(len(data)))
 
 
 def auroc(rows: list[Row], score: str) -> float:
     """Return how well a score tells a gap above 5 points from one below 2."""
-    large = [row[score] for row in rows if abs(row["gap"]) > LARGE]
-    small = [row[score] for row in rows if abs(row["gap"]) < SMALL]
+    gap = "gap of the others" if score == "labels" else "gap"
+    large = [row[score] for row in rows if abs(row[gap]) > LARGE]
+    small = [row[score] for row in rows if abs(row[gap]) < SMALL]
     if not large or not small:
         return float("nan")
     ranks = rankdata([*large, *small])[: len(large)]
@@ -180,7 +252,7 @@ def slices_table(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
         here = [row for row in rows if row["kind"] == kind]
         given = [row for row in here if row["covers"] is not None]
         width = f"{100 * np.mean([row['width'] for row in given]):.1f}" if given else ""
-        oracle = f"{100 * oracle_width(here):.1f}" if kind == GROUPED else ""
+        oracle = f"{100 * oracle_width(here):.1f}" if kind in GROUPED else ""
         verdicts = (_percent([row["verdict"] == verdict for row in here]) for verdict in ("new", "mix"))
         gap = f"{100 * np.mean([abs(row['gap']) for row in here]):.1f}"
         covers = _percent([row["covers"] for row in given]), _percent([row["naive"] for row in here])
@@ -190,14 +262,11 @@ def slices_table(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
 
 
 def harm_table(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
-    """Return how well scores tell large gaps from small ones, over slices with groups, classes and made shifts."""
-    parts = {
-        "subjects": (GROUPED,),
-        "classes": (CLASSES,),
-        "made shifts": (MADE,),
-        "all together": (GROUPED, CLASSES, MADE),
-    }
+    """Return how well scores tell large gaps from small ones, over natural slices, classes and made shifts."""
+    parts = {name: (kind,) for name, kind in zip((*NATURAL, CLASSES, MADE), (*GROUPED, CLASSES, MADE), strict=True)}
+    parts |= {"all together": (*GROUPED, CLASSES, MADE), "all, no groups in the fit": (*NATURAL, CLASSES, MADE)}
     names = {"harm": "harm", "p_new": "1 less p_new", "atc": "ATC's gap", "doc": "DoC's gap", "ks": "KS fires"}
+    names["labels"] = "labels of half of the rows, for the other half"
     lines = [
         [name, *(_score(auroc([row for row in rows if row["kind"] in kinds], score)) for kinds in parts.values())]
         for score, name in names.items()
@@ -216,24 +285,25 @@ def said_table(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
         "DoC: a gap above 5 points": lambda row: row["doc"] > LARGE,
         "a detector that always fires": lambda row: True,
     }
+    kinds = {MADE: (MADE,), "natural, groups in the fit": GROUPED, CLASSES: (CLASSES,)}
     cells = [
-        [row for row in rows if row["kind"] == kind and low <= abs(row["gap"]) < high]
-        for kind in (MADE, GROUPED, CLASSES)
+        [row for row in rows if row["kind"] in some and low <= abs(row["gap"]) < high]
+        for some in kinds.values()
         for low, high in ((LARGE, 1.0), (0.0, SMALL))
     ]
     lines = [[name, *(_percent([fires(row) for row in cell]) for cell in cells)] for name, fires in says.items()]
-    head = [f"{kind}, gap {gap}" for kind in ("made shifts", "subjects", "classes") for gap in ("above 5", "below 2")]
+    head = [f"{kind}, gap {gap}" for kind in kinds for gap in ("above 5", "below 2")]
     return ["fires", *head], lines
 
 
 TABLES = {"slices": slices_table, "harm": harm_table, "said": said_table}
 
 
-def main(folder: str = "data/answers", n_draws: str = "2", out: str = "docs/figures") -> None:
+def main(folder: str = "data", n_draws: str = "3", out: str = "docs/figures") -> None:
     """Measure, and write the tables."""
     rows: list[Row] = []
     for state in range(FIRST_STATE, FIRST_STATE + int(n_draws)):
-        rows += [*of_subjects(Path(folder), state), *of_bundles(state)]
+        rows += [*natural(Path(folder), state), *of_bundles(state)]
     for name, made in TABLES.items():
         write_table(Path(out) / f"without-labels-natural-{name}.csv", *made(rows))
 

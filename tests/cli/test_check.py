@@ -36,7 +36,7 @@ def folder(tmp_path_factory):
 def test_check_answers_in_words_and_by_its_exit_code(name, folder, call, capsys):
     assert call("check", folder / "fitted.safetensors", folder / f"{name}.npz") == CODES[name]
     said = capsys.readouterr().out
-    assert {"same": "No difference", "mix": "another mix", "new": "can't be estimated"}[name] in said
+    assert {"same": "No difference", "mix": "another mix", "new": "no other mix explains"}[name] in said
     assert call("check", folder / "fitted.safetensors", folder / f"{name}.npz", "--json") == CODES[name]
     assert json.loads(capsys.readouterr().out)["verdict"] == name
 
@@ -46,6 +46,39 @@ def test_check_says_what_to_do_with_an_old_file_and_a_bad_level(folder, call, ca
     assert "Fit it again" in capsys.readouterr().err
     assert call("check", folder / "fitted.safetensors", folder / "same.npz", "--level", "7") == 2
     assert "level must be" in capsys.readouterr().err
+
+
+def test_check_by_a_column_ranks_slices_by_how_far_the_confidence_may_be_off(folder, call, capsys):
+    parts = {name: np.load(folder / f"{name}.npz")["logits"] for name in ROWS}
+    lines = [f"{name},{','.join(map(str, row))}" for name, rows in parts.items() for row in rows]
+    (folder / "days.csv").write_text("\n".join(["day,logit_0,logit_1,logit_2", *lines, "few,1,0,0"]))
+    files = folder / "fitted.safetensors", folder / "days.csv"
+    assert call("check", *files, "--by", "day", "--json") == 4
+    slices = json.loads(capsys.readouterr().out)["slices"]
+    assert [each["name"] for each in slices][2:] == ["same", "few"]
+    assert [each["verdict"] for each in slices][2:] == ["same", "few"]
+    harms = [each["harm"]["value"] for each in slices[:3]]
+    assert harms == sorted(harms, reverse=True)
+    assert call("check", *files, "--by", "day") == 4
+    said = capsys.readouterr().out
+    assert said.startswith("Label first where the confidence may be off most: ")
+    assert max(map(len, said.splitlines()[1:])) <= 80
+    assert call("check", *files, "--by", "hour") == 2
+    assert "there is no column 'hour'" in capsys.readouterr().err
+
+
+def test_pick_by_a_column_takes_more_rows_where_the_confidence_may_be_off_more(folder, call, capsys, tmp_path):
+    rows = [(name, *row) for name in ("same", "new") for row in np.load(folder / f"{name}.npz")["logits"]]
+    lines = ["day,logit_0,logit_1,logit_2", *(",".join(map(str, row)) for row in rows)]
+    (tmp_path / "days.csv").write_text("\n".join(lines))
+    picked = {}
+    for by in ((), ("--by", "day")):
+        out = tmp_path / f"{len(by)}.csv"
+        assert call("pick", folder / "fitted.safetensors", tmp_path / "days.csv", "--n", 200, "-o", out, *by) == 0
+        picked[by] = sum(',"new",' in line for line in out.read_text().splitlines())
+    assert picked["--by", "day"] > 1.3 * picked[()]
+    assert call("pick", tmp_path / "days.csv", "--n", 5, "--by", "day", "-o", tmp_path / "no.csv") == 2
+    assert "asks a calibrator" in capsys.readouterr().err
 
 
 def test_adapt_saves_a_calibrator_that_show_explains(folder, call, capsys, tmp_path):

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import auxcal
-from auxcal import CrossFittedCCAC, PlattScaling
+from auxcal import CrossFittedCCAC, PlattScaling, TemperatureScaling
+from auxcal.monitoring import timeline
 from auxcal.monitoring._between_groups import GroupVariation
+from auxcal.monitoring._mix import represent
 from auxcal.reference import MOST_BYTES, MOST_GROUPS
 
 SPREAD = 0.6  # of the log-odds by which groups are harder or easier than their logits say
@@ -85,8 +87,76 @@ def test_the_answer_names_the_groups_and_the_interval_is_as_wide_as_they_differ(
 
 def test_few_groups_give_a_wide_interval():
     variance = 0.1 / 200
-    few, many = (GroupVariation.of(Days(3).fit(n).reference_).forecast(variance).gap for n in (3, 60))
-    assert few.high - few.low > 1.3 * (many.high - many.low)
+    widths = []
+    for n in (3, 60):
+        days = Days(3)
+        fitted = days.fit(n)
+        rows = represent(fitted, days.draw(200)[0], None)
+        gap = GroupVariation.of(fitted.reference_).forecast(rows, variance).gap
+        widths.append(gap.high - gap.low)
+    assert widths[0] > 1.3 * widths[1]
+
+
+def test_the_gap_follows_the_readings_where_it_does_so_in_the_groups_of_the_fit():
+    """Days with larger margins are overconfident here, and the forecast for one more such day says so."""
+    rng = np.random.default_rng(0)
+
+    def draw(scale, n=200):
+        margin = np.abs(rng.normal(size=n)) * scale
+        right = rng.random(n) < 1 / (1 + np.exp(-np.abs(rng.normal(size=n))))
+        return np.stack([margin, np.zeros(n)], axis=1).astype(np.float32), np.where(right, 0, 1)
+
+    scales = np.linspace(0.5, 3, 20)
+    logits, y = (np.concatenate(each) for each in zip(*map(draw, scales), strict=True))
+    fitted = TemperatureScaling().fit(logits, y, groups=np.repeat(scales, 200))
+    low, high = (auxcal.check(fitted, draw(scale)[0]) for scale in (0.6, 2.9))
+    assert low.accuracy.value - low.confidence > 0.03 + high.accuracy.value - high.confidence
+
+
+def test_a_monitor_takes_each_update_for_one_more_group():
+    before, alarms, noticed = [], [], []
+    for state in range(8):
+        days = Days(100 + state)
+        fitted = days.fit(20)
+        alone = fitted._now()
+        alone.reference_ = alone.reference_._replace(group_facts=None, group_ramps=None, group_strata=None)
+        usual, without, other = auxcal.Monitor(fitted), auxcal.Monitor(alone), auxcal.Monitor(fitted)
+        for _ in range(20):
+            logits, y = days.draw(150)
+            usual.update(logits, y)
+            without.update(logits)
+            other.update(2 * logits)
+        before.append(bool(without.alarms))
+        alarms.append(bool(usual.alarms))
+        noticed.append(bool(other.alarms))
+    assert sum(before) >= 1  # the days differ by more than chance
+    assert sum(alarms) == 0
+    assert sum(noticed) >= 7
+
+
+def test_a_monitor_of_groups_goes_on_from_its_file(tmp_path):
+    days = Days(7)
+    fitted = days.fit(15)
+    monitor = auxcal.Monitor(fitted)
+    for _ in range(3):
+        monitor.update(days.draw(100)[0])
+    monitor.update(days.draw(5)[0])  # too few for a group
+    monitor.save(tmp_path / "monitor.safetensors")
+    again, last = auxcal.Monitor.load(tmp_path / "monitor.safetensors", fitted), days.draw(100)[0]
+    again.update(last)
+    monitor.update(last)
+    assert again.evidence == monitor.evidence
+    assert again.evidence.n_rows == 405
+
+
+def test_the_chunks_of_a_timeline_are_groups_and_rank_by_harm():
+    days = Days(2)
+    fitted, chunks = days.fit(20), [days.draw(100)[0] for _ in range(5)]
+    chunks.append(2 * days.draw(100)[0])
+    found = timeline(fitted, np.concatenate(chunks), np.repeat(np.arange(6), 100))
+    assert found.ranked[0].name == "5"
+    assert [chunk.check.n_groups for chunk in found.chunks] == [20] * 6
+    assert all(chunk.verdict == "same" for chunk in found.chunks[:5])
 
 
 def test_small_groups_are_rows_that_belong_together(days):

@@ -34,12 +34,45 @@ def test_another_mix_is_recognised_and_measured(draw, calibrator, mix):
     assert found.differences[0].what.startswith("share of")
 
 
-def test_something_new_is_recognised_and_nothing_is_estimated(draw, calibrator):
-    found = auxcal.check(calibrator, draw(1000, scale=1.3, random_state=1)[0])
+def test_something_new_is_recognised_and_each_reading_of_it_gives_an_accuracy(draw, calibrator):
+    logits, y = draw(1000, scale=1.3, random_state=1)
+    found = auxcal.check(calibrator, logits)
     assert found.verdict == "new"
-    assert found.accuracy is found.no_class is None
-    assert "can't be estimated without labels" in str(found)
+    assert found.no_class is None
+    assert found.accuracy.low <= right(logits, y) <= found.accuracy.high
+    ends = sorted(each.value for each in (found.if_shares_moved, found.if_inputs_moved))
+    assert found.accuracy.low < ends[0] <= found.accuracy.value <= ends[1] < found.accuracy.high
+    assert 0 < found.effective_rows < found.n_reference
+    assert "nine of ten made shifts" in found.assumption
+    assert str(found).startswith(f"Expect {100 * found.accuracy.value:.1f} % (")
     assert {each.what for each in found.differences} & {"spread", "margin", "energy", "log-odds"}
+
+
+def test_where_nothing_changed_all_readings_agree_and_every_row_has_a_counterpart(draw, calibrator):
+    found = auxcal.check(calibrator, draw(2000, random_state=1)[0])
+    assert found.if_inputs_moved.value == pytest.approx(found.if_shares_moved.value, abs=0.03)
+    assert found.effective_rows > 0.9 * found.n_reference_counted
+    assert found.unseen < 0.02
+
+
+def test_weights_on_the_fit_give_the_accuracy_of_rows_that_were_chosen_by_their_confidence(draw, platt):
+    logits, y = draw(4000, random_state=1)
+    unsure = np.argsort(platt.predict_confidence(logits))[:1000]
+    found = auxcal.check(platt, logits[unsure])
+    assert found.if_inputs_moved.value == pytest.approx(right(logits[unsure], y[unsure]), abs=0.06)
+    assert found.effective_rows < 0.6 * found.n_reference
+
+
+def test_of_rows_that_the_fit_has_none_like_nothing_can_be_told(draw, calibrator):
+    logits, _ = draw(1000, random_state=1)
+    mixed, strange = logits.copy(), logits + 100
+    mixed[:100] += 100
+    some, all_of_them = auxcal.check(calibrator, mixed), auxcal.check(calibrator, strange)
+    assert some.unseen == pytest.approx(0.1, abs=0.02)
+    assert "% of the rows can't be told: the fit has none like them" in str(some)
+    assert all_of_them.accuracy is None
+    assert all_of_them.unseen == pytest.approx(1)
+    assert "100.0 % of the rows have no counterpart" in all_of_them.assumption
 
 
 def test_a_calibrator_without_a_share_for_none_has_strata_right_and_wrong(draw, platt):
@@ -179,7 +212,8 @@ def test_an_answer_says_what_it_rests_on_and_what_does_not_show(draw, calibrator
     mix = str(auxcal.check(calibrator, draw(4000, foreign=0.7, random_state=1)[0]))
     assert "(chance alone does this in less than one of a million checks). If they are, about " in mix
     new = str(auxcal.check(calibrator, draw(1000, scale=1.3, random_state=1)[0]))
-    assert "The confidence may be off here" in new
+    assert "points on either side for what neither explains; the accuracy of 1." in new
+    assert "none like them. The rows differ from those of the fit in a way that no other mix explains (" in new
 
 
 def test_an_alarm_says_how_often_chance_alone_raises_it(draw, calibrator):

@@ -8,7 +8,7 @@ import auxcal
 from auxcal._core.progress import progress_bar
 from auxcal.cli._files import load_calibrator
 from auxcal.cli._options import LOGITS, CalibratorFile, Files, Json, Level, TableSpec, table_options
-from auxcal.cli.output import echo_result
+from auxcal.cli.output import console, echo_json, echo_result
 
 EXIT_CODES = {"same": 0, "mix": 3, "new": 4}
 """The exit code of each verdict; 1 and 2 are those of broken pipes and of errors."""
@@ -21,6 +21,7 @@ def check(
     calibrator: CalibratorFile,
     files: Files,
     *,
+    by: Annotated[str | None, "The column that splits the rows into slices: check each, the worst first."] = None,
     level: Level = 0.05,
     table: Annotated[TableSpec, table_options(*LOGITS, "on_bad_rows")],
     json: Json = False,
@@ -31,12 +32,18 @@ def check(
     pipeline can act on it. Where nothing changes, one check in twenty reports a change all the same; for a check each
     night use auxcal monitor, whose level is that of all nights. Labels that mean something else now never show.
 
+    With --by, each slice is checked, and they are ranked by how far their confidence may be off: those to label first.
+    The level is then that of all slices together, and the exit code that of the worst verdict.
+
     Examples
     --------
     auxcal check ccac-x.safetensors new.parquet
     auxcal check ccac-x.safetensors new.csv --level 0.01 --json
+    auxcal check ccac-x.safetensors new.parquet --by hospital
     """
     fitted = load_calibrator(calibrator, files)
+    if by is not None:
+        raise typer.Exit(_check_slices(fitted, files, by, level, table, json=json))
     sample, promised = auxcal.monitoring.RowSample(fitted), auxcal.monitoring.PromiseSample(fitted)
     with progress_bar("reading") as report:
         for logits, features in auxcal.tables.read_rows(fitted, *files, spec=table, report=report):
@@ -49,3 +56,22 @@ def check(
     promise = PROMISE_FAILS if holds is False else PROMISE_HOLDS if holds and found.verdict != "same" else ""
     echo_result(found.as_json() | {"promise_holds": holds}, [f"{found} {promise}".rstrip()], json=json)
     raise typer.Exit(EXIT_CODES[found.verdict])
+
+
+def _check_slices(
+    fitted: auxcal.Calibrator, files: Files, by: str, level: float, table: TableSpec, *, json: bool
+) -> int:
+    """Check each slice, print them by the harm that is expected, and return the exit code."""
+    with progress_bar("reading") as report:
+        rows = auxcal.tables.TimedTable(fitted, *files, by=by, spec=table)
+        found = auxcal.monitoring.table_timeline(fitted, rows, level=level, report=report)
+    if json:
+        keys = ("name", "rows", "confidence", "verdict", "accuracy", "no_class", "harm")
+        echo_json({"slices": [{key: chunk.as_json()[key] for key in keys} for chunk in found.ranked]})
+    else:
+        from auxcal.report.terminal import slices_to_rich, to_label
+
+        screen = console()
+        screen.print(*to_label(found), sep="\n")
+        screen.print(slices_to_rich(found))
+    return max(EXIT_CODES.get(chunk.verdict, 0) for chunk in found.chunks)

@@ -66,11 +66,11 @@ def monitor(
 
 
 def _print(timeline: auxcal.monitoring.Timeline, out: Path | None) -> None:
-    from auxcal.report.terminal import alarms, found, then, timeline_to_rich
+    from auxcal.report.terminal import alarms, found, then, timeline_to_rich, to_label
 
     screen = console()
     screen.print(found(timeline), style="bold")
-    screen.print(*alarms(timeline), sep="\n")
+    screen.print(*alarms(timeline), *to_label(timeline), sep="\n")
     screen.print(f"{then(timeline)}\n", style="bold blue")
     screen.print(timeline_to_rich(timeline))
     if out is not None:

@@ -21,6 +21,9 @@ def pick(
     ],
     n: Annotated[int, typer.Option("--n", min=1, help="How many samples to label.")],
     *,
+    by: Annotated[
+        str | None, "The column of slices, such as day: pick more rows where the confidence may be off more."
+    ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write: .csv, .parquet.")] = Path("to-label.csv"),
     table: Annotated[TableSpec, table_options("columns", "probabilities", "features", "on_bad_rows")],
     random_state: RandomState = 0,
@@ -39,12 +42,13 @@ def pick(
     --------
     auxcal pick ccac-x.safetensors unlabelled.parquet --n 200 -o to-label.csv
     auxcal pick unlabelled.parquet --n 200 -o to-label.csv
+    auxcal pick ccac-x.safetensors unlabelled.parquet --n 200 --by day
     """
     refuse_overwrite(out, overwrite=overwrite, own=False)
     fitted = None
     if len(files) > 1 and files[0].suffix == ".safetensors":
         fitted, files = load_calibrator(files[0]), files[1:]
-    picks = auxcal.tables.pick_file(fitted, *files, out=out, n=n, spec=table, random_state=random_state)
+    picks = auxcal.tables.pick_file(fitted, *files, out=out, n=n, by=by, spec=table, random_state=random_state)
     n_rows, weight = len(picks.probability), picks.sample_weight
     weights = f"with weights from {weight.min():.2f} to {weight.max():.2f}"
     if json or str(out) != "-":

@@ -16,6 +16,9 @@ EVEN_SHARE = 0.3
 """The part of the labels that is spread evenly, against a confidence that is wrong about where the errors are."""
 UNCALIBRATED_EVEN_SHARE = 0.7
 """The same for a classifier's own confidence, which is often sure and wrong."""
+LEAST_HARM = 0.1
+"""Of the largest harm, which every slice has: it may be wrong about where the confidence is off, and weights stay below
+ten times those of the worst slice. A choice."""
 PER_STRATUM = 2
 """How many picks a stratum gives: a choice, the fewest above one."""
 
@@ -50,6 +53,7 @@ def pick(
     n: int,
     *,
     none: ArrayLike | None = None,
+    harm: ArrayLike | None = None,
     calibrated: bool = True,
     random_state: int | None = 0,
 ) -> Picks:
@@ -67,6 +71,9 @@ def pick(
         How many to pick, less than N.
     none : array of shape (N,), optional
         The probability that none of the classes is right. Rows above 1/2 are strata of their own.
+    harm : array of shape (N,), optional
+        How far the confidence may be off in each row's slice, such as a day: `Check.harm`. Rows of a slice with twice
+        the harm are about twice as likely to be picked.
     calibrated : bool
         Whether the confidence is a calibrator's. A classifier's own is often sure and wrong, so more of the labels are
         spread evenly, 70 % instead of 30 %.
@@ -101,7 +108,7 @@ def pick(
             f"last column of predict_proba, or leave it out."
         )
     even_share = EVEN_SHARE if calibrated else UNCALIBRATED_EVEN_SHARE
-    probability = _probabilities(np.sqrt(checked * (1 - checked)), n, even_share)
+    probability = _probabilities(np.sqrt(checked * (1 - checked)), n, even_share, _as_harm(harm, len(checked)))
     order, rng = np.lexsort((checked, ood > 0.5)), as_rng(random_state)
     stratum = (np.cumsum(probability[order]) / PER_STRATUM).astype(np.intp)
     order = order[np.lexsort((rng.random(len(order)), stratum))]
@@ -113,10 +120,23 @@ def pick(
     return Picks(rows, weight / weight.mean(), probability)
 
 
-def _probabilities(spread: Floats, n: int, even_share: float) -> Floats:
-    """Return probabilities that add up to n, in proportion to spread and even share, none above 1."""
+def _as_harm(harm: ArrayLike | None, n_rows: int) -> Floats:
+    """Validate the harm of each row, and return it; it is at least `LEAST_HARM` of the largest."""
+    if harm is None:
+        return np.ones(n_rows)
+    found = np.asarray(as_confidence(harm), dtype=np.float64)
+    if len(found) != n_rows:
+        raise InvalidInputError(
+            f"harm must have one number, from 0 to 1, for each of the {n_rows:,} rows; got {len(found):,}. Give the "
+            f"harm of each row's slice, or leave it out."
+        )
+    return np.maximum(found, LEAST_HARM * found.max()) if found.any() else np.ones(n_rows)
+
+
+def _probabilities(spread: Floats, n: int, even_share: float, harm: Floats) -> Floats:
+    """Return probabilities that add up to n, in proportion to spread and even share, and to harm; none above 1."""
     share = spread / spread.mean() if spread.any() else np.ones(len(spread))
-    size = np.asarray(even_share + (1 - even_share) * share)
+    size = np.asarray(even_share + (1 - even_share) * share) * harm
     probability = np.minimum(n * size / size.sum(), 1.0)
     while (left := n - probability.sum()) > 1e-9 * n:  # what is above 1 goes to the others
         free = probability < 1

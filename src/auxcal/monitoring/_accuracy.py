@@ -1,4 +1,4 @@
-"""The accuracy of new rows without labels: what each reading of the change implies, and how far the confidence is off."""
+"""The accuracy of new rows without labels: what each reading of the change implies, and how far confidence is off."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auxcal._core.arrays import Floats
+from auxcal._core.text import percent
 from auxcal.metrics.intervals import Estimate
 from auxcal.monitoring._mix import ShareEstimate, TargetMix
 from auxcal.monitoring._verdict import Comparison
@@ -66,7 +67,7 @@ class Outlook(NamedTuple):
             accuracy, expected = as_estimate(sum(ends) / 2, low, high), _GAP_IF_NEW + abs(confidence - shares.value)
             assumption = (
                 f"it is within {100 * BEYOND:.0f} points of what changed shares or changed inputs imply, as in nine of "
-                f"ten made shifts; {unseen:.1%} of the rows have no counterpart in the fit"
+                f"ten made shifts; {percent(unseen)} of the rows have no counterpart in the fit"
             )
         elif between is not None:
             assumption = f"these rows are a group like the {between.n_groups:,} of the fit"

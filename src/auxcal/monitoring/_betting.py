@@ -32,6 +32,7 @@ POINTS = 0.06
 """The mean error that a bettor suspects: one of half as much gains nothing, one of 5 points does soon."""
 _DIFFERENT = 0.3  # the share of the rows that a bettor takes for different
 _POWERS = (0.2, 0.5)  # of the densities that expect more rows at one end
+_KAPPAS = (0.1, 0.3, 0.5, 0.7)  # the powers of bets on p-values, from few that are tiny to many that are small: a grid
 _HALF = 0.5  # of the errors, at most, are gone where the confidence is suspected to be too low
 _FARTHEST_MOVE = 3.0  # of log-odds that are shifted or stretched
 _STANDARD_ERRORS = 3  # what an error of the fit may be; see `RecalibrationPosterior`
@@ -244,6 +245,29 @@ class RowBets:
             raise ValueError("state.rows.sums must be at least those of the reference")
         self._rng.bit_generator.state, self._sums = state["rng"], sums
         self._wealth.restore(state["wealth"])
+
+
+class GroupBets:
+    r"""Bets on how far each group of rows, such as a day, is from the groups of the fit.
+
+    If a group is like them, its p-value p is uniform, and :math:`\kappa p^{\kappa - 1}` has the mean 1.
+    """
+
+    def __init__(self) -> None:
+        self._wealth = Wealth([len(_KAPPAS)])
+
+    def update(self, p_value: float) -> float:
+        """Bet on a group, and return the evidence."""
+        p = max(p_value, _LEAST)
+        return float(self._wealth.grow(np.array([[kappa * p ** (kappa - 1) for kappa in _KAPPAS]]))[0, 0])
+
+    def state(self) -> dict[str, Any]:
+        """Return what changes from group to group."""
+        return self._wealth.state()
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on where another one was."""
+        self._wealth.restore(state)
 
 
 def _quadrature() -> tuple[tuple[float, float], ...]:

@@ -106,11 +106,15 @@ class GroupVariation:
         """Return how the groups of a reference differ, or None if it describes none."""
         return None if reference.group_facts is None else cls(reference)
 
-    def p_values(self, rows: Representations) -> tuple[float, float]:
-        """Return the p-values of new rows being a group like the others: in their mix, and in what no mix explains."""
+    def p_values(self, rows: Representations, errors: float = 0.0) -> tuple[float, float]:
+        """Return the p-values of new rows being a group like the others: in their mix, and in what no mix explains.
+
+        Over many groups, what few groups of the fit say of the usual distance is wrong in the same way each time; so a
+        stream allows for it to be so many standard errors larger.
+        """
         of_ramps, ratios = ramps(self._reference, rows.readings), self._ratios(rows.strata)
         mix, new = ratios.mean(axis=0), self._unexplained(of_ramps, ratios).mean(axis=0)
-        return self._mix.p_value(mix, len(ratios)), self._new.p_value(new, len(ratios))
+        return self._mix.p_value(mix, len(ratios), errors), self._new.p_value(new, len(ratios), errors)
 
     def forecast(self, rows: Representations, variance: float) -> GapForecast:
         """Return what the gap of a new group will be, given its rows and the variance that chance gives it."""
@@ -178,11 +182,11 @@ class _Distances:
         variance = values + 1 / n + 1 / weight.sum(axis=0)
         return float(np.log(np.mean((place @ vectors - centre) ** 2 / variance) + np.finfo(float).tiny))
 
-    def p_value(self, mean: Floats, n: int) -> float:
+    def p_value(self, mean: Floats, n: int, errors: float) -> float:
         """Return how likely a group like the others is as far from them, given the mean of n rows.
 
         Each group of the fit was held against all others. Their distances are about lognormal, so that of one more has
-        the t-distribution of a new observation.
+        the t-distribution of a new observation; its mean and deviation may be larger by so many standard errors.
         """
         from scipy.special import stdtr
 
@@ -190,5 +194,7 @@ class _Distances:
             return 1.0
         every = np.ones(len(self._n), dtype=bool)
         distance = self._distance(mean[self._varies] @ self._scale, n, every)
-        spread = max(float(self._null.std(ddof=1)), _NOTHING) * np.sqrt(1 + 1 / len(self._null))
-        return float(stdtr(len(self._null) - 1, (self._null.mean() - distance) / spread))
+        g, deviation = len(self._null), max(float(self._null.std(ddof=1)), _NOTHING)
+        usual = float(self._null.mean()) + errors * deviation / np.sqrt(g)
+        spread = deviation * (1 + errors / np.sqrt(2 * g)) * np.sqrt(1 + 1 / g)
+        return float(stdtr(g - 1, (usual - distance) / spread))

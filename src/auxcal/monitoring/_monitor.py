@@ -17,10 +17,12 @@ from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.state import Tensors, digest, from_json, read_state, to_json, write_state
 from auxcal._core.threads import fork_safe_lock
 from auxcal.calibrators import Calibrator
-from auxcal.monitoring._betting import Found, LabelBets, ReferenceScores, RowBets
-from auxcal.monitoring._mix import each_once
+from auxcal.monitoring._betting import Found, GroupBets, LabelBets, ReferenceScores, RowBets
+from auxcal.monitoring._between_groups import GroupVariation
+from auxcal.monitoring._check import represent_some
+from auxcal.monitoring._mix import Representations, counted_once, each_once
 from auxcal.monitoring._state import Alarm, AlarmKind, Evidence, History, LabelBuffer, check_state
-from auxcal.monitoring._verdict import as_calibrator, as_level, no_reference
+from auxcal.monitoring._verdict import FEWEST_ROWS, as_calibrator, as_level, no_reference
 from auxcal.reference import Reference
 
 FORMAT = 1
@@ -32,6 +34,9 @@ LABELS = 0.5
 BATCH = 4096
 """Rows that are looked at together, so that memory does not grow with an update."""
 
+_STANDARD_ERRORS = 2.0  # that the usual distance of groups may be off, and
+_DEVIATIONS = 3.0  # of the gaps of groups that the confidence may be off, without an alarm; by hand, tests measure both
+
 _lock = fork_safe_lock()  # of all monitors: bets hold the interpreter's own lock nearly all the time
 
 
@@ -42,6 +47,10 @@ class Monitor:
     with the confidence: is it right as often as it says? Both are bets whose gains are evidence, so you may look after
     every row: over a stream of any length, a false alarm has at most the probability `level`. How it works is in
     :doc:`the documentation <monitoring>`.
+
+    After a fit with groups, such as days, rows vary as groups do. Then each update of at least 20 rows is taken for one
+    more group and compared with those of the fit, and the confidence may be off by three times as much as their gaps
+    vary. Give the rows of a group in one update.
 
     Threads may share a monitor: each call is finished before the next begins. A copy, like what `load` returns, goes on
     by itself. The calibrator is kept as it is now, so fitting it again does not change what is watched.
@@ -99,7 +108,10 @@ class Monitor:
         reference = each_once(self.reference)
         self._rows = RowBets(reference, calibrator.adaptation_, self.random_state, calibrator.reading_names)
         scores = ReferenceScores.of(reference, calibrator.adaptation_)
-        self._labels = LabelBets(scores, self._n_rows_of_a_line(len(reference.y)), self.tolerance)
+        self._between = None if calibrator.adaptation_ is not None else GroupVariation.of(self.reference)
+        self._groups = GroupBets()
+        usual = 0.0 if self._between is None else min(_DEVIATIONS * self._between.spread, 0.5)
+        self._labels = LabelBets(scores, self._n_rows_of_a_line(len(reference.y)), max(self.tolerance, usual))
         self._waiting = LabelBuffer(self.keep)
         self._history = History()
         self._alarms: dict[str, Alarm] = {}
@@ -151,7 +163,9 @@ class Monitor:
         confidence = self.calibrator.score_validated(array, further).astype(np.float32)
         prediction = array.argmax(axis=1)
         with _lock:
-            for start in range(0, len(array), BATCH):
+            if self._between is not None:
+                self._bet_on_group(self._group_p_value(represent_some(self.calibrator, array, further)), len(array))
+            for start in range(0, 0 if self._between is not None else len(array), BATCH):
                 part = slice(start, start + BATCH)
                 readings = self.calibrator.read(array[part], None if further is None else further[part])
                 self._bet_on(self._rows.find(readings, prediction[part]))
@@ -259,6 +273,24 @@ class Monitor:
             self._alarms["data"] = Alarm("data", self.evidence.n_rows + at + 1, reason)
         self.evidence = self.evidence._replace(n_rows=self.evidence.n_rows + len(found), data=float(most[-1]))
 
+    def _group_p_value(self, rows: Representations) -> float | None:
+        """Return how likely a group is as unlike those of the fit as rows are; None if they are few, or it had none."""
+        if self._between is None or len(rows.prediction) < FEWEST_ROWS:
+            return None
+        if self.reference.hashes is not None:
+            rows = rows.take(counted_once(rows.hashes, self.reference.hashes))
+        return min(2 * min(self._between.p_values(rows, _STANDARD_ERRORS)), 1.0)
+
+    def _bet_on_group(self, p_value: float | None, n_rows: int) -> None:
+        """Bet on a group of rows; too few add no evidence."""
+        data, n_rows = self.evidence.data, self.evidence.n_rows + n_rows
+        if p_value is not None:
+            data = self._groups.update(p_value) * (1 - LABELS)
+            if self._alarm_at("data", np.array([data])) is not None:
+                reason = "the rows differ from the groups of the fit by more than these differ from each other"
+                self._alarms["data"] = Alarm("data", n_rows, reason)
+        self.evidence = self.evidence._replace(n_rows=n_rows, data=data)
+
     def _settle(self, confidence: Floats, correct: Bools) -> None:
         """Bet on labels."""
         for start in range(0, len(correct), BATCH):
@@ -300,7 +332,7 @@ class Monitor:
             "history": self._history.state(),
             "alarms": {kind: [alarm.after, alarm.reason] for kind, alarm in self._alarms.items()},
             "evidence": list(self.evidence),
-        }
+        } | ({} if self._between is None else {"groups": self._groups.state()})
 
     def _copied_state(self) -> dict[str, Any]:
         """Return the state between two calls; what comes later does not change it."""
@@ -311,6 +343,8 @@ class Monitor:
         check_state(state, self._state())
         self._rows.restore(state["rows"])
         self._labels.restore(state["labels"])
+        if self._between is not None:
+            self._groups.restore(state["groups"])
         self._waiting.restore(state["kept"])
         self._history = History.of(state["history"])
         self._alarms = {kind: Alarm(kind, *facts) for kind, facts in state["alarms"].items()}

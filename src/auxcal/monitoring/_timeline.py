@@ -79,6 +79,7 @@ class Chunk:
             "accuracy": _as_json(None if self.check is None else self.check.accuracy),
             "measured": _as_json(self.measured),
             "no_class": _as_json(None if self.check is None else self.check.no_class),
+            "harm": _as_json(None if self.check is None else self.check.harm),
             "evidence": {"data": self.evidence.data, "labels": self.evidence.labels},
             "alarms": [str(alarm) for alarm in self.alarms],
         }
@@ -107,6 +108,13 @@ class Timeline:
     def alarms(self) -> tuple[tuple[str, Alarm], ...]:
         """The alarms, each with the name of its chunk."""
         return tuple((chunk.name, alarm) for chunk in self.chunks for alarm in chunk.alarms)
+
+    @property
+    def ranked(self) -> tuple[Chunk, ...]:
+        """The chunks by the harm that their check expects, the largest first: those to label first."""
+        checked = [(chunk.check.harm.value, chunk) for chunk in self.chunks if chunk.check is not None]
+        few = [chunk for chunk in self.chunks if chunk.check is None]
+        return (*(chunk for _, chunk in sorted(checked, key=lambda each: -each[0])), *few)
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it, ready for JSON."""
@@ -282,7 +290,7 @@ class PendingChunks:
         self._monitor = monitor
         self._rows: dict[str, RowBuffer] = {}
         self._samples: dict[str, RowSample] = {}
-        self._checks: dict[str, Check | None] = {}
+        self._checks: dict[str, tuple[Check | None, float | None]] = {}  # and how usual a group of rows is
         self._rng = np.random.default_rng(0)
         self._left: dict[str, int] | None = None  # rows of each chunk that are still to come
         if counts is not None:
@@ -346,17 +354,21 @@ class PendingChunks:
         """Check complete chunks, and return those that could be watched then."""
         for name in complete:
             sample = self._samples.pop(name)
-            self._checks[name] = sample.check(level=self._level) if sample.n_rows >= FEWEST_ROWS else None
+            enough = sample.n_rows >= FEWEST_ROWS
+            check = sample.check(level=self._level) if enough else None
+            self._checks[name] = check, self._monitor._group_p_value(sample.seen) if enough else None
         chunks = []
         while self._waiting and self._waiting[0] in self._checks:
             name = self._waiting.popleft()
-            chunks.append(self._watch(name, self._rows.pop(name).rows, self._checks.pop(name)))
+            chunks.append(self._watch(name, self._rows.pop(name).rows, *self._checks.pop(name)))
         return chunks
 
-    def _watch(self, name: str, rows: Rows, check: Check | None) -> Chunk:
+    def _watch(self, name: str, rows: Rows, check: Check | None, p_value: float | None) -> Chunk:
         monitor, n_before = self._monitor, len(self._monitor.alarms)
         order = self._rng.permutation(len(rows))  # rows that are sorted by class would look like a change
-        for start in range(0, len(rows), BATCH):
+        if monitor._between is not None:
+            monitor._bet_on_group(p_value, len(rows))
+        for start in range(0, 0 if monitor._between is not None else len(rows), BATCH):
             monitor._bet_on(rows["cells"][order[start : start + BATCH]])
         labelled = order[rows["right"][order] != NO_LABEL]
         correct = rows["right"][labelled] == 1

@@ -81,6 +81,27 @@ def _table(heads: Sequence[str]) -> Table:
     return shown
 
 
+def slices_to_rich(timeline: Timeline) -> Table:
+    """Return a row for each slice of a table, by the harm that is expected there: those to label first."""
+    shown = _table(["rows", "right, expected", "off by", "at most"])
+    shown.add_column("verdict", no_wrap=True)
+    for chunk in timeline.ranked:
+        rows, accuracy, *_ = chunk_cells(chunk)
+        harm = ("–", "–") if chunk.check is None else (f"{100 * each:.1f}" for each in chunk.check.harm[::2])
+        verdict = Text(VERDICTS[chunk.verdict], style=STYLES[chunk.verdict])
+        shown.add_row(Text(chunk.name), rows, accuracy, *harm, verdict)
+    return shown
+
+
+def to_label(timeline: Timeline) -> list[str]:
+    """Return which chunks to label first, if there are several."""
+    each = [(chunk.name, chunk.check.harm) for chunk in timeline.ranked if chunk.check is not None]
+    if len(each) < 2:
+        return []
+    words = [f"{name} (by {100 * harm.value:.1f} points, {100 * harm.high:.1f} at most)" for name, harm in each[:3]]
+    return [f"Label first where the confidence may be off most: {', '.join(words)}."]
+
+
 def found(timeline: Timeline) -> str:
     """Return what the last chunk says."""
     last = timeline.chunks[-1]

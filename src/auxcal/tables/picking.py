@@ -14,7 +14,9 @@ from auxcal._core.errors import InvalidInputError
 from auxcal._core.files import STANDARD, as_path, atomic_write, check_apart
 from auxcal.calibrators import Calibrator
 from auxcal.labelling import Picks, pick
-from auxcal.tables.columns import find_layout
+from auxcal.monitoring import timeline
+from auxcal.monitoring.timed import chunk_names
+from auxcal.tables.columns import check_column, find_layout
 from auxcal.tables.discover import LocalFile
 from auxcal.tables.numpy_columns import Column, NumpyColumn, joined_columns
 from auxcal.tables.readers import format_of, open_source
@@ -31,6 +33,7 @@ def pick_file(
     *paths: str | os.PathLike[str],
     out: str | os.PathLike[str],
     n: int,
+    by: str | None = None,
     spec: TableSpec | None = None,
     random_state: int | None = 0,
     **where: Unpack[LogitOptions],
@@ -52,6 +55,9 @@ def pick_file(
         The file to write, in the format of its extension.
     n : int
         How many rows to pick.
+    by : str, optional
+        The column of a slice, such as day: `auxcal.check` says of each how far the confidence may be off, and more rows
+        are picked where it is more. This needs a calibrator.
     spec, **where
         As in `read_predictions`, where they are not what the calibrator was fitted on.
     random_state : int or None
@@ -85,8 +91,9 @@ def pick_file(
     logits = as_logit_matrix(np.concatenate([batch.numbers for batch in batches]), probabilities=layout.probabilities)
     features = np.concatenate([batch.features for batch in batches]) if layout.features else None
     confidence, none = _scores(calibrator, logits, features)
-    picks = pick(confidence, n, none=none, calibrated=calibrator is not None, random_state=random_state)
     passed = joined_columns([batch.others for batch in batches])
+    harm = None if by is None else _harm(calibrator, logits, features, passed, by)
+    picks = pick(confidence, n, none=none, harm=harm, calibrated=calibrator is not None, random_state=random_state)
     chosen: dict[str, Column] = {ROW: NumpyColumn(np.concatenate([batch.index for batch in batches])[picks.rows])}
     chosen |= {name: column.take(picks.rows) for name, column in passed.items()}
     for name in layout.numbers:
@@ -114,6 +121,20 @@ def _scores(calibrator: Calibrator | None, logits: Floats, features: Floats | No
     if not calibrator.has_ood_column:
         return confidence, None
     return confidence, calibrator.proba_validated(logits, features)[:, -1]
+
+
+def _harm(
+    calibrator: Calibrator | None, logits: Floats, features: Floats | None, columns: dict[str, Column], by: str
+) -> Floats:
+    """Return how far the confidence may be off in each row's slice; small slices have the mean of the others."""
+    if calibrator is None:
+        raise InvalidInputError("by (--by) asks a calibrator how far its confidence is off in each slice; give one.")
+    check_column(tuple(columns), by, "Name the column of the slices with by (--by).")
+    names = chunk_names(columns[by].values())
+    found = timeline(calibrator, logits, names, features=features)
+    each = {chunk.name: chunk.check.harm.value for chunk in found.chunks if chunk.check is not None}
+    usual = float(np.mean(list(each.values()))) if each else 1.0
+    return np.array([each.get(name, usual) for name in names])
 
 
 def _write(out: str | os.PathLike[str], columns: dict[str, Column]) -> None:

@@ -23,7 +23,7 @@ from auxcal.monitoring import Timeline
 from auxcal.report.comparison import Comparison, Entry
 from auxcal.report.html._payload import LEVELS, payload, script_json, timeline_payload
 from auxcal.report.plots.style import CLASSES, CORRECT, FAINT, INK, MUTED, WRONG
-from auxcal.report.terminal import VERDICTS, alarms, chunk_cells, found, then
+from auxcal.report.terminal import VERDICTS, alarms, chunk_cells, found, then, to_label
 
 with needs("report"):
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -130,7 +130,7 @@ def save_timeline(timeline: Timeline, path: str | os.PathLike[str], *, name: str
         name=name,
         timeline=timeline,
         found=found(timeline),
-        alarms=alarms(timeline),
+        alarms=[*alarms(timeline), *to_label(timeline)],
         then=then(timeline),
         verdicts=VERDICTS,
         cells=chunk_cells,
