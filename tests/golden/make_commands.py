@@ -377,6 +377,7 @@ def of_table(e, other):
         f"adapt x.safetensors odd{e} -o no.safetensors --json",
         f"adapt x.safetensors odd{e} --if-new warn -o adapted-new.safetensors --json",
         f"score adapted.safetensors new{e} -o adapted-scored{e} --json",
+        f"check x.safetensors test{e} --by day --json",
         f"monitor x.safetensors test{e} --by day --no-class fox --json",
         f"monitor x.safetensors odd{e} --by day --no-class fox --tolerance 0.02 --level 0.1 --json",
         f"monitor t.safetensors mix{e} --by w --label truth --unknown-is-no-class --json",

@@ -19,7 +19,7 @@ _SHRUNK = 0.1  # of the between-group covariance is shared evenly by all directi
 _SMALLEST = 1e-2  # of the largest eigenvalue: what varies less is rounding
 _NOTHING = 1e-9  # of a standard deviation of numbers that lie between 0 and 1
 _ENOUGH = 1e-6  # of the largest singular value
-_MOST_LEFT_OUT = 200  # groups that are compared with all others; the error of their spread is then 5 %
+_MOST_LEFT_OUT = 100  # groups that are compared with all others; the error of their spread is then 7 %
 _TAUS = np.append(0.0, np.geomspace(0.002, 0.5, 80))  # where the posterior of the spread is evaluated
 _GAPS = np.linspace(-1, 1, 4001)  # where the distribution of a gap is evaluated: to half a point in a thousand
 
