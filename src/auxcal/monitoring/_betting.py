@@ -61,12 +61,7 @@ class Wealth:
 
     With the money that is not yet staked, this is a martingale from 1. By Ville's inequality it ever reaches
     :math:`1 / \alpha` with a probability of at most :math:`\alpha`, however long the stream is and however often one
-    looks.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        How many bettors each group has. The wealth of a group is the mean of theirs.
+    looks. `sizes` is how many bettors each group has; the wealth of a group is the mean of theirs.
 
     Examples
     --------
@@ -115,15 +110,7 @@ class Cells(NamedTuple):
 
     where :math:`m_j` is the number of the cell's slots, and :math:`c_j` how many of the t - 1 rows before lay there:
     Pólya's urn, whatever the distribution is. Chance breaks ties, so this holds for readings with few values too.
-
-    Parameters
-    ----------
-    values : array
-        The distinct values of the reference at the edges of cells.
-    edges : array of shape (N_CELLS - 1,)
-        The edges, as places among these values.
-    slots : array of shape (N_CELLS,)
-        How many slots each cell has.
+    `edges` are places among `values`, the distinct ones of the reference at edges of cells; `slots` is :math:`m_j`.
     """
 
     values: Floats
@@ -312,14 +299,8 @@ class RecalibrationPosterior:
 
     An error beyond three standard errors is none that the fit left open, however many labels show it. Errors are
     counted, and roots of counts have the same standard error, 1/2, whether there are many or three: so s, that of the
-    log-odds, allows for 2 log(1 + 3 s / 2) towards more errors, which is 3 s where s is small.
-
-    Parameters
-    ----------
-    scores : ReferenceScores
-        The confidence in the rows of the reference.
-    n_rows : float
-        The number of rows of the fit; 0 to take any line for possible, and learn it from the labels.
+    log-odds, allows for 2 log(1 + 3 s / 2) towards more errors, which is 3 s where s is small. With `n_rows` = 0, any
+    line is possible, and learned from the labels.
     """
 
     def __init__(self, scores: ReferenceScores, n_rows: float) -> None:
@@ -429,15 +410,6 @@ class LabelBets:
     with the p of the range that is nearest to q, so that the mean of e is at most 1 for every one in it. Both are fixed
     before the label is known. Most suspect an error of some points. Much of a larger one is taken for an error that the
     fit left open, if its rows were few; so one bettor takes any error for possible, and learns it from the labels.
-
-    Parameters
-    ----------
-    scores : ReferenceScores
-        The confidence in the rows of the reference.
-    n_rows : float
-        The number of rows of the fit.
-    tolerance : float
-        By how much p may be off.
     """
 
     def __init__(self, scores: ReferenceScores, n_rows: float, tolerance: float) -> None:

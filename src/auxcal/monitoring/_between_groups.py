@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from auxcal._core.arrays import Floats
@@ -24,28 +22,8 @@ _TAUS = np.append(0.0, np.geomspace(0.002, 0.5, 80))  # where the posterior of t
 _GAPS = np.linspace(-1, 1, 4001)  # where the distribution of a gap is evaluated: to half a point in a thousand
 
 
-class GapForecast(NamedTuple):
-    """What the gap of a group like those of the fit will be: mean confidence less accuracy.
-
-    Parameters
-    ----------
-    gap : Estimate
-        Its median, and the 90 % interval.
-    expected : float
-        The mean of its absolute value.
-    """
-
-    gap: Estimate
-    expected: float
-
-
 class GroupVariation:
     """How groups of the fit differ from each other, by what their reference describes.
-
-    Parameters
-    ----------
-    reference : Reference
-        One that describes groups.
 
     Attributes
     ----------
@@ -116,8 +94,11 @@ class GroupVariation:
         mix, new = ratios.mean(axis=0), self._unexplained(of_ramps, ratios).mean(axis=0)
         return self._mix.p_value(mix, len(ratios), errors), self._new.p_value(new, len(ratios), errors)
 
-    def forecast(self, rows: Representations, variance: float) -> GapForecast:
-        """Return what the gap of a new group will be, given its rows and the variance that chance gives it."""
+    def forecast(self, rows: Representations, variance: float) -> tuple[Estimate, float]:
+        """Return what the gap of a new group will be, given its rows and the variance that chance gives it.
+
+        That is its median with the 90 % interval, and the mean of its absolute value.
+        """
         from scipy.special import ndtr
 
         place = self._design(ramps(self._reference, rows.readings).mean(axis=0)[None])[0]
@@ -125,7 +106,7 @@ class GroupVariation:
         distribution = ndtr((_GAPS[:, None] - self._coefficients @ place) / deviation) @ self._posterior
         low, middle, high = np.interp((0.05, 0.5, 0.95), distribution, _GAPS)
         expected = float(np.diff(distribution) @ np.abs((_GAPS[1:] + _GAPS[:-1]) / 2))
-        return GapForecast(Estimate(float(middle), float(low), float(high)), expected)
+        return Estimate(float(middle), float(low), float(high)), expected
 
     def _ratios(self, strata: Floats) -> Floats:
         """Return how much likelier each row is of each stratum than in the fit; strata of few rows are one."""
@@ -140,16 +121,9 @@ class GroupVariation:
 
 
 class _Distances:
-    """How far groups are from each other, in directions that are scaled by how rows vary.
+    """How far groups are from each other, given d numbers of all rows, and their means over the n rows of each group.
 
-    Parameters
-    ----------
-    rows : array of shape (n, d)
-        Numbers of the rows of the reference.
-    means : array of shape (groups, d)
-        Their means in each group.
-    n : array of shape (groups,)
-        The number of rows of each.
+    Directions are scaled by how rows vary.
     """
 
     def __init__(self, rows: Floats, means: Floats, n: Floats) -> None:

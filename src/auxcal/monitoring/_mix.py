@@ -170,13 +170,6 @@ class ShareEstimate:
     is then taken from the reference, whose strata are known: the mean of ψ in the new rows is Σ_j v_j times its mean in
     stratum j, which is a system of linear equations. ψ need not be taken at v for this; near it, it tells most.
 
-    Parameters
-    ----------
-    groups : ReferenceGroups
-        The rows of the reference.
-    rows : Representations
-        The new rows.
-
     Attributes
     ----------
     new : array of shape (m, groups)
@@ -216,13 +209,6 @@ class ShareEstimate:
         Whatever ψ tells of a number is taken off both first. What is left does not depend on the error of v, and has
         the variance Σ_j v_j (1/m + v_j/n_j) C_j: the sum of the squared deviations from the means of the groups, times
         `variance_weight`.
-
-        Parameters
-        ----------
-        old : array of shape (n, d)
-            The numbers of the rows of the reference.
-        new : array of shape (m, d)
-            Those of the new rows.
         """
         by_ratio = self._inverse.T @ self.groups.means(old)
         left = old - self.old_ratios @ by_ratio
@@ -270,16 +256,8 @@ def shrink_shares(groups: ReferenceGroups, shares: Floats, variance: Floats, n_r
     """Shrink shares towards those of the reference, by their estimation error.
 
     The share outside the classes and those of the classes among each other are two questions: either may change alone.
-
-    Parameters
-    ----------
-    groups : ReferenceGroups
-        The rows of the reference, and the shares before.
-    shares, variance : arrays of shape (groups,)
-        The estimated shares, and the variances of their errors.
-    n_rows : float
-        The number of rows that the shares are of, infinite for the shares of all rows to come. The shares of few rows
-        change by chance, even if the mix is the same.
+    `n_rows` is the number of rows that the shares are of, infinite for all rows to come: the shares of few rows change
+    by chance, even if the mix is the same.
     """
     if groups.ood_group is None:
         return _shrink(shares, groups.shares, variance, n_rows)
@@ -303,14 +281,7 @@ def _shrink(shares: Floats, before: Floats, variance: Floats, n_rows: float) -> 
 class TargetMix(NamedTuple):
     """The mix that a calibrator is for: that of the fit, or the one that it was adapted to since.
 
-    Parameters
-    ----------
-    shares : array of shape (groups,)
-        The shares of the groups.
-    n_rows : int
-        The number of rows that they were estimated from.
-    error : array of shape (groups,)
-        One standard deviation of a further error of the shares, in this direction.
+    The shares of the groups were estimated from `n_rows`, and have a further error: one standard deviation of it.
     """
 
     shares: Floats

@@ -99,13 +99,7 @@ class History:
 
 
 class LabelBuffer:
-    """The confidence and the prediction of the last rows of a stream, until their labels come.
-
-    Parameters
-    ----------
-    most : int
-        How many rows are kept.
-    """
+    """The confidence and the prediction of the last rows of a stream, at most so many, until their labels come."""
 
     def __init__(self, most: int) -> None:
         self._confidence = np.zeros(most, dtype=np.float32)
@@ -168,15 +162,7 @@ class LabelBuffer:
 
 
 def check_state(state: Any, fresh: dict[str, Any]) -> None:
-    """Validate saved state: keys, types, shapes and ranges, and counts that agree.
-
-    Parameters
-    ----------
-    state : dict
-        What a file holds.
-    fresh : dict
-        The state of such a monitor before its first row.
-    """
+    """Validate saved state by that of a fresh monitor: keys, types, shapes and ranges, and counts that agree."""
     check_like(state, fresh, signed=_SIGNED)
     n_rows, n_labels, *_ = state["evidence"]
     seen = state["rows"]["wealth"]["n_rows"], state["kept"]["n_rows"], state["labels"]["wealth"]["n_rows"]

@@ -276,14 +276,8 @@ class PendingChunks:
     """The chunks of a table that are not yet watched.
 
     A chunk is checked when its last row has come, and its sample is dropped. It is watched when all chunks before it
-    are, and its rows are dropped. So a sorted table needs the memory of one chunk.
-
-    Parameters
-    ----------
-    monitor : Monitor
-        What watches them.
-    counts : mapping of str to int or None
-        The number of rows of each chunk; if not known, all chunks wait for the last row of the table.
+    are, and its rows are dropped. So a sorted table needs the memory of one chunk. If the number of rows of each is not
+    known, all chunks wait for the last row of the table.
     """
 
     def __init__(self, monitor: Monitor, counts: Mapping[str, int] | None) -> None:
@@ -406,15 +400,7 @@ def _changed(name: str, how: str) -> InvalidInputError:
 
 
 class RowBuffer:
-    """What is kept of the rows of a chunk until they are watched: 14 bytes each, however many classes there are.
-
-    Parameters
-    ----------
-    n_rows : int or None
-        How many will come, if known.
-    dtype : dtype
-        What is kept of a row.
-    """
+    """What is kept of the rows of a chunk, of which so many will come, until they are watched: 14 bytes each."""
 
     def __init__(self, n_rows: int | None, dtype: np.dtype[np.void]) -> None:
         self._room = np.empty(_FIRST if n_rows is None else n_rows, dtype)

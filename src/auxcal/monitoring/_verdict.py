@@ -41,20 +41,9 @@ _LEAST_P, _MOST_P = 1e-15, 0.9  # that are combined: a p-value of 1 must not out
 class Comparison(NamedTuple):
     """New rows compared with the reference: the verdict, and all that it rests on.
 
-    Parameters
-    ----------
-    verdict : {"same", "mix", "new"}
-        What the tests say at the level.
-    p_mix, p_new : float
-        The p-values: of the mix being the one that the calibrator is for, and of the rows being any mix.
-    each_level : float
-        The level of each of the two tests.
-    estimate : ShareEstimate
-        The shares in the new rows, with the rows of both sides, without copies.
-    target : TargetMix
-        The mix that the calibrator is for.
-    between : GroupVariation or None
-        How groups of the fit differ from each other, if it had such; the p-values are then those of a group like them.
+    `p_mix` and `p_new` are the p-values of the mix being the one that the calibrator is for, and of the rows being any
+    mix, each tested at `each_level`. `estimate` holds the rows of both sides without copies. `between` is how groups of
+    the fit differ, if it had such; the p-values are then those of a group like them.
     """
 
     verdict: Verdict
@@ -122,16 +111,8 @@ def mix_p_value(groups: ReferenceGroups, new: Floats, target: TargetMix) -> floa
 
     It compares the mean of ψ in the new rows with that in the reference weighed by the mix: if the calibrator's
     distribution is right, no test of shares that change a little has more power. It tests all shares together, each
-    class alone and none alone, since a change of one share is lost among many that stay.
-
-    Parameters
-    ----------
-    groups : ReferenceGroups
-        The rows of the reference.
-    new : array of shape (m, groups)
-        How likely each new row is of each group.
-    target : TargetMix
-        The shares that the new rows are compared with.
+    class alone and none alone, since a change of one share is lost among many that stay. `new` is how likely each new
+    row is of each group.
     """
     mix = target.shares
     old, ratios = (likelihood_ratios(strata, groups.shares, mix) for strata in (groups.strata, new))
