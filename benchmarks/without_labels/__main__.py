@@ -126,7 +126,7 @@ class Trial:
             "none": np.mean(rows.y < 0),
             "ece": ece(confidence, rows.correct),
         }
-        if found.accuracy is not None:
+        if found.accuracy is not None and found.verdict != "new":  # whose range is measured in natural.py
             row |= {"estimate": found.accuracy.value, "low": found.accuracy.low, "high": found.accuracy.high}
             row["none_estimate"] = None if found.no_class is None else found.no_class.value
         return row | self.baselines.of(confidence)

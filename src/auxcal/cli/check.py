@@ -1,5 +1,7 @@
 """auxcal check: without labels, whether a calibrator still holds."""
 
+from __future__ import annotations
+
 from typing import Annotated
 
 import typer

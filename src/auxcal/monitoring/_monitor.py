@@ -165,10 +165,10 @@ class Monitor:
         with _lock:
             if self._between is not None:
                 self._bet_on_group(self._group_p_value(represent_some(self.calibrator, array, further)), len(array))
-            for start in range(0, 0 if self._between is not None else len(array), BATCH):
-                part = slice(start, start + BATCH)
-                readings = self.calibrator.read(array[part], None if further is None else further[part])
-                self._bet_on(self._rows.find(readings, prediction[part]))
+            else:
+                for part in (slice(start, start + BATCH) for start in range(0, len(array), BATCH)):
+                    readings = self.calibrator.read(array[part], None if further is None else further[part])
+                    self._bet_on(self._rows.find(readings, prediction[part]))
             numbers = self._waiting.add(confidence, prediction, labelled=labels is not None)
             if labels is not None:
                 self._settle(confidence, prediction == labels)

@@ -362,8 +362,9 @@ class PendingChunks:
         order = self._rng.permutation(len(rows))  # rows that are sorted by class would look like a change
         if monitor._between is not None:
             monitor._bet_on_group(p_value, len(rows))
-        for start in range(0, 0 if monitor._between is not None else len(rows), BATCH):
-            monitor._bet_on(rows["cells"][order[start : start + BATCH]])
+        else:
+            for start in range(0, len(rows), BATCH):
+                monitor._bet_on(rows["cells"][order[start : start + BATCH]])
         labelled = order[rows["right"][order] != NO_LABEL]
         correct = rows["right"][labelled] == 1
         monitor._settle(rows["confidence"][labelled], correct)
