@@ -157,6 +157,11 @@ def test_the_chunks_of_a_timeline_are_groups_and_rank_by_harm():
     assert found.ranked[0].name == "5"
     assert [chunk.check.n_groups for chunk in found.chunks] == [20] * 6
     assert all(chunk.verdict == "same" for chunk in found.chunks[:5])
+    pytest.importorskip("rich")
+    from auxcal.report import terminal
+
+    assert "differ from the 20 groups of the fit by more than these differ" in terminal.found(found)
+    assert terminal.to_label(found)[0].startswith("Label first where the confidence may be off most: 5 (by ")
 
 
 def test_small_groups_are_rows_that_belong_together(days):

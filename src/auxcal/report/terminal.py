@@ -27,6 +27,11 @@ _AFTER_ADAPTING = {
     "same": "The rows of {} show no difference from those that the calibrator was adapted to.",
     "mix": "In the rows of {}, class proportions have changed since the calibrator was adapted.",
 }
+_AMONG_GROUPS = {
+    "same": "The rows of {} differ from those of the fit by no more than its {:,} groups differ from each other.",
+    "mix": "The rows of {} are another mix than those of the {:,} groups of the fit.",
+    "new": "The rows of {} differ from the {:,} groups of the fit by more than these differ from each other.",
+}
 _NEXT = {
     "same": "Nothing to do without labels, which alone tell whether they still mean the same.",
     "mix": "Adapt the calibrator to these rows; this needs no labels.",
@@ -105,6 +110,8 @@ def to_label(timeline: Timeline) -> list[str]:
 def found(timeline: Timeline) -> str:
     """Return what the last chunk says."""
     last = timeline.chunks[-1]
+    if last.check is not None and last.check.n_groups:
+        return _AMONG_GROUPS[last.verdict].format(last.name, last.check.n_groups)
     adapted = last.check is not None and last.check.adapted
     return (_FOUND | _AFTER_ADAPTING if adapted else _FOUND)[last.verdict].format(last.name)
 
