@@ -152,3 +152,11 @@ def test_a_log_that_is_cut_off_says_where(tmp_path):
     (tmp_path / "log.json").write_text('{"eval": {},\n"samples": [\n{"id": 1, "output": {"choices": []}, "target": ')
     with pytest.raises(InvalidInputError, match="line 3: expected JSON"):
         read(tmp_path / "log.json")
+
+
+def test_responses_with_one_id_of_the_server_are_of_several_questions(tmp_path):
+    records = [{**good(number), "id": f"q{number}"} for number in (1, 2)]
+    for record in records:
+        record["response"]["id"] = "chatcmpl"
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert list(read(tmp_path / "answers.jsonl", labels=["A", "B"], truth="truth").ids) == ["q1", "q2"]

@@ -77,7 +77,8 @@ class Collector:
     def add(self, parsed: Parsed, record: JSON, line: int, raw: bytes) -> None:
         """Keep a record, or raise a `BadRecord` and keep nothing of it."""
         name = self._name(parsed, record, line)
-        serial = parsed.serial or ((name, hash(raw)) if raw and parsed.id is not None else None)
+        # Some servers give all responses one id, so that of the question counts too.
+        serial = (name, parsed.serial or hash(raw)) if parsed.serial or (raw and parsed.id is not None) else None
         self._check_first(parsed.model, serial)
         labels = self.labels or self._labels_of(parsed.replies[0])
         prediction = lookup(record, self.keys.prediction) if self.keys.prediction else parsed.prediction
