@@ -15,7 +15,7 @@ from auxcal.predictions import Predictions
 from auxcal_paper.datasets import dataset
 from auxcal_paper.suites._suite import Suite
 
-SPEC_VERSION = 1
+SPEC_VERSION = 2
 """Increase it when the builders change their output: that invalidates the cached files."""
 
 

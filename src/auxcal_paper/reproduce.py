@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from auxcal_paper.suites import Suite
 
 INTERRUPTED = 130
+
+RecipeName: TypeAlias = Literal["fast", "paper"]  # that of the library, whose import would slow down every command
 
 
 def reproduce(
@@ -33,6 +35,10 @@ def reproduce(
     ] = Path("auxcal-cache"),
     random_states: Annotated[int, typer.Option(min=1, help="How many random states, from 0 up.")] = 3,
     methods: Annotated[list[str] | None, typer.Option("--methods", help="Only these, comma-separated.")] = None,
+    recipe: Annotated[
+        RecipeName,
+        typer.Option(help="How networks are trained: fast, or in the paper's way, which takes 100 times as long."),
+    ] = "fast",
     jobs: Annotated[int | None, typer.Option(min=1, help="The number of processes; one per core by default.")] = None,
     figures: Annotated[bool, typer.Option(help="Whether to draw the figures.")] = True,
     overwrite: Annotated[
@@ -60,11 +66,11 @@ def reproduce(
         refuse_foreign(out, paths)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended from outside, its processes end too
     try:
-        results = _run(screen, chosen, names, range(random_states), data, cache, jobs)
+        results = _run(screen, chosen, names, range(random_states), recipe, data, cache, jobs)
         _print_tables(screen, chosen, results)
         if not overwrite:
             refuse_foreign(out, paths)  # who has edited a page in the meantime keeps it
-        _write(screen, chosen, results, data, cache, out, figures=figures)
+        _write(screen, chosen, results, recipe, data, cache, out, figures=figures)
     except KeyboardInterrupt:
         typer.echo("auxcal: stopped. Finished fits are kept: run the same command again to resume.", err=True)
         raise typer.Exit(INTERRUPTED) from None
@@ -91,7 +97,7 @@ def _print_suites(screen: Console, data: Path, cache: Path) -> None:
     from auxcal_paper.suites import SUITES
 
     for entry in SUITES:
-        stands_for = ", ".join(" on ".join(pair) for pair in entry.stands_for)
+        stands_for = ", ".join(" on ".join(pair) for pair in entry.stands_for) or "nothing of the paper: it is our own"
         screen.print(f"[bold]{entry.name}[/] stands for {stands_for}", highlight=False, markup=True)
         screen.print(f"  needs {', '.join(entry.needs)}", highlight=False)
         for line in availability(entry, data, cache):
@@ -103,6 +109,7 @@ def _run(
     suites: list[Suite],
     methods: list[str] | None,
     random_states: range,
+    recipe: RecipeName,
     data: Path,
     cache: Path,
     jobs: int | None,
@@ -127,6 +134,7 @@ def _run(
             suites,
             methods=methods,
             random_states=random_states,
+            recipe=recipe,
             data_dir=data,
             cache_dir=cache,
             jobs=jobs,
@@ -135,7 +143,7 @@ def _run(
 
 
 def _print_tables(screen: Console, suites: list[Suite], results: Results) -> None:
-    from auxcal_paper.pages.claims import CLAIMS, WORDS, judge
+    from auxcal_paper.pages.claims import WORDS, verdicts
     from auxcal_paper.pages.tables import table
     from auxcal_paper.pages.terminal import to_rich
 
@@ -143,7 +151,7 @@ def _print_tables(screen: Console, suites: list[Suite], results: Results) -> Non
         for shift in entry.shifts:
             here = results.where(suite=entry.name, shift=shift)
             screen.print(to_rich(table(entry, shift, here), f"{entry.name} {shift}, the paper's numbers below ours"))
-            for verdict in (judge(claim, here) for claim in CLAIMS):
+            for verdict in verdicts(entry, shift, here):
                 if verdict is not None:
                     sentence = f"{verdict.claim.text}: {WORDS[verdict.outcome]} ({verdict.text})."
                     screen.print(sentence, highlight=False, soft_wrap=True)
@@ -151,7 +159,15 @@ def _print_tables(screen: Console, suites: list[Suite], results: Results) -> Non
 
 
 def _write(
-    screen: Console, suites: list[Suite], results: Results, data: Path, cache: Path, out: Path, *, figures: bool
+    screen: Console,
+    suites: list[Suite],
+    results: Results,
+    recipe: RecipeName,
+    data: Path,
+    cache: Path,
+    out: Path,
+    *,
+    figures: bool,
 ) -> None:
     from auxcal_paper.pages._written import recorded
     from auxcal_paper.pages.figures import FIGURE_SHIFT, figure_methods, write_figures
@@ -162,7 +178,7 @@ def _write(
         for entry in suites:
             names = figure_methods(results.where(suite=entry.name, shift=FIGURE_SHIFT).distinct("method"))
             if figures and names:
-                calibrators, test = fitted(entry, FIGURE_SHIFT, names, data_dir=data, cache_dir=cache)
+                calibrators, test = fitted(entry, FIGURE_SHIFT, names, recipe=recipe, data_dir=data, cache_dir=cache)
                 write_figures(entry, calibrators, test, out)
         pages = write_pages(suites, results, out)
     screen.print(f"Written: {', '.join(str(page) for page in pages)}", soft_wrap=True, highlight=False)

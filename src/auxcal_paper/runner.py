@@ -11,6 +11,7 @@ from joblib import Parallel, cpu_count, delayed, parallel_config
 from auxcal._core.progress import Report, silent
 from auxcal._core.text import one_of
 from auxcal.calibrators import Calibrator
+from auxcal.calibrators.auxiliary import RecipeName
 from auxcal.persistence import load
 from auxcal.predictions import Predictions
 from auxcal_paper.bundles import bundle
@@ -35,6 +36,7 @@ def run(
     *,
     methods: Sequence[str] | None = None,
     random_states: Sequence[int] = (0, 1, 2),
+    recipe: RecipeName = "fast",
     data_dir: str | Path = "data",
     cache_dir: str | Path = "cache",
     jobs: int | None = None,
@@ -53,6 +55,8 @@ def run(
         Names of `METHODS`; by default all. What a suite leaves out stays out.
     random_states : sequence of int
         Each draws its own fit, select and test part.
+    recipe : {"fast", "paper"}
+        How the networks of CCAC, CCAC-S and CCAC-T are trained.
     data_dir : path
         The folder of the raw data, read only where a bundle must be built.
     cache_dir : path
@@ -79,7 +83,7 @@ def run(
     chosen = [entry if isinstance(entry, Suite) else suite(entry) for entry in suites]
     names = _checked_methods(methods)
     bundles = _bundles(chosen, Path(data_dir), Path(cache_dir) / "bundles", report)
-    units = _units(chosen, names, random_states, bundles)
+    units = _units(chosen, names, random_states, recipe, bundles)
     cache = UnitCache(Path(cache_dir) / "results")
     rows = {unit: row for unit in units if (row := cache.row(unit)) is not None}
     for unit, row in _computed([unit for unit in units if unit not in rows], bundles, cache, jobs, report):
@@ -93,6 +97,7 @@ def fitted(
     methods: Sequence[str],
     *,
     random_state: int = 0,
+    recipe: RecipeName = "fast",
     data_dir: str | Path = "data",
     cache_dir: str | Path = "cache",
 ) -> tuple[dict[str, Calibrator], Predictions]:
@@ -103,7 +108,7 @@ def fitted(
     bundles = _bundles([entry], Path(data_dir), Path(cache_dir) / "bundles", lambda what: silent)
     cache = UnitCache(Path(cache_dir) / "results")
     calibrators = {}
-    for unit in _units([entry], list(methods), [random_state], bundles):
+    for unit in _units([entry], list(methods), [random_state], recipe, bundles):
         if unit.shift == shift:
             calibrator = cache.calibrator(unit)
             if calibrator is None:
@@ -129,7 +134,9 @@ def _bundles(suites: list[Suite], data_dir: Path, cache_dir: Path, tell: Tell) -
     }
 
 
-def _units(suites: list[Suite], methods: list[str], random_states: Sequence[int], bundles: Bundles) -> list[Unit]:
+def _units(
+    suites: list[Suite], methods: list[str], random_states: Sequence[int], recipe: RecipeName, bundles: Bundles
+) -> list[Unit]:
     digests = {where: digest_of(data) for where, data in bundles.items()}
 
     def unit(entry: Suite, shift: str, method: str, random_state: int) -> Unit:
@@ -138,15 +145,14 @@ def _units(suites: list[Suite], methods: list[str], random_states: Sequence[int]
             source = unit(entry, SOURCE_SHIFT, name, random_state)
         where = (entry.name, shift)
         sizes = entry.parts(len(bundles[where]))
-        return Unit(
-            *where, method, random_state, sizes, digests[where], code_digest(METHODS[method].calibrator), source
-        )
+        code = code_digest(METHODS[method].calibrator)
+        return Unit(*where, method, random_state, sizes, digests[where], code, source, recipe)
 
     return [
         unit(entry, shift, method, random_state)
         for entry in suites
         for shift, method, random_state in product(entry.shifts, methods, random_states)
-        if method not in entry.left_out and METHODS[method].applies_to(shift)
+        if not entry.leaves_out(method) and METHODS[method].applies_to(shift)
     ]
 
 

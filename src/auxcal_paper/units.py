@@ -18,6 +18,7 @@ from auxcal._core.files import atomic_write
 from auxcal._core.threads import one_thread
 from auxcal._version import VERSION
 from auxcal.calibrators import Calibrator
+from auxcal.calibrators.auxiliary import RecipeName
 from auxcal.calibrators.transferable import Transferable
 from auxcal.metrics import evaluate
 from auxcal.persistence import load
@@ -47,6 +48,8 @@ class Unit:
         The hash of the code that fits and measures, from `code_digest`.
     source : Unit, optional
         For a transfer: the unit whose calibrator it starts from.
+    recipe : {"fast", "paper"}
+        How networks are trained.
     """
 
     suite: str
@@ -57,10 +60,15 @@ class Unit:
     digest: str
     code: str
     source: Unit | None = None
+    recipe: RecipeName = "fast"
+
+    def make(self) -> Calibrator:
+        """Return the unfitted calibrator."""
+        return METHODS[self.method].make(self.random_state, self.recipe)
 
     def spec(self) -> dict[str, Any]:
         """Return everything that the result depends on."""
-        parameters = METHODS[self.method].make(self.random_state).get_params()
+        parameters = self.make().get_params()
         transfer = {"transfer_sizes": TRANSFER_SIZES} if self.source else {}
         return asdict(self) | {"parameters": parameters, "version": VERSION} | transfer
 
@@ -133,7 +141,7 @@ def compute(unit: Unit, data: Predictions, source_data: Predictions | None, cach
             calibrator: Calibrator = start.transfer(fit.logits, fit.y, select=(select.logits, select.y))
         else:
             began = time.process_time()
-            calibrator = METHODS[unit.method].make(unit.random_state)
+            calibrator = unit.make()
             calibrator.fit(fit.logits, fit.y, select=(select.logits, select.y))
         seconds = time.process_time() - began
         scores = evaluate(calibrator.predict_confidence(test.logits), test.correct)
@@ -149,6 +157,7 @@ def compute(unit: Unit, data: Predictions, source_data: Predictions | None, cach
         fit_seconds=seconds,
         converged=calibrator.converged_,
         scores=scores,
+        recipe=getattr(calibrator, "recipe", ""),
     )
     cache.put(unit, row, calibrator)
     return unit, row

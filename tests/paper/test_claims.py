@@ -4,8 +4,10 @@ import math
 
 import pytest
 
-from auxcal_paper.pages.claims import CLAIMS, judge
+from auxcal_paper.pages.claims import CLAIMS, is_borne, judge, verdicts
+from auxcal_paper.paper import paper_table, paper_tables
 from auxcal_paper.results import SCORES, Results, Row
+from auxcal_paper.suites import suite
 
 ECE, BRIER, AUROC, TRANSFER, _ = CLAIMS
 
@@ -55,3 +57,22 @@ def test_without_numbers_there_is_no_verdict():
     assert judge(ECE, results("ece", ccac=(0.1,))) is None
     assert judge(TRANSFER, results("ece", ccac=(0.1,), temperature=(0.1,))) is None
     assert judge(AUROC, results("auroc", ccac=(math.nan,), temperature=(0.8,))) is None
+
+
+def test_rows_of_no_class_are_counted_the_way_that_makes_the_rival_stronger():
+    here = results("ece", ccac=(0.05,), temperature=(0.15,), temperature_uniform=(0.08,), dirichlet_uniform=(0.06,))
+    assert judge(ECE, here).text == "CCAC 5.0 %, Dirichlet, NULL uniform 6.0 %"
+
+
+def test_the_papers_own_tables_bear_most_of_its_claims():
+    tables = [paper_table(*experiment, shift) for experiment, shifts in paper_tables().items() for shift in shifts]
+    assert [sum(is_borne(claim, table) for table in tables) for claim in CLAIMS] == [21, 22, 22, 12, 10]
+
+
+def test_where_the_papers_own_numbers_lose_nothing_is_refuted():
+    here = results("ece", ccac=(0.05,), temperature=(0.01,))
+    losing, winning = suite("cifar100-resnet56"), suite("cifar10-resnet56")  # ECE on D1: 2.4 > 1.6 %, 1.4 < 4.3 %
+    assert verdicts(losing, "D1", here)[0].outcome == "unclaimed"
+    assert verdicts(winning, "D1", here)[0].outcome == "fails"
+    assert verdicts(winning, "D0", here) == [None] * len(CLAIMS)
+    assert verdicts(suite("tiny100-efficientnet"), "D1", here) == [None] * len(CLAIMS)

@@ -35,13 +35,21 @@ def randomised(network):
     return network.eval()
 
 
-@pytest.fixture
-def resnet_dir(tmp_path):
-    folder = tmp_path / "cifar10-resnet"
-    folder.mkdir()
+def resnet_files(folder):
+    """Write all ResNets for CIFAR as they are published."""
     for depth, name in ((20, "resnet20-12fca82f.th"), (56, "resnet56-4bfd9763.th")):
         weights = randomised(CifarResNet(depth)).state_dict()
         torch.save({"state_dict": {f"module.{k}": v for k, v in weights.items()}}, folder / name)
+    weights = randomised(CifarResNet(56, 100, projected=True)).state_dict()
+    torch.save({k.replace("linear", "fc"): v for k, v in weights.items()}, folder / "cifar100_resnet56-f2eff4c8.pt")
+
+
+@pytest.fixture
+def resnet_dir(tmp_path):
+    for n_classes in (10, 100):
+        folder = tmp_path / f"cifar{n_classes}-resnet"
+        folder.mkdir()
+        resnet_files(folder)
     return tmp_path
 
 
@@ -59,6 +67,17 @@ def test_cifar_resnet_has_the_published_size():
     assert n_weights == {20: 269_722, 56: 853_018}  # 0.27M and 0.85M in the README of the weights
 
 
+def test_the_resnet_for_100_classes_projects_its_shortcuts(resnet_dir):
+    classifier = cifar_resnet(resnet_dir, 56, 100)
+    names = classifier.network.state_dict()
+    assert {name.split(".downsample")[0] for name in names if "downsample" in name} == {"layer2.0", "layer3.0"}
+    assert sum(p.numel() for p in classifier.network.parameters()) == 861_620  # 0.86M in the README of the weights
+    assert (classifier.mean[0], classifier.std[0]) == (0.5070, 0.2673)
+    logits = classifier.logits(IMAGES)
+    assert logits.shape == (3, 100)
+    np.testing.assert_allclose(logits, by_torch(classifier, IMAGES), atol=1e-4)
+
+
 def test_weights_of_another_depth_are_refused(resnet_dir):
     folder = resnet_dir / "cifar10-resnet"
     (folder / "resnet20-12fca82f.th").write_bytes((folder / "resnet56-4bfd9763.th").read_bytes())
@@ -67,8 +86,8 @@ def test_weights_of_another_depth_are_refused(resnet_dir):
 
 
 def test_depth_without_weights_is_refused(resnet_dir):
-    with pytest.raises(InvalidInputError, match=r"\[20, 56\]"):
-        cifar_resnet(resnet_dir, 110)
+    with pytest.raises(InvalidInputError, match="ResNet-56 for 100 classes; got ResNet-20 for 100"):
+        cifar_resnet(resnet_dir, 20, 100)
     with pytest.raises(InvalidInputError, match="6n"):
         CifarResNet(21)
 

@@ -7,11 +7,9 @@ from torch import nn
 from auxcal import NO_CLASS
 from auxcal_paper.classifiers._image_classifier import ImageClassifier
 from auxcal_paper.datasets._images import Images
-from auxcal_paper.datasets.cifar10 import CLASSES
 from auxcal_paper.shifts.images import D1, Augment
 from auxcal_paper.suites import _images as parts
 from auxcal_paper.suites import imagenet, tiny100
-from auxcal_paper.suites.cifar10 import CIFAR10_OF_WNID
 
 
 def some_images(n, n_classes, value):
@@ -56,13 +54,6 @@ def test_half_of_the_adversarial_sample_is_attacked():
     assert (prediction[10:30] != y[10:30]).all()
     untouched = {image.tobytes() for image in pool.unit()}
     assert all(image.tobytes() in untouched for image in [*images[:10], *images[30:]])
-
-
-def test_the_label_map_names_classes_of_both_data_sets():
-    tiny = imagenet.imagenet_indices()
-    assert set(CIFAR10_OF_WNID) <= set(tiny)
-    assert set(CIFAR10_OF_WNID.values()) <= set(CLASSES)
-    assert len(CIFAR10_OF_WNID) == 25
 
 
 def test_the_other_classes_of_tiny100_map_to_the_first_hundred():

@@ -11,12 +11,22 @@ from auxcal_paper.availability import availability, is_ready
 from auxcal_paper.classifiers import imagenet_vgg
 from auxcal_paper.classifiers.imagenet_vgg import imagenet_vgg16
 from auxcal_paper.classifiers.resnet50 import ResNet50
+from auxcal_paper.datasets.cifar10 import CLASSES, load_cifar10
 from auxcal_paper.datasets.cifar100 import BUS, PICKUP_TRUCK, load_cifar100
 from auxcal_paper.datasets.imagenet import N_CLASSES, imagenet_paths, read_images
-from auxcal_paper.suites.paper_cifar import PAPER_CIFAR, Sizes, paper_cifar_suite
+from auxcal_paper.suites.cifar import (
+    CIFAR_RESNETS,
+    CITED_RESNET56,
+    PAPER_CIFAR,
+    RESNET20,
+    RESNET50,
+    VGG16,
+    Sizes,
+    cifar_suite,
+)
 from auxcal_paper.suites.paper_imagenet import PAPER_IMAGENET, paper_imagenet_suite
 
-from .test_image_classifiers import keras_file, randomised
+from .test_image_classifiers import keras_file, randomised, resnet_files
 
 SMALL = Sizes(augmented=(20, 10), out_of_distribution=(20, 10), adversarial=6, parts=(20, 5, 5))
 
@@ -45,12 +55,14 @@ def imagenet_dir(cifar100_dir):
 
 
 def put_weights(data_dir, n_classes, network):
-    folder = data_dir / f"cifar{n_classes}-{network.lower().replace('-', '')}"
+    folder = data_dir / f"cifar{n_classes}-{network.weights}"
     folder.mkdir()
-    if network == "VGG16":
+    if network is VGG16:
         keras_file(folder / f"cifar{n_classes}vgg.h5", n_classes, np.random.default_rng(0))
-    else:
+    elif network is RESNET50:
         torch.save(randomised(ResNet50(n_classes, for_cifar=True)).state_dict(), folder / "resnet50.pt")
+    else:
+        resnet_files(folder)
 
 
 def test_the_six_are_listed_with_what_they_need(tmp_path):
@@ -65,31 +77,42 @@ def test_the_six_are_listed_with_what_they_need(tmp_path):
 
 
 def test_they_have_the_papers_sizes():
-    assert {sum(entry.sizes) for entry in PAPER_CIFAR} == {40_000}
+    assert {entry.sizes for entry in (*CIFAR_RESNETS, *PAPER_CIFAR)} == {(30_000, 2_000, 8_000)}
     assert {entry.sizes for entry in PAPER_IMAGENET} == {(10_000, 2_000, 18_000)}
 
 
-@pytest.mark.parametrize(("n_classes", "network"), [(10, "VGG16"), (100, "ResNet-50")])
+@pytest.mark.parametrize(
+    ("n_classes", "network"), [(10, VGG16), (100, RESNET50), (10, RESNET20), (100, CITED_RESNET56)]
+)
 def test_a_cifar_suite_runs_from_its_files_to_its_page(
     n_classes, network, cifar100_dir, tmp_path, monkeypatch, run_reproduce
 ):
     put_weights(cifar100_dir, n_classes, network)
-    small = paper_cifar_suite(n_classes, network, SMALL)
+    small = cifar_suite(n_classes, network, SMALL)
     monkeypatch.setattr(suites, "SUITES", (small,))
     run_reproduce(small.name, cifar100_dir)
     page = (tmp_path / "out" / f"{small.name}.md").read_text()
-    assert f"the paper's {network} on CIFAR-{n_classes}" in page
+    assert f"the paper's {network.stands_for} on CIFAR-{n_classes}" in page
     assert all(f"## {shift}" in page for shift in small.shifts)
 
 
-def test_foreign_images_are_of_no_class_but_two(cifar100_dir):
-    put_weights(cifar100_dir, 10, "VGG16")
-    everything = Sizes(out_of_distribution=(0, 120))
-    y = paper_cifar_suite(10, "VGG16", everything).build("OOD", cifar100_dir, lambda done: None).y
-    names = load_cifar100(cifar100_dir, "train").y
-    assert (y == 1).sum() == (names == BUS).sum() > 0
-    assert (y == 9).sum() == (names == PICKUP_TRUCK).sum() > 0
-    assert (y == NO_CLASS).sum() == 120 - np.isin(names, (BUS, PICKUP_TRUCK)).sum()
+@pytest.mark.parametrize("n_classes", [10, 100])
+def test_foreign_images_are_of_no_class_but_two(n_classes, cifar100_dir):
+    """`bus` of CIFAR-100 is automobile of CIFAR-10 and `pickup_truck` truck, and the other way round."""
+    put_weights(cifar100_dir, n_classes, VGG16)
+    other = (load_cifar100 if n_classes == 10 else load_cifar10)(cifar100_dir, "train").y
+    everything = Sizes(out_of_distribution=(0, len(other)))
+    y = cifar_suite(n_classes, VGG16, everything).build("OOD", cifar100_dir, lambda done: None).y
+    for ours, theirs in ((1, BUS), (9, PICKUP_TRUCK)):
+        ours, theirs = (ours, theirs) if n_classes == 10 else (theirs, ours)
+        assert (y == ours).sum() == (other == theirs).sum() > 0
+    assert (y == NO_CLASS).sum() == len(other) - (y >= 0).sum()
+    assert len(set(y.tolist())) == 3
+
+
+def test_the_two_classes_are_those_of_the_official_lists():
+    assert (BUS, PICKUP_TRUCK) == (13, 58)  # of fine_label_names.txt, counted from 0
+    assert (CLASSES[1], CLASSES[9]) == ("automobile", "truck")
 
 
 @pytest.mark.parametrize("network", ["VGG16", "ResNet-50"])

@@ -24,10 +24,29 @@ def same(one, two):
 
 
 def test_every_calibrator_and_the_transfer_are_methods():
-    assert set(METHODS) == {*CALIBRATORS, "ccac-t"}
-    assert list(METHODS)[:7] == [
-        "uncalibrated", "temperature", "scaling-binning", "dirichlet", "ccac", "ccac-s", "ccac-t",
+    leave_out = [name for name, kind in CALIBRATORS.items() if "no_class" in kind().get_params()]
+    assert set(METHODS) == {*CALIBRATORS, "ccac-t", *(f"{name}-uniform" for name in leave_out)}
+    assert list(METHODS)[:9] == [
+        "uncalibrated", "temperature", "temperature-uniform", "scaling-binning", "dirichlet", "dirichlet-uniform",
+        "ccac", "ccac-s", "ccac-t",
     ]  # fmt: skip
+
+
+def test_rows_of_no_class_are_left_out_or_uniform_where_there_are_any(toy_suite, tmp_path):
+    methods = ["temperature", "temperature-uniform"]
+    results = run([toy_suite], methods=methods, random_states=[0], cache_dir=tmp_path, jobs=1)
+    assert results.where(shift="D1").distinct("method") == ("temperature",)
+    left_out, uniform = (results.where(shift="OOD", method=name).spread("ece").mean for name in methods)
+    assert uniform < left_out - 0.05  # a third of the rows is wrong, and only the second way learns that
+
+
+def test_the_recipe_reaches_networks_and_their_transfer_alone(toy_suite, tmp_path):
+    for name, method in METHODS.items():
+        parameters = method.make(0, "paper").get_params()
+        assert parameters.get("recipe", "paper") == "paper"
+        assert ("recipe" in parameters) == (name in ("ccac", "ccac-s", "ccac-t"))
+    rows = run([toy_suite], methods=["ccac-s", "platt"], random_states=[0], cache_dir=tmp_path, jobs=1)
+    assert {(row.method, row.recipe) for row in rows} == {("ccac-s", "fast"), ("platt", "")}
 
 
 def test_a_row_is_what_fit_and_evaluate_give(toy_suite, tmp_path):

@@ -15,6 +15,7 @@ from auxcal.calibrators.auxiliary import (
     Architecture,
     AuxiliaryClassCalibrator,
     Network,
+    Recipe,
     Setting,
     forward,
     standardised,
@@ -97,12 +98,14 @@ class SimplifiedCCAC(AuxiliaryClassCalibrator, Transferable):
         The other layers are frozen. Without hidden layers, the last layer is the whole network.
         """
         settings = self._settings()
-        self._choose(settings, _retrain_last_layer(source._network(), data, settings, self.random_state), select)
+        recipe = TRANSFER if self.recipe == "fast" else self._recipe(data.n_classes)
+        trained = _retrain_last_layer(source._network(), data, settings, recipe, self.random_state)
+        self._choose(settings, trained, select)
         return None
 
 
 def _retrain_last_layer(
-    network: Network, data: Predictions, settings: list[Setting], random_state: int | None
+    network: Network, data: Predictions, settings: list[Setting], recipe: Recipe, random_state: int | None
 ) -> list[Network]:
     """Train the temperature and the last layer on the output of the frozen layers."""
     with needs("torch"):
@@ -114,7 +117,7 @@ def _retrain_last_layer(
     start = GridNetwork.copied(*x.unfold(network.weights[-1], network.biases[-1]), len(settings))
     rng = as_rng(random_state)
     problem = Problem(x.values, data.w, z, data.sample_weight)
-    trained = train_networks(problem, settings, start, TRANSFER, rng, network.temperature)
+    trained = train_networks(problem, settings, start, recipe, rng, network.temperature)
     networks = []
     for last in trained:
         (weight,), (bias,) = x.fold(last.weights, last.biases)

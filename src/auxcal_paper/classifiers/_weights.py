@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import torch
 from torch import Tensor, nn
@@ -36,9 +37,15 @@ def read_state_dict(path: Path) -> dict[str, Tensor]:
     return {name.removeprefix("module."): value for name, value in content.items()}
 
 
-def load_weights(make: Callable[[], nn.Module], path: Path) -> nn.Module:
-    """Return a network in evaluation mode with the weights of a checkpoint; refuse those of another network."""
-    weights = read_state_dict(path)  # before the network: a large one takes seconds to make
+def load_weights(
+    make: Callable[[], nn.Module], path: Path, renamed: Mapping[str, str] = MappingProxyType({})
+) -> nn.Module:
+    """Return a network in evaluation mode with the weights of a checkpoint; refuse those of another network.
+
+    `renamed` maps names of the checkpoint to those of the network, where they differ.
+    """
+    found = read_state_dict(path)  # before the network: a large one takes seconds to make
+    weights = {renamed.get(name, name): value for name, value in found.items()}
     network = make()
     expected = network.state_dict()
     for name, tensor in expected.items():

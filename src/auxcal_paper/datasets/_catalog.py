@@ -120,6 +120,12 @@ DATASETS: tuple[DataSet, ...] = (
         ("resnet20-12fca82f.th", "resnet56-4bfd9763.th"),
         "the checkpoints of https://github.com/akamaster/pytorch_resnet_cifar10 (folder pretrained_models)",
     ),
+    DataSet(
+        "cifar100-resnet",
+        "cifar100-resnet",
+        ("cifar100_resnet56-f2eff4c8.pt",),
+        "cifar100_resnet56 from https://github.com/chenyaofo/pytorch-cifar-models and put the file there",
+    ),
     *(
         DataSet(
             f"cifar{n}-vgg16",

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from auxcal._core.text import write_score
 from auxcal.metrics import METRICS
 from auxcal_paper.methods import METHODS
+from auxcal_paper.paper import paper_table
 from auxcal_paper.results import Results, spread
+from auxcal_paper.suites import Suite
 
-BASELINES = ("uncalibrated", "temperature", "scaling-binning", "dirichlet")
-"""What the paper compares its methods with: MP, TS, SB and Dirichlet."""
-
-PAPER_METHODS = (*BASELINES, "ccac", "ccac-s", "ccac-t")
+PAPER_METHODS = ("uncalibrated", "temperature", "scaling-binning", "dirichlet", "ccac", "ccac-s", "ccac-t")
 """The methods of the paper's tables, in its order."""
 
-Outcome = Literal["holds", "open", "fails"]
+BASELINES = (*PAPER_METHODS[:4], "temperature-uniform", "dirichlet-uniform")
+"""What the paper compares its methods with: MP, TS, SB and Dirichlet, the latter in both ways with rows of no class."""
+
+Outcome = Literal["holds", "open", "fails", "unclaimed"]
 
 WORDS: dict[Outcome, str] = {
     "holds": "holds",
     "open": "undecided, within one standard error",
     "fails": "does not hold",
+    "unclaimed": "not claimed: the paper's own numbers lose",
 }
-SIGNS: dict[Outcome, str] = {"holds": "✓", "open": "≈", "fails": "✗"}
+SIGNS: dict[Outcome, str] = {"holds": "✓", "open": "≈", "fails": "✗", "unclaimed": "○"}
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,37 @@ class Verdict:
     claim: Claim
     outcome: Outcome
     text: str
+
+
+def verdicts(suite: Suite, shift: str, here: Results) -> list[Verdict | None]:
+    """Judge the paper's claims on the results of one suite and shift, each in its place; None where there is none."""
+    tables = [found for experiment in suite.stands_for if (found := paper_table(*experiment, shift))]
+    judged = [judge(claim, here) if tables else None for claim in CLAIMS]
+    borne = [all(is_borne(claim, table) for table in tables) for claim in CLAIMS]
+    return [
+        replace(verdict, outcome="unclaimed") if verdict and not claimed else verdict
+        for verdict, claimed in zip(judged, borne, strict=True)
+    ]
+
+
+def is_borne(claim: Claim, table: Mapping[str, Mapping[str, float]]) -> bool:
+    """Whether the paper's own numbers in one of its tables bear a claim.
+
+    Examples
+    --------
+    >>> from auxcal_paper.pages.claims import CLAIMS, is_borne
+    >>> from auxcal_paper.paper import paper_table
+    >>> is_borne(CLAIMS[0], paper_table("VGG16", "CIFAR-10", "D1")), is_borne(
+    ...     CLAIMS[0], paper_table("VGG16", "CIFAR-100", "D1"))
+    (True, False)
+    """
+    means = {
+        name: scores[claim.metric]
+        for name in PAPER_METHODS
+        if claim.metric in (scores := table.get(METHODS[name].label, {}))
+    }
+    champion, rival = _best(claim, means, claim.champions), _best(claim, means, claim.rivals)
+    return champion is not None and rival is not None and _sign(claim) * (means[champion] - means[rival]) > 0
 
 
 def judge(claim: Claim, here: Results) -> Verdict | None:

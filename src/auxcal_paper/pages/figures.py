@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from auxcal._core.arrays import Floats
 from auxcal._core.files import atomic_write
+from auxcal._core.logits import softmax
 from auxcal.calibrators import Calibrator, ProbaCalibrator
 from auxcal.predictions import Predictions
 from auxcal_paper.methods import METHODS
@@ -26,6 +28,7 @@ FIGURE_METHODS = ("uncalibrated", "temperature", "scaling-binning", "dirichlet",
 """The methods that the paper draws; CCAC-S takes the place of CCAC where that is left out."""
 
 _DOTS = 110
+_SHOWN_CLASS = 6  # the paper's, of which the heatmaps show correct predictions; counted from 0
 _MOST_SHOWN = 20  # classes of a map; more colours can't be told apart
 _MOST_CLASSES = 100  # with more, the plot is unreadable
 
@@ -45,13 +48,24 @@ class Fitted:
             for label, calibrator in self.calibrators.items()
         }
 
-    def probas(self) -> dict[str, object]:
-        """Return the distribution of every method that has one."""
+    def probas(self) -> dict[str, Floats]:
+        """Return every method's distribution; for SB, which gives a confidence only, the softmax shares the rest."""
         return {
             label: calibrator.predict_proba(self.test.logits)
-            for label, calibrator in self.calibrators.items()
             if isinstance(calibrator, ProbaCalibrator)
+            else _with_the_rest(calibrator.predict_confidence(self.test.logits), self.test)
+            for label, calibrator in self.calibrators.items()
         }
+
+
+def _with_the_rest(confidence: Floats, test: Predictions) -> Floats:
+    """Return distributions with the given probability of the prediction, and the rest in proportion to the softmax."""
+    proba = softmax(test.logits)
+    rows = np.arange(len(test)), test.prediction
+    proba[rows] = 0
+    proba *= ((1 - confidence) / np.maximum(proba.sum(axis=1), np.finfo(proba.dtype).tiny))[:, None]
+    proba[rows] = confidence
+    return proba
 
 
 @dataclass(frozen=True)
@@ -81,7 +95,7 @@ def _tsne(fitted: Fitted) -> Figure:
     counts = np.bincount(fitted.test.prediction, minlength=fitted.test.n_classes)
     most_predicted = np.argsort(-counts, kind="stable")[:_MOST_SHOWN]
     return tsne_panels(
-        fitted.probas(),  # type: ignore[arg-type]
+        fitted.probas(),
         fitted.test.logits,
         fitted.test.y,
         classes=sorted(most_predicted.tolist()),
@@ -93,9 +107,10 @@ def _heatmaps(fitted: Fitted) -> Figure:
     from auxcal.report.plots import heatmap_panels
 
     return heatmap_panels(
-        fitted.probas(),  # type: ignore[arg-type]
+        fitted.probas(),
         fitted.test.logits,
         fitted.test.y,
+        of_class=_SHOWN_CLASS if fitted.test.n_classes > _SHOWN_CLASS else None,
         class_names=fitted.class_names,
         columns=len(fitted.probas()),
     )

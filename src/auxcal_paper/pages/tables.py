@@ -9,7 +9,7 @@ from auxcal._core.text import write_score
 from auxcal.metrics import METRICS
 from auxcal_paper.methods import METHODS
 from auxcal_paper.pages._spread import write_spread
-from auxcal_paper.paper import PAPER_METRICS, paper_scores
+from auxcal_paper.paper import PAPER_METRICS, paper_table
 from auxcal_paper.results import Results
 from auxcal_paper.suites import Suite
 
@@ -85,7 +85,7 @@ def _column(here: Results, methods: list[str], metric: str) -> list[Cell]:
 
 def _paper(suite: Suite, shift: str, label: str, metric: str) -> str:
     """Return the paper's number, one for each experiment that the suite stands for."""
-    found = [paper_scores(*experiment, shift, label) for experiment in suite.stands_for]
+    found = [paper_table(*experiment, shift).get(label, {}) for experiment in suite.stands_for]
     if not any(found):
         return ""
     return " / ".join(write_score(metric, scores[metric]) if metric in scores else "misprint" for scores in found)

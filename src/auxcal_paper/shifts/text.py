@@ -1,7 +1,8 @@
-"""Noisy text: OCR errors and typos.
+"""Noisy text: OCR errors and typos, as nlpaug makes them.
 
-The semantics are those of nlpaug's ``OcrAug`` and ``RandomCharAug``: an operation draws a share of a document's words,
-and in each of them a share of its characters. Unlike nlpaug, it keeps the spacing between words.
+The semantics, strengths and look-alikes are those of ``OcrAug`` and ``RandomCharAug`` in nlpaug 0.0.14 of April 2020,
+the last before the paper. Later versions change more: they draw only from words that are long enough, round up, and
+misread at least two characters.
 """
 
 from __future__ import annotations
@@ -18,19 +19,18 @@ import numpy as np
 from auxcal._core.errors import InvalidInputError
 
 _T = TypeVar("_T")
-_WORD = re.compile(r"\w+")
+_TOKEN = re.compile(r"\w+|[^\w\s]")
 _TYPED = string.ascii_letters + string.digits + "!@#$%^&*()_+"
+_TRIES = 4  # nlpaug's: a document that comes out as it went in is tried again
 
 
-def _alternatives(groups: str) -> Mapping[str, Sequence[str]]:
-    """Map every character to the other members of its groups."""
-    sets = [set(group) for group in groups.split()]
-    return {
-        char: sorted(set().union(*(other for other in sets if char in other)) - {char}) for char in set().union(*sets)
-    }
+def _mutual(pairs: str) -> Mapping[str, Sequence[str]]:
+    """Map every character to those that it is misread as; "08" is 0 read as 8, and 8 as 0."""
+    both = [*pairs.split(), *(pair[::-1] for pair in pairs.split())]
+    return {char: sorted({pair[1] for pair in both if pair[0] == char}) for char in {pair[0] for pair in both}}
 
 
-_LOOK_ALIKES = _alternatives("0OoDQ 1lIi7 2Zz 5Ss 8B3S 6bG 9gq uv ce hb rn kx CG EF UV ft")
+_LOOK_ALIKES = _mutual("08 09 0o 0O 0D 14 17 1l 1I 2z 2Z 58 6b 8s 8S 8@ 8& 9g ou rk CG OD OU EB")
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,6 @@ class _Operation:
 
     change: Callable[[list[str], Sequence[int], np.random.Generator], None]
     min_length: int
-    min_chars: int
     can_touch: Callable[[str], bool]
 
 
@@ -67,10 +66,10 @@ def _delete(chars: list[str], positions: Sequence[int], rng: np.random.Generator
 
 OPERATIONS = MappingProxyType(
     {
-        "ocr": _Operation(_misread, min_length=1, min_chars=2, can_touch=_LOOK_ALIKES.__contains__),
-        "substitute": _Operation(_substitute, min_length=4, min_chars=1, can_touch=lambda char: True),
-        "swap": _Operation(_swap, min_length=4, min_chars=1, can_touch=lambda char: True),
-        "delete": _Operation(_delete, min_length=4, min_chars=1, can_touch=lambda char: True),
+        "ocr": _Operation(_misread, min_length=1, can_touch=_LOOK_ALIKES.__contains__),
+        "substitute": _Operation(_substitute, min_length=4, can_touch=lambda char: True),
+        "swap": _Operation(_swap, min_length=4, can_touch=lambda char: True),
+        "delete": _Operation(_delete, min_length=4, can_touch=lambda char: True),
     }
 )
 """The kinds of errors: a look-alike, a random character, two neighbours swapped, a character left out."""
@@ -80,29 +79,30 @@ OPERATIONS = MappingProxyType(
 class TextNoise:
     """Add character errors to documents.
 
-    Every operation is applied to every document, one after the other. It changes ``int(word_share * words)``
-    words, at least one and at most `max_words`, and in each of them ``int(char_share * characters)``
-    characters, at least one (two for "ocr") and at most ten. "ocr" touches only characters that have a
-    look-alike; the others skip words of fewer than four characters. Spaces and punctuation between words never change.
+    Every operation is applied to every document, one after the other. It takes the document apart into words and
+    punctuation marks and draws ``int(word_share * tokens)`` of these, at least one and at most `max_words`. In each it
+    changes ``int(char_share * characters)`` characters, at least one and at most ten. "ocr" touches only characters
+    that have a look-alike; the others spare what has fewer than four characters, so they change fewer words than they
+    draw. A space then separates all words and marks.
 
     Parameters
     ----------
     operations : tuple of str
         Some of `OPERATIONS`: "ocr", "substitute", "swap", "delete".
     word_share : float
-        The share of a document's words that each operation changes.
+        The share of a document's words and punctuation marks that each operation draws.
     char_share : float
         The share of such a word's characters that the operation changes.
     max_words : int or None
-        The maximum number of words per document that each operation changes; None for no limit.
+        The maximum number of them per document that each operation draws; None for no limit.
 
     Examples
     --------
     >>> import numpy as np
     >>> from auxcal_paper.shifts.text import TextNoise
     >>> noise = TextNoise(operations=("swap",))
-    >>> noise(["confidence calibration, at last"], np.random.default_rng(0))
-    ['confidence calibration, at lats']
+    >>> noise(["confidence calibration, at last"], np.random.default_rng(3))
+    ['confidence calibration , at lats']
     """
 
     operations: tuple[str, ...] = tuple(OPERATIONS)
@@ -140,35 +140,35 @@ class TextNoise:
 
     def _noisy(self, document: str, rng: np.random.Generator) -> str:
         for name in self.operations:
-            document = self._apply(OPERATIONS[name], document, rng)
+            before = document.strip()
+            for _ in range(_TRIES):
+                document = self._apply(OPERATIONS[name], before, rng)
+                if document != before:
+                    break
         return document
 
     def _apply(self, operation: _Operation, document: str, rng: np.random.Generator) -> str:
-        spans = [match.span() for match in _WORD.finditer(document)]
-        eligible = [i for i, (start, end) in enumerate(spans) if end - start >= operation.min_length]
-        pieces, position = [], 0
-        for i in _draw(eligible, _count(self.word_share, len(spans), 1, self.max_words), rng):
-            start, end = spans[i]
-            pieces += [document[position:start], self._changed(operation, document[start:end], rng)]
-            position = end
-        return "".join([*pieces, document[position:]])
+        tokens = _TOKEN.findall(document)
+        for i in _draw(range(len(tokens)), _count(self.word_share, len(tokens), self.max_words), rng):
+            if len(tokens[i]) >= operation.min_length:
+                tokens[i] = self._changed(operation, tokens[i], rng)
+        return " ".join(tokens)
 
     def _changed(self, operation: _Operation, word: str, rng: np.random.Generator) -> str:
         chars = list(word)
         eligible = [i for i, char in enumerate(chars) if operation.can_touch(char)]
-        count = _count(self.char_share, len(chars), operation.min_chars, 10)
-        operation.change(chars, _draw(eligible, count, rng), rng)
+        operation.change(chars, _draw(eligible, _count(self.char_share, len(chars), 10), rng), rng)
         return "".join(chars)
 
 
-def _count(share: float, size: int, least: int, most: int | None) -> int:
-    count = max(int(share * size), least)
+def _count(share: float, size: int, most: int | None) -> int:
+    count = max(int(share * size), 1)
     return count if most is None else min(count, most)
 
 
 def _draw(items: Sequence[int], count: int, rng: np.random.Generator) -> list[int]:
-    """Draw items without replacement, and keep their order."""
-    return [items[i] for i in np.sort(rng.permutation(len(items))[:count])]
+    """Draw items without replacement, in random order."""
+    return [items[i] for i in rng.permutation(len(items))[:count]]
 
 
 def _choice(items: Sequence[_T], rng: np.random.Generator) -> _T:

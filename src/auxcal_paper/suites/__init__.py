@@ -2,10 +2,9 @@
 
 from auxcal._core.errors import InvalidInputError
 from auxcal_paper.suites._suite import Suite
-from auxcal_paper.suites.cifar10 import CIFAR10_RESNET20, CIFAR10_RESNET56
+from auxcal_paper.suites.cifar import CIFAR_RESNETS, PAPER_CIFAR
 from auxcal_paper.suites.imagenet import IMAGENET_EFFICIENTNET
 from auxcal_paper.suites.ng18 import NG18_DAN
-from auxcal_paper.suites.paper_cifar import PAPER_CIFAR
 from auxcal_paper.suites.paper_imagenet import PAPER_IMAGENET
 from auxcal_paper.suites.r8 import R8_DAN
 from auxcal_paper.suites.tiny100 import TINY100_EFFICIENTNET
@@ -13,16 +12,15 @@ from auxcal_paper.suites.tiny100 import TINY100_EFFICIENTNET
 __all__ = ["SUITES", "Suite", "suite"]
 
 SUITES: tuple[Suite, ...] = (
-    CIFAR10_RESNET20,
-    CIFAR10_RESNET56,
-    TINY100_EFFICIENTNET,
+    *CIFAR_RESNETS,
     IMAGENET_EFFICIENTNET,
     R8_DAN,
     NG18_DAN,
+    TINY100_EFFICIENTNET,
     *PAPER_CIFAR,
     *PAPER_IMAGENET,
 )
-"""Every suite: those that stand for the paper's, in its order; then the paper's own, which need official files."""
+"""Every suite: those that stand for the paper's, in its order; one of our own; then the paper's, for official files."""
 
 
 def suite(name: str) -> Suite:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from auxcal._core.progress import Report
 from auxcal.predictions import Predictions
@@ -12,6 +13,9 @@ CLEAN = "D0"
 
 NOT_IN_PAPER = "The paper has no such table."
 """What is said of D0, the classifier on its own clean test data."""
+
+Basis: TypeAlias = Literal["own", "network", "substitute"]
+"""What a suite stands on: the paper's data and network, the paper's data and another network, or other data."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,7 @@ class Suite:
     name : str
         Its name on the command line, for instance ``"r8-dan"``.
     stands_for : tuple of (classifier, dataset)
-        The experiments of the paper that it stands for, as they are named in the paper's results.
+        The experiments of the paper that it stands for, as the paper's results name them; none if it is our own.
     shifts : tuple of str
         Which of "D0" (no shift), "D1", "D2", "OOD" and "AD" it has.
     needs : tuple of str
@@ -34,6 +38,8 @@ class Suite:
         How each shift differs from the paper's setting, in one or two sentences.
     build : callable
         ``build(shift, data_dir, report)`` makes the bundle; ``report`` is told the share that is done.
+    basis : {"own", "network", "substitute"}
+        What it stands on.
     left_out : dict of method to str
         The methods that are not run here, and why.
     class_names : tuple of str
@@ -47,8 +53,13 @@ class Suite:
     sizes: tuple[int, int, int]
     differences: dict[str, str]
     build: Callable[[str, Path, Report], Predictions]
+    basis: Basis = "network"
     left_out: dict[str, str] = field(default_factory=dict)
     class_names: tuple[str, ...] = ()
+
+    def leaves_out(self, method: str) -> bool:
+        """Whether a method, or the one that it is a variant of, is not run here."""
+        return method.removesuffix("-uniform") in self.left_out
 
     def parts(self, n_rows: int) -> tuple[int, int, int]:
         """Return the sizes of a bundle's parts: `sizes`, or proportionally fewer if it has fewer rows."""

@@ -21,7 +21,7 @@ from auxcal_paper.datasets.imagenet import enlarged, imagenet_paths, read_images
 from auxcal_paper.shifts.images import IMAGENET_D1
 from auxcal_paper.shifts.mixtures import Mixed, Mixture
 from auxcal_paper.suites._suite import NOT_IN_PAPER, Suite
-from auxcal_paper.suites.imagenet import IMAGENET_EFFICIENTNET
+from auxcal_paper.suites.imagenet import too_many_classes
 
 if TYPE_CHECKING:
     from auxcal_paper.classifiers._image_classifier import ImageClassifier
@@ -59,7 +59,8 @@ def paper_imagenet_suite(
             "OOD": setting,
         },
         build=partial(_build, weights, sizes or _SIZES),
-        left_out=IMAGENET_EFFICIENTNET.left_out,
+        basis="own",
+        left_out=too_many_classes(parts[0]),
     )
 
 
