@@ -16,7 +16,7 @@ BUNDLES = Path(__file__).parent / "demo_data"
 SHIFTS = {
     "OOD": (
         "CIFAR-10 with out-of-distribution images",
-        "A ResNet-20 trained on CIFAR-10 meets 28,000 CIFAR-10 images and 12,000 from Tiny-ImageNet, most of which "
+        "A ResNet-20 trained on CIFAR-10 meets 28,000 CIFAR-10 images and 12,000 from CIFAR-100, nearly all of which "
         "show none of its classes.",
     ),
     "D1": (

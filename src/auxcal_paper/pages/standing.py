@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from statistics import fmean
 
+from auxcal_paper.datasets import dataset
 from auxcal_paper.pages.markdown import markdown_table
 from auxcal_paper.paper import PAPER_ACCURACIES, paper_tables
 from auxcal_paper.results import Results
@@ -20,22 +22,20 @@ _BASES: dict[Basis, str] = {
 
 def tables_of_the_paper(suites: Sequence[Suite], results: Results) -> list[str]:
     """Return how many of the paper's tables stand on what, and a line for each of its experiments."""
-    counts, lines = dict.fromkeys((*_BASES, None), 0), []
-    for (classifier, dataset), shifts in paper_tables().items():
-        standing = _nearest((classifier, dataset), suites)
-        counts[standing.basis if standing else None] += len(shifts)
-        here = f"[{standing.name}]({standing.name}.md), {_BASES[standing.basis]}" if standing else "nothing yet"
-        own = [suite for suite in SUITES if suite.basis == "own" and (classifier, dataset) in suite.stands_for]
-        if own and own[0] != standing:
-            here += f"; its own network needs {', '.join(own[0].needs)}"
-        theirs = " / ".join(f"{PAPER_ACCURACIES[classifier, dataset][shift]:.0%}" for shift in shifts)
-        ours = " / ".join(_accuracy(results, standing, shift) for shift in shifts) if standing else ""
-        lines.append([f"{classifier} on {dataset}", ", ".join(shifts), here, theirs, ours])
+    counts: dict[Basis | None, int] = dict.fromkeys((*_BASES, None), 0)
+    lines = []
+    for experiment, shifts in paper_tables().items():
+        standing = _nearest(experiment, suites)
+        accuracies = {shift: _accuracy(results, standing, shift) for shift in shifts}
+        for accuracy in accuracies.values():
+            counts[standing.basis if standing and accuracy is not None else None] += 1
+        theirs, ours = _percents(PAPER_ACCURACIES[experiment].values()), _percents(accuracies.values())
+        lines.append([" on ".join(experiment), ", ".join(shifts), _what(experiment, standing), theirs, ours])
     total = sum(counts.values())
     return [
         f"Of the paper's {total} tables, {counts['own'] + counts['network']} stand here on the paper's own images or "
         f"texts, {counts['own']} of them with its own network; {counts['substitute']} stand on other data, and "
-        f"{counts[None]} wait for files that only a user can get. What differs is said on the pages, and the "
+        f"{counts[None]} have nothing here yet. What differs is said on the pages, and the "
         f"accuracies tell how much.",
         markdown_table(
             ["The paper's tables", "Shifts", "What stands here", "Accuracy in the paper", "here"], lines, numbers=False
@@ -48,6 +48,18 @@ def _nearest(experiment: tuple[str, str], suites: Sequence[Suite]) -> Suite | No
     return min(found, key=lambda suite: list(_BASES).index(suite.basis), default=None)
 
 
-def _accuracy(results: Results, suite: Suite, shift: str) -> str:
-    rows = results.where(suite=suite.name, shift=shift)
-    return f"{sum(row.accuracy for row in rows) / len(rows):.0%}" if len(rows) else "–"
+def _what(experiment: tuple[str, str], standing: Suite | None) -> str:
+    here = f"[{standing.name}]({standing.name}.md), {_BASES[standing.basis]}" if standing else "nothing yet"
+    own = [suite for suite in SUITES if suite.basis == "own" and experiment in suite.stands_for]
+    if not own or own[0] == standing:
+        return here
+    return f"{here}; its own waits for {' and '.join(name for name in own[0].needs if not dataset(name).url)}"
+
+
+def _accuracy(results: Results, suite: Suite | None, shift: str) -> float | None:
+    rows = results.where(suite=suite.name if suite else "", shift=shift)
+    return fmean(row.accuracy for row in rows) if len(rows) else None
+
+
+def _percents(accuracies: Iterable[float | None]) -> str:
+    return " / ".join("–" if accuracy is None else f"{100 * accuracy:.0f}" for accuracy in accuracies) + " %"
