@@ -106,3 +106,15 @@ def test_picks_name_the_predicted_class_beside_a_label_that_is_to_be_filled_in(t
 def test_what_is_no_probability_of_none_for_each_row_is_explained():
     with pytest.raises(InvalidInputError, match="one probability for each of the 4 rows; got 2"):
         pick([0.9, 0.8, 0.7, 0.6], 2, none=[0.1, 0.2])
+
+
+def test_slices_with_more_harm_give_more_rows_and_the_weights_undo_it():
+    confidence, correct = rows(0)
+    harm = np.where(np.arange(len(confidence)) % 2, 0.1, 0.02)
+    picks = pick(confidence, 400, harm=harm)
+    assert np.mean(harm[picks.rows] == 0.1) > 0.75
+    assert picks.probability.sum() == pytest.approx(400)
+    weighed = np.average(correct[picks.rows], weights=picks.sample_weight)
+    assert weighed == pytest.approx(correct.mean(), abs=0.08)
+    with pytest.raises(InvalidInputError, match="harm must have one number"):
+        pick(confidence, 400, harm=harm[:10])
