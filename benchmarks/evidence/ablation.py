@@ -3,12 +3,13 @@
     python -m benchmarks.evidence.ablation [FOLDER]
 
 Every variant is the library's own code with a few names replaced while it is fitted and measured. Writes into the
-folder, docs/figures by default: ablation.csv, and the tables ablation-many.csv for up to 10,000 labels and
-ablation-few.csv for 200. Takes about twenty minutes, and goes on where it was stopped; to measure anew, delete
-ablation.csv.
+folder, docs/figures by default: ablation.csv, and the tables ablation-many.csv for up to 10,000 labels and ablation-
+few.csv for 200; and ablation-hard.csv under the conditions of `hard_conditions`. Takes about twenty minutes, and goes
+on where it was stopped; to measure anew, delete ablation.csv.
 """
 
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -18,11 +19,14 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from benchmarks.evidence import hard_conditions
 from benchmarks.results import BUNDLES, ResultsFile, paired, parts, write_table
 
-from auxcal import CrossFittedCCAC
+from auxcal import AuxcalWarning, CrossFittedCCAC
+from auxcal.calibrators import base
 from auxcal.calibrators import cross_fitted_ccac as method
 from auxcal.calibrators.ccac_x import correction, evidence, open_map
+from auxcal.metrics import brier
 from auxcal_paper import Results
 
 FEW, MANY = 200, 10_000
@@ -76,14 +80,24 @@ def maps_on_seen(scores: np.ndarray, correct: np.ndarray, folds: np.ndarray, wei
     return maps, maps.log_odds(scores), problem
 
 
-def no_correction(inputs: np.ndarray, base: np.ndarray, correct: np.ndarray, weight: None) -> tuple[Any, ...]:
+def no_correction(
+    inputs: np.ndarray, base: np.ndarray, prediction: np.ndarray, n_classes: int, correct: np.ndarray, weight: None
+) -> correction.Corrected:
     """Return the weighted mean of the base calibrators as it is."""
     nothing = np.zeros((len(correction._KNOTS) + 1, len(inputs)), dtype=np.float32)
     same = correction.Correction(inputs.min(axis=1), inputs.max(axis=1), nothing[1:], nothing, 1.0, 0.0)
-    return same, 0.0, None
+    return correction.Corrected(same, np.zeros(n_classes, np.float32), (0.0, 0.0), None)
+
+
+def without_scale(near: Any, readings: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
+    """Leave out the last inputs, those of the scale of the row."""
+    return correction.describe(near, readings, coordinates)[: -3 if near.z.shape[1] > 2 else -1]
 
 
 CROSS_FIT_MAPS, OPEN_DESIGN = method.cross_fit_maps, open_map.OpenDesign
+
+WITHOUT_EFFECTS: list[Change] = [(correction, "_PRIOR_OF_EFFECTS", np.array([1.0, 0, 0, 0, 0]))]
+WITHOUT_SCALE: list[Change] = [(method, "describe", without_scale)]
 
 VARIANTS: dict[str, list[Change]] = {
     WHOLE: [],
@@ -105,11 +119,38 @@ VARIANTS: dict[str, list[Change]] = {
     "correction: lines instead of curves": [(correction, "_KNOTS", ())],
     "correction: the two largest logits only": [(correction, "_MOST_RANKS", 2)],
     "correction: without the coordinates": [(correction, "_MOST_COORDINATES", 0)],
+    "correction: without the effects of classes": WITHOUT_EFFECTS,
+    "correction: without the scale of the row": WITHOUT_SCALE,
     "correction: without slope and offset": [
         (correction, "_SLOPE", 1e-4),
         (correction, "_OFFSET", 1e-4),
     ],
     "2 folds": [(method, "as_whole", lambda value, name, least: 2)],
+}
+
+HARD = {
+    "copies-d1": "copies",
+    "frames-d1": "nearly equal rows",
+    "frames-d1-groups": "groups",
+    "by-class": "risk by class",
+    "scales": "scales",
+    "tails": "heavy tails",
+}
+"""Conditions of `hard_conditions`, for the parts that the bundles don't need."""
+
+HARD_VARIANTS: dict[str, list[Change]] = {
+    "no units: every row is one": [
+        (base, "parts_with_units", lambda data, select, stacklevel: (data, select)),
+        (method, "merge_copies", lambda data: (data, slice(None))),
+        (method, "weigh_units", lambda data: data),
+    ],
+    "every row of a unit counts as one": [
+        (method, "merge_copies", lambda data: (data, slice(None))),
+        (method, "weigh_units", lambda data: data),
+    ],
+    "correction: without the effects of classes": WITHOUT_EFFECTS,
+    "correction: without the scale of the row": WITHOUT_SCALE,
+    "no correction": VARIANTS["no correction"],
 }
 
 
@@ -147,8 +188,27 @@ def table(results: Results) -> list[list[str]]:
     return rows
 
 
+def hard_table() -> Iterator[list[str]]:
+    """Yield what each variant adds to the Brier score under hard conditions, in thousandths."""
+    means = {}
+    for condition, (name, changes) in product(HARD, [(WHOLE, []), *HARD_VARIANTS.items()]):
+        scores = []
+        for random_state in hard_conditions.RANDOM_STATES:
+            rows = hard_conditions.CONDITIONS[condition].draw(np.random.default_rng(random_state))
+            with warnings.catch_warnings(), replaced(changes):
+                warnings.simplefilter("ignore", AuxcalWarning)
+                confidence = hard_conditions.calibrated(hard_conditions.OURS, rows, random_state)
+            scores.append(brier(confidence, rows.test.correct))
+        means[condition, name] = float(np.mean(scores))
+    yield [f"{WHOLE}: Brier score", *(f"{means[condition, WHOLE]:.3f}" for condition in HARD)]
+    for name in HARD_VARIANTS:
+        more = (1000 * (means[condition, name] - means[condition, WHOLE]) for condition in HARD)
+        yield [name, *(f"{each:+.1f}".replace("-0.0", "+0.0") for each in more)]
+
+
 def main(folder: str = "docs/figures") -> None:
     """Measure, and write the tables."""
+    write_table(Path(folder) / "ablation-hard.csv", ["", *HARD.values()], hard_table())
     file = ResultsFile(Path(folder) / "ablation.csv")
     for random_state, where in product(RANDOM_STATES, ABLATED):
         measure(file, where, random_state)

@@ -50,15 +50,18 @@ class Drawn(NamedTuple):
 # Copies. A test row is no copy of a row of the fit.
 
 
+CIFAR10 = "cifar10-resnet20"
+
+
 @cache
-def whole(shift: str) -> Predictions:
-    """Return a bundle of a ResNet-20 on CIFAR-10."""
-    return packaged("cifar10-resnet20", shift)
+def whole(shift: str, suite: str) -> Predictions:
+    """Return a bundle that comes with the package."""
+    return packaged(suite, shift)
 
 
-def parts(shift: str, n: int, rng: Generator) -> Drawn:
+def parts(shift: str, n: int, rng: Generator, *, suite: str = CIFAR10) -> Drawn:
     """Return n rows of a bundle, and the rest of them."""
-    data = whole(shift)
+    data = whole(shift, suite)
     order = rng.permutation(len(data))
     return Drawn(data.take(order[:n]), data.take(order[n:]))
 
@@ -89,6 +92,45 @@ def clustered(rng: Generator, *, shared: float = 0.9, named: bool) -> Drawn:
         return Predictions(logits.astype(np.float32), y, groups=np.arange(n).repeat(size) if named else None)
 
     return Drawn(clusters(100, 10), clusters(20_000, 1))
+
+
+# Conditions that are simulated, and rows of bundles with noise.
+
+
+def simulated(make: Callable[[int, Generator], Predictions], n: int, rng: Generator) -> Drawn:
+    """Return n rows, and 20,000 of the same kind."""
+    data = make(n + 20_000, rng)
+    return Drawn(data.take(slice(n)), data.take(slice(n, None)))
+
+
+def by_class(n: int, rng: Generator, *, n_classes: int = 10) -> Predictions:
+    """Draw logits that tell nothing: how often a prediction is right depends on the predicted class alone."""
+    often = rng.uniform(0.05, 0.95, size=n_classes)
+    logits = 2 * rng.normal(size=(n, n_classes))
+    prediction = logits.argmax(axis=1)
+    wrong = (prediction + rng.integers(1, n_classes, size=n)) % n_classes
+    return Predictions(logits.astype(np.float32), np.where(rng.random(n) < often[prediction], prediction, wrong))
+
+
+def heavy_tails(n: int, rng: Generator) -> Predictions:
+    """Draw logits with noise of Student's t with two degrees of freedom."""
+    y = rng.integers(10, size=n)
+    return Predictions((4 * np.eye(10)[y] + rng.standard_t(2, size=(n, 10))).astype(np.float32), y)
+
+
+def scaled(n: int, rng: Generator, *, deviation: float) -> Predictions:
+    """Draw classes from softmax(t), and logits t times a factor of the row, lognormal with this deviation."""
+    t = 1.5 * rng.normal(size=(n, 10))
+    y = (t + rng.gumbel(size=t.shape)).argmax(axis=1)
+    return Predictions((t * np.exp(deviation * rng.normal(size=(n, 1)))).astype(np.float32), y)
+
+
+def mislabelled(draw: Callable[[Generator], Drawn], rng: Generator) -> Drawn:
+    """Replace one in ten labels of the fit by any class; those of the test are right."""
+    fit, test = draw(rng)
+    some = rng.random(len(fit)) < 0.1
+    y = np.where(some, rng.integers(fit.n_classes, size=len(fit)), fit.y)
+    return Drawn(Predictions(fit.logits, y), test)
 
 
 class Condition(NamedTuple):
@@ -123,6 +165,28 @@ CONDITIONS = {
     "frames-d2": Condition("D2, ten nearly equal rows", partial(copied, shift="D2", times=10, noise=0.01, named=False)),
     "clusters": Condition("clusters of ten, simulated", partial(clustered, named=False)),
     "clusters-groups": Condition("the same, with groups", partial(clustered, named=True)),
+    "by-class": Condition("right by predicted class alone, 200 rows", partial(simulated, by_class, 200)),
+    "by-class-100": Condition(
+        "the same, 100 classes, 1,000 rows", partial(simulated, partial(by_class, n_classes=100), 1000)
+    ),
+    "tails": Condition("heavy tails, 200 rows", partial(simulated, heavy_tails, 200)),
+    "tails-more": Condition("heavy tails, 1,000 rows", partial(simulated, heavy_tails, 1000)),
+    "scales": Condition(
+        "a scale of its own for each row, 1,000 rows", partial(simulated, partial(scaled, deviation=1.0), 1000)
+    ),
+    "no-scales": Condition(
+        "the same scale for all, 1,000 rows", partial(simulated, partial(scaled, deviation=0), 1000)
+    ),
+    "noise-d0": Condition("clean, 1,000 rows, labels wrong in 10 %", partial(mislabelled, partial(parts, "D0", 1000))),
+    "noise-d1": Condition("D1, 1,000 rows, labels wrong in 10 %", partial(mislabelled, partial(parts, "D1", 1000))),
+    "noise-text": Condition(
+        "18 newsgroups, 1,000 rows, labels wrong in 10 %",
+        partial(mislabelled, partial(parts, "D0", 1000, suite="ng18-dan")),
+    ),
+    "d1-100": Condition("100 rows of D1", partial(parts, "D1", 100)),
+    "text-d1-100": Condition("100 rows of D1, 18 newsgroups", partial(parts, "D1", 100, suite="ng18-dan")),
+    "ood-300": Condition("300 rows of OOD", partial(parts, "OOD", 300)),
+    "ood-text-300": Condition("300 rows of OOD, R8", partial(parts, "OOD", 300, suite="r8-dan")),
 }
 """In the order of the page."""
 

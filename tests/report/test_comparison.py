@@ -367,3 +367,13 @@ def test_compare_takes_logits_and_labels():
         compare(logits)
     with pytest.raises(InvalidInputError, match="Leave y out"):
         compare(Predictions(logits, y), y)
+
+
+def test_copies_of_a_row_are_on_one_side_of_the_split():
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(60, 3))
+    y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    rows = rng.permutation(np.arange(60).repeat(4))
+    found = compare(Predictions(logits[rows], y[rows]), methods=["platt"], bootstrap=0)
+    tested = rows[found.rows]
+    assert len(tested) == 4 * len(np.unique(tested))

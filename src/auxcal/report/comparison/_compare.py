@@ -20,6 +20,7 @@ from auxcal._core.float_errors import ignore_float_errors, undecorated
 from auxcal._core.progress import Report, silent
 from auxcal._core.text import some, visible
 from auxcal.calibrators import CALIBRATORS, Calibrator, method_named, seeded
+from auxcal.calibrators.copies import with_units
 from auxcal.calibrators.fitting import features_for
 from auxcal.inputs import warn_of_few_rows, warn_of_probabilities
 from auxcal.metrics import evaluate_by, evaluate_sample
@@ -108,6 +109,8 @@ def compare(
     warn_of_probabilities(data.inputs.kind, data.logits, stacklevel=2)
     if class_names is not None:
         data = data._with(inputs=replace(data.inputs, class_names=as_class_names(class_names, data.n_classes)))
+    if not isinstance(test, Predictions):
+        data = with_units(data, stacklevel=2)  # a copy of a row of the fit would be no test
     fit, held_out, rows = _parts(data, test, random_state)
     warn_of_few_rows(len(fit), stacklevel=2)
     source = held_out if held_out is test else data
