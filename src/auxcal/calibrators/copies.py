@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from auxcal._core.arrays import Bools, Floats, Groups, Ints
+from auxcal._core.arrays import NO_CLASS, Bools, Floats, Groups, Ints
 from auxcal._core.deferred_warnings import warn
 from auxcal._core.equal_rows import EqualRows, are_copies, in_equal_numbers
 from auxcal._core.errors import InputWarning
@@ -143,8 +143,14 @@ def _show_copies(counts: Ints, correct: Bools) -> bool:
 
 
 def _have_one_answer(data: Predictions, units: Ints) -> bool:
-    """Return whether the rows of a unit are right or wrong together, more than chance and their scores explain."""
-    found = _Grouped.of(units).of_errors(data)
+    """Return whether the rows of a unit are right or wrong together, more than chance and their scores explain.
+
+    Rows of no class tell nothing: all of them are wrong.
+    """
+    known = data.y != NO_CLASS
+    if not known.any():
+        return False
+    found = _Grouped.of(units[known]).of_errors(data.take(known))
     return found.value >= max(_SAME_ANSWER, _BEYOND_CHANCE * found.error)
 
 

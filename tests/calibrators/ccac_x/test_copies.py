@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import auxcal
-from auxcal import CrossFittedCCAC, InputWarning, Predictions
+from auxcal import NO_CLASS, CrossFittedCCAC, InputWarning, Predictions
 from auxcal.calibrators.copies import merge_copies, weigh_units, with_units
 from auxcal.testing._trials import sample
 
@@ -132,3 +132,23 @@ def test_rows_that_were_drawn_apart_are_no_units(path):
     for n in (100, 200, 1000, len(data)):
         part = data.take(np.random.default_rng(0).permutation(len(data))[:n])
         assert with_units(part) is part
+
+
+@pytest.mark.parametrize("tightness", [0.05, 0.3])
+def test_clusters_of_rows_of_no_class_are_rows(tightness):
+    """They are all wrong, whatever they have in common."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(10, size=500)
+    known = 5 * np.eye(10)[y] + 1.5 * rng.normal(size=(500, 10))
+    centres = 3 * rng.normal(size=(20, 10))
+    foreign = centres[rng.integers(20, size=500)] + tightness * rng.normal(size=(500, 10))
+    data = Predictions(np.concatenate([known, foreign]), np.append(y, np.full(500, NO_CLASS)))
+    assert with_units(data).groups is None
+
+
+def test_well_separated_classes_are_rows():
+    rng = np.random.default_rng(0)
+    home = rng.integers(10, size=500)
+    y = np.where(rng.random(500) < 0.1, rng.integers(10, size=500), home)
+    data = Predictions(8 * np.eye(10)[home] + 0.3 * rng.normal(size=(500, 10)), y)
+    assert with_units(data).groups is None

@@ -23,6 +23,7 @@ FEW_ROWS = 200  # up to which calls take longer than arithmetic; fewer than a ch
 _KNOTS = (0.05, 0.2, 0.4, 0.6, 0.8, 0.95)  # quantiles of the rows at which the slope of a curve may change
 _PRIOR = np.array([2.0, 2.0, 1.0, 1.0, 1.0])  # of each width: where nothing supports it, it adds next to nothing
 _PRIOR_OF_EFFECTS = 1 / WIDTHS  # of the effects of the classes, of which there are as many as classes
+_BESIDE_EFFECTS = 0.3  # the width of the curves while that of the effects is chosen: curves of coordinates tell classes
 _SLOPE, _OFFSET = 0.2, 0.6  # their widths, in units of that of the curves
 _LEAST_VARIANCE = 1e-12  # of the logits of a row, which may be equal
 _MAX_STEPS = 50  # a safeguard: a fit that reaches it warns
@@ -186,8 +187,8 @@ class _Regression(NamedTuple):
     def by_evidence(self) -> tuple[tuple[float, float], tuple[Floats, str | None]]:
         """Return the widths of the prior, of the curves and of the effects, and the optimum there."""
         theta: Floats = np.zeros(len(self.x) + len(self.begin))
-        curves, theta = self.best(lambda width: (width, WIDTHS[0]), _PRIOR, theta)
-        effects, theta = self.best(lambda width: (curves, width), _PRIOR_OF_EFFECTS, theta)
+        effects, theta = self.best(lambda width: (_BESIDE_EFFECTS, width), _PRIOR_OF_EFFECTS, theta)
+        curves, theta = self.best(lambda width: (width, effects), _PRIOR, theta)
         return (curves, effects), self.minimise(self.widths(curves, effects), theta)
 
     def best(
