@@ -98,6 +98,8 @@ def test_check_monitor_and_pick_read_answers(folder, calibrator, call, capsys, t
         picked = list(csv.DictReader(file))
     assert len(picked) == 10
     assert all(row["id"].startswith("q") for row in picked)
+    assert call("pick", calibrator, folder / "new.jsonl", "--n", "10", "-o", tmp_path / "to-label.jsonl") == 0
+    assert len(lines(tmp_path / "to-label.jsonl")) == 10
 
 
 def test_a_scored_file_is_a_table(folder, calibrator, call, capsys, tmp_path):
@@ -106,6 +108,8 @@ def test_a_scored_file_is_a_table(folder, calibrator, call, capsys, tmp_path):
     capsys.readouterr()
     assert call("evaluate", out, "--label", "truth", "--resamples", "0", "--json") == 0
     assert json.loads(capsys.readouterr().out)["rows"] == 1140
+    assert call("evaluate", out) == 2
+    assert "found 'id', 'truth', 'day', 'prediction', 'confidence'. Name" in capsys.readouterr().err
 
 
 def test_rows_of_a_table_may_be_objects(call, tmp_path, capsys):

@@ -76,7 +76,7 @@ class _Reading:
             "signals": others,
             "on_bad_rows": "fail" if bad == "fail" else "skip",
         }
-        self._lines = str(arguments.get("out", "")).endswith(".jsonl")
+        self._lines = bad == "null" and str(arguments.get("out", "")).endswith(".jsonl")
         self._read: dict[Path, AnswersFile] = {}
 
     def read(self, path: Path | str, features: Sequence[str] = ()) -> AnswersFile:

@@ -178,5 +178,6 @@ def _not_found(names: Sequence[str], wanted: str, spec: TableSpec) -> str:
 
 
 def _have(names: Sequence[str]) -> str:
+    names = [name for name in names if not name.startswith("\0")]  # these are ours
     more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
     return f"found {', '.join(map(repr, names[:_MOST_SHOWN])) or 'nothing'}{more}"
