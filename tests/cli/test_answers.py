@@ -89,6 +89,17 @@ def test_score_adds_to_each_line_and_never_accepts_what_is_no_answer(folder, cal
     assert not accepted[::20].any()
 
 
+def test_score_keeps_the_lines_whose_truth_is_not_known(folder, calibrator, call, tmp_path):
+    path, out = tmp_path / "some.jsonl", tmp_path / "scored.jsonl"
+    records = [
+        each if number % 3 else each | {"truth": None} for number, each in enumerate(lines(folder / "new.jsonl"))
+    ]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert call("score", calibrator, path, *TRUE, "-o", out) == 0
+    assert [each["id"] for each in lines(out)] == [each["id"] for each in records]
+    assert [each["confidence"] is None for each in lines(out)] == [number % 20 == 0 for number in range(1800, 2400)]
+
+
 def test_check_monitor_and_pick_read_answers(folder, calibrator, call, capsys, tmp_path):
     assert call("check", calibrator, folder / "new.jsonl") == 0
     assert call("monitor", calibrator, folder / "new.jsonl", "--by", "day", *TRUE) == 0

@@ -69,14 +69,15 @@ class _Reading:
     ) -> None:
         self.others = others
         bad = arguments.get("on_bad_rows", table.on_bad_rows)
+        lines = "proba" in arguments and str(arguments["out"]).endswith(".jsonl")  # of auxcal score
         self._options: dict[str, Any] = {
             "labels": None if labels is None else [name.strip() for name in labels],
-            "truth": truth,
+            "truth": None if lines else truth,  # lines without a truth are scored too
             "group": table.group,
             "signals": others,
             "on_bad_rows": "fail" if bad == "fail" else "skip",
         }
-        self._lines = bad == "null" and str(arguments.get("out", "")).endswith(".jsonl")
+        self._lines = lines
         self._read: dict[Path, AnswersFile] = {}
 
     def read(self, path: Path | str, features: Sequence[str] = ()) -> AnswersFile:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,45 +116,65 @@ def _arrays(answers: Answers) -> dict[str, NDArray[Any]]:
     return {name: array for name, array in found.items() if array is not None}
 
 
+class Carried(NamedTuple):
+    """The line of an answer, with the lines before it, and at the end after it, that have none."""
+
+    before: list[str]
+    line: str
+    after: list[str]
+
+
 def _line_source(file: AnswersFile, arrays: dict[str, NDArray[Any]]) -> Source:
-    """Return a row for each line of the file, in its order, without numbers where there is no answer."""
+    """Return a row for each line of the file that has an answer, in its order; it carries those that have none."""
     answers = file.answers
     row_of = np.full(len(answers.all_ids), -1)
-    row_of[answers.answered] = np.arange(len(answers))
+    kept = set(answers.ids)  # of those with an answer, the ones with a truth if it was asked for
+    row_of[[name in kept for name in answers.all_ids]] = np.arange(len(answers))
     rows_of_lines = dict(zip(answers.lines[:, 0].tolist(), row_of[answers.lines[:, 1]].tolist(), strict=True))
 
+    def carried() -> Iterator[list[tuple[int, Carried]]]:
+        """Yield rows and their lines, some at a time; the last of them is held back until the end of the file."""
+        rows: list[tuple[int, Carried]] = []
+        waiting: list[str] = []
+        for record in read_records(file.path):
+            if record.value is None:
+                continue
+            row, text = rows_of_lines.get(record.line, -1), record.raw.decode() or json.dumps(record.value)
+            if row < 0:
+                waiting.append(text)
+                continue
+            if len(rows) == _ROWS:
+                yield rows
+                rows = []
+            rows.append((row, Carried(waiting, text, [])))
+            waiting = []
+        rows[-1][1].after.extend(waiting)
+        yield rows
+
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
-        records = (record for record in read_records(file.path) if record.value is not None)
-        found = False
-        while (some := list(islice(records, _ROWS))) or not found:
-            found = True
-            rows = np.array([rows_of_lines.get(record.line, -1) for record in some], np.int64)
-            columns = {name: _taken(arrays[name], rows) for name in numbers}
-            if LINE in others:
-                text = [record.raw.decode() or json.dumps(record.value) for record in some]
-                columns[LINE] = NumpyColumn(np.array(text, dtype=object))
-            yield Batch(columns, None)
+        for part in carried():
+            rows, lines = np.array([row for row, _ in part]), np.empty(len(part), dtype=object)
+            lines[:] = [line for _, line in part]
+            read = {name: NumpyColumn(arrays[name][rows]) for name in (*numbers, *others) if name != LINE}
+            yield Batch({**read, LINE: NumpyColumn(lines)}, None)
 
-    return Source((*arrays, LINE), batches, (LINE,))
-
-
-def _taken(array: NDArray[Any], rows: NDArray[np.int64]) -> NumpyColumn:
-    found = array[rows]
-    if found.dtype.kind == "f":
-        found[rows < 0] = np.nan
-    return NumpyColumn(found)
+    told = ("correct",) if answers.logits is None and "correct" in arrays else ()
+    return Source((*arrays, LINE), batches, (LINE, *told))
 
 
 def write_json_lines(path: Path, batches: Iterator[Columns]) -> None:
     """Write each row as an object, with the keys of the line that it comes from, if there is one."""
     with path.open("w", encoding="utf-8") as file:
         for columns in batches:
-            lines = [json.loads(line) for line in columns[LINE].values()] if LINE in columns else None
             names = [name for name in columns if name != LINE]
+            lines = columns[LINE].values() if LINE in columns else ["{}"] * len(next(iter(columns.values())))
             rows = zip(*(_listed(columns[name]) for name in names), strict=True)
-            for place, row in enumerate(rows):
-                record = dict(zip(names, row, strict=True))
-                file.write(json.dumps(record if lines is None else lines[place] | record, ensure_ascii=False) + "\n")
+            nothing = dict.fromkeys(names) | {name: False for name in names if name == "accepted"}
+            for line, row in zip(lines, rows, strict=True):
+                before, text, after = line if isinstance(line, Carried) else ([], line, [])
+                scored = [*((each, nothing) for each in before), (text, dict(zip(names, row, strict=True)))]
+                for each, more in [*scored, *((each, nothing) for each in after)]:
+                    file.write(json.dumps(json.loads(each) | more, ensure_ascii=False) + "\n")
 
 
 def _listed(column: Any) -> list[Any]:
