@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 from safetensors import safe_open
 from scipy.special import softmax
@@ -225,6 +224,7 @@ class TestTables:
         assert full.score(logits[test], y[test], rest) > bare.score(logits[test], y[test]) + 0.01
 
     def test_frames_and_mappings_are_the_same(self, rows, tmp_path):
+        pd = pytest.importorskip("pandas")
         logits, y, table = (each[:400] if not isinstance(each, dict) else each for each in rows)
         table = {name: column[:400] for name, column in table.items()}
         fitted = CrossFittedCCAC(random_state=0).fit(logits, y, features=pd.DataFrame(table))
