@@ -29,7 +29,7 @@ from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.float_errors import undecorated
 from auxcal._core.labels import as_y, from_names
 from auxcal._core.text import did_you_mean, percent
-from auxcal.signals import FeatureTable
+from auxcal.signals import FeatureTable, SignalColumns
 
 Kind = Literal["logits", "probabilities", "signals"]
 Names = tuple[str, ...]
@@ -124,7 +124,8 @@ class Inputs:
         if not isinstance(self.label_name, str | None):
             wrong.append("label_name")
         if self.feature_table is not None:
-            FeatureTable(*self.feature_table).check(n_features)
+            kind = SignalColumns if self.kind == "signals" else FeatureTable
+            kind(*self.feature_table).check(n_features)
         if wrong or self.kind not in (None, *get_args(Kind)):
             raise InvalidInputError(
                 f"the names and the kind must fit the columns; {wrong[0] if wrong else 'kind'} does not."

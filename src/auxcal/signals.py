@@ -98,9 +98,9 @@ class SignalColumns:
         parts = zip(self.names, self.kinds, self.levels, strict=True)
         return np.stack([_encoded(table[name], name, kind, levels) for name, kind, levels in parts], axis=1)
 
-    def check(self) -> None:
+    def check(self, n_columns: int | None = None) -> None:
         """Reject what no table can have."""
-        same = len(self.names) == len(self.kinds) == len(self.levels) > 0
+        same = len(self.names) == len(self.kinds) == len(self.levels) == (n_columns or len(self.names)) > 0
         known = set(self.kinds) <= set(get_args(SignalKind))
         text = all(isinstance(each, str) for each in (*self.names, *(level for each in self.levels for level in each)))
         if not (same and known and text and len(set(self.names)) == len(self.names)):

@@ -18,6 +18,7 @@ MISSING = frozenset(["", "NA", "N/A", "n/a", "#NA", "#N/A", "NULL", "null", "nan
 """How programs write that there is no label, where no class has that name."""
 
 _MOST = 2**53  # beyond it floats are not exact
+_RIGHT_OR_WRONG = {"true": 0, "1": 0, "1.0": 0, "false": NO_CLASS, "0": NO_CLASS, "0.0": NO_CLASS}  # as programs write
 LEFT_OUT = np.iinfo(np.int64).min
 """The code of a missing label."""
 
@@ -36,12 +37,15 @@ class Labels:
         The labels that mean none of the classes; -1 always does, unless a class has that name.
     unknown_is_no_class : bool or None
         Whether every unknown label means none of the classes; None if the caller has no such option.
+    says_correct : bool
+        Whether the labels say if an answer is right, and not what it should be: right is class 0, wrong none.
     """
 
     name: str
     class_names: Sequence[str] | None = None
     no_class: Sequence[str] = ()
     unknown_is_no_class: bool | None = False
+    says_correct: bool = False
 
     def __post_init__(self) -> None:
         both = [name for name in self.no_class if name in (self.class_names or ())]
@@ -71,6 +75,8 @@ class Labels:
 
     def codes(self, values: NDArray[Any], n_classes: int | None) -> Ints:
         """Return an index, `NO_CLASS`, or the code of a missing label for each row."""
+        if self.says_correct:
+            return self._right_or_wrong(as_text(values))
         if values.dtype.kind in "iuf" and not self.no_class and not _are_numbers(self.class_names or ()):
             return self._checked(_whole(values, self.name), n_classes)
         if values.dtype.kind == "b" and self.class_names is None:
@@ -85,6 +91,16 @@ class Labels:
         meant = self._meanings(text)
         codes = np.fromiter((meant[value] for value in text), np.int64, len(text))
         return self._checked(codes, n_classes)
+
+    def _right_or_wrong(self, text: list[str]) -> Ints:
+        meant = dict.fromkeys(MISSING, LEFT_OUT) | _RIGHT_OR_WRONG
+        unknown = next((value for value in text if value.lower() not in meant and value not in meant), None)
+        if unknown is not None:
+            raise InvalidInputError(
+                f"{self.name} must say whether each answer is right, with true and false or 1 and 0; got {unknown!r} "
+                f"in row {text.index(unknown)}. Name the column with --correct."
+            )
+        return np.fromiter((meant[value if value in meant else value.lower()] for value in text), np.int64, len(text))
 
     def _meanings(self, text: list[str]) -> dict[str, int]:
         """Return the code of every label that there is."""

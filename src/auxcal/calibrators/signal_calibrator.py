@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -146,7 +147,6 @@ class SignalCalibrator(Calibrator):
     line_: tuple[Any, ...]
     trees_: tuple[Any, ...]
     maps_: tuple[Any, ...]
-    _columns: SignalColumns
 
     learned = {  # noqa: RUF012
         "columns_": _check_columns,
@@ -200,10 +200,7 @@ class SignalCalibrator(Calibrator):
         """
         fresh = copy.copy(self)
         try:
-            columns = fresh._columns = SignalColumns.of(signals, self.probabilities)
-            check_names(self.increasing, dict.fromkeys(columns.names), "increasing")
-            x = columns.encode(signals)
-            fresh._fit_on(_answers(x, correct, Inputs("signals", feature_names=columns.names), groups, sample_weight))
+            fresh._fit_on(as_answers(signals, correct, groups, sample_weight, probabilities=self.probabilities))
         except BaseException:
             self._forget()
             raise
@@ -288,14 +285,15 @@ class SignalCalibrator(Calibrator):
 
     def _fit(self, data: Predictions) -> str | None:
         n_folds = as_whole(self.n_folds, "n_folds", least=2)
-        columns = vars(self).pop("_columns")
+        columns = SignalColumns(*(data.inputs.feature_table or ()))
         self.columns_ = columns.names, columns.kinds, columns.levels
+        check_names(self.increasing, dict.fromkeys(columns.names), "increasing")
         data, of_row = merge_copies(data)
         n_rows, data = len(data), data.take(data.spread_rows(_ENOUGH))
         data = weigh_units(data)
         folds = data.folds(min(n_folds, data.n_units), self.random_state)
         correct, weight = data.correct, data.sample_weight
-        values, codes = self._parts_of(_of_signals(data.features))
+        values, codes = self.parts_of(_of_signals(data.features))
         rises = np.isin(columns.names, self.increasing)[columns.are_numbers]
         n_levels = np.array(
             [len(each) for each, number in zip(columns.levels, columns.are_numbers, strict=True) if not number], int
@@ -330,9 +328,13 @@ class SignalCalibrator(Calibrator):
             self._held_out = np.stack([confidence, 1 - confidence], axis=1)[of_row]
         return None
 
+    def _fitted(self, data: Predictions, select: Predictions | None, problem: str | None, *, stacklevel: int) -> Self:
+        inputs = replace(data.inputs, feature_table=None)  # which `columns_` holds
+        return super()._fitted(data._with(inputs=inputs), select, problem, stacklevel=stacklevel + 1)
+
     def _confidence(self, logits: Floats, features: Floats | None = None) -> Floats:
         x = _of_signals(features)
-        values, codes = self._parts_of(x)
+        values, codes = self.parts_of(x)
         model = AdditiveModel(*self.model_)
         curves = model.log_odds(values, codes)
         trees = Trees(*self.trees_).log_odds(np.column_stack([values, model.encode(codes), curves]))
@@ -362,7 +364,7 @@ class SignalCalibrator(Calibrator):
     def _overfits(self) -> bool:
         return False  # the reference has out-of-fold confidences, and widths by evidence keep the rest honest
 
-    def _parts_of(self, x: Floats) -> tuple[Floats, Ints]:
+    def parts_of(self, x: Floats) -> tuple[Floats, Ints]:
         """Return the numbers, and the places of the levels among the effects of their category."""
         _, kinds, levels = self.columns_
         is_number = np.array([kind != "category" for kind in kinds])
@@ -405,6 +407,22 @@ class SignalCalibrator(Calibrator):
                 InputWarning,
                 stacklevel=5,
             )
+
+
+def as_answers(
+    signals: Any,
+    correct: ArrayLike,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    *,
+    probabilities: Sequence[str] = (),
+    inputs: Inputs | None = None,
+) -> Predictions:
+    """Return a table of answers as predictions; `inputs` is what else is known of it."""
+    columns = SignalColumns.of(signals, probabilities)
+    table = columns.names, columns.kinds, columns.levels
+    known = replace(inputs or Inputs(), kind="signals", feature_names=columns.names, feature_table=table)
+    return _answers(columns.encode(signals), correct, known, groups, sample_weight)
 
 
 def _answers(

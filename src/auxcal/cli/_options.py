@@ -70,6 +70,8 @@ def _with_help(parameter: inspect.Parameter) -> inspect.Parameter:
 
 def _parsed(name: str, value: Any) -> Any:
     """Return what TableSpec takes for the text of an option."""
+    if name == "signals" and value is not None:
+        return [part.strip() for part in value.split(",")]
     if name in ("columns", "features"):
         return [part.strip() for part in value.split(",")] if value and "," in value else value
     if name == "class_names" and value is not None:
@@ -146,6 +148,15 @@ def _declared(
         "numbered from 0, or the name of one array. [default: what the calibrator was fitted on, or the array "
         "features, if there is one]",
     ] = None,
+    signals: Annotated[
+        str | None,
+        "In place of logits: comma-separated columns of what is known of each answer, numbers with gaps and text. "
+        "[default: what the calibrator was fitted on]",
+    ] = None,
+    correct: Annotated[
+        str | None,
+        "In place of the true classes: the column that says whether each answer is right, true and false or 1 and 0.",
+    ] = None,
     class_names: Annotated[
         str | None,
         "The names of the classes in order, comma-separated, or a file with one name per line. [default: those of the "
@@ -172,8 +183,8 @@ def _declared(
 
 _DECLARED = inspect.signature(_declared, eval_str=True).parameters
 
-LOGITS = ("label", "columns", "probabilities", "features")
-SCORES = ("label", "prediction", "confidence")
+LOGITS = ("label", "columns", "probabilities", "features", "signals", "correct")
+SCORES = ("label", "prediction", "confidence", "correct")
 CLASSES = ("class_names", "no_class", "unknown_is_no_class")
 ROWS = ("weight", "group", "on_bad_rows")
 

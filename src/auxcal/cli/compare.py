@@ -12,11 +12,11 @@ import typer
 
 import auxcal
 from auxcal._core.progress import Report, progress_bar
-from auxcal._core.text import visible
+from auxcal._core.text import percent, visible
 from auxcal.cli._files import input_paths, refuse_overwrite
-from auxcal.cli._options import Files, Json, LabelledTable, Open, Overwrite, RandomState
+from auxcal.cli._options import Files, Json, LabelledTable, Open, Overwrite, RandomState, TableSpec
 from auxcal.cli.fit import check_kind
-from auxcal.cli.output import console, echo_json_text, slice_note, slice_table
+from auxcal.cli.output import console, echo_json_text, echo_result, slice_note, slice_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -54,10 +54,14 @@ def compare(
     auxcal compare logits.npy y.npy --class-names cat,dog,bird
     auxcal compare data.parquet --by country --out report/
     auxcal compare spring.csv autumn.csv --label truth --open
+    auxcal compare answers.csv --signals verbal,perplexity,category --correct right
     auxcal compare labelled.csv --probabilities --columns cat,dog --label truth --no-class other --id case
     """
     from auxcal.report.folder import NUMBERS, PAGE, calibrator_names, comparisons_as_json, make_folder, write_folder
 
+    if table.signals is not None:
+        _compare_signals(files, test, share, table, out, random_state, overwrite=overwrite, json=json)
+        return
     sets = _data_sets(files)
     if test is not None and len(sets) > 1:
         raise typer.BadParameter(f"--test belongs to one data set; got {len(sets)}. Compare them one by one.")
@@ -96,6 +100,31 @@ def compare(
         echo_json_text(comparisons_as_json(comparisons))
     if open_:
         open_page(written)
+
+
+def _compare_signals(
+    files: Sequence[Path | str],
+    test: Path | None,
+    share: float,
+    table: TableSpec,
+    out: Path,
+    random_state: int,
+    *,
+    overwrite: bool,
+    json: bool,
+) -> None:
+    """Compare each signal with all of them together; print tables, and save the calibrator."""
+    from auxcal.report.comparison import compare_signals
+
+    data = auxcal.tables.read_predictions(*files, spec=table)
+    held_out = share if test is None else auxcal.tables.read_predictions(test, spec=table)
+    path = out / "signals.safetensors"
+    refuse_overwrite(path, overwrite=overwrite)
+    found = compare_signals(data, test=held_out, random_state=random_state)
+    out.mkdir(parents=True, exist_ok=True)
+    found.calibrator.save(path)
+    head = f"{found.n_fit:,} answers fitted, {found.n_test:,} tested; {percent(found.accuracy)} of these are right."
+    echo_result(found.as_json() | {"out": str(path)}, [head, "", *found.lines(), "", f"Saved: {path}"], json=json)
 
 
 def _data_sets(files: Sequence[Path | str]) -> dict[str, tuple[Path | str, ...]]:

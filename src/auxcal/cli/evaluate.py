@@ -83,6 +83,7 @@ def with_labels_of(calibrator: Path | None, table: TableSpec) -> TableSpec:
     return replace(
         table,
         label=table.label or inputs.label_name,
+        correct=table.correct or (inputs.label_name if inputs.kind == "signals" else None),
         class_names=table.class_names or inputs.class_names,
         no_class=table.no_class or inputs.no_class or (),
     )

@@ -65,8 +65,9 @@ def fit(
     auxcal fit fit.csv --probabilities --columns cat,dog --label truth --no-class other -o ccac-x.safetensors
     auxcal fit fit.npz --select select.npz --method ccac -o ccac.safetensors
     auxcal fit picked.csv --weight weight --group patient -o ccac-x.safetensors
+    auxcal fit answers.csv --signals verbal,perplexity,length,category --correct right -o signals.safetensors
     """
-    kind = auxcal.CALIBRATORS[auxcal.calibrators.method_named(method)]
+    kind = auxcal.SignalCalibrator if table.signals else auxcal.CALIBRATORS[auxcal.calibrators.method_named(method)]
     calibrator = auxcal.calibrators.seeded(kind, random_state)
     check_out(out, overwrite=overwrite)
     if not table.features and not calibrator.uses_features:
@@ -124,10 +125,10 @@ def save_fitted(calibrator: auxcal.Calibrator, data: auxcal.Predictions, out: Pa
         "out": str(out),
     }
     features = f" and {found['features']} features" if found["features"] else ""
-    lines = [
-        f"{calibrator.abbreviation} fitted on {len(data):,} rows of {data.n_classes} classes{features}; accuracy of "
-        f"the classifier: {percent(data.accuracy)}."
-    ]
+    what = f"rows of {data.n_classes} classes{features}; accuracy of the classifier"
+    if calibrator.takes_signals:
+        what = f"answers with {found['features']} signals; right answers"
+    lines = [f"{calibrator.abbreviation} fitted on {len(data):,} {what}: {percent(data.accuracy)}."]
     if learned:
         numbers = (f"{name} = {each:{'.4g' if isinstance(each, float) else ''}}" for name, each in learned.items())
         lines += [f"Learned: {', '.join(numbers)}."]

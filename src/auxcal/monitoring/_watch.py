@@ -13,7 +13,7 @@ from auxcal.monitoring import _mix
 from auxcal.monitoring._check import Check, check_rows
 from auxcal.monitoring._mix import Representations, counted_once, represent
 from auxcal.monitoring._verdict import FEWEST_ROWS, Verdict, as_level, compare, quick_p_value
-from auxcal.reference import drawn_by_weight, read_logits
+from auxcal.reference import drawn_by_weight
 from auxcal.splits import row_hashes
 
 WATCHED_ROWS = 5000
@@ -197,21 +197,21 @@ class ScoreWatch:
         if self._verdict is None or self._verdict[:2] != (self.n_rows, level):
             rows = self._rows.rows
             found: Verdict = "same"
-            if self._differ(rows["logits"], as_level(level)):
+            if self._differ(rows["logits"], rows.get("features"), as_level(level)):
                 rows = in_order(rows)
                 represented = represent(self.calibrator, rows["logits"], rows.get("features"))
                 found = compare(self.calibrator, represented, as_level(level)).verdict
             self._verdict = self.n_rows, level, found
         return self._verdict[2]
 
-    def _differ(self, logits: Floats, level: float) -> bool:
+    def _differ(self, logits: Floats, features: Floats | None, level: float) -> bool:
         """Whether rows, which are in random order, may differ from those of the fit."""
         reference = self.calibrator.reference_
         if reference is None or len(logits) <= SCREENED_ROWS or level >= SCREEN_LEVEL:
             return True
         old = reference.take(drawn_by_weight(len(reference.y), None, SCREENED_ROWS))
-        some = logits[:SCREENED_ROWS]
-        return quick_p_value(old, read_logits(some), some.argmax(axis=1)) < SCREEN_LEVEL
+        some, further = logits[:SCREENED_ROWS], None if features is None else features[:SCREENED_ROWS]
+        return quick_p_value(old, self.calibrator.read(some, further), some.argmax(axis=1)) < SCREEN_LEVEL
 
     def guarantee_holds(self) -> bool | None:
         """Return whether the calibrator's promise holds for the rows; None if it has none.

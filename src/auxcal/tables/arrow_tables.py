@@ -144,7 +144,7 @@ def _as_table(rows: Any, features: Any) -> tuple[Any, str, str | None]:
 def _scores_of(batch: pa.RecordBatch, scorer: Scorer, *, names: bool) -> Scores:
     columns = {name: ArrowColumn(column) for name, column in zip(batch.schema.names, batch.columns, strict=True)}
     layout = scorer.layout(batch.schema.names, _lists(batch.schema))
-    rows = convert(Batch({name: columns[name] for name in layout.numbers}, None), layout)
+    rows = convert(Batch({name: columns[name] for name in (*layout.numbers, *layout.signals)}, None), layout)
     known = scorer.calibrator.inputs_
     if not layout.probabilities:
         warn_of_wrong_kind(known.kind, rows.numbers, stacklevel=2)

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.text import did_you_mean
-from auxcal.calibrators import Calibrator
+from auxcal.calibrators import Calibrator, SignalCalibrator
+from auxcal.signals import SignalColumns
 from auxcal.tables.numpy_columns import Columns
 from auxcal.tables.sources import Source
 from auxcal.tables.spec import TableSpec
@@ -19,12 +20,17 @@ _MOST_SHOWN = 8  # names of columns in a sentence
 
 
 class Layout(NamedTuple):
-    """The columns of the logits and of the features, and how many numbers of each a row must have, if known."""
+    """The columns of the logits and of the features, and how many numbers of each a row must have, if known.
+
+    In place of both, `signals` are the columns of signals, which a calibrator knows as `known`.
+    """
 
     logits: tuple[str, ...]
     features: tuple[str, ...] = ()
     probabilities: bool = False
     widths: tuple[int, int] | None = None
+    signals: tuple[str, ...] = ()
+    known: SignalColumns | None = None
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -47,6 +53,9 @@ def find_layout(
     taken: Sequence[str] = (),
 ) -> Layout:
     """Return where logits and features are; a calibrator needs those features that it was fitted with."""
+    if isinstance(calibrator, SignalCalibrator):
+        signals = find_signals(names, spec, calibrator.columns.names)
+        return Layout((), signals=signals, known=calibrator.columns)
     logits = find_logits(names, spec)
     features, missing = spec.features, ""
     if calibrator is not None:
@@ -61,6 +70,17 @@ def find_layout(
             f"{missing}, and there is no column 'features'. Name their columns with features (--features)."
         )
     return Layout(logits, found, spec.as_probabilities)
+
+
+def find_signals(names: Sequence[str], spec: TableSpec, known: tuple[str, ...] | None = None) -> tuple[str, ...]:
+    """Return the columns of the signals: as given, or as in the fit."""
+    signals = tuple(spec.signals or known or ())
+    for name in signals:
+        check_column(names, name, "Name the columns of the signals with signals (--signals).")
+    if len(set(signals)) < len(signals) or (known is not None and len(known) != len(signals)):
+        wanted = "each named once" if known is None else f"the {len(known)} of the fit: {', '.join(known)}"
+        raise InvalidInputError(f"signals (--signals) must be {wanted}; got {', '.join(signals)}.")
+    return signals
 
 
 def find_logits(names: Sequence[str], spec: TableSpec) -> tuple[str, ...]:

@@ -17,11 +17,13 @@ from auxcal._core.arrays import NO_CLASS, Ints, as_features, as_rng
 from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.sampling import KEY, Reservoir, Rows, in_order
 from auxcal._core.text import some
+from auxcal.calibrators.signal_calibrator import as_answers
 from auxcal.predictions import Predictions
-from auxcal.tables.columns import check_column, find_layout, find_logits, find_weights
+from auxcal.tables.columns import check_column, find_layout, find_logits, find_signals, find_weights
 from auxcal.tables.numpy_columns import Column, NumpyColumn, joined_columns
 from auxcal.tables.readers import open_source
-from auxcal.tables.rows import RowBatch, as_logit_matrix, kept_groups, kept_weights, usable_rows
+from auxcal.tables.rows import RowBatch, as_logit_matrix, kept_groups, kept_weights, signal_values, usable_rows
+from auxcal.tables.sources import Batch
 from auxcal.tables.spec import LabelOptions, TableSpec
 
 FEWEST_KNOWN = 0.05
@@ -155,6 +157,8 @@ def read_labelled(
     """
     spec = TableSpec.of(LabelOptions, where, spec)
     spec.check_bad_rows()
+    if spec.signals is not None:
+        return _read_answers(paths, spec, id_column, by, sample, random_state)
     with open_source(*paths) as source:
         label, names = spec.label_name, source.names
         find_logits(names, spec)  # whose absence is said before that of the label
@@ -190,6 +194,49 @@ def read_labelled(
         ids = rows[id_column].values()[kept] if id_column else None
         slices = {name: rows[name].slices()[kept] for name in by}
         return Labelled(data if kept.all() else data.take(kept), rows[_INDEX].values()[kept], ids, slices)
+
+
+def _read_answers(
+    paths: Sequence[str | os.PathLike[str]],
+    spec: TableSpec,
+    id_column: str | None,
+    by: Sequence[str],
+    sample: int | None,
+    random_state: int | None,
+) -> Labelled:
+    """Read signals in place of logits, and whether each answer is right."""
+    with open_source(*paths) as source:
+        label, signals = spec.label_name, find_signals(source.names, spec)
+        weight, group = find_weights(source, spec)
+        check_column(source.names, label, "Name the column that says whether each answer is right with --correct.")
+        others = [name for name in dict.fromkeys((*signals, label, id_column, group, *by)) if name]
+        for name in others:
+            check_column(source.names, name, "Name another column.")
+        parts = source.batches([weight] if weight else [], others)
+        rows = _joined(_numbered(parts), label, sample, random_state)
+    y, kept = _labels(rows[label], spec, 1)
+    table = {name: signal_values(rows[name])[kept] for name in signals}
+    inputs = replace(spec.inputs, label_name=label)
+    data = as_answers(
+        table,
+        y[kept] == 0,
+        inputs=inputs,
+        groups=kept_groups(rows[group], kept)[kept] if group else None,
+        sample_weight=kept_weights(rows[weight], kept)[kept] if weight else None,
+    )
+    ids = rows[id_column].values()[kept] if id_column else None
+    return Labelled(data, rows[_INDEX].values()[kept], ids, {name: rows[name].slices()[kept] for name in by})
+
+
+def _numbered(batches: Iterable[Batch]) -> Iterator[dict[str, Column]]:
+    """Yield the columns of batches, with the place of each row in the table."""
+    before = 0
+    for batch in batches:
+        if len(batch):
+            yield {**batch.columns, _INDEX: NumpyColumn(before + np.arange(len(batch)))}
+            before += len(batch)
+    if not before:
+        raise InvalidInputError("there are no rows. Check where the file comes from.")
 
 
 def _columns(rows: RowBatch) -> dict[str, Column]:

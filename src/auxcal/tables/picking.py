@@ -88,8 +88,10 @@ def pick_file(
                     f"there is a column {name!r} already, which the weights of the picks would replace. Rename it."
                 )
         batches = list(usable_rows(source, layout, others, skip=spec.on_bad_rows == "skip"))
-    logits = as_logit_matrix(np.concatenate([batch.numbers for batch in batches]), probabilities=layout.probabilities)
-    features = np.concatenate([batch.features for batch in batches]) if layout.features else None
+    logits = np.concatenate([batch.numbers for batch in batches])
+    if layout.known is None:
+        logits = as_logit_matrix(logits, probabilities=layout.probabilities)
+    features = np.concatenate([batch.features for batch in batches]) if layout.features or layout.known else None
     confidence, none = _scores(calibrator, logits, features)
     passed = joined_columns([batch.others for batch in batches])
     harm = None if by is None else _harm(calibrator, logits, features, passed, by)
@@ -103,8 +105,9 @@ def pick_file(
         chosen |= {each: NumpyColumn(column) for each, column in flat.items()}
     unlabelled = NumpyColumn(np.full(n, None))
     class_names = prediction_names(chosen.setdefault(spec.label_name, unlabelled), spec.inputs.class_names)
+    if layout.known is None:
+        chosen[PREDICTION] = as_classes(logits.argmax(axis=1)[picks.rows], class_names)
     chosen |= {
-        PREDICTION: as_classes(logits.argmax(axis=1)[picks.rows], class_names),
         CONFIDENCE: NumpyColumn(confidence[picks.rows]),
         WEIGHT: NumpyColumn(picks.sample_weight),
         MAX_WEIGHT: NumpyColumn(np.full(n, picks.max_weight)),

@@ -27,6 +27,8 @@ from auxcal._core.arrays import (
 )
 from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
+from auxcal._core.labels import MISSING
+from auxcal.signals import SignalKind
 from auxcal.tables.columns import Layout
 from auxcal.tables.numpy_columns import Column, Columns, Problem, Problems
 from auxcal.tables.sources import Batch, Source
@@ -128,6 +130,12 @@ class RowBatch:
 @ignore_float_errors
 def convert(batch: Batch, layout: Layout, others: Sequence[str] = (), start: int = 0) -> RowBatch:
     """Return the columns of numbers as matrices, what is wrong with each row, and other columns as they came."""
+    passed = {name: batch.columns[name] for name in others}
+    if layout.known is not None:
+        names = zip(layout.known.names, layout.signals, layout.known.kinds, strict=True)
+        table = {known: signal_values(batch.columns[name], kind) for known, name, kind in names}
+        answers, index = np.zeros((len(batch), 1), np.float32), start + np.arange(len(batch))
+        return RowBatch(answers, layout.known.encode(table), None, {}, passed, index, batch.done)
     widths = layout.widths or layout.widths_in(batch.columns)
     inputs: dict[str, NDArray[Any]] = {}
     problems = np.zeros(len(batch), np.uint8)
@@ -141,7 +149,6 @@ def convert(batch: Batch, layout: Layout, others: Sequence[str] = (), start: int
             problems[~(np.abs(array).max(axis=1) <= LARGEST) & (problems == Problem.NONE)] = Problem.NAN
     if layout.probabilities and len(numbers):
         problems[~are_probabilities(numbers) & (problems == Problem.NONE)] = Problem.NO_PROBABILITIES
-    passed = {name: batch.columns[name] for name in others}
     found = problems if problems.any() else None
     return RowBatch(numbers, features, found, inputs, passed, start + np.arange(len(batch)), batch.done)
 
@@ -166,6 +173,24 @@ def _matrix(
     return matrix
 
 
+def signal_values(column: Column, kind: SignalKind | None = None) -> NDArray[Any]:
+    """Return the values of a signal: numbers, or text with None for gaps.
+
+    A file of text has no types. There, a column is numbers if every value that it has is one, unless it is known.
+    """
+    values = column.values()
+    if values.dtype != object or not column.is_text:
+        return values
+    text = [None if value is None or value.strip() in MISSING else value for value in values.tolist()]
+    if kind != "category":
+        try:
+            return np.array([np.nan if value is None else float(value) for value in text])
+        except ValueError:
+            if kind is not None:
+                raise
+    return np.array(text, dtype=object)
+
+
 def as_logit_matrix(numbers: Floats, *, probabilities: bool) -> Floats:
     """Return validated logits; probabilities become their logarithms."""
     return as_log_probabilities(numbers) if probabilities else as_logits(numbers)
@@ -188,10 +213,12 @@ def usable_rows(
     """Yield batches of good rows, with other columns; a bad row is an error, or left out, with a warning at the end."""
     n_rows, bad = 0, BadRows()
     numbers = tuple(dict.fromkeys((*layout.numbers, *numbers)))
-    for batch in source.batches(numbers, [name for name in dict.fromkeys(others) if name not in numbers]):
+    read = dict.fromkeys((*others, *layout.signals))
+    for batch in source.batches(numbers, [name for name in read if name not in numbers]):
         if not len(batch):
             continue
-        layout = layout._replace(widths=layout.widths or layout.widths_in(batch.columns))
+        if layout.known is None:
+            layout = layout._replace(widths=layout.widths or layout.widths_in(batch.columns))
         rows = convert(batch, layout, others, n_rows)
         if rows.problems is not None:
             check_meant(rows, layout)

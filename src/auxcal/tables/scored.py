@@ -26,7 +26,7 @@ from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.labels import LEFT_OUT, names_in, warn_of_unlabelled
 from auxcal._core.text import percent
 from auxcal.metrics import Tally
-from auxcal.tables.classes import Classes
+from auxcal.tables.classes import Classes, codes_of
 from auxcal.tables.columns import Layout, check_column, find_logits
 from auxcal.tables.labelled import even_sample, read_predictions
 from auxcal.tables.numpy_columns import Column, Columns
@@ -248,7 +248,7 @@ class _ScoredReader:
         largest = MAX_WEIGHT if spec.weight is not None and MAX_WEIGHT in source.names else None
         numbers = tuple(dict.fromkeys(name for name in (spec.confidence, spec.weight, largest) if name is not None))
         mark = IN_FIT if IN_FIT in source.names else None
-        wanted = (spec.prediction, spec.label_name, spec.group, by, mark)
+        wanted = (None if spec.says_correct else spec.prediction, spec.label_name, spec.group, by, mark)
         for batch in source.batches(numbers, tuple(dict.fromkeys(name for name in wanted if name is not None))):
             if len(batch):
                 rows = self._read(batch.columns)
@@ -267,7 +267,8 @@ class _ScoredReader:
     def _check(self, source: Source) -> None:
         """Refuse a table that lacks a column."""
         spec = self._spec
-        for name, option in ((spec.prediction, "prediction"), (spec.confidence, "confidence")):
+        scores = ((spec.prediction, "prediction"), (spec.confidence, "confidence"))
+        for name, option in scores[1:] if spec.says_correct else scores:
             advice = f"Score the file with auxcal score first, or name the column with {option} (--{option})."
             check_column(source.names, name, advice)
         check_column(source.names, spec.label_name, "Name the column of the true classes with label (--label).")
@@ -279,7 +280,11 @@ class _ScoredReader:
         spec = self._spec
         score = as_floats(columns[spec.confidence].values(), "confidence")
         with counted_from(self._rows):
-            predicted, y = self.classes.codes(columns[spec.prediction], columns[spec.label_name])
+            if spec.says_correct:
+                y = codes_of(columns[spec.label_name], spec.labels(1), None)
+                predicted = np.where(np.isnan(score), LEFT_OUT, 0)
+            else:
+                predicted, y = self.classes.codes(columns[spec.prediction], columns[spec.label_name])
         unscored = np.isnan(score) & (predicted == LEFT_OUT)
         bad = ~unscored & (~((score >= 0) & (score <= 1)) | (predicted == LEFT_OUT))
         if bad.any() and spec.on_bad_rows == "fail":
@@ -462,7 +467,7 @@ def read_own_pilot(
     named must be there; by default it is `y`, if there is such a column.
     """
     spec = replace(TableSpec.of(PilotOptions, where, spec), on_bad_rows="skip", features=())
-    label = label or spec.label
+    label = label or spec.correct or spec.label
     name = label or DEFAULT_LABEL
     with open_source(path) as source:
         if label is None and name not in source.names:
@@ -472,7 +477,7 @@ def read_own_pilot(
             return None
         is_scored = spec.confidence in source.names
     if is_scored:
-        rows = read_scored(path, name, spec=spec)
+        rows = read_scored(path, None if spec.correct else name, spec=spec)
         return rows.confidence, rows.correct
     found = read_predictions(path, spec=replace(spec, label=name))
     return own_confidence(found.logits), found.correct

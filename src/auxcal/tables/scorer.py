@@ -121,7 +121,8 @@ class Scorer:
     def options(self) -> dict[str, Any]:
         """What scores depend on besides the calibrator and the rows, as the record of a folder keeps it."""
         names = "label", "columns", "probabilities", "features", "on_bad_rows"
-        return {name: getattr(self.spec, name) for name in names} | {"proba": self._proba}
+        given = {name: value for name in ("signals", "correct") if (value := getattr(self.spec, name)) is not None}
+        return {name: getattr(self.spec, name) for name in names} | given | {"proba": self._proba}
 
     def layout(self, names: Sequence[str], matrices: Sequence[str], taken: Sequence[str] = ()) -> Layout:
         """Return the columns of the logits, and those of the features, which are no others."""
@@ -153,7 +154,7 @@ class Scorer:
     def output_format(self, source: Source) -> OutputFormat:
         """Look at the first rows: refuse what can't be meant, and return what they decide."""
         layout, others = self._layout(source)
-        batch = next(iter(source.batches(layout.numbers, others)))
+        batch = next(iter(source.batches(layout.numbers, list(dict.fromkeys((*others, *layout.signals))))))
         rows = convert(batch, layout, others)
         self._check_first(batch, rows, layout)
         return self._format(rows, self._marked(self.score(rows), others))
@@ -164,7 +165,7 @@ class Scorer:
         """Yield the scores of each batch, and show `watch` its good rows; by default the first batch decides."""
         layout, others = self._layout(source)
         before = 0
-        for batch in source.batches(layout.numbers, others):
+        for batch in source.batches(layout.numbers, list(dict.fromkeys((*others, *layout.signals)))):
             given = convert(batch, layout, others)
             if output is None:
                 self._check_first(batch, given, layout)
@@ -190,7 +191,9 @@ class Scorer:
         )
         for place, rows in enumerate(usable):
             self._check_shape(rows.numbers, rows.features)
-            logits = as_logit_matrix(rows.numbers, probabilities=self._probabilities)
+            logits = rows.numbers
+            if layout.known is None:
+                logits = as_logit_matrix(logits, probabilities=self._probabilities)
             if place == 0:
                 self._check_kind(logits)
             yield rows, logits, rows.features
@@ -249,10 +252,9 @@ class Scorer:
         if output.whole_labels and self._label in found:
             found[self._label] = _whole_numbers(found[self._label])
         bad = scores.bad
-        scored: dict[str, Column] = {
-            PREDICTION: as_classes(scores.prediction, output.class_names, bad),
-            CONFIDENCE: NumpyColumn(scores.confidence, bad),
-        }
+        scored: dict[str, Column] = {CONFIDENCE: NumpyColumn(scores.confidence, bad)}
+        if not self.calibrator.takes_signals:
+            scored = {PREDICTION: as_classes(scores.prediction, output.class_names, bad), **scored}
         if self.calibrator.certificate_ is not None:
             scored[ACCEPTED] = NumpyColumn(self.calibrator.certificate_.accepts(scores.confidence), bad)
         if output.in_fit:

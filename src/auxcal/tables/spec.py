@@ -25,6 +25,8 @@ class LogitOptions(TypedDict, total=False):
     columns: str | Sequence[str] | None
     probabilities: bool | None
     features: str | Sequence[str] | None
+    signals: Sequence[str] | None
+    correct: str | None
     on_bad_rows: OnBadRows
 
 
@@ -49,6 +51,7 @@ class ScoreOptions(TypedDict, total=False):
 
     prediction: str
     confidence: str
+    correct: str | None
     class_names: Sequence[str] | None
     no_class: Sequence[str]
     unknown_is_no_class: bool
@@ -78,6 +81,10 @@ class TableSpec:
         Whether these hold probabilities; by default, whether `inputs` says so.
     features : str or sequence of str, optional
         The columns of the features, given as for `columns`; `()` for none.
+    signals : sequence of str, optional
+        In place of logits, the columns of what is known of each answer: numbers with gaps, and text.
+    correct : str, optional
+        In place of the true classes, the column that says whether each answer is right: true and false, or 1 and 0.
     class_names : sequence of str, optional
         The names of the classes in order.
     no_class : sequence of str
@@ -105,6 +112,8 @@ class TableSpec:
     columns: str | Sequence[str] | None = None
     probabilities: bool | None = None
     features: str | Sequence[str] | None = None
+    signals: Sequence[str] | None = None
+    correct: str | None = None
     class_names: Sequence[str] | None = None
     no_class: Sequence[str] = ()
     unknown_is_no_class: bool = False
@@ -116,7 +125,7 @@ class TableSpec:
     inputs: Inputs = field(default_factory=Inputs)
 
     def __post_init__(self) -> None:
-        for name in ("columns", "features", "class_names", "no_class"):
+        for name in ("columns", "features", "signals", "class_names", "no_class"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, str | tuple):
                 object.__setattr__(self, name, tuple(value))
@@ -139,8 +148,13 @@ class TableSpec:
 
     @property
     def label_name(self) -> str:
-        """The column of the true classes."""
-        return self.label or self.inputs.label_name or DEFAULT_LABEL
+        """The column of the true classes, or of whether answers are right."""
+        return self.correct or self.label or self.inputs.label_name or DEFAULT_LABEL
+
+    @property
+    def says_correct(self) -> bool:
+        """Whether labels say if an answer is right, and not what it should be."""
+        return self.correct is not None or self.inputs.kind == "signals"
 
     @property
     def as_probabilities(self) -> bool:
@@ -160,7 +174,9 @@ class TableSpec:
 
     def labels(self, n_classes: int) -> Labels:
         """Return how the true classes are read."""
-        return Labels(self.label_name, self.classes(n_classes), self.none_labels, self.unknown_is_no_class)
+        return Labels(
+            self.label_name, self.classes(n_classes), self.none_labels, self.unknown_is_no_class, self.says_correct
+        )
 
     def check_bad_rows(self, *choices: str) -> None:
         """Validate `on_bad_rows`."""
