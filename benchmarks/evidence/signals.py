@@ -159,11 +159,12 @@ def tables(path: Path, folder: Path) -> None:
     others = [method for method in others if (table["method"] == method).any()]
     scores, calibration, behind = [], [], defaultdict(list)
     for (name, size), rows in table.groupby(["set", "labels"], sort=True):
-        by = rows.pivot(index="state", columns="method", values="brier")
-        best = by[others].mean().idxmin()
+        by = rows.pivot(index="state", columns="method", values="brier").dropna()
+        here = [method for method in others if method in by]
+        best = by[here].mean().idxmin()
         gap = by[OURS] - by[best]
         error = gap.std(ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else float("nan")
-        numbers = [f"{by[method].mean():.4f}" for method in (OURS, *others)]
+        numbers = [f"{by[method].mean():.4f}" if method in by else "–" for method in (OURS, *others)]
         scores.append([name, f"{size:,}", *numbers, f"{1000 * gap.mean():+.1f} ± {1000 * error:.1f}"])
         behind[size].append((gap.mean(), error))
         ours = rows[rows["method"] == OURS]

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from auxcal import CALIBRATORS, METRICS, ConformanceError, Predictions, TemperatureScaling
+from auxcal import CALIBRATORS, METRICS, ConformanceError, Predictions, SignalCalibrator, TemperatureScaling
 from auxcal.metrics import Metric, ece
-from auxcal.testing import CALIBRATOR_CHECKS, METRIC_CHECKS, check_calibrator, check_metric
+from auxcal.testing import CALIBRATOR_CHECKS, METRIC_CHECKS, SIGNAL_CHECKS, check_calibrator, check_metric
 from auxcal.testing._calibrator_checks import features_are_used_or_refused
 
 pytestmark = pytest.mark.usefixtures("quick_training")
@@ -87,3 +87,17 @@ def test_the_suite_finds_what_is_broken(broken):
 def test_the_suite_finds_a_metric_that_depends_on_the_order():
     with pytest.raises(ConformanceError, match="order"):
         check_metric(Metric(lambda c, r: ece(c, r) + float(c[0]), "first", higher_is_better=False))
+
+
+@pytest.mark.parametrize("check", SIGNAL_CHECKS, ids=lambda check: check.__name__)
+def test_a_calibrator_of_signals_keeps_its_promises(check):
+    check(SignalCalibrator())
+
+
+def test_a_calibrator_of_signals_is_checked_as_such():
+    class Careless(SignalCalibrator):
+        def _confidence(self, logits, features=None):
+            return np.full(len(logits), np.arange(len(logits)).mean() % 1)
+
+    with pytest.raises(ConformanceError):
+        check_calibrator(Careless())

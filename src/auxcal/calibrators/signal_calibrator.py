@@ -348,10 +348,10 @@ class SignalCalibrator(Calibrator):
         return np.asarray(expit(_clipped(parts) @ self.shares_))
 
     def _program(self, ops: Operations, rows: Rows) -> Value:
-        if not self.columns.are_numbers.all():
+        if set(self.columns.kinds) != {"number"}:
             raise InvalidInputError(
-                "torch and ONNX take numbers, and this calibrator has categories; score with predict_confidence, or "
-                "fit it without them."
+                "torch and ONNX take numbers as they are, and this calibrator has categories or probabilities; score "
+                "with predict_confidence, or fit it on numbers alone."
             )
         n, x = len(self.maps_), rows.features
         additive, line = (AdditiveModel(*state).program(ops, x) for state in (self.model_, self.line_))

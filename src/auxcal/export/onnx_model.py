@@ -232,16 +232,19 @@ def to_onnx(calibrator: Calibrator) -> ModelProto:
     """
     calibrator = calibrator._now()
     k, d = calibrator.n_features_in_, calibrator.n_further_features_
-    inputs = [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["n", k])]
-    if d:
-        inputs.append(helper.make_tensor_value_info("features", TensorProto.FLOAT, ["n", d]))
+    names = ("signals",) if calibrator.takes_signals else ("logits", "features") if d else ("logits",)
+    widths = {"logits": k, "features": d, "signals": d}
+    inputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", widths[name]]) for name in names]
     outputs = [
         helper.make_tensor_value_info("prediction", TensorProto.INT64, ["n"]),
         helper.make_tensor_value_info("confidence", TensorProto.FLOAT, ["n"]),
     ]
     graph = helper.make_graph([], type(calibrator).__name__, inputs, outputs)
     nodes = Graph(graph, "", OPSET, transposed=k <= FEW_CLASSES)
-    append_program(nodes, calibrator, nodes.matrix("logits"), nodes.matrix("features") if d else None)
+    given = [nodes.matrix(name) for name in names]
+    if calibrator.takes_signals:
+        given.insert(0, nodes.columns(given[0], 0, 1) * 0.0)
+    append_program(nodes, calibrator, given[0], given[1] if d else None)
     model = helper.make_model(
         graph,
         opset_imports=[helper.make_opsetid("", OPSET)],

@@ -105,9 +105,13 @@ class _CalibratorModule(nn.Module):
         super().__init__()
         calibrator = calibrator._now()
         self.n_classes, self.n_features = calibrator.n_features_in_, calibrator.n_further_features_
+        self.takes_signals = calibrator.takes_signals
         self.program = program_module(calibrator)
 
     def forward(self, logits: Tensor, features: Tensor | None = None) -> Tensor:
+        if self.takes_signals:  # in place of logits
+            signals = _checked(logits, self.n_features, "signals")
+            return self.scored(torch.zeros_like(signals[:, :1]), signals)[1]
         return self.scored(logits, features)[1]
 
     def scored(self, logits: Tensor, features: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -133,11 +137,12 @@ class _CalibratorModule(nn.Module):
     def __prepare_scriptable__(self) -> nn.Module:
         """Give `torch.jit.script` a trace: it can't script the checks, and no path depends on the values."""
         device = next((buffer.device for buffer in self.buffers()), None)
-        examples = [torch.zeros(2, n, device=device) for n in (self.n_classes, self.n_features) if n]
+        widths = (self.n_features,) if self.takes_signals else (self.n_classes, self.n_features)
+        examples = [torch.zeros(2, n, device=device) for n in widths if n]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the checks of shapes are not traced
             traced = torch.jit.trace(self, tuple(examples))
-        return _OfFeatures(traced) if self.n_features else nn.Sequential(traced)
+        return _OfFeatures(traced) if len(examples) > 1 else nn.Sequential(traced)
 
     def extra_repr(self) -> str:
         features = f", features=(n, {self.n_features})" if self.n_features else ""

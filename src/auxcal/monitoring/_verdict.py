@@ -67,7 +67,7 @@ def compare(calibrator: Calibrator, rows: Representations, level: float) -> Comp
         )
     reference = calibrator.reference_
     between = None if calibrator.adaptation_ is not None else GroupVariation.of(reference)  # of the mix of the fit
-    if reference.hashes is not None:  # copies of a row count once
+    if reference.hashes is not None and reference.n_classes > 1:  # copies count once; signals are equal by themselves
         old, new = counted_once(reference.hashes, rows.hashes), counted_once(rows.hashes, reference.hashes)
         reference, rows = reference.take(old), rows.take(new)
     groups = ReferenceGroups(reference)

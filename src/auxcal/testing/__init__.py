@@ -5,16 +5,17 @@
 >>> check_calibrator(PlattScaling())
 """
 
-from auxcal.calibrators import Calibrator
+from auxcal.calibrators import Calibrator, SignalCalibrator
 from auxcal.metrics import Metric
 from auxcal.testing._calibrator_checks import CALIBRATOR_CHECKS
 from auxcal.testing._metric_checks import METRIC_CHECKS
+from auxcal.testing._signal_checks import SIGNAL_CHECKS
 
-__all__ = ["CALIBRATOR_CHECKS", "METRIC_CHECKS", "check_calibrator", "check_metric"]
+__all__ = ["CALIBRATOR_CHECKS", "METRIC_CHECKS", "SIGNAL_CHECKS", "check_calibrator", "check_metric"]
 
 
 def check_calibrator(calibrator: Calibrator) -> None:
-    """Run every check of `CALIBRATOR_CHECKS` on copies of an unfitted calibrator.
+    """Run every check of `CALIBRATOR_CHECKS` on copies of an unfitted calibrator; of signals, of `SIGNAL_CHECKS`.
 
     Parameters
     ----------
@@ -26,6 +27,10 @@ def check_calibrator(calibrator: Calibrator) -> None:
     ConformanceError
         At the first check that fails.
     """
+    if isinstance(calibrator, SignalCalibrator):
+        for check_of_signals in SIGNAL_CHECKS:
+            check_of_signals(calibrator)
+        return
     for check in CALIBRATOR_CHECKS:
         check(calibrator)
 
