@@ -167,8 +167,43 @@ def test_show_says_what_a_file_holds_and_what_to_do_next(folder, call, capsys):
     assert "--labels A,B,C --truth KEY" in said
 
 
-def test_without_log_probabilities_the_error_says_so(call, tmp_path, capsys):
+@pytest.fixture(scope="module")
+def stated(tmp_path_factory):
+    """Answers without log-probabilities, which say how sure they are; every twentieth is refused."""
+    folder = tmp_path_factory.mktemp("stated")
+    rng = np.random.default_rng(1)
+    for name, size in {"fit": 600, "held": 1200}.items():
+        records = []
+        for number in range(size):
+            sure = round(rng.uniform(0.3, 1), 3)
+            text = json.dumps({"answer": "A" if rng.random() < sure else "B", "confidence": sure})
+            message = {"content": text} if number % 20 else {"content": None, "refusal": "No."}
+            choice = {"message": message, "finish_reason": "stop", "logprobs": None}
+            response = {"id": f"{name}-{number}", "choices": [choice], "usage": {"completion_tokens": number % 7}}
+            records.append({"id": f"q{number}", "truth": "A", "response": response})
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    return folder
+
+
+def test_without_log_probabilities_signals_take_their_place(stated, call, capsys, tmp_path):
+    true = "--labels", "A,B", "--truth", "truth"
+    out, scored, again = tmp_path / "s.safetensors", tmp_path / "scored.jsonl", tmp_path / "again.jsonl"
+    assert call("fit", stated / "fit.jsonl", *true, "-o", out) == 0
+    assert "570 answers with 2 signals" in capsys.readouterr().out
+    assert auxcal.load(out).columns.names == ("length", "stated_confidence")
+    assert call("score", out, stated / "held.jsonl", *true, "-o", scored) == 0
+    assert [each["id"] for each in lines(scored)] == [f"q{number}" for number in range(1200)]
+    assert [each["confidence"] is None for each in lines(scored)] == [number % 20 == 0 for number in range(1200)]
+    assert call("threshold", scored, "--risk", "0.3", "--correct", "correct", "--save", out) == 0
+    assert call("score", out, stated / "held.jsonl", "--labels", "A,B", "-o", again) == 0
+    accepted = np.array([each["accepted"] for each in lines(again)])
+    assert accepted.any()
+    assert not accepted[::20].any()
+    assert call("check", out, stated / "held.jsonl", "--labels", "A,B") == 0
+
+
+def test_without_log_probabilities_and_signals_the_error_says_so(call, tmp_path, capsys):
     record = {"id": 1, "truth": "A", "response": {"choices": [{"message": {"content": "A"}, "logprobs": None}]}}
     (tmp_path / "a.jsonl").write_text(json.dumps(record) + "\n")
     assert call("fit", tmp_path / "a.jsonl", *TRUE, "-o", tmp_path / "c.safetensors") == 2
-    assert "no log-probabilities of labels" in capsys.readouterr().err
+    assert "neither log-probabilities of labels nor signals" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from auxcal._core.errors import InvalidInputError
 from auxcal.cli.output import echo_error
 
 if TYPE_CHECKING:
-    from auxcal.inputs import Inputs
+    from auxcal.calibrators import Calibrator
     from auxcal.tables import AnswersFile, TableSpec
 
 
@@ -37,44 +37,72 @@ def with_answers(arguments: dict[str, Any], labels: str | None, truth: str | Non
     files = [path for path in arguments["files"] if Path(path).suffix.lower() in FILES]
     if not files or not (labels or truth or all(map(holds_answers, files))):
         return arguments
-    table, known = arguments["table"], _inputs_of(arguments)
-    names = labels.split(",") if labels else known.class_names if known else None
+    table, fitted = arguments["table"], _calibrator_of(arguments)
+    names = labels.split(",") if labels else fitted.inputs_.class_names if fitted else None
     by = arguments.get("by") or ()
-    reading = _Reading(names, truth, table, [by] if isinstance(by, str) else list(by), arguments)
+    signals_in = fitted is not None and fitted.takes_signals
+    own = table.signals or (() if fitted is None else _signals_of(fitted))
+    reading = _Reading(names, truth, table, [by] if isinstance(by, str) else list(by), own, not signals_in, arguments)
     first = reading.read(files[0])
-    features = _features(arguments, known, first, reading.others)
+    found, signals = _columns(arguments, fitted, first, reading.others)
     paths = {name: arguments.get(name) for name in ("test", "select")}
-    changed: dict[str, Any] = {name: reading.read(each, features) for name, each in paths.items() if each is not None}
-    changed["files"] = [reading.read(path, features) if path in files else path for path in arguments["files"]]
-    found = {"features": features, "class_names": first.answers.labels} | ({"label": "y"} if truth else {})
+    changed: dict[str, Any] = {name: reading.read(each, signals) for name, each in paths.items() if each is not None}
+    changed["files"] = [reading.read(path, signals) if path in files else path for path in arguments["files"]]
     return arguments | changed | {"table": replace(table, **found)}
 
 
-def _features(arguments: dict[str, Any], known: Inputs | None, first: AnswersFile, others: list[str]) -> Sequence[str]:
-    """Return the signals that are features: those of the fit; for a fit all that are complete, if it takes any."""
-    if known is not None:
-        return known.feature_names or ()
-    from auxcal.calibrators import CALIBRATORS, method_named
+def _columns(
+    arguments: dict[str, Any], fitted: Calibrator | None, first: AnswersFile, others: list[str]
+) -> tuple[dict[str, Any], Sequence[str]]:
+    """Return where things are in a table of answers, and the signals to read: those of the fit, or all that serve.
 
+    Without logits, signals take their place.
+    """
+    from auxcal.calibrators import CALIBRATORS, SignalCalibrator, method_named
+
+    answers = first.answers
+    if isinstance(fitted, SignalCalibrator):
+        return {"signals": None, "correct": "correct"}, fitted.columns.names
+    if answers.logits is None:
+        return {"signals": first.all_signals(others), "correct": "correct"}, ()
+    found = {"class_names": answers.labels, "signals": None} | ({} if answers.y is None else {"label": "y"})
     method = arguments.get("method")
     uses = method is None or CALIBRATORS[method_named(method)].uses_features
-    return first.complete_signals(others) if uses else ()
+    features = _signals_of(fitted) if fitted else first.complete_signals(others) if uses else ()
+    return found | {"features": features}, features
+
+
+def _signals_of(fitted: Calibrator) -> Sequence[str]:
+    """Return the signals that a calibrator was fitted with."""
+    from auxcal.calibrators import SignalCalibrator
+
+    return fitted.columns.names if isinstance(fitted, SignalCalibrator) else fitted.inputs_.feature_names or ()
 
 
 class _Reading:
     """How the files of a command are read."""
 
     def __init__(
-        self, labels: Sequence[str] | None, truth: str | None, table: TableSpec, others: list[str], arguments: Any
+        self,
+        labels: Sequence[str] | None,
+        truth: str | None,
+        table: TableSpec,
+        others: list[str],
+        own: Sequence[str],
+        logits: bool,
+        arguments: dict[str, Any],
     ) -> None:
+        from auxcal.llm import SIGNALS
+
         self.others = others
         bad = arguments.get("on_bad_rows", table.on_bad_rows)
         lines = "proba" in arguments and str(arguments["out"]).endswith(".jsonl")  # of auxcal score
         self._options: dict[str, Any] = {
             "labels": None if labels is None else [name.strip() for name in labels],
-            "truth": None if lines else truth,  # lines without a truth are scored too
+            "truth": None if lines and logits else truth,  # lines without a truth are scored too
             "group": table.group,
-            "signals": others,
+            "correct": table.correct,
+            "signals": list(dict.fromkeys([*others, *(name for name in own if name not in SIGNALS)])),
             "on_bad_rows": "fail" if bad == "fail" else "skip",
         }
         self._lines = lines
@@ -88,10 +116,10 @@ class _Reading:
         place = Path(path)
         if place not in self._read:
             answers = read(place, **self._options)
-            if answers.logits is None:
+            if answers.logits is None and not answers.signals:
                 raise InvalidInputError(
-                    f"{path}: there are no log-probabilities of labels. Name what the model may answer with --labels, "
-                    f"and ask the server for log-probabilities; auxcal show {path} says what the file holds."
+                    f"{path}: there are neither log-probabilities of labels nor signals. Name what the model may "
+                    f"answer with --labels, and ask the server for log-probabilities."
                 )
             if answers.unanswered:
                 why = ", ".join(f"{count:,} {reason}" for reason, count in answers.unanswered.items())
@@ -101,12 +129,12 @@ class _Reading:
         return self._read[place].with_signals(features)
 
 
-def _inputs_of(arguments: dict[str, Any]) -> Inputs | None:
-    """Return what the calibrator that a command takes knows of its inputs."""
+def _calibrator_of(arguments: dict[str, Any]) -> Calibrator | None:
+    """Return the calibrator that a command takes."""
     given = [arguments.get("calibrator"), *arguments["files"]]
     path = next((each for each in given if each is not None and Path(each).suffix == ".safetensors"), None)
     if path is None:
         return None
     from auxcal.persistence import load
 
-    return load(path).inputs_
+    return load(path)

@@ -2,7 +2,8 @@
 
 from auxcal.llm.answers import Answers
 from auxcal.llm.contents import contents
+from auxcal.llm.joined import SIGNALS
 from auxcal.llm.read_answers import FILES, holds_answers, read
 from auxcal.llm.writers import FORMATS
 
-__all__ = ["FILES", "FORMATS", "Answers", "contents", "holds_answers", "read"]
+__all__ = ["FILES", "FORMATS", "SIGNALS", "Answers", "contents", "holds_answers", "read"]

@@ -38,7 +38,7 @@ def contents(path: str | os.PathLike[str]) -> dict[str, str]:
     ...     _ = path.write_text(json.dumps({"id": 1, "truth": "B", "response": reply}))
     ...     found = contents(path)
     >>> found["format"], found["keys"], found["log-probabilities"]
-    ("chat completions ('choices')", 'id, truth', 'none: a SignalCalibrator takes the signals')
+    ("chat completions ('choices')", 'id, truth', 'none: signals take their place')
     """
     records = list(islice(read_records(as_path(path)), _LOOKED_AT))
     name = told_format(records[:100], ())
@@ -83,14 +83,12 @@ def _of_replies(parsed: list[Parsed], path: str) -> Iterator[tuple[str, str]]:
     truth = "" if any(each.truth is not None for each in parsed) else " --truth KEY"
     if len(options) > 1:
         yield "log-probabilities", "of options, whose number differs: the largest ones are signals"
-        return
-    if options:
+    elif options:
         yield "log-probabilities", f"of {options.pop()} options"
     elif tops:
         yield "log-probabilities", f"of tokens, with up to {max(tops)} alternatives"
     else:
-        yield "log-probabilities", "none: a SignalCalibrator takes the signals"
-        return
+        yield "log-probabilities", "none: signals take their place"
     yield "next", f"auxcal compare {path}{labels}{truth} --out report/"
 
 

@@ -19,6 +19,10 @@ from auxcal.llm.replies import NO_LOGPROBS
 _RANKS = 3  # log-probabilities, the largest first, that stand for the logits where the number of options differs
 
 
+SIGNALS = (*REPLY_SIGNALS, "agreement", "entropy", "margin", "options", *(f"logprob_{n + 1}" for n in range(_RANKS)))
+"""What is known of answers without further keys of the user."""
+
+
 class _Joined(NamedTuple):
     """What is known of each question."""
 

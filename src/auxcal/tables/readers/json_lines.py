@@ -42,6 +42,10 @@ class AnswersFile(LocalFile):
         """That of its format."""
         return ".jsonl"
 
+    def all_signals(self, without: Sequence[str] = ()) -> tuple[str, ...]:
+        """Return all signals, without some."""
+        return tuple(name for name in self.answers.signals if name not in without)
+
     def complete_signals(self, without: Sequence[str] = ()) -> tuple[str, ...]:
         """Return the signals that are numbers and known of all answers, without some."""
         signals = self.answers.signals.items()
