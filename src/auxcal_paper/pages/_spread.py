@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from auxcal._core.text import PERCENT
+from auxcal._core.text import PERCENT, write_score
 from auxcal_paper.results import Spread
 
 
@@ -20,6 +20,8 @@ def write_spread(metric: str, spread: Spread) -> str:
     """
     if math.isnan(spread.mean):
         return "–"
+    if spread.deviation == 0:  # of a single random state
+        return write_score(metric, spread.mean)
     if metric in PERCENT:
         return f"{100 * spread.mean:.1f} ± {100 * spread.deviation:.1f} %"
     return f"{spread.mean:.3f} ± {spread.deviation:.3f}"

@@ -223,8 +223,11 @@ def _accuracy(here: Results) -> str:
 
 
 def _made_by(name: str, results: Results) -> str:
-    states = ", ".join(str(state) for state in results.distinct("random_state"))
-    return f"Made by `auxcal reproduce {name}` (auxcal {VERSION}, random states {states}, {_recipes(results)})."
+    states = results.distinct("random_state")
+    known = f"random states {', '.join(map(str, states))}"
+    made = f"Made by `auxcal reproduce {name}` (auxcal {VERSION}, {known}, {_recipes(results)})."
+    alone = " With one random state, no standard error is known, and a claim is judged by the sign of the difference."
+    return made + alone * (len(states) == 1)
 
 
 def _recipes(results: Results) -> str:
