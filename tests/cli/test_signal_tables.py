@@ -3,10 +3,11 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import auxcal
+
+pd = pytest.importorskip("pandas")
 
 
 def answers(n, random_state):
