@@ -18,6 +18,9 @@ new_logits, new_features = logits, features
 correct = logits.argmax(axis=1) == y
 confidence = np.full(300, correct.mean())
 
+# What is known of each answer where there are no logits.
+signals = {"verbal": np.round(rng.random(300), 1), "topic": rng.choice(["law", "art"], 300)}
+
 # Classes by name; some rows have none of the classifier's.
 class_names = ["cat", "dog", "bird"]
 labels = ["other" if row % 10 == 0 else class_names[k] for row, k in enumerate(y)]

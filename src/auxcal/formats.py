@@ -1,4 +1,45 @@
 """Files of logits and of scores, and FORMATS, the registry by file extension."""
 
-from auxcal.tables import *  # noqa: F403
-from auxcal.tables import __all__ as __all__
+from auxcal.tables import (
+    FORMATS,
+    Labelled,
+    Scored,
+    TableSpec,
+    Tallied,
+    Timed,
+    TimedTable,
+    Written,
+    pick_file,
+    read_any_confidence,
+    read_confidence,
+    read_labelled,
+    read_own_pilot,
+    read_predictions,
+    read_rows,
+    read_scored,
+    read_scored_or_tally,
+    score_file,
+    score_table,
+)
+
+__all__ = [
+    "FORMATS",
+    "Labelled",
+    "Scored",
+    "TableSpec",
+    "Tallied",
+    "Timed",
+    "TimedTable",
+    "Written",
+    "pick_file",
+    "read_any_confidence",
+    "read_confidence",
+    "read_labelled",
+    "read_own_pilot",
+    "read_predictions",
+    "read_rows",
+    "read_scored",
+    "read_scored_or_tally",
+    "score_file",
+    "score_table",
+]
