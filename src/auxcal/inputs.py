@@ -255,12 +255,13 @@ def warn_of_wrong_kind(kind: Kind | None, logits: Floats, *, stacklevel: int) ->
         )
 
 
-def warn_of_few_rows(n_rows: int, enough: int = ADVISED_ROWS, *, stacklevel: int) -> None:
+def warn_of_few_rows(n_rows: int, enough: int = ADVISED_ROWS, *, signals: bool = False, stacklevel: int) -> None:
     """Warn of fewer rows than a method should learn from."""
+    instead = ", or use temperature scaling, or Platt scaling if some samples have no class"
     if n_rows < enough:
         warn(
-            f"{n_rows} rows are few to learn from: label {ADVISED_ROWS} or more, or use temperature scaling, or Platt "
-            f"scaling if some samples have no class. auxcal plan says what more labels would bring.",
+            f"{n_rows} rows are few to learn from: label {ADVISED_ROWS} or more{'' if signals else instead}. auxcal "
+            f"plan says what more labels would bring.",
             InputWarning,
             stacklevel=stacklevel + 1,
         )

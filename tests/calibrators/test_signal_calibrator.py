@@ -277,3 +277,8 @@ class TestAround:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             SignalCalibrator(random_state=0).fit(*data[:2])
+
+
+def test_few_answers_are_called_few_without_advice_on_logits():
+    with pytest.warns(InputWarning, match="5 rows are few to learn from: label 100 or more. auxcal plan"):
+        SignalCalibrator(random_state=0).fit({"a": np.arange(5.0)}, [True, False, True, True, False])

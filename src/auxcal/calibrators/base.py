@@ -364,7 +364,8 @@ class Calibrator(ABC, Estimator):
         # The problems are small: on a busy machine threads that wait for each other cost many times what they bring.
         with one_thread():
             problem = self._fit(fit) if part is None else self._search(fit, part)
-        warn_of_few_rows(len(data) + (0 if given is None else len(given)), self.enough_rows, stacklevel=3)
+        n_rows = len(data) + (0 if given is None else len(given))
+        warn_of_few_rows(n_rows, self.enough_rows, signals=self.takes_signals, stacklevel=3)
         return self._fitted(data, given, problem, stacklevel=4)
 
     def _parts(

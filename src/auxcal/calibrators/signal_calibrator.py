@@ -140,7 +140,6 @@ class SignalCalibrator(Calibrator):
     uses_features = True
     cross_fits = True
     takes_signals = True
-    enough_rows = 0
 
     columns_: tuple[Any, ...]
     model_: tuple[Any, ...]
