@@ -1,9 +1,9 @@
 """Make the fixtures of these tests with the programs that write such files; each needs an environment of its own.
 
-python -m venv /tmp/writers && /tmp/writers/bin/pip install openai inspect-ai
-python -m venv /tmp/harness && /tmp/harness/bin/pip install torch==2.13.0 lm_eval
-/tmp/writers/bin/python tests/llm/make_fixtures.py openai inspect
-/tmp/harness/bin/python tests/llm/make_fixtures.py harness
+python -m venv .venv-writers && .venv-writers/bin/pip install openai inspect-ai
+python -m venv .venv-harness && .venv-harness/bin/pip install torch==2.13.0 lm_eval
+.venv-writers/bin/python tests/llm/make_fixtures.py openai inspect
+.venv-harness/bin/python tests/llm/make_fixtures.py harness
 """
 
 import json

@@ -25,7 +25,15 @@ from auxcal.calibrators.copies import parts_with_units
 from auxcal.calibrators.estimator import Estimator
 from auxcal.calibrators.facts import to_html
 from auxcal.calibrators.feature_tables import is_table, with_table
-from auxcal.calibrators.fitting import FitRows, SelectPart, as_select, rows_to_fit, validate_features
+from auxcal.calibrators.fitting import (
+    FitRows,
+    SelectPart,
+    all_rows,
+    as_select,
+    reference_of,
+    rows_to_fit,
+    validate_features,
+)
 from auxcal.inputs import (
     ADVISED_ROWS,
     FittedOn,
@@ -37,19 +45,7 @@ from auxcal.inputs import (
 from auxcal.metrics import brier
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value, no_program
-from auxcal.reference import (
-    READINGS,
-    Reference,
-    confidence_of_strata,
-    describe_groups,
-    large_groups,
-    n_strata,
-    read_logits,
-    repeated,
-    sample_rows,
-    strata_of_proba,
-)
-from auxcal.splits import row_hashes
+from auxcal.reference import READINGS, Reference, n_strata, read_logits, strata_of_proba
 from auxcal.thresholds.certificate import Certificate
 
 SELECT_SHARE = 0.2
@@ -372,6 +368,8 @@ class Calibrator(ABC, Estimator):
         self, data: Predictions, select: Predictions | None, *, share: float
     ) -> tuple[Predictions, Predictions | None]:
         """Return the fit part, and the select part if the method needs one."""
+        if self.cross_fits:
+            return all_rows(self, data, select), None
         if not self._searches(data.n_classes):
             return data, None
         if select is not None:
@@ -394,42 +392,10 @@ class Calibrator(ABC, Estimator):
         self.fitted_on_ = FittedOn.now(data.y) if select is None else FittedOn.now(data.y, select.y)
         self.n_features_in_, self.n_further_features_ = data.n_classes, data.n_features
         whole = data if select is None else data.joined(select)
-        self.reference_ = self._reference(whole)
+        self.reference_ = reference_of(self, whole)
         self.fit_rows_ = FitRows.of(whole if self._searches(data.n_classes) else data)
         vars(self).pop("_held_out", None)
         return self
-
-    def _reference(self, data: Predictions) -> Reference:
-        """Return the reference of a calibrator that has just been fitted on the data.
-
-        On rows that it was fitted on a calibrator is a little overconfident, so out-of-fold probabilities are
-        preferred. But if a row occurs several times, the final fit, which new rows meet, and those of the folds each
-        give it one value: rows with this value would differ from new ones, all by the same amount, and that would pass
-        for a change.
-        """
-        kept = sample_rows(data, self._n_strata, self.read)
-        part = data.take(kept)
-        hashes = row_hashes(part.logits, part.features)
-        strata = np.empty((len(part), self._n_strata), dtype=np.float16)
-        scored = np.ones(len(part), dtype=bool)
-        if self._held_out is not None:
-            scored = repeated(hashes)
-            strata[~scored] = self._held_out[kept[~scored]]
-        if scored.any():
-            features = None if part.features is None else part.features[scored]
-            strata[scored] = self.strata(part.logits[scored], features)
-        reference = Reference.of(data, part, self.read(part.logits, part.features), strata, hashes)
-        if groups := large_groups(data.groups):
-            readings = self.read(data.logits, data.features)
-            return describe_groups(reference, groups, data, readings, *self._said_of_fit(data))
-        return reference
-
-    def _said_of_fit(self, data: Predictions) -> tuple[Floats, Floats]:
-        """Return the confidence and the strata of all rows of the fit, out of fold if there are such."""
-        if self._held_out is None:
-            return self.score_validated(data.logits, data.features), self.strata(data.logits, data.features)
-        strata = np.asarray(self._held_out)
-        return confidence_of_strata(strata, data.prediction, data.n_classes), strata
 
     @property
     def _n_strata(self) -> int:

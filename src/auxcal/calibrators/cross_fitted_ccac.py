@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from auxcal._core.arrays import Floats, Ints, as_whole
-from auxcal._core.errors import InvalidInputError
 from auxcal._core.logits import RelativeLogits, expit, relative
 from auxcal._core.state import each, knots, numbers, or_none, table
 from auxcal.calibrators.base import ProbaCalibrator
@@ -25,7 +24,6 @@ from auxcal.calibrators.ccac_x.open_map import (
 )
 from auxcal.calibrators.ccac_x.score_maps import ScoreMaps, cross_fit_maps
 from auxcal.calibrators.copies import merge_copies, weigh_units
-from auxcal.calibrators.fitting import joined_parts
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value
 
@@ -111,19 +109,6 @@ class CrossFittedCCAC(ProbaCalibrator):
     def __init__(self, n_folds: int = 5, random_state: int | None = None) -> None:
         self.n_folds = n_folds
         self.random_state = random_state
-
-    def _parts(
-        self, data: Predictions, select: Predictions | None, *, share: float
-    ) -> tuple[Predictions, Predictions | None]:
-        """Return all rows as one part: each of them is held out once."""
-        data = data if select is None else joined_parts(data, select)
-        if data.n_units < 2:
-            what = "rows" if data.groups is None else "groups"
-            raise InvalidInputError(
-                f"{type(self).__name__} holds {what} out in turn, and so needs at least 2 {what}; got {data.n_units} "
-                f"(n_samples=1). Give more rows."
-            )
-        return data, None
 
     def _fit(self, data: Predictions) -> str | None:
         n_folds = as_whole(self.n_folds, "n_folds", least=2)

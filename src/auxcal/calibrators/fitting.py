@@ -1,4 +1,4 @@
-"""What a fit learns from: accepted rows and features, the select part, hyper-parameters, and hashes of the rows."""
+"""What a fit learns from: accepted rows and features, the select part, hyper-parameters; what it keeps of rows."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from auxcal._core.state import check_learned, numbers
 from auxcal.inputs import Inputs, by_name
 from auxcal.metrics import METRICS
 from auxcal.predictions import Predictions
+from auxcal.reference import Reference, confidence_of_strata, describe_groups, large_groups, repeated, sample_rows
 from auxcal.splits import row_hashes
 
 if TYPE_CHECKING:
@@ -118,14 +119,55 @@ def _predictions(select: Any, inputs: Inputs) -> Predictions:
         raise InvalidInputError(f"select: {error}") from None
 
 
-def joined_parts(data: Predictions, select: Predictions) -> Predictions:
-    """Return the rows of both parts together, for a method that makes no difference between them."""
-    if (data.groups is None) != (select.groups is None):
+def all_rows(calibrator: Calibrator, data: Predictions, select: Predictions | None) -> Predictions:
+    """Return the rows of both parts together, for a method that holds each of them out once."""
+    if select is not None:
+        if (data.groups is None) != (select.groups is None):
+            raise InvalidInputError(
+                "the rows of the select part are used like the others, so both parts must have groups or neither; got "
+                "them for one. Give select=Predictions(logits, y, groups=groups)."
+            )
+        data = data.joined(select)
+    if data.n_units < 2:
+        what = "rows" if data.groups is None else "groups"
         raise InvalidInputError(
-            "the rows of the select part are used like the others, so both parts must have groups or neither; got "
-            "them for one. Give select=Predictions(logits, y, groups=groups)."
+            f"{type(calibrator).__name__} holds {what} out in turn, and so needs at least 2 {what}; got {data.n_units} "
+            f"(n_samples=1). Give more rows."
         )
-    return data.joined(select)
+    return data
+
+
+def reference_of(calibrator: Calibrator, data: Predictions) -> Reference:
+    """Return the reference of a calibrator that has just been fitted on the data.
+
+    On rows that it was fitted on a calibrator is a little overconfident, so out-of-fold probabilities are preferred.
+    But if a row occurs several times, the final fit, which new rows meet, and those of the folds each give it one
+    value: rows with this value would differ from new ones, all by the same amount, and that would pass for a change.
+    """
+    kept, held_out = sample_rows(data, calibrator._n_strata, calibrator.read), calibrator._held_out
+    part = data.take(kept)
+    hashes = row_hashes(part.logits, part.features)
+    strata = np.empty((len(part), calibrator._n_strata), dtype=np.float16)
+    scored = np.ones(len(part), dtype=bool)
+    if held_out is not None:
+        scored = repeated(hashes)
+        strata[~scored] = held_out[kept[~scored]]
+    if scored.any():
+        features = None if part.features is None else part.features[scored]
+        strata[scored] = calibrator.strata(part.logits[scored], features)
+    reference = Reference.of(data, part, calibrator.read(part.logits, part.features), strata, hashes)
+    groups = large_groups(data.groups)
+    if not groups:
+        return reference
+    readings = calibrator.read(data.logits, data.features)
+    if held_out is None:
+        confidence = calibrator.score_validated(data.logits, data.features)
+        return describe_groups(
+            reference, groups, data, readings, confidence, calibrator.strata(data.logits, data.features)
+        )
+    said = np.asarray(held_out)
+    confidence = confidence_of_strata(said, data.prediction, data.n_classes)
+    return describe_groups(reference, groups, data, readings, confidence, said)
 
 
 def select_score(select_by: SelectBy, confidence: Floats, select: Predictions) -> float:

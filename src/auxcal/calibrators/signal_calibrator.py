@@ -274,14 +274,6 @@ class SignalCalibrator(Calibrator):
     def _labelled(self, logits: Floats, y: ArrayLike, features: Floats | None = None, **of_rows: Any) -> Predictions:
         return _answers(_of_signals(features), y, self.inputs_, **of_rows)
 
-    def _parts(self, data: Predictions, select: Any, *, share: float) -> tuple[Predictions, None]:
-        if data.n_units < 2:
-            raise InvalidInputError(
-                f"{type(self).__name__} holds answers out in turn, and so needs at least 2 of them, in different "
-                f"groups; got {data.n_units} (n_samples=1). Give more answers."
-            )
-        return data, None
-
     def _fit(self, data: Predictions) -> str | None:
         n_folds = as_whole(self.n_folds, "n_folds", least=2)
         columns = SignalColumns(*(data.inputs.feature_table or ()))

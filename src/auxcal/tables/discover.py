@@ -12,6 +12,7 @@ import os
 import re
 import tempfile
 import textwrap
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -51,15 +52,15 @@ def shortened(reason: str) -> str:
     return textwrap.shorten(reason, 200, placeholder=" …").rstrip(".")
 
 
-class _Place:
+class _Place(ABC):
     """What is told by the path of a file, folder or pattern, here or elsewhere."""
 
     is_local: bool = True
 
     @property
+    @abstractmethod
     def place(self) -> str:
         """Its path from the root of the file system."""
-        raise NotImplementedError
 
     @property
     def real(self) -> str:

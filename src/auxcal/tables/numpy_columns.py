@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -35,15 +36,15 @@ Problems: TypeAlias = NDArray[np.uint8]
 """A `Problem` for each row."""
 
 
-class ColumnValues:
+class ColumnValues(ABC):
     """What columns do with their values, however they are held."""
 
     kind: Any = None
     """The type of an Arrow column, which all parts of a table share; NumPy has one per batch."""
 
+    @abstractmethod
     def values(self) -> NDArray[Any]:
         """Return numbers as they are, NaN where one is missing, and text as objects."""
-        raise NotImplementedError
 
     def whole_numbers(self) -> Column:
         """Return text as integers, missing where it is empty; fail if it is something else."""

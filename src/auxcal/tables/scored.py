@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import Any, NamedTuple, Unpack
 
@@ -23,25 +22,22 @@ from auxcal._core.arrays import (
     as_sample_weight,
 )
 from auxcal._core.errors import InputWarning, InvalidInputError
-from auxcal._core.labels import LEFT_OUT, names_in, warn_of_unlabelled
+from auxcal._core.labels import LEFT_OUT, warn_of_unlabelled
 from auxcal._core.text import percent
 from auxcal.metrics import Tally
 from auxcal.tables.classes import Classes, codes_of
-from auxcal.tables.columns import Layout, check_column, find_logits
-from auxcal.tables.labelled import even_sample, read_predictions
+from auxcal.tables.columns import check_column
+from auxcal.tables.labelled import even_sample
 from auxcal.tables.numpy_columns import Column, Columns
 from auxcal.tables.readers import open_source
 from auxcal.tables.rows import (
     LEAVE_OUT,
-    as_logit_matrix,
     counted_from,
     kept_groups,
     kept_weights,
-    own_confidence,
-    usable_rows,
 )
 from auxcal.tables.sources import Source
-from auxcal.tables.spec import CONFIDENCE, DEFAULT_LABEL, OnBadRows, PilotOptions, ScoreOptions, TableSpec
+from auxcal.tables.spec import ScoreOptions, TableSpec
 
 IN_FIT = "in_fit"
 """The column of a table with labels: whether the row was in the fit, and so promises nothing."""
@@ -388,115 +384,3 @@ def _sample_of(parts: Iterable[Scored], n: int, random_state: int | None) -> Sco
             stacklevel=3,
         )
     return Scored(**drawn)  # type: ignore[arg-type]
-
-
-# The confidence alone, of a table that is scored or not ---------------------------------------------------------------
-
-_SCORE_IT = "Score the file first, or name the column with confidence (--confidence)."
-
-
-def read_confidence(
-    path: str | os.PathLike[str], confidence: str = CONFIDENCE, *, on_bad_rows: OnBadRows = "fail"
-) -> Floats:
-    """Read the confidence of every row of a scored file that has one, labelled or not.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    confidence : str
-        The column of the confidence.
-    on_bad_rows : {"fail", "skip"}
-        What becomes of a row whose confidence is not from 0 to 1: an error, or no row.
-    """
-    with open_source(path) as source:
-        return _confidence_of(source, confidence, _SCORE_IT, skip=on_bad_rows == "skip")
-
-
-def read_any_confidence(
-    path: str | os.PathLike[str],
-    confidence: str = CONFIDENCE,
-    *,
-    columns: str | Sequence[str] | None = None,
-    probabilities: bool = False,
-) -> tuple[Floats, bool]:
-    """Read the confidence of a scored file; of one with logits alone the classifier's own, with a warning.
-
-    Return it, and whether it is of a scored file. Bad rows are left out.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    confidence : str
-        The column of the confidence.
-    columns, probabilities
-        Where the logits are, as in `read_predictions`.
-    """
-    with open_source(path) as source:
-        names: tuple[str, ...] = ()
-        with nullcontext() if columns is not None or probabilities else suppress(InvalidInputError):
-            if confidence not in source.names:
-                names = find_logits(source.names, TableSpec(columns=columns, probabilities=probabilities))
-        if not names:
-            advice = (
-                f"{_SCORE_IT[:-1]}, or the columns of the logits in the order of the classes with columns (--columns)."
-            )
-            return _confidence_of(source, confidence, advice, skip=True), True
-        warnings.warn(
-            f"there is no column {confidence!r}: the classifier's own confidence is taken, which is often too high. "
-            f"Score the file with a calibrator first, if there is one.",
-            InputWarning,
-            stacklevel=2,
-        )
-        layout = Layout(names, probabilities=probabilities)
-        numbers = np.concatenate([rows.numbers for rows in usable_rows(source, layout, skip=True)])
-        return own_confidence(as_logit_matrix(numbers, probabilities=probabilities)), False
-
-
-def read_own_pilot(
-    path: str | os.PathLike[str],
-    label: str | None = None,
-    *,
-    spec: TableSpec | None = None,
-    **where: Any,
-) -> tuple[Floats, Bools] | None:
-    """Read the confidence in the rows of a file that have labels, and whether each is right; None if none has.
-
-    The arguments are those of `read_scored` and, for a file of logits alone, of `read_predictions`. A label that is
-    named must be there; by default it is `y`, if there is such a column.
-    """
-    spec = replace(TableSpec.of(PilotOptions, where, spec), on_bad_rows="skip", features=())
-    label = label or spec.correct or spec.label
-    name = label or DEFAULT_LABEL
-    with open_source(path) as source:
-        if label is None and name not in source.names:
-            return None
-        check_column(source.names, name, "Name the column of the true classes (--label).")
-        if not names_in(source.read((), (name,))[name].values()):
-            return None
-        is_scored = spec.confidence in source.names
-    if is_scored:
-        rows = read_scored(path, None if spec.correct else name, spec=spec)
-        return rows.confidence, rows.correct
-    found = read_predictions(path, spec=replace(spec, label=name))
-    return own_confidence(found.logits), found.correct
-
-
-def _confidence_of(source: Source, name: str, advice: str, *, skip: bool) -> Floats:
-    check_column(source.names, name, advice)
-    read = as_floats(source.read((name,), ())[name].values(), "confidence")
-    missing, outside = np.isnan(read), (read < 0) | (read > 1)
-    if missing.any() and not missing.all():
-        warnings.warn(f"{missing.sum():,} of {len(read):,} rows have no score.", InputWarning, stacklevel=3)
-        read, outside = read[~missing], outside[~missing]
-    if not outside.any() or outside.all():
-        return as_confidence(read)
-    n, row = int(outside.sum()), int(np.argmax(outside))
-    if not skip:
-        raise InvalidInputError(
-            f"confidence must be a probability in [0, 1]; got {read[row]:.6g} in row {row} ({n:,} such rows). "
-            f"Repair them, or {LEAVE_OUT}."
-        )
-    warnings.warn(f"{n:,} of {len(read):,} rows have a damaged score and are left out.", InputWarning, stacklevel=3)
-    return as_confidence(read[~outside])
