@@ -47,14 +47,14 @@ fill: $(READY)  ## numbers, tables and code of the pages, from the files that th
 docs: $(READY)  ## the documentation, to be read from site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-bench: $(BENCH)/.ready  ## time and memory beside the peers, into docs/performance.md; takes about an hour
+bench: $(BENCH)/.ready  ## time and memory beside the peers, into docs/evidence/performance.md; takes about an hour
 	$(BENCH)/bin/python -m benchmarks.speed
 
 bench-quick: $(BENCH)/.ready  ## the same with fewer rows, printed alone; under three minutes
 	$(BENCH)/bin/python -m benchmarks.speed --quick
 
 BEFORE ?=
-attack: $(READY)  ## extreme numbers, damaged files, interruptions, threads, into docs/reliability.md; under ten minutes
+attack: $(READY)  ## extreme numbers, damaged files, interruptions, threads, into docs/evidence/reliability.md; under ten minutes
 	$(BIN)/python -m benchmarks.attack $(if $(BEFORE),--before $(BEFORE))
 	$(BIN)/python docs/fill.py
 

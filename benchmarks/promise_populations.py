@@ -5,9 +5,9 @@
 The populations have ties, atoms that are neighbours in float32, saturated confidences, a risk that crosses the limit
 many times, rows that were drawn up to 1,000 times more rarely, and groups of all sizes. The truth is known, and rows
 are accepted as users do it, in float32 and in float64: a promise is broken if any of these accepts too many errors.
-Writes promise-populations.csv, a table for docs/promises.md, into the folder, docs/figures by default. Each population,
-number of rows and risk gets FIRST draws, 1,000 by default, and those in which most promises are broken 1,000 new ones.
-Takes fifteen minutes of CPU time; with FIRST = 60, three.
+Writes promise-populations.csv, a table for docs/evidence/promises.md, into the folder, docs/figures by default. Each
+population, number of rows and risk gets FIRST draws, 1,000 by default, and those in which most promises are broken
+1,000 new ones. Takes fifteen minutes of CPU time; with FIRST = 60, three.
 """
 
 import sys

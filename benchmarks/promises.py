@@ -4,9 +4,9 @@
 
 Every bundle that is packaged or in cache/bundles is split: the default learns from up to 1,000 rows, and the rest is
 the population from which labelled rows are drawn with replacement, so that the true risk of every threshold is known.
-Writes promises.csv and promises-compared.csv, tables for docs/promises.md, and promises-cells.csv, the numbers behind
-them, into the folder, docs/figures by default. Bundles whose cells are there are not measured again: for a new start
-remove the file. Where MAPIE is installed, its controller for two classes, here "right"
+Writes promises.csv and promises-compared.csv, tables for docs/evidence/promises.md, and promises-cells.csv, the numbers
+behind them, into the folder, docs/figures by default. Bundles whose cells are there are not measured again: for a new
+start remove the file. Where MAPIE is installed, its controller for two classes, here "right"
 and "wrong", takes part at 300 rows, with fewer draws. Takes about ten minutes.
 """
 

@@ -41,7 +41,7 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(
     {ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "benchmarks/README.md", *DOCS.rglob("*.md")}
-    - {DOCS / "performance.md", *(DOCS / "results").glob("*.md")}  # which are written as a whole
+    - {DOCS / "evidence/performance.md", *(DOCS / "results").glob("*.md")}  # which are written as a whole
 )
 CHOICES = ("suite", "shift", "method", "n_fit")
 

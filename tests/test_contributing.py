@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-CALIBRATOR_GUIDE = (ROOT / "docs/add-a-calibrator.md").read_text(encoding="utf-8")  # which the first one refers to
+CALIBRATOR_GUIDE = (ROOT / "docs/reference/add-a-calibrator.md").read_text(encoding="utf-8")
 
 TRY = """
 import sys
@@ -129,7 +129,7 @@ def with_a_calibrator(package):
 
 
 def test_a_calibrator_is_a_file_and_a_line(with_a_calibrator, tmp_path):
-    assert "(docs/add-a-calibrator.md#to-the-library)" in GUIDE
+    assert "(docs/reference/add-a-calibrator.md#to-the-library)" in GUIDE
     rows = "".join(f"{i % 7},{i % 5},{i % 3},{i % 3}\n" for i in range(200))
     (tmp_path / "logits.csv").write_text(f"logit_0,logit_1,logit_2,y\n{rows}")
     done = run_with(with_a_calibrator, "-c", TRY_CALIBRATOR, cwd=tmp_path)

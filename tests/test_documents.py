@@ -51,7 +51,7 @@ def test_which_method_is_right_about_the_default(suite, shift):
     assert ours.mean <= brier_of(here, best(here, "brier")) + error
 
 
-BEYOND_THE_NOISE = {("imagenet-efficientnet", "D0")}  # as docs/ccac-x.md says
+BEYOND_THE_NOISE = {("imagenet-efficientnet", "D0")}  # as docs/evidence/design.md says
 
 
 @pytest.mark.parametrize(
@@ -146,8 +146,8 @@ RELEASED = [kind for kind in CALIBRATORS.values() if kind.__name__ in auxcal.__a
 
 @pytest.mark.parametrize("kind", RELEASED, ids=lambda kind: kind.__name__)
 def test_which_method_lists_every_method(kind):
-    link = f"[`{kind.__name__}`](reference/calibrators.md#auxcal.{kind.__name__})"
-    assert link in (ROOT / "docs/which-method.md").read_text()
+    link = f"[`{kind.__name__}`](../reference/calibrators.md#auxcal.{kind.__name__})"
+    assert link in (ROOT / "docs/explain/which-method.md").read_text()
 
 
 DOCUMENTS = [
@@ -200,7 +200,7 @@ def test_the_first_pages_lead_to_pages_that_read_well_in_the_repository(name):
 def test_the_architecture_draws_the_layers_that_import_linter_holds():
     contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
     layers = [re.findall(r"auxcal\.(\w+)", layer) for layer in contract["layers"][1:]]
-    drawing = (ROOT / "docs/architecture.md").read_text().split("┌")[1].split("└")[0]
+    drawing = (ROOT / "docs/reference/architecture.md").read_text().split("┌")[1].split("└")[0]
     assert [re.findall(r"^│ (\w+) ", drawn, re.MULTILINE) for drawn in drawing.split("├")] == layers
 
 

@@ -1,4 +1,4 @@
-"""Attack the library, or an earlier one beside it: docs/figures/attacks*.csv, from which docs/reliability.md is filled.
+"""Attack the library, or an earlier one beside it: docs/figures/attacks*.csv, for docs/evidence/reliability.md.
 
 make attack                     # the code here
 make attack BEFORE=1d54713      # and that of a commit, in a work tree of its own

@@ -1,4 +1,4 @@
-"""The tables of docs/large-tables.md."""
+"""The tables of docs/how-to/large-tables.md."""
 
 import csv
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""How good CCAC-X is, and why: the experiments of docs/evidence.md and docs/which-method.md."""
+"""How good CCAC-X is, and why: the experiments of docs/evidence/ccac-x.md and docs/explain/which-method.md."""

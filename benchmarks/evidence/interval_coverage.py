@@ -5,9 +5,9 @@
 Samples of 50 to 2,000 rows are drawn from made-up classifiers whose true metrics are known: calibrated, overconfident,
 underconfident, 99 % right, sure and wrong, with few distinct confidences, of low accuracy. A sample whose metric is
 undefined, because no row is wrong, gives no interval and is left out. Two more draw rows with weights, and in clusters.
-Writes intervals.csv, a table for docs/metrics.md, into the folder, docs/figures by default, and prints the coverage and
-the mean width of every metric and population. With --percentile the intervals are those of the percentile bootstrap,
-for comparison. Takes about ten minutes.
+Writes intervals.csv, a table for docs/evidence/metrics.md, into the folder, docs/figures by default, and prints the
+coverage and the mean width of every metric and population. With --percentile the intervals are those of the percentile
+bootstrap, for comparison. Takes about ten minutes.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""The pictures of docs/language-models.md."""
+"""The pictures of docs/evidence/language-models.md."""
 
 from collections.abc import Mapping, Sequence
 

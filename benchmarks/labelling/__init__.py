@@ -1,1 +1,1 @@
-"""What well-chosen labels are worth, and how good the forecasts of a plan are; see docs/labelling.md."""
+"""What well-chosen labels are worth, and how good the forecasts of a plan are; see docs/evidence/labelling.md."""

@@ -8,8 +8,9 @@ of 10 %, and which ECE and Brier score the default has from 1,000 labels. Then s
 the coverage at which the confidence says that the error is 5 %, as a user would, and at the one at which it truly is,
 which nobody knows; it takes the number at which four of five samples give it. ECE, without what chance adds to it, and
 Brier score are means over twelve calibrators, each on all other rows. Writes plan.csv and plan-scores.csv, tables for
-docs/labelling.md, and plan-cells.csv, what each pilot said and what is true, into the folder, docs/figures by default.
-Bundles whose cells are there are not measured again: for a new start remove the file. Takes about half an hour.
+docs/evidence/labelling.md, and plan-cells.csv, what each pilot said and what is true, into the folder, docs/figures by
+default. Bundles whose cells are there are not measured again: for a new start remove the file. Takes about half an
+hour.
 """
 
 import csv

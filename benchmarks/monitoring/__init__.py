@@ -1,1 +1,1 @@
-"""How often a monitor alarms without cause, and how soon with one; see docs/monitoring.md."""
+"""How often a monitor alarms without cause, and how soon with one; see docs/evidence/monitoring.md."""

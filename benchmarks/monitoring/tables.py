@@ -1,4 +1,4 @@
-"""The tables of docs/monitoring.md, from the rows that benchmarks.monitoring measured."""
+"""The tables of docs/evidence/monitoring.md, from the rows that benchmarks.monitoring measured."""
 
 from collections import defaultdict
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Measure, print, and write docs/performance.md.
+"""Measure, print, and write docs/evidence/performance.md.
 
     python -m benchmarks.speed [--quick] [TOPIC ...]
 

@@ -1,4 +1,4 @@
-"""docs/performance.md: every number of the benchmarks, from docs/figures/performance.json."""
+"""docs/evidence/performance.md: every number of the benchmarks, from docs/figures/performance.json."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.speed.libraries import OURS, PEERS, ROOT, THREADS, left_out, versions
 from benchmarks.speed.tables import mark, megabytes, seconds, table, times
 
-PAGE, DATA = ROOT / "docs" / "performance.md", ROOT / "docs" / "figures" / "performance.json"
+PAGE, DATA = ROOT / "docs/evidence/performance.md", ROOT / "docs" / "figures" / "performance.json"
 FIGURE = ROOT / "docs" / "figures" / "growth.png"
 WALKS = ROOT / "docs" / "figures" / "walks.csv"
 LIMITS = WALKS.with_name("walks-limits.csv")
@@ -66,7 +66,7 @@ INTRODUCTION = """\
 
 How fast auxcal is, compared with other libraries on the same arrays and with the minimum that the machine needs.
 `make bench` measures everything and writes this page; the numbers are in
-[`performance.json`](figures/performance.json). The ratios matter; the seconds are those of one machine.
+[`performance.json`](../figures/performance.json). The ratios matter; the seconds are those of one machine.
 
 Every comparison first checks that both give the same answer: our loss on the rows of the fit is at most the peer's, and
 metrics have the same value. Times are the best of several interleaved runs."""
@@ -282,7 +282,7 @@ def growth(rows: TableRows) -> str:
         grid = cells["settings"]
         lines.append((name, *powers, f"{cost_of_a_setting(grid):.0%}".replace("%", " %") if grid else ""))
     return (
-        "## Growth\n\n![Seconds of CPU time against rows, classes and settings](figures/growth.png)\n\nThe exponent"
+        "## Growth\n\n![Seconds of CPU time against rows, classes and settings](../figures/growth.png)\n\nThe exponent"
         " of the growth of a fit's time, over the upper half of each line (1 is linear), and the cost of one more"
         " setting of λ as a share of training one network alone.\n\n"
         + table(("method", "with n", "with K", "one more setting"), lines)

@@ -1,1 +1,1 @@
-"""How well auxcal checks and adapts without labels; see docs/without-labels.md."""
+"""How well auxcal checks and adapts without labels; see docs/evidence/without-labels.md."""

@@ -1,4 +1,4 @@
-"""The tables of docs/without-labels.md, from the rows of without-labels.csv."""
+"""The tables of docs/evidence/without-labels.md, from the rows of without-labels.csv."""
 
 from collections.abc import Callable, Collection
 from itertools import pairwise, product

@@ -35,7 +35,7 @@ Kind = Literal["logits", "probabilities", "signals"]
 Names = tuple[str, ...]
 
 ADVISED_ROWS = 100
-"""The fewest labels for which docs/which-method.md advises more than temperature or Platt scaling."""
+"""The fewest labels for which docs/explain/which-method.md advises more than temperature or Platt scaling."""
 _MANY_ZEROS = 0.05
 """The share of probabilities of 0 from which on they are worth a warning."""
 

@@ -45,7 +45,7 @@ def read(path):
 
 
 def commands_of_the_quickstart():
-    page = Path(__file__).parents[2] / "docs/quickstart/saved-logits.md"
+    page = Path(__file__).parents[2] / "docs/how-to/tables.md"
     section = page.read_text().split("## Tables with names\n")[1].split("\n## ")[0]
     return re.findall(r"^auxcal (.*)$", section, re.MULTILINE)
 

@@ -27,7 +27,8 @@ from auxcal.calibrators.copies import merge_copies, weigh_units
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value
 
-# Chosen by hand on other random states than those reported (docs/ccac-x.md); benchmarks/evidence/ablation.py varies it.
+# Chosen by hand on other random states than those reported (docs/evidence/design.md); benchmarks/evidence/ablation.py
+# varies it.
 _PRIOR = np.array([0.1, 0.01, 0.89])  # of beta calibration, isotonic regression and the open map, without any rows
 _FARTHEST = 15.0  # log-odds at which a base calibrator is clipped: one in three million
 _NEGLIGIBLE = 1e-9  # weights of base calibrators below this make no difference in float32

@@ -34,7 +34,8 @@ def estimate(
 
     The calibrator says what to expect of every row, the labelled rows say how far that is off, and how much of the
     expectation is used is tuned so that the interval is least (prediction-powered inference, PPI++). Whatever the
-    calibrator is worth, accuracy and Brier score stay unbiased; a good one makes them sharper. See docs/labelling.md.
+    calibrator is worth, accuracy and Brier score stay unbiased; a good one makes them sharper. See
+    docs/evidence/labelling.md.
 
     Parameters
     ----------

@@ -19,7 +19,8 @@ Z = 1.96
 RANGE = 1.28
 """How many standard deviations a range goes up and down: four of five are inside."""
 # The others were chosen with benchmarks/labelling/plan.py, on most of its bundles and with other random states than in
-# docs/labelling.md; benchmarks/labelling/plan_accurate.py measures how often the range of a promise holds the truth.
+# docs/evidence/labelling.md; benchmarks/labelling/plan_accurate.py measures how often the range of a promise holds the
+# truth.
 ECE_FACTOR = 0.9
 """The ECE of the default from n labels is about factor * the standard error of the accuracy, sqrt(p (1 − p) / n)."""
 ECE_WITHIN = 2.0

@@ -3,8 +3,8 @@
 The rows are taken from the highest confidence down. Of the k most confident ones, all lie above the confidence of row
 k + 1; given that confidence, their errors are binomial with the risk of just this threshold. So the k-th test, "would
 so few errors be rare if the risk were above the limit?", is exact. From a start that is fixed beforehand the ranks are
-tested one after the other, until a test fails. ``docs/promises.md`` has the proof that the run goes beyond the limit
-with probability 1 − level at most, whatever the population is.
+tested one after the other, until a test fails. ``docs/evidence/promises.md`` has the proof that the run goes beyond the
+limit with probability 1 − level at most, whatever the population is.
 
 Rows that were drawn with known probabilities have weights. A row of weight w stands for w rows, but it is one draw, and
 the errors of the k most confident rows are not binomial. With Y = w (wrong − risk), the risk above a threshold is the
@@ -27,8 +27,8 @@ from auxcal._core.arrays import Bools, Floats, Ints, Weight
 from auxcal._core.float_errors import ignore_float_errors
 
 # A promise holds whatever these are; they decide how much it accepts. SURE and FURTHER were chosen with
-# benchmarks/promises.py, on other random states than those of docs/promises.md. STAKE and ROOM are plain choices, which
-# benchmarks/labelling/picks.py measures.
+# benchmarks/promises.py, on other random states than those of docs/evidence/promises.md. STAKE and ROOM are plain
+# choices, which benchmarks/labelling/picks.py measures.
 FACTOR = 3
 """The main start is at a third of the rows or above, and each further one at a third of the last."""
 SURE = 0.6

@@ -15,7 +15,7 @@ from auxcal.calibrators.solvers.newton import damped_newton
 from auxcal.calibrators.solvers.targets_and_weights import deviation, mean, quantiles, times, total
 from auxcal.programs import Operations, Value
 
-# Chosen by hand on other random states than those reported; docs/ccac-x.md lists what else was tried, and
+# Chosen by hand on other random states than those reported; docs/evidence/design.md lists what else was tried, and
 # benchmarks/evidence/ablation.py measures what inputs, knots, slope and offset bring.
 _MOST_RANKS = 10  # of the largest logits
 _MOST_COORDINATES = 32  # more would be too much to learn, and the open map has used them

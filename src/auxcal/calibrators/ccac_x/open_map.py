@@ -31,7 +31,7 @@ from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value, without
 from auxcal.reference import MOST_CLASSES
 
-# Chosen by hand on other random states than those reported; docs/ccac-x.md lists what else was tried, and
+# Chosen by hand on other random states than those reported; docs/evidence/design.md lists what else was tried, and
 # benchmarks/evidence/ablation.py measures what the widths bring. Numbers of rows and logits bound the time of a fit.
 _ALL_COMPONENTS = 100  # logits or features up to which all principal components are kept
 _COMPONENTS = 32  # of more, the leading ones
