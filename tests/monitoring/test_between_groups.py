@@ -6,8 +6,7 @@ import pytest
 import auxcal
 from auxcal import CrossFittedCCAC, PlattScaling, TemperatureScaling
 from auxcal.monitoring import timeline
-from auxcal.monitoring._between_groups import GroupVariation
-from auxcal.monitoring._mix import represent
+from auxcal.monitoring._mix import GroupVariation, represent
 from auxcal.reference import MOST_BYTES, MOST_GROUPS
 
 SPREAD = 0.6  # of the log-odds by which groups are harder or easier than their logits say
@@ -92,7 +91,7 @@ def test_few_groups_give_a_wide_interval():
         days = Days(3)
         fitted = days.fit(n)
         rows = represent(fitted, days.draw(200)[0], None)
-        gap, _ = GroupVariation.of(fitted.reference_).forecast(rows, variance)
+        gap, _ = GroupVariation(fitted.reference_).forecast(rows, variance)
         widths.append(gap.high - gap.low)
     assert widths[0] > 1.3 * widths[1]
 

@@ -1,23 +1,39 @@
-"""auxcal.check: new rows without labels look like those of the fit, are another mix of them, or something new."""
+"""auxcal.check: new rows without labels look like those of the fit, are another mix, or something new; and adapt."""
 
 from __future__ import annotations
 
+import copy
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._core.arrays import Floats
-from auxcal._core.float_errors import ignore_float_errors
+from auxcal._core.arrays import Floats, as_logits
+from auxcal._core.errors import InputWarning, InvalidInputError
+from auxcal._core.float_errors import ignore_float_errors, undecorated
 from auxcal._core.text import percent
+from auxcal.adaptation import Adaptation
 from auxcal.calibrators import Calibrator
+from auxcal.calibrators.fitting import SelectPart
+from auxcal.inputs import FittedOn
 from auxcal.metrics.intervals import Estimate
 from auxcal.monitoring import _mix
-from auxcal.monitoring._accuracy import BEYOND, Outlook, share_of_ood, smallest_change
-from auxcal.monitoring._mix import Representations, ShareEstimate, TargetMix, represent
-from auxcal.monitoring._verdict import Verdict, as_calibrator, as_level, compare
+from auxcal.monitoring._mix import Representations, ShareEstimate, TargetMix, represent, shrink_shares
+from auxcal.monitoring._verdict import (
+    BEYOND,
+    Outlook,
+    Verdict,
+    as_calibrator,
+    as_level,
+    compare,
+    share_of_ood,
+    smallest_change,
+)
+from auxcal.predictions import Predictions
+from auxcal.reference import stratum_of, stratum_of_rows
 
 _MOST_DIFFERENCES, _NOTEWORTHY = 5, 2.0  # how many are listed, and from how many standard deviations on; by hand
 _NOTEWORTHY_SHARE = 0.005  # of rows without a counterpart; less is hardly a row of a hundred. By hand
@@ -141,7 +157,20 @@ class Check:
         return fields | {"differences": [_plain(each) for each in self.differences], "answer": str(self)}
 
     def __str__(self) -> str:
-        return _answer(self)
+        verdicts = _VERDICTS | _AFTER_ADAPTING if self.adapted else _VERDICTS
+        first = verdicts[self.verdict].format(_chance(self))
+        if self.n_groups:
+            first = _AMONG_GROUPS[self.verdict].format(self.n_groups, _chance(self))
+        sentences = [first, _estimates(self)]
+        if self.verdict == "new":
+            sentences.reverse()  # what is to be expected comes first
+        if copies := self.n_rows - self.n_counted:
+            sentences.append(f"Of the {self.n_rows:,} rows, {copies:,} were left out as copies of others.")
+        if self.verdict != "same" and self.differences:
+            sentences.append(f"The largest differences are in: {', '.join(map(_difference, self.differences[:3]))}.")
+        if self.verdict == "same":
+            return " ".join([*sentences, _power(self), "Only labels tell."])
+        return " ".join([*sentences, _NEXT[self.verdict]])
 
 
 def _plain(value: Any) -> Any:
@@ -267,25 +296,6 @@ def _as_differences(names: Sequence[str], expected: Floats, found: Floats, devia
     return [Difference(name, *map(float, numbers)) for name, *numbers in rows]
 
 
-def _answer(check: Check) -> str:
-    """Return in words whether a calibrator still holds, what that rests on, and what to do."""
-    verdicts = _VERDICTS | _AFTER_ADAPTING if check.adapted else _VERDICTS
-    first = verdicts[check.verdict].format(_chance(check))
-    if check.n_groups:
-        first = _AMONG_GROUPS[check.verdict].format(check.n_groups, _chance(check))
-    sentences = [first, _estimates(check)]
-    if check.verdict == "new":
-        sentences.reverse()  # what is to be expected comes first
-    if copies := check.n_rows - check.n_counted:
-        sentences.append(f"Of the {check.n_rows:,} rows, {copies:,} were left out as copies of others.")
-    if check.verdict != "same" and check.differences:
-        largest = ", ".join(map(_difference, check.differences[:3]))
-        sentences.append(f"The largest differences are in: {largest}.")
-    if check.verdict == "same":
-        return " ".join([*sentences, _usual(check) if check.n_groups else _power(check), "Only labels tell."])
-    return " ".join([*sentences, _NEXT[check.verdict]])
-
-
 def _chance(check: Check) -> str:
     """Return how often a check says the like, by either test, where nothing changed."""
     p = check.p_new if check.verdict == "new" else check.p_mix
@@ -332,18 +342,95 @@ def _difference(found: Difference) -> str:
     return f"{found.what} ({'higher' if found.deviations > 0 else 'lower'})"
 
 
-def _usual(check: Check) -> str:
-    spread = 100 * (check.group_spread or 0.0)
-    return (
-        f"The interval is for one more such group: between groups, the gap between confidence and accuracy varies by "
-        f"{spread:.1f} points (one standard deviation)."
-    )
-
-
 def _power(check: Check) -> str:
+    """Return what the interval is for, or which change would show."""
+    if check.n_groups:
+        return (
+            f"The interval is for one more such group: between groups, the gap between confidence and accuracy varies "
+            f"by {100 * (check.group_spread or 0.0):.1f} points (one standard deviation)."
+        )
     if check.smallest_change >= 1:
         return "With this many rows, no change of the accuracy would show."
     return (
         f"Another mix that moves the accuracy by {100 * check.smallest_change:.1f} points would show in nine of ten "
         f"checks; labels that mean something else now, or a few rows of something else, would not."
     )
+
+
+# calibrator.adapt -----------------------------------------------------------------------------------------------------
+
+IfNew = Literal["refuse", "warn"]
+AnyCalibrator = TypeVar("AnyCalibrator", bound=Calibrator)
+
+
+@ignore_float_errors
+def adapt(
+    calibrator: AnyCalibrator,
+    logits: ArrayLike,
+    features: ArrayLike | None = None,
+    *,
+    labelled: SelectPart | None = None,
+    if_new: IfNew = "refuse",
+    level: float = 0.05,
+) -> AnyCalibrator:
+    """Return a calibrator for the mix of new rows; `Calibrator.adapt` explains."""
+    if if_new not in get_args(IfNew):
+        raise InvalidInputError(f"if_new must be 'refuse' or 'warn'; got {if_new!r}.")
+    level = as_level(level)
+    array, further = calibrator.validate_rows(logits, features)
+    some = None if labelled is None else _as_predictions(calibrator, labelled)
+    return adapt_seen(calibrator, represent_some(calibrator, array, further), len(array), some, if_new, level)
+
+
+@ignore_float_errors
+def adapt_seen(
+    calibrator: AnyCalibrator, seen: Representations, n_rows: int, some: Predictions | None, if_new: IfNew, level: float
+) -> AnyCalibrator:
+    """Return a calibrator for the mix of rows that are represented already, as in `RowSample.seen`."""
+    if some is not None:
+        as_logits(some.logits, n_classes=calibrator.n_features_in_)
+    found = compare(calibrator, seen, level)
+    if found.verdict == "new":
+        problem = "these rows contain something that the fit did not, which no mix explains; adapting can make it worse"
+        if if_new == "refuse":
+            raise InvalidInputError(
+                f"{problem}. Label some of them and fit again, or go on with if_new='warn' (--if-new warn)."
+            )
+        warnings.warn(f"{problem}.", InputWarning, stacklevel=undecorated(3))
+    groups = found.estimate.groups
+    ratio = (shrink_shares(groups, *_with_labels(found.estimate, some)) / groups.shares)[groups.group]
+    before = np.bincount(stratum_of(groups.reference), minlength=len(ratio)) / len(groups.of_row)
+    new = copy.copy(calibrator)
+    new.certificate_ = None  # it was found for the confidence before
+    n_labelled = 0 if some is None else len(some)
+    new.adaptation_ = Adaptation(before * ratio, before, n_rows, n_labelled, FittedOn.now().date or "")
+    return new
+
+
+def _as_predictions(calibrator: Calibrator, labelled: SelectPart) -> Predictions:
+    """Validate the rows that have labels."""
+    if isinstance(labelled, Predictions):
+        return labelled
+    if not isinstance(labelled, tuple | list) or len(labelled) not in (2, 3):
+        raise InvalidInputError(
+            f"labelled must be a pair (logits, y), with features a triple (logits, y, features), or Predictions; got "
+            f"{type(labelled).__name__}. Give labelled=(labelled_logits, y)."
+        )
+    array, further = calibrator.validate_rows(labelled[0], labelled[2] if len(labelled) == 3 else None)
+    return calibrator._labelled(array, labelled[1], further)
+
+
+def _with_labels(estimate: ShareEstimate, labelled: Predictions | None) -> tuple[Floats, Floats]:
+    """Return the shares and their variances, with labelled rows as further draws of the mix."""
+    shares, variance = estimate.shares, np.diag(estimate.covariance)
+    if labelled is None:
+        return shares, variance
+    groups = estimate.groups
+    strata = stratum_of_rows(labelled.y, labelled.correct, labelled.n_classes, len(groups.group))
+    counts = np.bincount(groups.group[strata], labelled.sample_weight, minlength=len(shares)).astype(np.float64)
+    draws = 0.0  # effective sample size: as many labels would be as exact as the unlabelled rows
+    if estimate.identifies_shares:
+        draws = float(np.sum(shares * (1 - shares)) / max(np.sum(variance), np.finfo(float).tiny))
+    total = draws + counts.sum()
+    both = (draws * shares + counts) / total
+    return both, variance * draws / total if draws else both * (1 - both) / total

@@ -18,11 +18,10 @@ from auxcal._core.state import Tensors, digest, from_json, read_state, to_json, 
 from auxcal._core.threads import fork_safe_lock
 from auxcal.calibrators import Calibrator
 from auxcal.monitoring._betting import Found, GroupBets, LabelBets, ReferenceScores, RowBets
-from auxcal.monitoring._between_groups import GroupVariation
 from auxcal.monitoring._check import represent_some
 from auxcal.monitoring._mix import Representations, counted_once, each_once
 from auxcal.monitoring._state import Alarm, AlarmKind, Evidence, History, LabelBuffer, check_state
-from auxcal.monitoring._verdict import FEWEST_ROWS, as_calibrator, as_level, no_reference
+from auxcal.monitoring._verdict import FEWEST_ROWS, as_calibrator, as_level, groups_of, no_reference
 from auxcal.reference import Reference
 
 FORMAT = 1
@@ -108,7 +107,7 @@ class Monitor:
         reference = each_once(self.reference)
         self._rows = RowBets(reference, calibrator.adaptation_, self.random_state, calibrator.reading_names)
         scores = ReferenceScores.of(reference, calibrator.adaptation_)
-        self._between = None if calibrator.adaptation_ is not None else GroupVariation.of(self.reference)
+        self._between = groups_of(calibrator)
         self._groups = GroupBets()
         usual = 0.0 if self._between is None else min(_DEVIATIONS * self._between.spread, 0.5)
         self._labels = LabelBets(scores, self._n_rows_of_a_line(len(reference.y)), max(self.tolerance, usual))

@@ -15,12 +15,11 @@ from auxcal._core.errors import InvalidInputError
 from auxcal._core.progress import Report, silent
 from auxcal.calibrators import Calibrator
 from auxcal.metrics.intervals import Estimate, wilson
-from auxcal.monitoring._accuracy import Z_90
 from auxcal.monitoring._check import Check
 from auxcal.monitoring._mix import represent
 from auxcal.monitoring._monitor import BATCH, Monitor
 from auxcal.monitoring._state import Alarm, Evidence
-from auxcal.monitoring._verdict import FEWEST_ROWS, as_calibrator
+from auxcal.monitoring._verdict import FEWEST_ROWS, Z_90, as_calibrator
 from auxcal.monitoring._watch import RowSample
 from auxcal.monitoring.timed import Names, Timed, TimedRows, check_names, chunk_names, in_order
 

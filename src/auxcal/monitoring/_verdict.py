@@ -1,7 +1,8 @@
-"""The verdict of a check: two tests, of whether the mix changed and of whether any mix explains the rows."""
+"""The verdict of a check: whether the mix changed, whether any mix explains the rows, and what to expect."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -10,9 +11,11 @@ import numpy as np
 from auxcal._core.arrays import Floats, Ints
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
+from auxcal._core.text import percent
 from auxcal.calibrators import Calibrator
-from auxcal.monitoring._between_groups import GroupVariation
+from auxcal.metrics.intervals import Estimate
 from auxcal.monitoring._mix import (
+    GroupVariation,
     ReferenceGroups,
     Representations,
     ShareEstimate,
@@ -20,7 +23,7 @@ from auxcal.monitoring._mix import (
     counted_once,
     likelihood_ratios,
 )
-from auxcal.reference import Reference, between_knots, knots_of
+from auxcal.reference import Reference, between_knots, knots_of, ramps
 
 Verdict = Literal["same", "mix", "new"]
 
@@ -66,7 +69,7 @@ def compare(calibrator: Calibrator, rows: Representations, level: float) -> Comp
             f"Collect more rows."
         )
     reference = calibrator.reference_
-    between = None if calibrator.adaptation_ is not None else GroupVariation.of(reference)  # of the mix of the fit
+    between = groups_of(calibrator)
     if reference.hashes is not None and reference.n_classes > 1:  # copies count once; signals are equal by themselves
         old, new = counted_once(reference.hashes, rows.hashes), counted_once(rows.hashes, reference.hashes)
         reference, rows = reference.take(old), rows.take(new)
@@ -79,6 +82,14 @@ def compare(calibrator: Calibrator, rows: Representations, level: float) -> Comp
     each = float(1 - np.sqrt(1 - level))  # of two independent tests, which have the level together
     verdict: Verdict = "new" if p_new < each else "mix" if p_mix < each else "same"
     return Comparison(verdict, p_mix, p_new, each, estimate, target, between)
+
+
+def groups_of(calibrator: Calibrator) -> GroupVariation | None:
+    """Return how groups of the fit differ; None if it had none, or the mix is another now."""
+    reference = calibrator.reference_
+    if reference is None or reference.group_facts is None or calibrator.adaptation_ is not None:
+        return None
+    return GroupVariation(reference)
 
 
 def as_calibrator(calibrator: object) -> Calibrator:
@@ -114,6 +125,8 @@ def mix_p_value(groups: ReferenceGroups, new: Floats, target: TargetMix) -> floa
     class alone and none alone, since a change of one share is lost among many that stay. `new` is how likely each new
     row is of each group.
     """
+    from scipy.special import fdtrc  # scipy.stats takes a second and 50 MB to import
+
     mix = target.shares
     old, ratios = (likelihood_ratios(strata, groups.shares, mix) for strata in (groups.strata, new))
     means = groups.means(old)
@@ -125,19 +138,11 @@ def mix_p_value(groups: ReferenceGroups, new: Floats, target: TargetMix) -> floa
     covariance = (within + spread + np.outer(further, further)) * groups.inflation
     difference = ratios.mean(axis=0) - mix @ means
     whole = _hotelling(difference, covariance, len(old), most=len(mix) - 1)
-    return combine([whole, *_share_p_values(groups, difference, np.diag(covariance))])
-
-
-def _share_p_values(groups: ReferenceGroups, difference: Floats, variance: Floats) -> list[float]:
-    """Return the p-values of the shares of the classes, with Bonferroni, and of the share outside them."""
-    from scipy.special import fdtrc
-
-    # The variance of ψ_j is mostly that of the rows of stratum j.
-    each = fdtrc(1, np.maximum(groups.counts - 1, 1), difference**2 / np.maximum(variance, _ROUNDING))
-    if groups.ood_group is None:
-        return [min(1.0, float(each.min()) * len(each))]
-    classes = np.delete(each, groups.ood_group)
-    return [min(1.0, float(classes.min()) * len(classes)), float(each[groups.ood_group])]
+    # Each share, of which the classes' are corrected by Bonferroni: the variance of ψ_j is mostly that of stratum j.
+    each = fdtrc(1, np.maximum(groups.counts - 1, 1), difference**2 / np.maximum(np.diag(covariance), _ROUNDING))
+    ood = [] if groups.ood_group is None else [groups.ood_group]
+    classes = np.delete(each, ood)
+    return combine([whole, min(1.0, float(classes.min()) * len(classes)), *each[ood]])
 
 
 def any_mix_p_value(estimate: ShareEstimate) -> float:
@@ -194,7 +199,7 @@ def rows_behind(estimate: ShareEstimate, deviations: Floats) -> Floats:
 
 def _hotelling(difference: Floats, covariance: Floats, n_rows: int, most: int) -> float:
     """Return the p-value of Hotelling's test, over the directions that vary enough and the most that are allowed."""
-    from scipy.special import fdtrc  # scipy.stats takes a second and 50 MB to import
+    from scipy.special import fdtrc
 
     varies = np.diag(covariance) > _NOTHING
     if not varies.any() or most < 1:
@@ -213,3 +218,202 @@ def combine(p_values: Sequence[float]) -> float:
     """Return one p-value for several that may depend on each other: Cauchy's combination (Liu and Xie, 2020)."""
     p = np.clip(p_values, _LEAST_P, _MOST_P)
     return float(np.arctan2(1, np.mean(1 / np.tan(np.pi * p))) / np.pi)
+
+
+# What is to be expected -----------------------------------------------------------------------------------------------
+
+Z_90 = 1.645
+"""90 % of the standard normal distribution lie within so many standard deviations."""
+
+BEYOND = 0.2
+"""How far beyond what changed shares or inputs imply the accuracy is at most, in nine of ten made shifts that no mix
+explains; measured on random states below 8, and reported by benchmarks/without_labels/natural.py on others."""
+
+MOST_UNSEEN = 0.5
+"""Share of rows without a counterpart in the fit from which on there is no accuracy to expect: by hand."""
+
+_GAP_IF_NEW = 0.06  # the mean gap of rows that no mix explains, beyond that of their mix; as BEYOND
+_WIDER = 1.15  # than by the first-order variances: measured on random states that are not reported
+_THREE = 3.0  # the rule of three: n rows without an error leave an error rate of 3 / n open, at 95 %
+_POWER = 0.9  # of the smallest change that is reported: nine of ten checks
+_USUAL = 0.99  # of the rows of the fit have another one this near; farther away a row has no counterpart. By hand
+_MOST_NEIGHBOURS = 5000  # new rows whose nearest row of the fit is looked for: as many as a reference has
+
+# Numerical.
+_LEAST = 1e-9  # of a standard deviation
+_RIDGE, _STEPS, _ENOUGH, _HALVINGS = 1e-3, 50, 1e-9, 20  # of Newton's method for the weights
+
+
+class Outlook(NamedTuple):
+    """What is to be expected of new rows; `Check` explains each number."""
+
+    accuracy: Estimate | None
+    assumption: str
+    confidence: float
+    harm: Estimate
+    if_shares_moved: Estimate
+    if_inputs_moved: Estimate
+    effective_rows: int
+    unseen: float
+
+    @classmethod
+    def of(cls, found: Comparison) -> Outlook:
+        """Estimate the accuracy by each reading of the change, and choose by the verdict."""
+        estimate, between, target = found.estimate, found.between, found.target
+        rows, groups = estimate.rows, estimate.groups
+        said = groups.confidence(rows.strata, rows.prediction, target.shares)
+        confidence, expected = float(said.mean()), None
+        by_chance = float(np.mean(said * (1 - said))) / len(said)
+        accuracy = shares = accuracy_of_mix(estimate)
+        inputs, n_effective = _if_inputs_moved(estimate, said, target)
+        unseen = _share_unseen(estimate)
+        strata = "each class, and samples of none," if groups.by_class else "right and wrong predictions each"
+        assumption = f"{strata} look as they did in the fit; only their shares changed"
+        if found.verdict == "new":
+            ends = sorted([shares.value, inputs.value])
+            low, high = (ends[0] - BEYOND) * (1 - unseen), (ends[1] + BEYOND) * (1 - unseen) + unseen
+            accuracy, expected = as_estimate(sum(ends) / 2, low, high), _GAP_IF_NEW + abs(confidence - shares.value)
+            assumption = (
+                f"it is within {100 * BEYOND:.0f} points of what changed shares or changed inputs imply, as in nine of "
+                f"ten made shifts; {percent(unseen)} of the rows have no counterpart in the fit"
+            )
+        elif between is not None:
+            assumption = f"these rows are a group like the {between.n_groups:,} of the fit"
+            if found.verdict == "mix":  # unlike theirs: the spread of the groups adds to the error of the mix
+                reach = math.hypot((shares.high - shares.low) / 2, Z_90 * between.spread)
+                accuracy = as_estimate(shares.value, shares.value - reach, shares.value + reach)
+            else:
+                gap, expected = between.forecast(rows, by_chance)
+                accuracy = as_estimate(*(confidence - number for number in (gap.value, gap.high, gap.low)))
+        harm = _harm(confidence, accuracy, expected)
+        given = accuracy if unseen <= MOST_UNSEEN or found.verdict != "new" else None
+        return cls(given, assumption, confidence, harm, shares, inputs, n_effective, unseen)
+
+
+def as_estimate(value: float | Floats, low: float | Floats, high: float | Floats) -> Estimate:
+    """Return numbers as shares, from 0 to 1."""
+    return Estimate(*(abs(float(np.clip(number, 0, 1))) for number in (value, low, high)))  # no -0
+
+
+def accuracy_of_mix(estimate: ShareEstimate) -> Estimate:
+    """Estimate the share of right predictions among the new rows, if only the shares of the strata changed.
+
+    It is the mean of the confidence after Bayes' rule with the new shares, plus the mean error of such a confidence in
+    each stratum of the reference. The shares are shrunk, so that where rows can't tell a mix, the estimate is that of
+    the mix of the fit. The interval is that of the shares before shrinking, with the errors of both sides.
+    """
+    errors, new = _confidence_errors(estimate, estimate.shares)
+    difference, deviations = estimate.difference(errors[:, None], -new[:, None])
+    variance = ((deviations * estimate.variance_weight[:, None]).T @ deviations)[0, 0]
+    found = _interval_of(estimate, -difference[0], variance)
+    errors, new = _confidence_errors(estimate, estimate.shrunk)
+    value = new.mean() + estimate.shrunk @ estimate.groups.means(errors[:, None])[:, 0]
+    return found._replace(value=float(np.clip(value, found.low, found.high)))
+
+
+def _confidence_errors(estimate: ShareEstimate, shares: Floats) -> tuple[Floats, Floats]:
+    """Return the error of the confidence with these shares in each row of the reference, and that of the new rows."""
+    groups, reference, rows = estimate.groups, estimate.groups.reference, estimate.rows
+    old = groups.confidence(reference.strata, reference.prediction, shares)
+    return reference.correct - old, groups.confidence(rows.strata, rows.prediction, shares)
+
+
+def _interval_of(estimate: ShareEstimate, value: float | Floats, variance: float | Floats) -> Estimate:
+    reach = _WIDER * Z_90 * np.sqrt(variance) if estimate.identifies_shares else 1.0
+    if len(estimate.shares) == 1:
+        reach = max(reach, _THREE / len(estimate.groups.of_row))
+    return as_estimate(value, value - reach, value + reach)
+
+
+def share_of_ood(estimate: ShareEstimate) -> Estimate | None:
+    """Estimate the share of samples of no class, if the strata tell them and the reference has some."""
+    ood = estimate.groups.ood_group
+    if ood is None:
+        return None
+    found = _interval_of(estimate, estimate.shares[ood], estimate.covariance[ood, ood])
+    return found._replace(value=float(np.clip(estimate.shrunk[ood], found.low, found.high)))
+
+
+def smallest_change(estimate: ShareEstimate, accuracy: Estimate, level: float) -> float:
+    """Return the change of the accuracy that is noticed in nine of ten cases, if it is one of the mix."""
+    from scipy.special import chdtri, chndtrinc  # scipy.stats takes a second and 50 MB to import
+
+    d = max(len(estimate.shares) - 1, 1)
+    noticed = chndtrinc(chdtri(d, level), d, 1 - _POWER)  # how far off a χ² must be to be noticed so often
+    return float(min(np.sqrt(noticed) * (accuracy.high - accuracy.low) / (2 * Z_90), 1.0))
+
+
+def _if_inputs_moved(estimate: ShareEstimate, said: Floats, target: TargetMix) -> tuple[Estimate, int]:
+    """Estimate the accuracy if only inputs moved, within what the fit has seen, and the effective sample size.
+
+    Rows of the reference are weighed so that their readings have the means of the new rows (entropy balancing,
+    Hainmueller 2012). The accuracy is the mean confidence, less the mean error of the confidence with these weights.
+    """
+    groups, reference = estimate.groups, estimate.groups.reference
+    old, new = (ramps(reference, rows.readings) for rows in (reference, estimate.rows))
+    weight = _balance(old, new.mean(axis=0), (target.shares / groups.counts)[groups.of_row])
+    error = reference.correct - groups.confidence(reference.strata, reference.prediction, target.shares)
+    value = said.mean() + weight @ error
+    reach = Z_90 * math.sqrt(float(weight**2 @ error**2) + float(np.mean(said * (1 - said))) / len(said))
+    return as_estimate(value, value - reach, value + reach), int(1 / float(weight @ weight))
+
+
+def _balance(rows: Floats, means: Floats, weight: Floats) -> Floats:
+    """Return weights, as near as possible to those given, with which rows have these means.
+
+    They are the given ones times exp(λ·x), and Newton's method finds λ. Where no weights have these means, they are
+    those that come nearest, by a ridge.
+    """
+    centre, deviation = weight @ rows, np.sqrt(weight @ (rows - weight @ rows) ** 2)
+    varies = deviation > _LEAST
+    x, goal = (rows - centre)[:, varies] / deviation[varies], (means - centre)[varies] / deviation[varies]
+
+    def weigh(place: Floats) -> tuple[float, Floats]:
+        exponent = x @ place
+        top = float(exponent.max(initial=0.0))
+        weighed = weight * np.exp(exponent - top)
+        return top + math.log(weighed.sum()) - float(place @ goal) + _RIDGE / 2 * float(place @ place), weighed
+
+    place: Floats = np.zeros(x.shape[1])
+    loss, found = weigh(place)
+    for _ in range(_STEPS):
+        found = found / found.sum()
+        mean = found @ x
+        slope = mean - goal + _RIDGE * place
+        curvature = (x * found[:, None]).T @ x - np.outer(mean, mean) + _RIDGE * np.eye(len(place))
+        step, before = np.linalg.solve(curvature, slope), loss
+        for _ in range(_HALVINGS):
+            loss, found = weigh(place - step)
+            if loss <= before:
+                break
+            step = step / 2
+        place = place - step
+        if before - loss < _ENOUGH:
+            break
+    return np.asarray(found / found.sum())
+
+
+def _share_unseen(estimate: ShareEstimate) -> float:
+    """Return the share of new rows that no row of the fit is near, less what rows of the fit themselves have."""
+    from scipy.spatial import KDTree  # a process that only scores need not wait for it
+
+    old = estimate.groups.reference.readings.astype(np.float64)
+    new = estimate.rows.readings[:: 1 + len(estimate.rows.readings) // _MOST_NEIGHBOURS].astype(np.float64)
+    scale = np.maximum(old.std(axis=0), _LEAST)
+    tree = KDTree(old / scale)
+    usual = np.quantile(tree.query(old / scale, k=2)[0][:, 1], _USUAL)
+    far = float(np.mean(tree.query(new / scale)[0] > usual))
+    return max(far - (1 - _USUAL), 0.0) / _USUAL
+
+
+def _harm(confidence: float, accuracy: Estimate, expected: float | None) -> Estimate:
+    """Return how far the mean confidence is expected to be off, and what the interval of the accuracy leaves."""
+    from scipy.special import ndtr
+
+    gap, deviation = confidence - accuracy.value, max((accuracy.high - accuracy.low) / (2 * Z_90), _LEAST)
+    if expected is None:  # the mean of the absolute value of a normal number
+        density = math.exp(-((gap / deviation) ** 2) / 2) * math.sqrt(2 / math.pi)
+        expected = deviation * density + gap * float(1 - 2 * ndtr(-gap / deviation))
+    ends = confidence - accuracy.high, confidence - accuracy.low
+    least, most = 0.0 if ends[0] <= 0 <= ends[1] else min(map(abs, ends)), max(map(abs, ends))
+    return Estimate(float(np.clip(expected, least, most)), least, most)
