@@ -13,6 +13,9 @@ PYTHON312 ?= python3.12
 demo: $(READY)  ## a classifier meets data it was not trained on: every method in a table, and report.html
 	$(BIN)/auxcal demo
 
+# The tests start hundreds of processes, each of which would compile all that it imports anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Threads wait for one another longer than the small arrays of the tests take, the more so on a busy machine.
 test check base: export OMP_NUM_THREADS := 1
 

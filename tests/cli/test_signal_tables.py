@@ -1,6 +1,8 @@
 """Answers with signals on the command line: fitted, scored, measured and watched, from files of any format."""
 
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,23 +27,38 @@ def tables():
 
 
 @pytest.fixture
-def fitted(tables, command, tmp_path):
-    tables[0].to_csv(tmp_path / "fit.csv", index=False)
+def command(call, capsys):
+    """Run the command line in this process."""
+
+    def run(*arguments):
+        code = call(*arguments)
+        return SimpleNamespace(returncode=code, **capsys.readouterr()._asdict())
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def calibrator(tables):
+    return auxcal.SignalCalibrator(random_state=0).fit(tables[0][["verbal", "length", "topic"]], tables[0]["right"])
+
+
+@pytest.fixture
+def fitted(tables, calibrator, tmp_path):
     tables[1].to_parquet(tmp_path / "new.parquet", index=False)
-    found = command(
-        "fit", tmp_path / "fit.csv", "--signals", "verbal,length,topic", "--correct", "right",
-        "-o", tmp_path / "signals.safetensors",
-    )  # fmt: skip
-    assert found.returncode == 0, found.stderr
-    assert "900 answers with 3 signals" in found.stdout
+    calibrator.inputs_ = replace(calibrator.inputs_, label_name="right")
+    calibrator.save(tmp_path / "signals.safetensors")
     return tmp_path / "signals.safetensors"
 
 
-def test_files_give_what_python_gives(fitted, tables):
-    calibrator = auxcal.load(fitted)
-    assert calibrator.columns.kinds == ("number", "number", "category")
-    again = auxcal.SignalCalibrator(random_state=0).fit(tables[0][["verbal", "length", "topic"]], tables[0]["right"])
-    np.testing.assert_allclose(calibrator.predict_confidence(tables[1]), again.predict_confidence(tables[1]), atol=1e-6)
+def test_files_give_what_python_gives(calibrator, tables, command, tmp_path):
+    tables[0].to_csv(tmp_path / "fit.csv", index=False)
+    out = tmp_path / "signals.safetensors"
+    found = command("fit", tmp_path / "fit.csv", "--signals", "verbal,length,topic", "--correct", "right", "-o", out)
+    assert found.returncode == 0, found.err
+    assert "900 answers with 3 signals" in found.out
+    again = auxcal.load(out)
+    assert again.columns.kinds == ("number", "number", "category")
+    np.testing.assert_allclose(again.predict_confidence(tables[1]), calibrator.predict_confidence(tables[1]), atol=1e-6)
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -52,11 +69,11 @@ def test_the_walk_from_scores_to_a_promise(fitted, tables, command, tmp_path, en
     table = pd.read_csv(scored) if ending == "csv" else pd.read_parquet(scored)
     assert list(table) == ["verbal", "length", "topic", "right", "confidence"]
     np.testing.assert_allclose(table["confidence"], auxcal.load(fitted).predict_confidence(tables[1]), atol=1e-6)
-    found = json.loads(command("evaluate", scored, "--correct", "right", "--json").stdout)
+    found = json.loads(command("evaluate", scored, "--correct", "right", "--json").out)
     assert found["accuracy"] == pytest.approx(tables[1]["right"].mean())
-    assert found == json.loads(command("evaluate", scored, "--calibrator", fitted, "--json").stdout)
+    assert found == json.loads(command("evaluate", scored, "--calibrator", fitted, "--json").out)
     promised = command("threshold", scored, "--correct", "right", "--risk", "0.2", "--save", fitted)
-    assert promised.returncode == 0, promised.stderr
+    assert promised.returncode == 0, promised.err
     assert auxcal.load(fitted).certificate_ is not None
     assert command("plan", scored, "--correct", "right", "--accuracy-within", "0.02").returncode == 0
 
@@ -66,7 +83,7 @@ def test_new_rows_are_checked_and_watched(fitted, tables, command, tmp_path):
     tables[1].assign(length=20 * tables[1]["length"]).to_csv(tmp_path / "long.csv", index=False)
     found = command("check", fitted, tmp_path / "long.csv")
     assert found.returncode == 4
-    assert "length (higher)" in found.stdout
+    assert "length (higher)" in found.out
     tables[1].assign(day=np.repeat(["monday", "tuesday"], 600)).to_csv(tmp_path / "days.csv", index=False)
     assert command("monitor", fitted, tmp_path / "days.csv", "--by", "day").returncode == 0
 
@@ -85,20 +102,21 @@ def test_answers_without_a_mark_are_left_out(tables, command, tmp_path):
     tables[0].assign(right=marks).to_csv(tmp_path / "some.csv", index=False)
     options = ["--signals", "verbal,topic", "--correct", "right", "-o", tmp_path / "s.safetensors"]
     found = command("fit", tmp_path / "some.csv", *options)
-    assert "600 answers" in found.stdout
-    assert "300 of 900 rows have no label" in found.stderr
+    assert "600 answers" in found.out
+    assert "300 of 900 rows have no label" in found.err
 
 
 def test_what_is_wrong_is_said(fitted, tables, command, tmp_path):
+    tables[0].to_csv(tmp_path / "fit.csv", index=False)
     out = ["-o", tmp_path / "s.safetensors"]
     found = command("fit", tmp_path / "fit.csv", "--signals", "verbla", "--correct", "right", *out)
     assert found.returncode == 2
-    assert "there is no column 'verbla' (did you mean 'verbal'?)" in found.stderr
+    assert "there is no column 'verbla' (did you mean 'verbal'?)" in found.err
     found = command("fit", tmp_path / "fit.csv", "--signals", "verbal", "--correct", "topic", *out)
-    assert "topic must say whether each answer is right, with true and false or 1 and 0; got" in found.stderr
+    assert "topic must say whether each answer is right, with true and false or 1 and 0; got" in found.err
     tables[1].drop(columns="length").to_csv(tmp_path / "short.csv", index=False)
     found = command("score", fitted, tmp_path / "short.csv", "-o", tmp_path / "scored.csv")
-    assert "there is no column 'length'" in found.stderr
+    assert "there is no column 'length'" in found.err
 
 
 def test_one_column_of_scores_is_enough(tables, command, tmp_path):
