@@ -57,7 +57,7 @@ def reproduce(
     if list_:
         _print_suites(screen, data, cache)
         return
-    chosen = _ready(data, cache) if all_ else [suite(name) for name in dict.fromkeys(suites or ())]
+    chosen = _ready(data, cache) if all_ else [suite(name).at(data) for name in dict.fromkeys(suites or ())]
     if not chosen:
         raise typer.BadParameter("name the suites to run, or give --all; auxcal reproduce --list shows them.")
     names = [name for text in methods for name in text.split(",")] if methods else None
@@ -82,8 +82,9 @@ def _ready(data: Path, cache: Path) -> list[Suite]:
     from auxcal_paper.availability import is_ready
     from auxcal_paper.suites import SUITES
 
-    ready = [entry for entry in SUITES if is_ready(entry, data, cache)]
-    left_out = ", ".join(entry.name for entry in SUITES if entry not in ready)
+    here = [entry.at(data) for entry in SUITES]
+    ready = [entry for entry in here if is_ready(entry, data, cache)]
+    left_out = ", ".join(entry.name for entry in here if entry not in ready)
     advice = "auxcal reproduce --list says how to get them."
     if not ready:
         raise MissingDataError(f"the data of no suite are in {data}; {advice}")
@@ -96,7 +97,7 @@ def _print_suites(screen: Console, data: Path, cache: Path) -> None:
     from auxcal_paper.availability import availability
     from auxcal_paper.suites import SUITES
 
-    for entry in SUITES:
+    for entry in (entry.at(data) for entry in SUITES):
         stands_for = ", ".join(" on ".join(pair) for pair in entry.stands_for) or "nothing of the paper: it is our own"
         screen.print(f"[bold]{entry.name}[/] stands for {stands_for}", highlight=False, markup=True)
         screen.print(f"  needs {', '.join(entry.needs)}", highlight=False)
@@ -180,5 +181,5 @@ def _write(
             if figures and names:
                 calibrators, test = fitted(entry, FIGURE_SHIFT, names, recipe=recipe, data_dir=data, cache_dir=cache)
                 write_figures(entry, calibrators, test, out)
-        pages = write_pages(suites, results, out)
+        pages = write_pages(suites, results, out, data)
     screen.print(f"Written: {', '.join(str(page) for page in pages)}", soft_wrap=True, highlight=False)

@@ -80,7 +80,7 @@ def run(
     >>> [(row.shift, row.n_test) for row in results]
     [('D0', 656), ('D1', 1500), ('OOD', 1500)]
     """
-    chosen = [entry if isinstance(entry, Suite) else suite(entry) for entry in suites]
+    chosen = [entry if isinstance(entry, Suite) else suite(entry).at(Path(data_dir)) for entry in suites]
     names = _checked_methods(methods)
     bundles = _bundles(chosen, Path(data_dir), Path(cache_dir) / "bundles", report)
     units = _units(chosen, names, random_states, recipe, bundles)

@@ -31,6 +31,18 @@ def cifar10_dir(tmp_path):
 
 
 @pytest.fixture
+def cifar100_dir(cifar10_dir):
+    """A CIFAR-100 of 120 training and 30 test images, beside the CIFAR-10."""
+    folder = cifar10_dir / "cifar-100-binary"
+    folder.mkdir()
+    rng = np.random.default_rng(1)
+    for part, n in (("train", 120), ("test", 30)):
+        labels = np.column_stack([np.zeros(n), rng.permutation(np.arange(n) % 100)]).astype(np.uint8)
+        np.hstack([labels, rng.integers(0, 256, (n, 3072), dtype=np.uint8)]).tofile(folder / f"{part}.bin")
+    return cifar10_dir
+
+
+@pytest.fixture
 def tiny_dir(tmp_path):
     """A Tiny-ImageNet of 3 classes with 4 training and 2 validation images of one colour each."""
     image_module = pytest.importorskip("PIL.Image")

@@ -73,6 +73,24 @@ def test_the_index_keeps_the_suites_of_earlier_runs(toy_suite, results, tmp_path
     assert "[r8-dan](r8-dan.md)" in (tmp_path / "index.md").read_text()
 
 
+def test_a_table_of_the_paper_stands_on_the_nearest_suite_and_counts_once(toy_suite, results):
+    """The trained network is nearer than another one; where it has no results, the other one stands."""
+    experiment = (("VGG16", "CIFAR-10"),)
+    near = replace(toy_suite, name="near", stands_for=experiment, basis="layout")
+    far = replace(toy_suite, name="far", stands_for=experiment, basis="network")
+    rows = [replace(row, suite="far", method="ccac") for row in results.where(method="platt")]
+    rows += [replace(row, suite="far") for row in results]
+    rows += [replace(row, suite="near") for row in rows if row.shift == "D1"]
+    index = writing.index_page([far, near], Results(tuple(rows)))
+    assert "2 stand here" in index
+    assert "1 with its network's layout trained by us, and 1 with another network" in index
+    line = next(line for line in index.splitlines() if line.startswith("| VGG16 on CIFAR-10"))
+    assert "layout trained by us (D1)" in line
+    assert "another network (OOD)" in line
+    counts = next(line for line in index.splitlines() if line.startswith("| CCAC or CCAC-S has the best ECE"))
+    assert sum(int(count) for count in counts.split("|")[3:-1]) == 2
+
+
 def test_why_a_claim_fails_is_said_where_it_fails(toy_suite, results, tmp_path, monkeypatch):
     about = {"suites": ["toy-net"], "shifts": ["D1"]}
     notes = [

@@ -8,18 +8,20 @@ from auxcal import NO_CLASS
 from auxcal._core.errors import FileFormatError
 from auxcal_paper import suites
 from auxcal_paper.availability import availability, is_ready
-from auxcal_paper.classifiers import imagenet_vgg
+from auxcal_paper.classifiers import imagenet_vgg, train_vgg16
 from auxcal_paper.classifiers.imagenet_vgg import imagenet_vgg16
 from auxcal_paper.classifiers.resnet50 import ResNet50
 from auxcal_paper.datasets.cifar10 import CLASSES, load_cifar10
 from auxcal_paper.datasets.cifar100 import BUS, PICKUP_TRUCK, load_cifar100
 from auxcal_paper.datasets.imagenet import N_CLASSES, imagenet_paths, read_images
 from auxcal_paper.suites.cifar import (
+    CIFAR_RESNET50,
     CIFAR_RESNETS,
+    CIFAR_VGG16,
     CITED_RESNET56,
-    PAPER_CIFAR,
     RESNET20,
     RESNET50,
+    TRAINED_VGG16,
     VGG16,
     Sizes,
     cifar_suite,
@@ -28,19 +30,8 @@ from auxcal_paper.suites.paper_imagenet import PAPER_IMAGENET, paper_imagenet_su
 
 from .test_image_classifiers import keras_file, randomised, resnet_files
 
+THE_SIX = (*CIFAR_VGG16, *CIFAR_RESNET50, *PAPER_IMAGENET)
 SMALL = Sizes(augmented=(20, 10), out_of_distribution=(20, 10), adversarial=6, parts=(20, 5, 5))
-
-
-@pytest.fixture
-def cifar100_dir(cifar10_dir):
-    """A CIFAR-100 of 120 training and 30 test images, beside the CIFAR-10."""
-    folder = cifar10_dir / "cifar-100-binary"
-    folder.mkdir()
-    rng = np.random.default_rng(1)
-    for part, n in (("train", 120), ("test", 30)):
-        labels = np.column_stack([np.zeros(n), rng.permutation(np.arange(n) % 100)]).astype(np.uint8)
-        np.hstack([labels, rng.integers(0, 256, (n, 3072), dtype=np.uint8)]).tofile(folder / f"{part}.bin")
-    return cifar10_dir
 
 
 @pytest.fixture
@@ -66,10 +57,10 @@ def put_weights(data_dir, n_classes, network):
 
 
 def test_the_six_are_listed_with_what_they_need(tmp_path):
-    names = [entry.name for entry in (*PAPER_CIFAR, *PAPER_IMAGENET)]
-    assert names == [f"{data}-{net}" for data in ("cifar10", "cifar100", "imagenet") for net in ("vgg16", "resnet50")]
-    assert {entry.name for entry in suites.SUITES} >= set(names)
-    for entry in (*PAPER_CIFAR, *PAPER_IMAGENET):
+    names = {entry.name for entry in THE_SIX}
+    assert names == {f"{data}-{net}" for data in ("cifar10", "cifar100", "imagenet") for net in ("vgg16", "resnet50")}
+    assert {entry.name for entry in suites.SUITES} >= names
+    for entry in THE_SIX:
         assert not is_ready(entry, tmp_path, tmp_path)
         lines = availability(entry, tmp_path, tmp_path)
         assert "missing, needs" in lines[0]
@@ -77,7 +68,7 @@ def test_the_six_are_listed_with_what_they_need(tmp_path):
 
 
 def test_they_have_the_papers_sizes():
-    assert {entry.sizes for entry in (*CIFAR_RESNETS, *PAPER_CIFAR)} == {(30_000, 2_000, 8_000)}
+    assert {entry.sizes for entry in (*CIFAR_RESNETS, *CIFAR_VGG16, *CIFAR_RESNET50)} == {(30_000, 2_000, 8_000)}
     assert {entry.sizes for entry in PAPER_IMAGENET} == {(10_000, 2_000, 18_000)}
 
 
@@ -94,6 +85,22 @@ def test_a_cifar_suite_runs_from_its_files_to_its_page(
     page = (tmp_path / "out" / f"{small.name}.md").read_text()
     assert f"the paper's {network.stands_for} on CIFAR-{n_classes}" in page
     assert all(f"## {shift}" in page for shift in small.shifts)
+
+
+def test_a_vgg16_of_our_own_stands_in_until_official_weights_are_there(
+    cifar100_dir, tmp_path, monkeypatch, run_reproduce
+):
+    train_vgg16.main(["10", "--data", str(cifar100_dir), "--epochs", "1", "--width", "0.0625"])
+    small = cifar_suite(10, TRAINED_VGG16, SMALL, official=cifar_suite(10, VGG16, SMALL))
+    monkeypatch.setattr(suites, "SUITES", (small,))
+    page = tmp_path / "out" / "cifar10-vgg16.md"
+    run_reproduce(small.name, cifar100_dir)
+    assert "train_vgg16 10 --width" in page.read_text()
+    before = {path.name for path in (tmp_path / "cache" / "bundles").iterdir()}
+    put_weights(cifar100_dir, 10, VGG16)
+    run_reproduce(small.name, cifar100_dir)
+    assert "the weights that the paper names" in page.read_text()
+    assert len(before) == len({path.name for path in (tmp_path / "cache" / "bundles").iterdir()} - before) == 5
 
 
 @pytest.mark.parametrize("n_classes", [10, 100])

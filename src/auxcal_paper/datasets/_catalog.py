@@ -135,6 +135,16 @@ DATASETS: tuple[DataSet, ...] = (
         )
         for n in (10, 100)
     ),
+    *(
+        DataSet(
+            f"cifar{n}-vgg16-trained",
+            f"cifar{n}-vgg16-trained",
+            ("trained.pt",),
+            f"cifar{n}vgg.h5, which the README of https://github.com/geifmany/cifar-vgg links, and put it into "
+            f"cifar{n}-vgg16; or train your own with python -m auxcal_paper.classifiers.train_vgg16 {n}",
+        )
+        for n in (10, 100)
+    ),
     DataSet(
         "cifar10-resnet50",
         "cifar10-resnet50",

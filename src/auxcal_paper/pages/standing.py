@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
 from auxcal_paper.datasets import dataset
@@ -14,6 +14,7 @@ from auxcal_paper.suites._suite import Basis
 
 _BASES: dict[Basis, str] = {
     "own": "its data and its network",
+    "layout": "its data, its network's layout trained by us",
     "network": "its data, another network",
     "substitute": "other data and another network",
 }
@@ -25,33 +26,48 @@ def tables_of_the_paper(suites: Sequence[Suite], results: Results) -> list[str]:
     counts: dict[Basis | None, int] = dict.fromkeys((*_BASES, None), 0)
     lines = []
     for experiment, shifts in paper_tables().items():
-        standing = _nearest(experiment, suites)
-        accuracies = {shift: _accuracy(results, standing, shift) for shift in shifts}
-        for accuracy in accuracies.values():
-            counts[standing.basis if standing and accuracy is not None else None] += 1
-        theirs, ours = _percents(PAPER_ACCURACIES[experiment].values()), _percents(accuracies.values())
+        standing = {shift: _nearest(experiment, shift, suites, results) for shift in shifts}
+        for suite in standing.values():
+            counts[suite.basis if suite else None] += 1
+        theirs = _percents(PAPER_ACCURACIES[experiment].values())
+        ours = _percents(_accuracy(results, suite, shift) for shift, suite in standing.items())
         lines.append([" on ".join(experiment), ", ".join(shifts), _what(experiment, standing), theirs, ours])
-    total = sum(counts.values())
+    kinds = {basis: count for basis, count in counts.items() if basis in ("own", "layout", "network")}
     return [
-        f"Of the paper's {total} tables, {counts['own'] + counts['network']} stand here on the paper's own images or "
-        f"texts, {counts['own']} of them with its own network; {counts['substitute']} stand on other data, and "
-        f"{counts[None]} have nothing here yet. What differs is said on the pages, and the "
-        f"accuracies tell how much.",
+        f"Of the paper's {sum(counts.values())} tables, {sum(kinds.values())} stand here on the paper's own images or "
+        f"texts: {counts['own']} with its own network, {counts['layout']} with its network's layout trained by us, and "
+        f"{counts['network']} with another network. {counts['substitute']} stand on other data, and {counts[None]} "
+        f"have nothing here yet. What differs is said on the pages, and the accuracies tell how much.",
         markdown_table(
             ["The paper's tables", "Shifts", "What stands here", "Accuracy in the paper", "here"], lines, numbers=False
         ),
     ]
 
 
-def _nearest(experiment: tuple[str, str], suites: Sequence[Suite]) -> Suite | None:
-    found = [suite for suite in suites if experiment in suite.stands_for]
+def stands_nearest(suite: Suite, shift: str, suites: Sequence[Suite], results: Results) -> bool:
+    """Whether no other suite is nearer to a table of the paper that this one stands for."""
+    return any(_nearest(experiment, shift, suites, results) == suite for experiment in suite.stands_for)
+
+
+def _nearest(experiment: tuple[str, str], shift: str, suites: Sequence[Suite], results: Results) -> Suite | None:
+    found = [
+        suite
+        for suite in suites
+        if experiment in suite.stands_for and len(results.where(suite=suite.name, shift=shift))
+    ]
     return min(found, key=lambda suite: list(_BASES).index(suite.basis), default=None)
 
 
-def _what(experiment: tuple[str, str], standing: Suite | None) -> str:
-    here = f"[{standing.name}]({standing.name}.md), {_BASES[standing.basis]}" if standing else "nothing yet"
-    own = [suite for suite in SUITES if suite.basis == "own" and experiment in suite.stands_for]
-    if not own or own[0] == standing:
+def _what(experiment: tuple[str, str], standing: Mapping[str, Suite | None]) -> str:
+    """Say which suites stand for an experiment, the shifts of each where there are several, and what its own lacks."""
+    by_name: dict[str, list[str]] = {}
+    for shift, suite in standing.items():
+        text = f"[{suite.name}]({suite.name}.md), {_BASES[suite.basis]}" if suite else "nothing yet"
+        by_name.setdefault(text, []).append(shift)
+    here = "; ".join(f"{text} ({', '.join(shifts)})" if len(by_name) > 1 else text for text, shifts in by_name.items())
+    official = [suite.official or suite for suite in SUITES if experiment in suite.stands_for]
+    own = [suite for suite in official if suite.basis == "own"]
+    if not own or any(suite and suite.basis == "own" for suite in standing.values()):
         return here
     return f"{here}; its own waits for {' and '.join(name for name in own[0].needs if not dataset(name).url)}"
 

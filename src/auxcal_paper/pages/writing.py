@@ -24,7 +24,7 @@ from auxcal_paper.pages.claims import (
 )
 from auxcal_paper.pages.figures import FIGURE_SHIFT, FIGURES, figure_path
 from auxcal_paper.pages.markdown import markdown_table, to_markdown
-from auxcal_paper.pages.standing import tables_of_the_paper
+from auxcal_paper.pages.standing import stands_nearest, tables_of_the_paper
 from auxcal_paper.pages.tables import table
 from auxcal_paper.paper import paper_table, paper_tables
 from auxcal_paper.results import Results
@@ -65,10 +65,11 @@ def paths_of(suites: Sequence[Suite], out: Path, *, figures: bool) -> list[Path]
     return [*paths, *drawn, out / "index.md"]
 
 
-def write_pages(suites: Sequence[Suite], results: Results, out: Path) -> list[Path]:
+def write_pages(suites: Sequence[Suite], results: Results, out: Path, data_dir: Path = Path("data")) -> list[Path]:
     """Write a page and a CSV file for each suite into a folder, and an index over all that the folder holds.
 
-    Figures that are in the folder already (see `auxcal_paper.pages.figures`) are shown on the pages.
+    Figures that are in the folder already (see `auxcal_paper.pages.figures`) are shown on the pages. What is in the
+    folder of the data tells which network the other suites have.
 
     Returns
     -------
@@ -81,10 +82,9 @@ def write_pages(suites: Sequence[Suite], results: Results, out: Path) -> list[Pa
         here = results.where(suite=suite.name)
         here.write(out / f"{suite.name}.csv")
         pages.append(_write(out / f"{suite.name}.md", suite_page(suite, here, out)))
-    known = {entry.name: entry for entry in (*suites, *SUITES)}
+    known = {entry.name: entry for entry in (*(entry.at(data_dir) for entry in SUITES), *suites)}
     found = {name: Results.read(path) for name in known if (path := out / f"{name}.csv").is_file()}
-    ordered = sorted(found, key=lambda name: [entry.name for entry in (*SUITES, *suites)].index(name))
-    index = index_page([known[name] for name in ordered], Results(sum((found[name].rows for name in ordered), ())))
+    index = index_page([known[name] for name in found], Results(sum((found[name].rows for name in found), ())))
     return [*pages, _write(out / "index.md", index)]
 
 
@@ -115,7 +115,7 @@ def index_page(suites: Sequence[Suite], results: Results) -> str:
         for shift in results.where(suite=suite.name).distinct("shift"):
             here = results.where(suite=suite.name, shift=shift)
             judged = verdicts(suite, shift, here)
-            if suite.basis != "substitute":
+            if suite.basis != "substitute" and stands_nearest(suite, shift, suites, results):
                 counted += [verdict for verdict in judged if verdict is not None]
             lines.append(_index_line(suite, shift, here, judged))
     columns = ["Suite", "Shift", "Accuracy", *(METHODS[name].label for name in _IN_INDEX)]
@@ -128,7 +128,8 @@ def index_page(suites: Sequence[Suite], results: Results) -> str:
             f"Made by `auxcal reproduce` (auxcal {VERSION}, {states} random states, {_recipes(results)}). Each page "
             f"has the full tables, the paper's numbers beside them, and the figures.",
             "## The claims of the paper",
-            "Counted on the paper's own images and texts, beside how many of the paper's own tables bear the claim.",
+            "Counted on the paper's own images and texts, once for each of its tables, beside how many of its tables "
+            "bear the claim.",
             _count(counted),
             "## ECE of the paper's methods and of CCAC-X, and the claims",
             f"{', '.join(f'{SIGNS[outcome]} {word}' for outcome, word in WORDS.items())}; the pages give the numbers. "

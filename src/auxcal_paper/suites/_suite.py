@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from auxcal._core.progress import Report
 from auxcal.predictions import Predictions
+from auxcal_paper.datasets import dataset
 
 CLEAN = "D0"
 """No shift: the classifier on its own clean test data."""
@@ -14,8 +15,8 @@ CLEAN = "D0"
 NOT_IN_PAPER = "The paper has no such table."
 """What is said of D0, the classifier on its own clean test data."""
 
-Basis: TypeAlias = Literal["own", "network", "substitute"]
-"""What a suite stands on: the paper's data and network, the paper's data and another network, or other data."""
+Basis: TypeAlias = Literal["own", "layout", "network", "substitute"]
+"""What a suite stands on: the paper's data, with its network, its layout trained by us or another, or other data."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,14 @@ class Suite:
         How each shift differs from the paper's setting, in one or two sentences.
     build : callable
         ``build(shift, data_dir, report)`` makes the bundle; ``report`` is told the share that is done.
-    basis : {"own", "network", "substitute"}
+    basis : {"own", "layout", "network", "substitute"}
         What it stands on.
     left_out : dict of method to str
         The methods that are not run here, and why.
     class_names : tuple of str
         Short names of the classes for the figures, or none.
+    official : Suite or None
+        The suite of the same name with the paper's own files, which takes its place where they are.
     """
 
     name: str
@@ -56,6 +59,22 @@ class Suite:
     basis: Basis = "network"
     left_out: dict[str, str] = field(default_factory=dict)
     class_names: tuple[str, ...] = ()
+    official: "Suite | None" = None
+
+    def at(self, data_dir: Path) -> "Suite":
+        """Return the official suite if the files that it needs beyond these are in the folder, else this one.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from auxcal_paper.suites import suite
+        >>> suite("cifar10-vgg16").at(Path("nowhere")).basis
+        'layout'
+        """
+        if self.official is None:
+            return self
+        more = set(self.official.needs) - set(self.needs)
+        return self.official if all(dataset(name).is_present(data_dir) for name in more) else self
 
     def leaves_out(self, method: str) -> bool:
         """Whether a method, or the one that it is a variant of, is not run here."""

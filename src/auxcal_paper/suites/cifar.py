@@ -16,7 +16,7 @@ from auxcal_paper.datasets.cifar10 import CLASSES, load_cifar10
 from auxcal_paper.datasets.cifar100 import BUS, PICKUP_TRUCK, load_cifar100
 from auxcal_paper.shifts.images import D1, D2
 from auxcal_paper.suites._images import Sample, adversarial, augmented, clean, out_of_distribution
-from auxcal_paper.suites._suite import NOT_IN_PAPER, Suite
+from auxcal_paper.suites._suite import NOT_IN_PAPER, Basis, Suite
 
 if TYPE_CHECKING:  # torch is imported when a bundle must be built, not to name the suites
     from auxcal_paper.classifiers._image_classifier import ImageClassifier
@@ -71,7 +71,9 @@ class Network:
     load : callable
         ``load(n_classes, data_dir)`` returns the classifier.
     note : str
-        How it differs from the paper's, in a sentence.
+        How it differs from the paper's, in a sentence; ``{n_classes}`` is filled in.
+    basis : {"own", "layout", "network"}
+        What it makes of a suite.
     """
 
     name: str
@@ -79,6 +81,7 @@ class Network:
     weights: str
     load: Callable[[int, Path], ImageClassifier]
     note: str
+    basis: Basis = "network"
 
 
 def _resnet(depth: int, n_classes: int, data_dir: Path) -> ImageClassifier:
@@ -99,9 +102,24 @@ def _resnet50(n_classes: int, data_dir: Path) -> ImageClassifier:
     return cifar_resnet50(dataset(f"cifar{n_classes}-resnet50").path(data_dir), n_classes=n_classes)
 
 
+def _trained_vgg16(n_classes: int, data_dir: Path) -> ImageClassifier:
+    from auxcal_paper.classifiers.cifar_vgg import trained_cifar_vgg16
+
+    return trained_cifar_vgg16(dataset(f"cifar{n_classes}-vgg16-trained").path(data_dir), n_classes=n_classes)
+
+
 _CITED = "The paper writes ResNet-50, and names a repository that had ResNet-20 to -56"
 
-VGG16 = Network("vgg16", "VGG16", "vgg16", _vgg16, "The classifier has the weights that the paper names.")
+VGG16 = Network("vgg16", "VGG16", "vgg16", _vgg16, "The classifier has the weights that the paper names.", "own")
+TRAINED_VGG16 = Network(
+    "vgg16",
+    "VGG16",
+    "vgg16-trained",
+    _trained_vgg16,
+    "The classifier is a VGG16 of our own, of the paper's layout at a quarter of its width, trained for 10 epochs by "
+    "`python -m auxcal_paper.classifiers.train_vgg16 {n_classes} --width 0.25`; the official one was trained for 250.",
+    "layout",
+)
 RESNET50 = Network(
     "resnet50", "ResNet-50", "resnet50", _resnet50, f"{_CITED}; this is a ResNet-50 with weights of others."
 )
@@ -110,7 +128,9 @@ RESNET56 = Network("resnet56", "ResNet-50", "resnet", partial(_resnet, 56), f"{_
 CITED_RESNET56 = Network("resnet56", "ResNet-50", "resnet", partial(_resnet, 56), f"{_CITED}; this is its ResNet-56.")
 
 
-def cifar_suite(n_classes: int, network: Network, sizes: Sizes | None = None) -> Suite:
+def cifar_suite(
+    n_classes: int, network: Network, sizes: Sizes | None = None, *, official: Suite | None = None
+) -> Suite:
     """Return the suite of a network for CIFAR with 10 or 100 classes.
 
     Examples
@@ -120,6 +140,7 @@ def cifar_suite(n_classes: int, network: Network, sizes: Sizes | None = None) ->
     ('cifar100', 'cifar10', 'cifar100-vgg16')
     """
     cifar, other, sizes = Cifar(n_classes), Cifar(110 - n_classes), sizes or Sizes()
+    note = network.note.format(n_classes=n_classes)
     return Suite(
         name=f"{cifar.name}-{network.name}",
         stands_for=((network.stands_for, f"CIFAR-{n_classes}"),),
@@ -127,15 +148,16 @@ def cifar_suite(n_classes: int, network: Network, sizes: Sizes | None = None) ->
         needs=(cifar.name, other.name, f"{cifar.name}-{network.weights}"),
         sizes=sizes.parts,
         differences={
-            "D0": f"{network.note} {NOT_IN_PAPER} All 10,000 test images.",
-            "D1": f"{network.note} {_AUGMENTED}",
-            "D2": f"{network.note} {_AUGMENTED}",
-            "OOD": network.note,
-            "AD": f"{network.note} {_attack(cifar, network, sizes.adversarial)}",
+            "D0": f"{note} {NOT_IN_PAPER} All 10,000 test images.",
+            "D1": f"{note} {_AUGMENTED}",
+            "D2": f"{note} {_AUGMENTED}",
+            "OOD": note,
+            "AD": f"{note} {_attack(cifar, network, sizes.adversarial)}",
         },
         build=partial(_build, cifar, network, sizes),
-        basis="own" if network is VGG16 else "network",
+        basis=network.basis,
         class_names=tuple(CLASSES) if n_classes == 10 else (),
+        official=official,
     )
 
 
@@ -184,5 +206,11 @@ CIFAR_RESNETS = (
 )
 """Those that stand for the paper's, with weights that can be had; DeepFool takes 0.3 s for an image of the largest."""
 
-PAPER_CIFAR = tuple(cifar_suite(n_classes, network) for n_classes in (10, 100) for network in (VGG16, RESNET50))
-"""The paper's own, for who has the weights."""
+CIFAR_VGG16 = tuple(
+    cifar_suite(n_classes, TRAINED_VGG16, Sizes(adversarial=4_000), official=cifar_suite(n_classes, VGG16))
+    for n_classes in (10, 100)
+)
+"""The paper's VGG16, trained by ourselves where the official weights are not there."""
+
+CIFAR_RESNET50 = tuple(cifar_suite(n_classes, RESNET50) for n_classes in (10, 100))
+"""The paper's ResNet-50, for who has weights."""
