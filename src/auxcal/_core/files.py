@@ -129,16 +129,13 @@ def is_pattern(path: Path) -> bool:
     return _WILD.search(str(path)) is not None and not os.path.exists(path)  # noqa: PTH110 (too long for a Path)
 
 
-def _either_case(letter: re.Match[str]) -> str:
-    return f"[{letter[0].lower()}{letter[0].upper()}]"
-
-
 def split_pattern(names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Split the names of a path before the first wildcard; the case of an extension does not matter."""
     first = next((place for place, name in enumerate(names) if _WILD.search(name)), len(names))
     fixed, pattern = list(names[:first]), list(names[first:])
     if pattern:
-        pattern[-1] = _EXTENSION.sub(lambda found: _LETTER.sub(_either_case, found[0]), pattern[-1])
+        both_cases = lambda letter: f"[{letter[0].lower()}{letter[0].upper()}]"  # noqa: E731
+        pattern[-1] = _EXTENSION.sub(lambda found: _LETTER.sub(both_cases, found[0]), pattern[-1])
     return fixed, pattern
 
 
@@ -277,18 +274,13 @@ def _take_places(temporaries: Sequence[Path], targets: Sequence[Path]) -> None:
             placed += 1
     except BaseException:
         for copy, target in zip(kept[:placed], targets, strict=False):
-            _put_back(copy, target)
+            if copy.exists():
+                _persist(lambda copy=copy, target=target: copy.replace(target))  # type: ignore[misc]
+            else:  # there was none
+                _remove(target)
         _remove(*kept[placed:])  # a copy that could not be put back is all that there is of a file
         raise
     _remove(*kept)
-
-
-def _put_back(copy: Path, target: Path) -> None:
-    """Restore a file, or delete it if there was none."""
-    if copy.exists():
-        _persist(lambda: copy.replace(target))
-    else:
-        _remove(target)
 
 
 def _remove(*paths: Path) -> None:

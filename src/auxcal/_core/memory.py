@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from auxcal._core.deferred_warnings import warn
@@ -30,28 +31,15 @@ def check_memory(n_bytes: float, what: str, instead: str = _OTHER_METHOD) -> Non
 
 def _available() -> int | None:
     """Return how many bytes can be had: of the machine, of the container, of the process; None if nothing tells."""
-    found = [there for there in (_of_machine(), _of_container(), _of_process()) if there is not None]
-    return min(found, default=None)
-
-
-def _of_machine() -> int | None:
-    try:
+    found = [_of_process()]
+    with suppress(OSError, KeyError, ValueError):
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        found = dict(line.split(":", 1) for line in lines)["MemAvailable"]
-        return 1024 * int(found.split()[0])
-    except (OSError, KeyError, ValueError):
-        return None
-
-
-def _of_container() -> int | None:
-    """Return what a control group of Linux leaves, in either of its versions."""
-    for limit, used in _CONTROL_GROUPS:
-        try:
-            most, now = (int(Path(name).read_text(encoding="ascii")) for name in (limit, used))
-        except (OSError, ValueError):  # there is none, or its limit is "max"
-            continue
-        return max(most - now, 0)
-    return None
+        found.append(1024 * int(dict(line.split(":", 1) for line in lines)["MemAvailable"].split()[0]))
+    for names in _CONTROL_GROUPS:  # of Linux, in either of its versions
+        with suppress(OSError, ValueError):  # there is none, or its limit is "max"
+            most, now = (int(Path(name).read_text(encoding="ascii")) for name in names)
+            found.append(max(most - now, 0))
+    return min((there for there in found if there is not None), default=None)
 
 
 def _of_process() -> int | None:

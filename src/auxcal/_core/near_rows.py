@@ -46,7 +46,9 @@ def near_rows(x: Floats) -> Ints | None:
     """
     if len(x) < _FEWEST:
         return None
-    x = _few_dimensions(x)
+    if x.shape[1] > _DIMENSIONS:
+        x = x @ np.random.default_rng(0).normal(size=(x.shape[1], _DIMENSIONS)).astype(x.dtype)
+    x = x.astype(np.float64)
     found = [np.isfinite(_radii(_distances(*place), x.shape[1], _CLEAR)).mean() for place in _places(x)]
     if np.mean(found) < _SHARE:
         return None
@@ -56,13 +58,6 @@ def near_rows(x: Floats) -> Ints | None:
     first, second = np.concatenate([cell[_near_pairs(x[cell])] for cell in _cells(x)], axis=1)
     linked = coo_array((np.ones(len(first), np.int8), (first, second)), shape=(len(x), len(x)))
     return np.asarray(connected_components(linked, directed=False)[1])
-
-
-def _few_dimensions(x: Floats) -> Floats:
-    if x.shape[1] <= _DIMENSIONS:
-        return x.astype(np.float64)
-    directions = np.random.default_rng(0).normal(size=(x.shape[1], _DIMENSIONS))
-    return np.asarray(x @ directions.astype(x.dtype), dtype=np.float64)
 
 
 def _places(x: Floats) -> Iterator[tuple[Floats, Floats]]:

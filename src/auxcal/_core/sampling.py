@@ -53,13 +53,10 @@ class Reservoir:
         places = np.arange(n_rows) if self._most == 1 else np.flatnonzero(key <= self._most)
         return Drawn(places, order[places], key[places])
 
-    def hold(self, rows: Rows, drawn: Drawn) -> None:
-        """Keep the rows that `draw` returned."""
-        self._hold({**rows, ORDER: drawn.order, KEY: drawn.key})
-
-    def _hold(self, rows: Rows) -> None:
-        self._pool.append(rows)
-        self._size += len(rows[KEY])
+    def hold(self, rows: Rows, drawn: Drawn | None = None) -> None:
+        """Keep the rows that `draw` returned; without it, rows that have their keys."""
+        self._pool.append(rows if drawn is None else {**rows, ORDER: drawn.order, KEY: drawn.key})
+        self._size += len(self._pool[-1][KEY])
         if self._size > _SLACK * self._n:
             self._pool = [self.rows]
             self._size = len(self._pool[0][KEY])
@@ -89,7 +86,7 @@ class Reservoir:
         found.n_rows, found._most = int(n_rows), float(most)
         names = {"key": KEY, "order": ORDER}
         if columns:
-            found._hold({names.get(name) or name.removeprefix("column "): column for name, column in columns.items()})
+            found.hold({names.get(name) or name.removeprefix("column "): column for name, column in columns.items()})
         return found
 
     def __add__(self, other: Reservoir) -> Reservoir:
@@ -98,7 +95,7 @@ class Reservoir:
         both.n_rows, both._most = self.n_rows + other.n_rows, min(self._most, other._most)
         for rows in (*self._pool, *other._pool):
             low = slice(None) if both._most == 1 else rows[KEY] <= both._most
-            both._hold({name: column[low] for name, column in rows.items()})
+            both.hold({name: column[low] for name, column in rows.items()})
         return both
 
 

@@ -56,15 +56,6 @@ def one_thread() -> Iterator[None]:
 
     Any number of threads can be inside at once: the first saves the limits, and the last restores them.
     """
-    own = _enter()
-    try:
-        yield
-    finally:
-        _leave(own)
-
-
-def _enter() -> list[tuple[_Pool, int]]:
-    """Limit all pools, and return the former limits of the thread-local ones."""
     with _lock:
         for pool in [*_torch(), *_libraries(shared=True)]:  # torch first: it sets up OpenMP when it is asked
             if pool.name not in _before:
@@ -73,19 +64,18 @@ def _enter() -> list[tuple[_Pool, int]]:
         for pool, _ in [*_before.values(), *own]:
             pool.limit(1)
         _inside[get_ident()] += 1
-        return own
-
-
-def _leave(own: list[tuple[_Pool, int]]) -> None:
-    with _lock:
-        _inside[get_ident()] -= 1
-        if not _inside.total():
-            _inside.clear()
-            for pool, threads in _before.values():
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside[get_ident()] -= 1
+            if not _inside.total():
+                _inside.clear()
+                for pool, threads in _before.values():
+                    pool.limit(threads)
+                _before.clear()
+            for pool, threads in own:
                 pool.limit(threads)
-            _before.clear()
-        for pool, threads in own:
-            pool.limit(threads)
 
 
 def _only_this_thread() -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import lru_cache
 from importlib import import_module
-from operator import add
 from typing import Any, TypedDict, TypeVar
 
 import numpy as np
@@ -121,7 +120,9 @@ def score(
     """
     calibrator = calibrator._now()
     if isinstance(rows, pa.Array | pa.ChunkedArray):
-        rows, columns, features = _as_table(rows, features)
+        make = pa.RecordBatch.from_pydict if isinstance(rows, pa.Array) else pa.table
+        rows = make({"logits": rows} if features is None else {"logits": rows, "features": features})
+        columns, features = "logits", None if features is None else "features"
     if not isinstance(rows, pa.RecordBatch | pa.Table):
         raise InvalidInputError(
             f"rows must be an array, a chunked array, a batch or a table of pyarrow; got {type(rows).__name__}. "
@@ -131,14 +132,10 @@ def score(
     if isinstance(rows, pa.RecordBatch):
         return _scores_of(rows, scorer, names=names)
     batches = rows.to_batches() or [pa.RecordBatch.from_pylist([], schema=rows.schema)]
-    return _joined([_scores_of(batch, scorer, names=names) for batch in batches])
-
-
-def _as_table(rows: Any, features: Any) -> tuple[Any, str, str | None]:
-    """Return an array as a batch, and a chunked array as a table, with the names of the columns in it."""
-    given = {"logits": rows} if features is None else {"logits": rows, "features": features}
-    make = pa.RecordBatch.from_pydict if isinstance(rows, pa.Array) else pa.table
-    return make(given), "logits", None if features is None else "features"
+    parts = [_scores_of(batch, scorer, names=names) for batch in batches]
+    prediction = pa.chunked_array([part.prediction for part in parts])
+    confidence = pa.chunked_array([part.confidence for part in parts])
+    return Scores(prediction, confidence, sum((part.bad for part in parts), BadRows()))
 
 
 def _scores_of(batch: pa.RecordBatch, scorer: Scorer, *, names: bool) -> Scores:
@@ -157,14 +154,6 @@ def _scores_of(batch: pa.RecordBatch, scorer: Scorer, *, names: bool) -> Scores:
 
 def _lists(schema: pa.Schema) -> list[str]:
     return [field.name for field in schema if is_list(field.type)]
-
-
-def _joined(parts: Sequence[Scores]) -> Scores:
-    return Scores(
-        pa.chunked_array([part.prediction for part in parts]),
-        pa.chunked_array([part.confidence for part in parts]),
-        reduce(add, (part.bad for part in parts)),
-    )
 
 
 # On the way to the workers of an engine -------------------------------------------------------------------------------

@@ -67,6 +67,8 @@ class Classes:
         return at[codes]
 
     def _are_indices(self, predicted: NDArray[Any], true: NDArray[Any]) -> bool:
+        if predicted.dtype.kind in "iu" and true.dtype.kind in "iu":
+            return True
         known = (*self._labels.no_class, str(NO_CLASS))
         telling = np.array([name for name in names_in(true) if name not in known], dtype=object)
         indices = [are_indices(predicted), are_indices(telling) if len(telling) else are_indices(predicted)]

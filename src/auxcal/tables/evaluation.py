@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auxcal._core.arrays import Ints, check_total
+from auxcal._core.arrays import check_total
 from auxcal._core.deferred_warnings import collect_warnings
+from auxcal._core.errors import InvalidInputError
 from auxcal._core.progress import Report, silent
+from auxcal._core.text import percent
 from auxcal.calibrators import Calibrator, Certificate
-from auxcal.metrics import Slice, Tally, evaluate, evaluate_by
-from auxcal.tables.scored import Scored, Tallied
+from auxcal.metrics import Slice, evaluate, evaluate_by
+from auxcal.tables.scored import MOST_IN_FIT, Scored, Tallied
 from auxcal.thresholds import (
     Threshold,
     risk_at_coverage,
@@ -50,28 +52,24 @@ def evaluate_scored(
     if isinstance(found, Tallied):
         whole = found.tally
         scores = whole.evaluate(**how)
+        slices: list[Slice] = []
+        by = sorted((found.by or {}).items(), key=lambda item: (-item[1].n_rows, item[0]))
         with collect_warnings():
-            slices = None if found.by is None else _slices(found.by, how)
-        return Evaluation(whole.n_rows, whole.accuracy, whole.confidence, scores, slices)
+            for name, each in by:
+                of_slice = each.evaluate(**how | {"report": silent})
+                slices.append(Slice(name, each.n_rows, each.accuracy, each.confidence, of_slice))
+                report(len(slices) / len(by))
+        found_slices = None if found.by is None else slices
+        return Evaluation(whole.n_rows, whole.accuracy, whole.confidence, scores, found_slices)
     how |= {"sample_weight": found.sample_weight, "groups": found.groups}
     scores = evaluate(found.confidence, found.correct, **how)
     with collect_warnings():
-        slices = None if found.by is None else evaluate_by(found.confidence, found.correct, found.by, **how)
+        each_slice = None if found.by is None else evaluate_by(found.confidence, found.correct, found.by, **how)
     accuracy, confidence = (
         float(np.average(column.astype(np.float64), weights=found.sample_weight))
         for column in (found.correct, found.confidence)
     )
-    return Evaluation(len(found.y), accuracy, confidence, scores, slices)
-
-
-def _slices(tallies: dict[str, Tally], how: dict[str, Any]) -> list[Slice]:
-    """Return the metrics of each slice, the largest first."""
-    slices = []
-    for name, each in sorted(tallies.items(), key=lambda item: (-item[1].n_rows, item[0])):
-        scores = each.evaluate(**how | {"report": silent})
-        slices.append(Slice(name, each.n_rows, each.accuracy, each.confidence, scores))
-        how["report"](len(slices) / len(tallies))
-    return slices
+    return Evaluation(len(found.y), accuracy, confidence, scores, each_slice)
 
 
 def find_thresholds(
@@ -94,8 +92,11 @@ def find_thresholds(
     per_class : bool
         Find a threshold of the one risk for each predicted class.
     """
-    if promise:
-        scored.check_apart_from_fit()
+    if promise and scored.share_in_fit > MOST_IN_FIT:
+        raise InvalidInputError(
+            f"{percent(scored.share_in_fit, decimals=0)} of these rows were in the fit of the calibrator: no promise. "
+            f"On its own rows a calibrator looks better than on new ones. Find the threshold on other labelled rows."
+        )
     if scored.sample_weight is not None:
         check_total(scored.sample_weight)
     rows = scored.confidence, scored.correct
@@ -126,16 +127,11 @@ def _why_not(scored: Scored, risk: float, level: float, label: int | None = None
 
 def certify(calibrator: Calibrator, found: Threshold, scored: Scored) -> None:
     """Keep a promise, and what its rows look like, with the calibrator that scored them."""
-    prediction = _as_indices(scored, calibrator)
-    weights = scored.sample_weight, scored.groups
-    found_on = FoundOn.of(scored.confidence, prediction, calibrator.n_features_in_, *weights)
-    calibrator.certificate_ = Certificate.of(found, n_rows=len(scored.y), found_on=found_on)
-
-
-def _as_indices(scored: Scored, calibrator: Calibrator) -> Ints | None:
-    """Return the predictions as indices of the calibrator's classes; None if one is none of them."""
-    prediction = scored.prediction
+    prediction, n_classes = scored.prediction, calibrator.n_features_in_
     if scored.class_names is not None:
         index_of = {name: index for index, name in enumerate(calibrator.inputs_.class_names or ())}
         prediction = np.array([index_of.get(name, -1) for name in scored.class_names])[prediction]
-    return prediction if prediction.min() >= 0 and prediction.max() < calibrator.n_features_in_ else None
+    known = prediction.min() >= 0 and prediction.max() < n_classes
+    weights = scored.sample_weight, scored.groups
+    found_on = FoundOn.of(scored.confidence, prediction if known else None, n_classes, *weights)
+    calibrator.certificate_ = Certificate.of(found, n_rows=len(scored.y), found_on=found_on)

@@ -251,9 +251,8 @@ class Done:
 
     def is_unchanged(self, found: Part) -> bool:
         """Whether an output is still what was written; it is read only where its time does not tell."""
-        if found.size != self.bytes:
-            return False
-        return (found.modified == self.written and found.modified != 0) or digest(found.file) == self.digest
+        same_time = found.modified == self.written and found.modified != 0
+        return found.size == self.bytes and (same_time or digest(found.file) == self.digest)
 
 
 @dataclass

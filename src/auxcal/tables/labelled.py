@@ -297,7 +297,7 @@ def labelled_sample(parts: Iterable[Rows], label: str, n: int, random_state: int
             counts.update(_as_keys(rows[label]))
             yield rows
 
-    rows, total = _lowest_of(counted(), n, random_state, _SPARE)
+    rows, total = lowest_keys(counted(), n, random_state, _SPARE)
     if total > n:
         left = {key: round(count * n / total) for key, count in counts.items()}
         kept = np.zeros(len(rows[KEY]), np.bool_)
@@ -308,14 +308,8 @@ def labelled_sample(parts: Iterable[Rows], label: str, n: int, random_state: int
     return in_order(rows), total
 
 
-def even_sample(parts: Iterable[Rows], n: int, random_state: int | None) -> tuple[Rows, int]:
-    """Return `n` rows, each with the same probability, or all if there are no more; and how many there are."""
-    rows, total = _lowest_of(parts, n, random_state)
-    return in_order(rows), total
-
-
-def _lowest_of(parts: Iterable[Rows], n: int, random_state: int | None, spare: float = 1) -> tuple[Rows, int]:
-    """Return the rows that drew the lowest numbers, by these numbers, and how many there are."""
+def lowest_keys(parts: Iterable[Rows], n: int, random_state: int | None, spare: float = 1) -> tuple[Rows, int]:
+    """Return the rows with the lowest random keys, by these keys, so that each is as likely; and how many there are."""
     if not isinstance(n, int) or n < 1:
         raise InvalidInputError(f"sample must be a whole number of at least 1, or None for all rows; got {n!r}.")
     # The data may have been drawn with the same random state.

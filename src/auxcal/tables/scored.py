@@ -23,19 +23,15 @@ from auxcal._core.arrays import (
 )
 from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.labels import LEFT_OUT, warn_of_unlabelled
+from auxcal._core.sampling import in_order
 from auxcal._core.text import percent
 from auxcal.metrics import Tally
 from auxcal.tables.classes import Classes, codes_of
 from auxcal.tables.columns import check_column
-from auxcal.tables.labelled import even_sample
+from auxcal.tables.labelled import lowest_keys
 from auxcal.tables.numpy_columns import Column, Columns
 from auxcal.tables.readers import open_source
-from auxcal.tables.rows import (
-    LEAVE_OUT,
-    counted_from,
-    kept_groups,
-    kept_weights,
-)
+from auxcal.tables.rows import LEAVE_OUT, counted_from, kept_groups, kept_weights
 from auxcal.tables.sources import Source
 from auxcal.tables.spec import ScoreOptions, TableSpec
 
@@ -77,15 +73,6 @@ class Scored(NamedTuple):
     def take(self, rows: Any) -> Scored:
         """Return some of the rows."""
         return self._replace(**{name: each[rows] for name, each in _columns_of(self).items()})
-
-    def check_apart_from_fit(self) -> None:
-        """Refuse rows of the fit, which promise nothing."""
-        if self.share_in_fit > MOST_IN_FIT:
-            raise InvalidInputError(
-                f"{percent(self.share_in_fit, decimals=0)} of these rows were in the fit of the calibrator: no promise."
-                " On its own rows a calibrator looks better than on new ones. Find the threshold on other labelled "
-                "rows."
-            )
 
 
 class Tallied(NamedTuple):
@@ -376,11 +363,11 @@ def _groups(values: Groups, name: str) -> Groups:
 
 def _sample_of(parts: Iterable[Scored], n: int, random_state: int | None) -> Scored:
     """Return a sample of the rows; say so if it is not all of them."""
-    drawn, n_rows = even_sample(map(_columns_of, parts), n, random_state)
+    drawn, n_rows = lowest_keys(map(_columns_of, parts), n, random_state)
     if len(drawn["y"]) < n_rows:
         warnings.warn(
             f"{n:,} of {n_rows:,} rows are used, a random sample. Its size is set with sample (--sample).",
             InputWarning,
             stacklevel=3,
         )
-    return Scored(**drawn)  # type: ignore[arg-type]
+    return Scored(**in_order(drawn))  # type: ignore[arg-type]

@@ -80,7 +80,8 @@ def _source(dialect: _Dialect, batches_of_fields: _Fields) -> Source:
     """Return columns of numbers and of text."""
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
-        comma = dialect.has_decimal_comma(numbers)
+        first = [row.get(name) or "" for row in dialect.rows for name in numbers]
+        comma = dialect.delimiter != "," and any("," in field for field in first)
         places = {name: dialect.names.index(name) for name in (*numbers, *others)}
         is_empty = True
         for fields, done in batches_of_fields:
@@ -159,9 +160,6 @@ class _Dialect:
             ) from error
         end = next(islice(_LINE_END.finditer(sample), n_lines - 1, None), None)
         return cls(delimiter, names, n_lines, len(sample) if end is None else end.end(), first_rows)
-
-    def has_decimal_comma(self, numbers: Sequence[str]) -> bool:
-        return self.delimiter != "," and any("," in (row.get(name) or "") for row in self.rows for name in numbers)
 
     def damaged(self, reason: str) -> FileFormatError:
         return FileFormatError(
