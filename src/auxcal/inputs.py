@@ -114,6 +114,11 @@ class Inputs:
         one_each = self.column_names is not None and len(self.column_names) > 1
         return self.class_names or (self.column_names if one_each else None)
 
+    @property
+    def signal_columns(self) -> SignalColumns:
+        """What the signals are, if the kind is that."""
+        return SignalColumns(*(self.feature_table or ((), (), ())))
+
     def check(self, n_classes: int, n_features: int) -> None:
         """Reject a wrong number of names, and an unknown kind."""
         counts = {"class_names": n_classes, "column_names": n_classes, "feature_names": n_features}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -18,6 +18,7 @@ from auxcal._core.arrays import (
     Groups,
     Ints,
     Weight,
+    as_correct,
     as_features,
     as_groups,
     as_log_probabilities,
@@ -31,6 +32,7 @@ from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.labels import NoClassLabels, as_no_class, as_y, from_names
 from auxcal._core.threads import cached_property
 from auxcal.inputs import Inputs
+from auxcal.signals import SignalColumns
 from auxcal.splits import Units, ordered_rows
 
 
@@ -104,6 +106,63 @@ class Predictions:
             logits=checked,
             y=as_y(from_names(y, inputs.names, ood), n_rows=n, n_classes=k),
             features=None if features is None else as_features(features, n_rows=n),
+            sample_weight=as_sample_weight(sample_weight, n_rows=n),
+            groups=None if groups is None else as_groups(groups, n_rows=n),
+            inputs=inputs,
+        )
+
+    @classmethod
+    @ignore_float_errors
+    def from_signals(
+        cls,
+        signals: Any,
+        correct: ArrayLike,
+        *,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        probabilities: Iterable[str] = (),
+    ) -> Predictions:
+        """Return answers that have signals in place of logits: predictions of one class, "the answer".
+
+        Parameters
+        ----------
+        signals : DataFrame, mapping of columns, or array of shape (n, d)
+            What is known of each answer: numbers, booleans, and text for categories, each with gaps.
+        correct : array of shape (n,)
+            Whether each answer is right.
+        groups, sample_weight : arrays of shape (n,), optional
+            What each answer belongs to, and how often it counts.
+        probabilities : iterable of str
+            The columns that are probabilities; they count by their log-odds.
+
+        Examples
+        --------
+        >>> from auxcal import Predictions
+        >>> signals = {"verbal": [0.9, None, 0.5], "topic": ["law", "law", "maths"]}
+        >>> Predictions.from_signals(signals, [True, True, False])
+        Predictions(n=3, K=1, accuracy=0.667, no_class=1, features=2)
+        """
+        columns = SignalColumns.of(signals, probabilities)
+        inputs = Inputs("signals", feature_names=columns.names, feature_table=columns.as_tuple())
+        return cls._of_signals(columns.encode(signals), correct, inputs, groups, sample_weight)
+
+    @classmethod
+    def _of_signals(
+        cls,
+        x: Floats,
+        correct: ArrayLike,
+        inputs: Inputs,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Predictions:
+        """Return answers whose signals are encoded already."""
+        n = len(x)
+        if not n:
+            raise InvalidInputError("signals must have at least 1 answer; got 0. Check what chooses the rows.")
+        return cls._trusted(
+            logits=np.zeros((n, 1), np.float32),
+            y=np.where(as_correct(correct, n_rows=n), 0, NO_CLASS),
+            features=x,
             sample_weight=as_sample_weight(sample_weight, n_rows=n),
             groups=None if groups is None else as_groups(groups, n_rows=n),
             inputs=inputs,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from auxcal._core.arrays import LEAST_PROBABILITY, Bools, Floats, Ints, to_numpy
 from auxcal._core.errors import InvalidInputError
-from auxcal._core.logits import logit
+from auxcal._core.logits import expit, logit
 from auxcal._core.text import did_you_mean
 
 SignalKind = Literal["number", "probability", "category"]
@@ -77,6 +77,10 @@ class SignalColumns:
         )
         return cls(tuple(table), kinds, tuple(_levels(column) if _is_text(column) else () for column in table.values()))
 
+    def as_tuple(self) -> tuple[Any, ...]:
+        """Return all of it, for files."""
+        return self.names, self.kinds, self.levels
+
     @property
     def are_numbers(self) -> Bools:
         """Which columns are not categories."""
@@ -97,6 +101,19 @@ class SignalColumns:
                 )
         parts = zip(self.names, self.kinds, self.levels, strict=True)
         return np.stack([_encoded(table[name], name, kind, levels) for name, kind, levels in parts], axis=1)
+
+    def write(self, x: Floats, rows: Sequence[int]) -> dict[str, dict[int, str]]:
+        """Return the text of some rows of a matrix that `encode` gave, by column and row; gaps are left out."""
+        found: dict[str, dict[int, str]] = {}
+        for j, (name, kind, levels) in enumerate(zip(self.names, self.kinds, self.levels, strict=True)):
+            known = {i: x[i, j] for i in rows if not np.isnan(x[i, j])}
+            if kind == "category":
+                found[name] = {i: levels[int(code)] if code >= 0 else "a new level" for i, code in known.items()}
+            else:
+                found[name] = {
+                    i: f"{expit(value) if kind == 'probability' else value:.4g}" for i, value in known.items()
+                }
+        return found
 
     def check(self, n_columns: int | None = None) -> None:
         """Reject what no table can have."""

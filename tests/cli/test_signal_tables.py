@@ -119,6 +119,24 @@ def test_what_is_wrong_is_said(fitted, tables, command, tmp_path):
     assert "there is no column 'length'" in found.err
 
 
+def test_methods_are_compared_as_those_of_logits(tables, command, tmp_path):
+    tables[0].assign(case=[f"case {i}" for i in range(900)]).to_csv(tmp_path / "fit.csv", index=False)
+    tables[1].to_csv(tmp_path / "test.csv", index=False)
+    options = ["--signals", "verbal,length,topic", "--correct", "right", "--out", tmp_path / "report"]
+    found = command("compare", tmp_path / "fit.csv", *options, "--id", "case", "--by", "topic")
+    assert found.returncode == 0, found.err
+    for words in ("of the answers are right.", "behind, ‰", "all signals  ours", "all signals by topic"):
+        assert words in found.out
+    assert {path.name for path in (tmp_path / "report").iterdir()} == {
+        "report.html", "results.csv", "results.json", "fit-signals.safetensors",
+    }  # fmt: skip
+    options += ["--test", tmp_path / "test.csv", "--methods", "verbal: isotonic", "--overwrite", "--json"]
+    (again,) = json.loads(command("compare", tmp_path / "fit.csv", *options).out)
+    assert (again["n_fit"], again["n_test"]) == (900, 1200)
+    assert {row["method"] for row in again["methods"]} == {"base rate", "signals", "verbal: isotonic"}
+    assert again["signals"][0]["name"] == "verbal"
+
+
 def test_one_column_of_scores_is_enough(tables, command, tmp_path):
     tables[0].to_csv(tmp_path / "fit.csv", index=False)
     options = ["--signals", "verbal", "--correct", "right", "-o", tmp_path / "s.safetensors"]

@@ -9,12 +9,14 @@ import json
 import os
 import shutil
 
+import numpy as np
 import pytest
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.wait import WebDriverWait
 
+from auxcal import compare
 from auxcal.reports import save_report
 
 
@@ -109,6 +111,27 @@ def expected_trade(comparison, method, threshold):
         ),
         "wrong": tuple(f"{errors:,} of {mask.sum():,}" for errors, mask in zip(wrong, accepted, strict=True)),
     }
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
+def test_the_page_of_signals(browser, patience, tmp_path, width, scheme):
+    rng = np.random.default_rng(0)
+    table = {"score <1>": rng.normal(size=900), "topic": rng.choice(["</script>", "law", "maths"], 900)}
+    table["score <1>"][::9] = np.nan
+    correct = rng.random(900) < 1 / (1 + np.exp(-2 * np.nan_to_num(table["score <1>"])))
+    comparison = compare(table, correct=correct, bootstrap=0)
+    comparison.save_report(tmp_path / "report.html")
+    screen(browser, width)
+    media(browser, "screen", scheme)
+    browser.get_log("browser")
+    browser.get((tmp_path / "report.html").as_uri())
+    WebDriverWait(browser, patience).until(lambda page: one(page, ".samples tbody td"))
+    assert texts(browser, ".effect h3") == [each.name for each in comparison.signals]
+    drawn = browser.find_elements(By.CSS_SELECTOR, ".signals svg[aria-label^='Confidence and share of right answers']")
+    assert len(drawn) == 2
+    assert trade(browser) == expected_trade(comparison, "signals", 0.9)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    assert browser.get_log("browser") == []
 
 
 def test_it_loads_from_disk_and_asks_for_nothing_else(page, address):

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._core.arrays import NO_CLASS, Bools, Floats, Ints, as_correct, as_groups, as_sample_weight, as_whole
+from auxcal._core.arrays import Bools, Floats, Ints, as_correct, as_sample_weight, as_whole
 from auxcal._core.deferred_warnings import warn
 from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
@@ -22,7 +22,6 @@ from auxcal.calibrators.ccac_x.evidence import log_likelihoods, weights_by_evide
 from auxcal.calibrators.copies import merge_copies, weigh_units
 from auxcal.calibrators.single_signals import SignalMaps, cross_fit_signal
 from auxcal.calibrators.solvers.boosted_trees import Trees, check_trees, cross_fit_trees
-from auxcal.inputs import Inputs
 from auxcal.metrics import brier
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value
@@ -199,7 +198,8 @@ class SignalCalibrator(Calibrator):
         """
         fresh = copy.copy(self)
         try:
-            fresh._fit_on(as_answers(signals, correct, groups, sample_weight, probabilities=self.probabilities))
+            rows: dict[str, Any] = {"groups": groups, "sample_weight": sample_weight}
+            fresh._fit_on(Predictions.from_signals(signals, correct, probabilities=self.probabilities, **rows))
         except BaseException:
             self._forget()
             raise
@@ -272,12 +272,12 @@ class SignalCalibrator(Calibrator):
         return readings
 
     def _labelled(self, logits: Floats, y: ArrayLike, features: Floats | None = None, **of_rows: Any) -> Predictions:
-        return _answers(_of_signals(features), y, self.inputs_, **of_rows)
+        return Predictions._of_signals(_of_signals(features), y, self.inputs_, **of_rows)
 
     def _fit(self, data: Predictions) -> str | None:
         n_folds = as_whole(self.n_folds, "n_folds", least=2)
-        columns = SignalColumns(*(data.inputs.feature_table or ()))
-        self.columns_ = columns.names, columns.kinds, columns.levels
+        columns = data.inputs.signal_columns
+        self.columns_ = columns.as_tuple()
         check_names(self.increasing, dict.fromkeys(columns.names), "increasing")
         data, of_row = merge_copies(data)
         n_rows, data = len(data), data.take(data.spread_rows(_ENOUGH))
@@ -398,43 +398,6 @@ class SignalCalibrator(Calibrator):
                 InputWarning,
                 stacklevel=5,
             )
-
-
-def as_answers(
-    signals: Any,
-    correct: ArrayLike,
-    groups: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    *,
-    probabilities: Sequence[str] = (),
-    inputs: Inputs | None = None,
-) -> Predictions:
-    """Return a table of answers as predictions; `inputs` is what else is known of it."""
-    columns = SignalColumns.of(signals, probabilities)
-    table = columns.names, columns.kinds, columns.levels
-    known = replace(inputs or Inputs(), kind="signals", feature_names=columns.names, feature_table=table)
-    return _answers(columns.encode(signals), correct, known, groups, sample_weight)
-
-
-def _answers(
-    x: Floats,
-    correct: ArrayLike,
-    inputs: Inputs,
-    groups: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-) -> Predictions:
-    """Return answers as predictions of a classifier of one class, "the answer", whose features are the signals."""
-    n = len(x)
-    if not n:
-        raise InvalidInputError("signals must have at least 1 answer; got 0. Check what chooses the rows.")
-    return Predictions._trusted(
-        logits=np.zeros((n, 1), np.float32),
-        y=np.where(as_correct(correct, n_rows=n), 0, NO_CLASS),
-        features=x,
-        sample_weight=as_sample_weight(sample_weight, n_rows=n),
-        groups=None if groups is None else as_groups(groups, n_rows=n),
-        inputs=inputs,
-    )
 
 
 def _of_signals(features: Floats | None) -> Floats:

@@ -12,11 +12,11 @@ import typer
 
 import auxcal
 from auxcal._core.progress import Report, progress_bar
-from auxcal._core.text import percent, visible
+from auxcal._core.text import visible
 from auxcal.cli._files import input_paths, refuse_overwrite
-from auxcal.cli._options import Files, Json, LabelledTable, Open, Overwrite, RandomState, TableSpec
+from auxcal.cli._options import Files, Json, LabelledTable, Open, Overwrite, RandomState
 from auxcal.cli.fit import check_kind
-from auxcal.cli.output import console, echo_json_text, echo_result, slice_note, slice_table
+from auxcal.cli.output import console, echo_json_text, slice_note, slice_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,7 +42,7 @@ def compare(
     json: Json = False,
     open_: Open = False,
 ) -> None:
-    """Try every method on your own logits: a table, an HTML report, and the best calibrator.
+    """Try every method on your own logits or signals: a table, an HTML report, and the best calibrator.
 
     Each file is a data set of its own; .npy files come in pairs. The methods are fitted on one part of the rows and
     measured on the rest. The best method has the lowest Brier score, which rewards both honesty and telling right from
@@ -59,9 +59,6 @@ def compare(
     """
     from auxcal.report.folder import NUMBERS, PAGE, calibrator_names, comparisons_as_json, make_folder, write_folder
 
-    if table.signals is not None:
-        _compare_signals(files, test, share, table, out, random_state, overwrite=overwrite, json=json)
-        return
     sets = _data_sets(files)
     if test is not None and len(sets) > 1:
         raise typer.BadParameter(f"--test belongs to one data set; got {len(sets)}. Compare them one by one.")
@@ -102,31 +99,6 @@ def compare(
         open_page(written)
 
 
-def _compare_signals(
-    files: Sequence[Path | str],
-    test: Path | None,
-    share: float,
-    table: TableSpec,
-    out: Path,
-    random_state: int,
-    *,
-    overwrite: bool,
-    json: bool,
-) -> None:
-    """Compare each signal with all of them together; print tables, and save the calibrator."""
-    from auxcal.report.comparison import compare_signals
-
-    data = auxcal.tables.read_predictions(*files, spec=table)
-    held_out = share if test is None else auxcal.tables.read_predictions(test, spec=table)
-    path = out / "signals.safetensors"
-    refuse_overwrite(path, overwrite=overwrite)
-    found = compare_signals(data, test=held_out, random_state=random_state)
-    out.mkdir(parents=True, exist_ok=True)
-    found.calibrator.save(path)
-    head = f"{found.n_fit:,} answers fitted, {found.n_test:,} tested; {percent(found.accuracy)} of these are right."
-    echo_result(found.as_json() | {"out": str(path)}, [head, "", *found.lines(), "", f"Saved: {path}"], json=json)
-
-
 def _data_sets(files: Sequence[Path | str]) -> dict[str, tuple[Path | str, ...]]:
     """Return the files of each data set by its name; .npy files come in pairs."""
     groups: list[tuple[Path | str, ...]] = []
@@ -158,7 +130,7 @@ def report_part(report: Report, index: int, sets: int) -> Report:
 
 def print_comparisons(screen: Console, comparisons: Sequence[auxcal.Comparison]) -> None:
     """Print each answer and its tables, then how to read the columns."""
-    from auxcal.report.terminal import comparison_to_rich
+    from auxcal.report.terminal import comparison_to_rich, signals_to_rich
 
     for comparison in comparisons:
         screen.print(visible(comparison.name), style="dim")
@@ -169,12 +141,17 @@ def print_comparisons(screen: Console, comparisons: Sequence[auxcal.Comparison])
             if entry.problem:
                 screen.print(visible(f"{entry.label}: {entry.problem}"), style="dim")
         screen.print()
+        if comparison.signals:
+            screen.print("How much the Brier score rises when a signal is shuffled among the answers", style="dim")
+            screen.print(signals_to_rich(comparison))
+            screen.print()
         for each in comparison.slices:
             screen.print(f"{comparison.best.label} by {each.by}", style="dim")
             screen.print(slice_table(each.by, each.after))
             screen.print(f"{slice_note(each.after)}\n", style="dim")
+    ranking = "AUROC measures" if all(each.signals for each in comparisons) else "AUROC, AUPR and p.9 measure"
     screen.print(
-        "AUROC, AUPR and p.9 measure how well the confidence tells right from wrong: higher is better. Brier and ECE "
+        f"{ranking} how well the confidence tells right from wrong: higher is better. Brier and ECE "
         "measure how honest it is: lower is better. With an ECE up to the noise next to it, perfect calibration is "
         "possible, not proven.\n",
         style="dim",

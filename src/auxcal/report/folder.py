@@ -105,6 +105,7 @@ def comparisons_as_json(comparisons: Sequence[Comparison]) -> str:
             "accuracy": comparison.answer.right,
             "mean_confidence": comparison.answer.says,
             "methods": comparison.table,
+            "signals": [each.as_dict() for each in comparison.signals],
             "slices": {each.by: [row.as_dict() for row in each.after] for each in comparison.slices},
         }
         for comparison, name in zip(comparisons, calibrator_names(comparisons), strict=True)

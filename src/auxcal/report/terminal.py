@@ -10,7 +10,6 @@ from rich.text import Text
 from auxcal._core.text import percent
 from auxcal.monitoring import Chunk, Estimate, Timeline
 from auxcal.report.comparison import Comparison
-from auxcal.report.comparison.outcome import COLUMNS, cells
 
 VERDICTS = {"same": "the same", "mix": "another mix", "new": "something new", "few": "too few rows"}
 """What the terminal and the page call the verdicts."""
@@ -42,12 +41,24 @@ _NEXT = {
 
 def comparison_to_rich(comparison: Comparison) -> Table:
     """Return the table of a comparison, which fits into 80 columns, best first and in bold."""
-    shown = _table([*COLUMNS.values(), "fit"])
+    shown = _table(comparison.heads)
     for entry in comparison.ranked:
         name = Text(entry.label, no_wrap=True)
-        name.append("  best" if entry is comparison.best else "", style="not bold blue")
-        name.append("  the classifier itself" if entry is comparison.before else "", style="not bold dim")
-        shown.add_row(name, *cells(entry), style="bold" if entry is comparison.best else "")
+        best = "  ours" if comparison.signals else "  best"  # scikit-learn's methods may rank above
+        name.append(best if entry is comparison.best else "", style="not bold blue")
+        itself = entry is comparison.before and not comparison.signals
+        name.append("  the classifier itself" if itself else "", style="not bold dim")
+        shown.add_row(name, *comparison.cells(entry), style="bold" if entry is comparison.best else "")
+    return shown
+
+
+def signals_to_rich(comparison: Comparison) -> Table:
+    """Return how much each signal counts, and over which range the confidence goes with it."""
+    shown = _table(["counts, ‰", "confidence from", "to"])
+    for each in comparison.signals:
+        said = [part.confidence for part in each.bins]
+        counts = f"{1000 * each.counts:.1f} ± {1000 * each.error:.1f}"
+        shown.add_row(Text(each.name, no_wrap=True), counts, percent(min(said)), percent(max(said)))
     return shown
 
 

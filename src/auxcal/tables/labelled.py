@@ -17,7 +17,6 @@ from auxcal._core.arrays import NO_CLASS, Ints, as_features, as_rng
 from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.sampling import KEY, Reservoir, Rows, in_order
 from auxcal._core.text import some
-from auxcal.calibrators.signal_calibrator import as_answers
 from auxcal.predictions import Predictions
 from auxcal.tables.columns import check_column, find_layout, find_logits, find_signals, find_weights
 from auxcal.tables.numpy_columns import Column, NumpyColumn, joined_columns
@@ -216,14 +215,13 @@ def _read_answers(
         rows = _joined(_numbered(parts), label, sample, random_state)
     y, kept = _labels(rows[label], spec, 1)
     table = {name: signal_values(rows[name])[kept] for name in signals}
-    inputs = replace(spec.inputs, label_name=label)
-    data = as_answers(
+    data = Predictions.from_signals(
         table,
         y[kept] == 0,
-        inputs=inputs,
         groups=kept_groups(rows[group], kept)[kept] if group else None,
         sample_weight=kept_weights(rows[weight], kept)[kept] if weight else None,
     )
+    data = data._with(inputs=replace(data.inputs, label_name=label))
     ids = rows[id_column].values()[kept] if id_column else None
     return Labelled(data, rows[_INDEX].values()[kept], ids, {name: rows[name].slices()[kept] for name in by})
 

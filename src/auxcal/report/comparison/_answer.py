@@ -12,6 +12,7 @@ from scipy.stats import norm
 from auxcal._core.arrays import Bools, Floats, Groups, Weight
 from auxcal._core.text import whole_percent, write_score
 from auxcal.predictions import Predictions
+from auxcal.report.comparison._signal_methods import AS_IT_IS, BASE_RATE
 
 if TYPE_CHECKING:
     from auxcal.report.comparison.outcome import Comparison, Entry
@@ -77,7 +78,7 @@ class Agreement:
         cls, confidence: Floats, correct: Bools, weight: Weight | None = None, groups: Groups | None = None
     ) -> Agreement:
         """Measure it; rows of one group count as dependent."""
-        c, share = confidence.astype(np.float64), _shares(len(confidence), weight)
+        c, share = confidence.astype(np.float64), shares(len(confidence), weight)
         says, right = float(share @ c), float(share @ correct)
         spread = np.sqrt(share @ (c - says) ** 2)
         by_chance, limit, p_value = c * (1 - c), 0.0, 1.0
@@ -90,10 +91,15 @@ class Agreement:
         return cls(says, right, len(c), float(limit), p_value)
 
 
+def behind(confidence: Floats, best: Floats, test: Predictions) -> tuple[float, float]:
+    """Return how much higher a Brier score is than another on the same rows, and its standard error."""
+    gap = (confidence.astype(np.float64) - test.correct) ** 2 - (best.astype(np.float64) - test.correct) ** 2
+    return mean_and_error(gap, shares(len(test), test.sample_weight), test.groups)
+
+
 def proven_gain(before: Floats, after: Floats, test: Predictions, methods: int) -> bool:
     """Whether the best of so many methods lowers the Brier score by more than chance explains."""
-    gain = (before.astype(np.float64) - test.correct) ** 2 - (after.astype(np.float64) - test.correct) ** 2
-    mean, error = mean_and_error(gain, _shares(len(test), test.sample_weight), test.groups)
+    mean, error = behind(before, after, test)
     return mean > norm.isf(LEVEL / 2 / methods) * error
 
 
@@ -106,7 +112,8 @@ def mean_and_error(values: Floats, share: Floats, groups: Groups | None) -> tupl
     return mean, float(np.sqrt(deviations @ deviations))
 
 
-def _shares(n_rows: int, weight: Weight | None) -> Floats:
+def shares(n_rows: int, weight: Weight | None) -> Floats:
+    """Return the share of each row in a mean."""
     weight = np.ones(n_rows) if weight is None else weight.astype(np.float64)
     return weight / weight.sum()
 
@@ -148,7 +155,7 @@ def answer(comparison: Comparison) -> Answer:
     test, now = comparison.test, comparison.agreement
     after = Agreement.of(comparison.best.measured()[1], test.correct, test.sample_weight, test.groups)
     verdict = _verdict(comparison, after)
-    return Answer(verdict, now.says, now.right, _found(comparison.before, now), _then(comparison, verdict, after))
+    return Answer(verdict, now.says, now.right, _found(comparison, now), _then(comparison, verdict, after))
 
 
 def _verdict(comparison: Comparison, after: Agreement) -> AnswerKind:
@@ -159,11 +166,17 @@ def _verdict(comparison: Comparison, after: Agreement) -> AnswerKind:
     confidences = before.measured()[1], best.measured()[1]
     if now.disproved or proven_gain(*confidences, comparison.test, len(comparison.entries) - 1):
         return "solved" if best.within_noise and after.within(AGREES) else "better"
-    return undecided
+    return "unhelped" if before.method == BASE_RATE else undecided
 
 
-def _found(before: Entry, now: Agreement) -> str:
-    sentence = f"Your classifier says {whole_percent(now.says)} and is right {whole_percent(now.right)} of the time"
+def _found(comparison: Comparison, now: Agreement) -> str:
+    before, right = comparison.before, whole_percent(now.right)
+    if before.method == BASE_RATE:
+        return f"{_capital(right)} of the answers are right."
+    says = whole_percent(now.says)
+    sentence = f"Your classifier says {says} and is right {right} of the time"
+    if comparison.signals:
+        sentence = f"The signal {before.label.removesuffix(AS_IT_IS)} says {says}, and {right} of the answers are right"
     if whole_percent(now.says) != whole_percent(now.right) or not now.disproved:
         return f"{sentence}."
     ece = write_score("ece", before.scores["ece"])
@@ -183,6 +196,14 @@ def _then(comparison: Comparison, verdict: AnswerKind, after: Agreement) -> str:
             f"These {now.n_rows:,} rows are too few to tell whether that is calibrated: the two may differ by up to "
             f"{_points(now)}. Label more rows. {unhelped if best is before else f'On the {tested}, {lowers}'}"
         )
+    if before.method == BASE_RATE and verdict == "solved":
+        above = whole_percent(best.scores["auroc"])
+        return (
+            f"With {name} the confidence is calibrated to within {_points(after)}, and {above} of the time a right "
+            f"answer has a higher one than a wrong answer."
+        )
+    if before.method == BASE_RATE and verdict == "unhelped":
+        return f"{_capital(name)} together do not tell which, by more than chance, on the {tested}."
     if verdict == "solved":
         return f"With {name} the two agree to within {_points(after)}."
     return unhelped if verdict == "unhelped" else _better(before, best, after, tested)

@@ -18,7 +18,7 @@ from auxcal._core.errors import AuxcalWarning, ConvergenceWarning, InvalidInputE
 from auxcal._core.extras import install_command, is_installed
 from auxcal._core.float_errors import ignore_float_errors, undecorated
 from auxcal._core.progress import Report, silent
-from auxcal._core.text import some, visible
+from auxcal._core.text import one_of, some, visible
 from auxcal.calibrators import CALIBRATORS, Calibrator, method_named, seeded
 from auxcal.calibrators.copies import with_units
 from auxcal.calibrators.fitting import features_for
@@ -27,6 +27,8 @@ from auxcal.metrics import evaluate_by, evaluate_sample
 from auxcal.metrics.edge import Sample
 from auxcal.predictions import Predictions
 from auxcal.report.comparison._answer import Agreement
+from auxcal.report.comparison._signal_effects import signal_effects
+from auxcal.report.comparison._signal_methods import LABELS, TOGETHER, recoded, signal_methods
 from auxcal.report.comparison.outcome import SHOWN, Comparison, Entry, Sliced
 
 UNCALIBRATED = "uncalibrated"
@@ -35,9 +37,10 @@ UNCALIBRATED = "uncalibrated"
 
 @ignore_float_errors
 def compare(
-    data: Predictions | ArrayLike,
+    data: Predictions | Any,
     y: ArrayLike | None = None,
     *,
+    correct: ArrayLike | None = None,
     test: Predictions | float = 0.25,
     methods: Iterable[str] | Mapping[str, Calibrator] | None = None,
     random_state: int = 0,
@@ -55,18 +58,22 @@ def compare(
 
     Parameters
     ----------
-    data : Predictions or array of shape (n, K)
+    data : Predictions, array of shape (n, K), or table of signals
         Labelled predictions of data from production. Their weights count in fits and scores, and
         their groups stay together in both, and in the split. An array holds logits; for probabilities, weights, groups
-        or features give `Predictions`.
+        or features give `Predictions`, and for signals with any of them `Predictions.from_signals`.
     y : array of shape (n,), optional
         The true classes of an array of logits.
+    correct : array of shape (n,), optional
+        In place of `y`, whether each answer is right; `data` is then a table of signals. What
+        `SignalCalibrator` makes of all signals is compared with the base rate, with each signal alone, and with
+        scikit-learn's logistic regression and histogram boosting.
     test : Predictions or float
         The test part, or the share of `data` to hold out for it, stratified.
     methods : iterable of str, or mapping of str to Calibrator, optional
         Names or abbreviations of `CALIBRATORS`, or your own unfitted calibrators by name; by default all of
         `CALIBRATORS` whose extra is installed, with a warning that names the others. The classifier's own confidence is
-        always compared too.
+        always compared too. For signals, names of the entries of a comparison without `methods`.
     random_state : int
         The source of the split, of the fits and of the intervals.
     name : str
@@ -87,7 +94,7 @@ def compare(
     Returns
     -------
     Comparison
-        Its `best` is the entry with the lowest Brier score.
+        Its `best` is the entry with the lowest Brier score, of those that can be saved.
 
     Examples
     --------
@@ -105,24 +112,25 @@ def compare(
     >>> [entry.label for entry in comparison.ranked]
     ['TS', 'Platt', 'MP']
     """
-    data = _predictions(data, y)
+    data = _predictions(data, y, correct)
     warn_of_probabilities(data.inputs.kind, data.logits, stacklevel=2)
     if class_names is not None:
         data = data._with(inputs=replace(data.inputs, class_names=as_class_names(class_names, data.n_classes)))
     if not isinstance(test, Predictions):
         data = with_units(data, stacklevel=2)  # a copy of a row of the fit would be no test
     fit, held_out, rows = _parts(data, test, random_state)
-    warn_of_few_rows(len(fit), stacklevel=2)
-    source = held_out if held_out is test else data
+    warn_of_few_rows(len(fit), signals=data.inputs.kind == "signals", stacklevel=2)
+    source = held_out if isinstance(test, Predictions) else data
     if ids is not None and len(ids) != len(source):
         raise InvalidInputError(f"ids must be one for each of the {len(source)} rows; got {len(ids)}.")
     columns = {key: as_groups(values, n_rows=len(source), name=key)[rows] for key, values in (by or {}).items()}
-    calibrators = _calibrators(methods, random_state)
+    calibrators = (_signal_calibrators if data.inputs.kind == "signals" else _calibrators)(methods, random_state, data)
     entries = []
     for done, (method, calibrator) in enumerate(calibrators.items(), start=1):
         entries.append(_entry(method, calibrator, fit, held_out, bootstrap, random_state))
         report(done / len(calibrators))
-    own = entries[0].measured()[0].score_validated(source.logits, None)
+    first = entries[0].measured()[0]
+    own = first.score_validated(source.logits, features_for(first, source))
     found = Comparison(
         visible(str(name)),
         tuple(entries),
@@ -133,20 +141,28 @@ def compare(
         data.inputs.class_names,
         None if ids is None else tuple(str(ids[row]) for row in rows),
     )
+    if data.inputs.kind == "signals":
+        best = found.best.measured()
+        found = replace(found, signals=signal_effects(best[0], held_out, best[1], random_state))
     how = {"sample_weight": held_out.sample_weight, "groups": held_out.groups, "random_state": random_state}
     slices = (_sliced(found, visible(str(key)), values, bootstrap, **how) for key, values in columns.items())
     return replace(found, slices=tuple(slices))
 
 
-def _predictions(data: Predictions | ArrayLike, y: ArrayLike | None) -> Predictions:
+def _predictions(data: Predictions | Any, y: ArrayLike | None, correct: ArrayLike | None) -> Predictions:
     if isinstance(data, Predictions):
-        if y is not None:
+        if y is not None or correct is not None:
             raise InvalidInputError("data are auxcal.Predictions, which have their y; got another. Leave y out.")
         return data
+    if correct is not None:
+        if y is not None:
+            raise InvalidInputError("logits have y, and signals have correct; got both. Leave one of them out.")
+        return Predictions.from_signals(data, correct)
     if y is None:
         raise InvalidInputError(
             f"data must be auxcal.Predictions, or logits with their y; got {type(data).__name__} alone. Use "
-            f"auxcal.compare(logits, y), or auxcal.compare(auxcal.Predictions(logits, y))."
+            f"auxcal.compare(logits, y), or auxcal.compare(auxcal.Predictions(logits, y)); for signals "
+            f"auxcal.compare(signals, correct=correct)."
         )
     return Predictions(data, y)
 
@@ -167,6 +183,8 @@ def _parts(data: Predictions, test: Predictions | float, random_state: int) -> t
             f"the test part must have the columns of the data in the same order, {some(wanted)}; got {some(got)}. Put "
             f"them into that order, and let y follow."
         )
+    if data.inputs.kind == "signals" and test.inputs.kind == "signals":
+        return data, recoded(test, data), np.arange(len(test))
     if test.n_features != data.n_features:
         raise InvalidInputError(
             f"the test part must have the {data.n_features} features of each sample that the data have; got "
@@ -175,7 +193,22 @@ def _parts(data: Predictions, test: Predictions | float, random_state: int) -> t
     return data, test, np.arange(len(test))
 
 
-def _calibrators(methods: Iterable[str] | Mapping[str, Calibrator] | None, random_state: int) -> dict[str, Calibrator]:
+def _signal_calibrators(
+    methods: Iterable[str] | Mapping[str, Calibrator] | None, random_state: int, data: Predictions
+) -> dict[str, Calibrator]:
+    """Return unfitted methods of signals by name, what they are compared with first."""
+    listed = signal_methods(data, random_state)
+    before = next(iter(listed))
+    if isinstance(methods, Mapping):
+        return {before: listed[before]} | {name: clone(each) for name, each in methods.items()}
+    labels = {name: LABELS.get(name, name) for name in listed}
+    names = listed if methods is None else [one_of(name, labels, "the method") for name in methods]
+    return {name: listed[name] for name in dict.fromkeys((before, *names, TOGETHER))}
+
+
+def _calibrators(
+    methods: Iterable[str] | Mapping[str, Calibrator] | None, random_state: int, data: Predictions
+) -> dict[str, Calibrator]:
     """Return unfitted calibrators by name, the uncalibrated one first."""
     own = {name: clone(calibrator) for name, calibrator in methods.items()} if isinstance(methods, Mapping) else {}
     names = _installed() if methods is None else list(own) or [_listed(name) for name in methods]
@@ -208,7 +241,7 @@ def _entry(
     method: str, calibrator: Calibrator, fit: Predictions, test: Predictions, bootstrap: int, random_state: int
 ) -> Entry:
     """Fit a calibrator on rows that are already checked, and measure it on others."""
-    label = calibrator.abbreviation if method in CALIBRATORS else method
+    label = calibrator.abbreviation if method in CALIBRATORS else LABELS.get(method, method)
     start = time.process_time()
     try:
         with collect_warnings() as kept:

@@ -1,138 +1,166 @@
-"""auxcal compare for signals: each single signal, lines, curves and trees beside all of them together."""
+"""What `SignalCalibrator` is compared with: the base rate, each signal alone, and scikit-learn's methods of all."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, Self
 
 import numpy as np
+from scipy.stats import rankdata
 
-from auxcal._core.arrays import Floats
+from auxcal._core.arrays import Bools, Floats
 from auxcal._core.errors import InvalidInputError
-from auxcal._core.float_errors import ignore_float_errors
-from auxcal._core.text import some, write_score
-from auxcal.calibrators import SignalCalibrator
-from auxcal.calibrators.additive_model import AdditiveModel
-from auxcal.metrics import evaluate
+from auxcal._core.logits import expit
+from auxcal._core.text import some
+from auxcal.calibrators import Calibrator, SignalCalibrator
+from auxcal.inputs import FittedOn
 from auxcal.predictions import Predictions
-from auxcal.signals import UNSEEN, SignalColumns
+from auxcal.signals import LARGEST, UNSEEN
 
-_ALONE = ("base rate", "logistic regression", "curves", "boosted trees")  # in the order of `shares_`
-_OF_NUMBER = ("beta calibration", "isotonic regression")
-TOGETHER = "all signals together"
-"""What `SignalCalibrator` does."""
+TOGETHER = "signals"
+"""The method of `SignalCalibrator`."""
 
+BASE_RATE = "base rate"
+"""The confidence that all are compared with, where no signal is a probability: the share of right answers."""
 
-@dataclass(frozen=True)
-class SignalEntry:
-    """How one method did on the test part, and its Brier score less that of all signals together, with its error."""
+AS_IT_IS = " as it is"
+"""What the name of a method ends with that takes a probability for the confidence."""
 
-    method: str
-    scores: dict[str, float]
-    behind: float
-    error: float
+LABELS = {TOGETHER: "all signals"}
+
+_MOST_LEVELS = 250  # of a category that histogram boosting takes, below its 255 bins
 
 
-@dataclass(frozen=True)
-class SignalComparison:
-    """Methods on signals, the best first.
-
-    Parameters
-    ----------
-    entries : tuple of SignalEntry
-        One for each method.
-    calibrator : SignalCalibrator
-        The one of all signals, fitted on the fit part.
-    n_fit, n_test : int
-        How many answers each part has.
-    accuracy : float
-        The share of right answers in the test part.
-    spread : dict of str to float
-        How much each signal moves the log-odds, as a standard deviation over the test part.
-    by_level : dict of str to dict
-        Of each category, the mean confidence in its levels.
-    """
-
-    entries: tuple[SignalEntry, ...]
-    calibrator: SignalCalibrator
-    n_fit: int
-    n_test: int
-    accuracy: float
-    spread: dict[str, float]
-    by_level: dict[str, dict[str, float]]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return all numbers, ready for JSON."""
-        entries = [vars(each) for each in self.entries]
-        numbers = {"n_fit": self.n_fit, "n_test": self.n_test, "accuracy": self.accuracy}
-        return numbers | {"entries": entries, "spread": self.spread, "by_level": self.by_level}
-
-    def lines(self) -> Iterator[str]:
-        """Yield the tables in text."""
-        width = max(len(each.method) for each in self.entries)
-        yield f"{'':<{width}}   Brier   behind all together     ECE   noise   AUROC"
-        for each in self.entries:
-            gap = "" if each.method == TOGETHER else f"{1000 * each.behind:+6.1f} ± {1000 * each.error:.1f} ‰"
-            brier, ece, noise, auroc = (
-                write_score(metric, each.scores[name])
-                for metric, name in (("brier", "brier"), ("ece", "ece"), ("ece", "ece_floor_p95"), ("auroc", "auroc"))
-            )
-            yield f"{each.method:<{width}}{brier:>8}{gap:>22}{ece:>8}{noise:>8}{auroc:>8}"
-        yield ""
-        yield "How much each signal moves the log-odds (a standard deviation):"
-        for name, spread in sorted(self.spread.items(), key=lambda each: -each[1]):
-            yield f"  {name:<{width}}{spread:6.2f}"
-        for name, levels in self.by_level.items():
-            yield f"Mean confidence by {name}:"
-            for level, confidence in sorted(levels.items(), key=lambda each: -each[1])[:_MOST_LEVELS]:
-                yield f"  {level:<{width}}{100 * confidence:5.1f} %"
+def signal_methods(
+    data: Predictions, random_state: int | None, increasing: Sequence[str] = ()
+) -> dict[str, Calibrator]:
+    """Return unfitted methods by name: first what is there without a fit, then ours, then all others."""
+    columns = data.inputs.signal_columns
+    named = dict(zip(columns.names, columns.kinds, strict=True))
+    found: dict[str, Calibrator] = {
+        name + AS_IT_IS: Peer("as it is", name) for name, kind in named.items() if kind == "probability"
+    }
+    found[BASE_RATE] = Peer(BASE_RATE)
+    found[TOGETHER] = SignalCalibrator(increasing=increasing, random_state=random_state)
+    for how in ("logistic regression", "histogram boosting"):
+        found[f"{how} (scikit-learn)"] = Peer(how, random_state=random_state)
+    for name, kind in named.items():
+        if kind == "category":
+            found[f"{name}: logistic"] = Peer("logistic regression", name)
+        else:
+            found |= {f"{name}: isotonic": Peer("isotonic", name), f"{name}: Platt": Peer("logistic regression", name)}
+    return found
 
 
-_MOST_LEVELS = 20  # that a table in the terminal shows
+class Peer(SignalCalibrator):
+    """A method of scikit-learn, or the base rate, to compare with."""
+
+    reference = "scikit-learn"
+    cross_fits = False
+
+    def __init__(self, how: str = BASE_RATE, signal: str | None = None, random_state: int | None = None) -> None:
+        self.how = how
+        self.signal = signal
+        self.random_state = random_state
+
+    def _fit(self, data: Predictions) -> None:
+        columns = data.inputs.signal_columns
+        self.columns_ = columns.as_tuple()
+        self.used_ = np.array([self.signal in (None, name) for name in columns.names])
+        fit: Callable[..., Any] = _FITS[self.how]
+        x = self._read(data.features)
+        self.scored_ = fit(x, data.correct, data.sample_weight, columns.are_numbers[self.used_], self.random_state)
+
+    def _fitted(self, data: Predictions, *_: Any, **__: Any) -> Self:
+        self.converged_, self.inputs_, self.fitted_on_ = True, data.inputs, FittedOn.now(data.y)
+        self.n_features_in_, self.n_further_features_ = data.n_classes, data.n_features
+        return self
+
+    def _confidence(self, logits: Floats, features: Floats | None = None) -> Floats:
+        return np.asarray(self.scored_(self._read(features)), dtype=np.float64)
+
+    def _read(self, features: Floats | None) -> Floats:
+        """Return the signals that it uses as they came, with infinities as gaps."""
+        x = np.asarray(features)
+        x = np.where(np.abs(x) < LARGEST, x, np.nan)
+        were_odds = np.array(self.columns.kinds) == "probability"
+        return np.where(were_odds, expit(x), x)[:, self.used_]
+
+    def save(self, path: Any) -> NoReturn:
+        """Refuse: a file would hold code."""
+        raise InvalidInputError(
+            f"{self.how} is here to compare with, and is not saved. Save the calibrator of comparison.best instead."
+        )
 
 
-@ignore_float_errors
-def compare_signals(data: Predictions, *, test: Predictions | float = 0.25, random_state: int = 0) -> SignalComparison:
-    """Fit all methods on one part of answers with signals, and measure them on the rest.
-
-    Parameters
-    ----------
-    data : Predictions
-        Answers, as `auxcal.formats.read_predictions` gives them for `signals`.
-    test : Predictions or float
-        The test part, or the share of `data` to hold out for it, stratified.
-    random_state : int
-        The source of the split and of the folds.
-    """
-    if isinstance(test, Predictions):
-        fit, held_out = data, _recoded(test, data)
-    else:
-        fit, held_out = data.split_stratified(test, random_state)
-    fitted = SignalCalibrator(random_state=random_state)._fit_on(fit)
-    confidence = {TOGETHER: _scored(fitted, held_out)}
-    numbers = np.array(fitted.columns.names)[fitted.columns.are_numbers].tolist()
-    singles = [f"{name}: {method}" for name in numbers for method in _OF_NUMBER]
-    for place, method in enumerate((*_ALONE, *singles)):
-        alone = copy.copy(fitted)
-        alone.shares_ = (np.arange(len(fitted.shares_)) == place).astype(np.float64)
-        confidence[method] = _scored(alone, held_out)
-    losses = {method: (said - held_out.correct) ** 2 for method, said in confidence.items()}
-    entries = []
-    for method, said in confidence.items():
-        gaps = losses[method] - losses[TOGETHER]
-        scores = evaluate(said, held_out.correct, sample_weight=held_out.sample_weight)
-        behind = float(np.average(gaps, weights=held_out.sample_weight))
-        entries.append(SignalEntry(method, scores, behind, float(gaps.std() / np.sqrt(len(gaps)))))
-    entries.sort(key=lambda each: each.scores["brier"])
-    spread, by_level = _what_counts(fitted, held_out, confidence[TOGETHER])
-    return SignalComparison(tuple(entries), fitted, len(fit), len(held_out), held_out.accuracy, spread, by_level)
+def _base_rate(x: Floats, correct: Bools, weight: Any, *_: Any) -> Any:
+    share = float(np.average(correct, weights=weight))
+    return lambda x: np.full(len(x), share)
 
 
-def _recoded(test: Predictions, fit: Predictions) -> Predictions:
-    """Return the test part with the codes that levels have in the fit part."""
-    before, after = (SignalColumns(*(part.inputs.feature_table or ())) for part in (test, fit))
+def _as_it_is(x: Floats, correct: Bools, weight: Any, *_: Any) -> Any:
+    share = float(np.average(correct, weights=weight))
+    return lambda x: np.where(np.isnan(x[:, 0]), share, x[:, 0])
+
+
+def _isotonic(x: Floats, correct: Bools, weight: Any, *_: Any) -> Any:
+    """Fit isotonic regression of one signal, up or down; gaps get their own share."""
+    from sklearn.isotonic import IsotonicRegression
+
+    known = ~np.isnan(x[:, 0])
+    gap = float(np.average(correct[~known] if (~known).any() else correct))
+    weight = None if weight is None else weight[known]
+    up = bool(rankdata(x[known, 0]) @ (correct[known] - correct[known].mean()) >= 0)
+    found = IsotonicRegression(out_of_bounds="clip", increasing=up).fit(x[known, 0], correct[known], weight)
+    return lambda x: np.where(np.isnan(x[:, 0]), gap, found.predict(np.nan_to_num(x[:, 0])))
+
+
+def _logistic(x: Floats, correct: Bools, weight: Any, are_numbers: Bools, *_: Any) -> Any:
+    """Fit logistic regression: gaps at the mean and marked, categories one-hot; of one number it is Platt scaling."""
+    from sklearn.compose import make_column_transformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    numbers = make_pipeline(SimpleImputer(add_indicator=True, keep_empty_features=True), StandardScaler())
+    levels = OneHotEncoder(handle_unknown="ignore")
+    columns = make_column_transformer((numbers, np.flatnonzero(are_numbers)), (levels, np.flatnonzero(~are_numbers)))
+    found = make_pipeline(columns, LogisticRegression(max_iter=1000))
+    found.fit(x, correct, logisticregression__sample_weight=weight)
+    return lambda x: found.predict_proba(x)[:, 1]
+
+
+def _boosting(x: Floats, correct: Bools, weight: Any, are_numbers: Bools, random_state: int | None) -> Any:
+    """Fit histogram boosting with its defaults; of a category's levels it takes the most frequent."""
+    from sklearn.compose import make_column_transformer
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OrdinalEncoder
+
+    levels = OrdinalEncoder(
+        handle_unknown="use_encoded_value", unknown_value=np.nan, max_categories=_MOST_LEVELS, encoded_missing_value=-1
+    )
+    columns = make_column_transformer((levels, np.flatnonzero(~are_numbers)), remainder="passthrough")
+    first = np.arange(int(np.sum(~are_numbers)))
+    trees = HistGradientBoostingClassifier(random_state=random_state, categorical_features=first)
+    found = make_pipeline(columns, trees)
+    found.fit(x, correct, histgradientboostingclassifier__sample_weight=weight)
+    return lambda x: found.predict_proba(x)[:, 1]
+
+
+_FITS: dict[str, Callable[..., Any]] = {
+    BASE_RATE: _base_rate,
+    "as it is": _as_it_is,
+    "isotonic": _isotonic,
+    "logistic regression": _logistic,
+    "histogram boosting": _boosting,
+}
+
+
+def recoded(test: Predictions, fit: Predictions) -> Predictions:
+    """Return a test part of its own with the codes that levels have in the fit part."""
+    before, after = test.inputs.signal_columns, fit.inputs.signal_columns
     if before.names != after.names or before.kinds != after.kinds:
         raise InvalidInputError(
             f"the test part must have the signals of the data, {some(after.names)}, of the same types; got "
@@ -145,27 +173,4 @@ def _recoded(test: Predictions, fit: Predictions) -> Predictions:
         codes = np.array([places.get(level, UNSEEN) for level in old], dtype=np.float64)
         if old:
             x[known, j] = codes[x[known, j].astype(np.intp)]
-    return test._with(features=x)
-
-
-def _scored(calibrator: SignalCalibrator, data: Predictions) -> Floats:
-    return calibrator.score_validated(data.logits, data.features)
-
-
-def _what_counts(
-    fitted: SignalCalibrator, data: Predictions, confidence: Floats
-) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
-    """Return how much each signal moves the log-odds of the additive model, and the mean confidence by level."""
-    columns, model = fitted.columns, AdditiveModel(*fitted.model_)
-    values, codes = fitted.parts_of(np.asarray(data.features))
-    spread, by_level = {}, {}
-    at = {True: 0, False: 0}
-    for name, number, levels in zip(columns.names, columns.are_numbers.tolist(), columns.levels, strict=True):
-        place, at[number] = at[number], at[number] + 1
-        if number:
-            spread[name] = float(model.curve(place, values[:, place]).std())
-        else:
-            spread[name] = float(model.effects[place][codes[:, place]].std())
-            rows = {level: codes[:, place] == code for code, level in enumerate(levels)}
-            by_level[name] = {level: float(confidence[here].mean()) for level, here in rows.items() if here.any()}
-    return spread, by_level
+    return test._with(features=x, inputs=fit.inputs)

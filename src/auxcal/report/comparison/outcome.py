@@ -14,13 +14,17 @@ from auxcal._core.threads import cached_property
 from auxcal.calibrators import CALIBRATORS, Calibrator
 from auxcal.metrics import METRICS, Slice
 from auxcal.predictions import Predictions
-from auxcal.report.comparison._answer import Agreement, Answer, answer
+from auxcal.report.comparison._answer import Agreement, Answer, answer, behind
+from auxcal.report.comparison._signal_effects import SignalEffect
+from auxcal.report.comparison._signal_methods import Peer
 
 SHOWN = ("auroc", "aupr", "p90", "ece", "brier")
 """The metrics of a comparison: those of the paper."""
 
 COLUMNS = {name: METRICS[name].label for name in ("auroc", "aupr", "p90", "brier", "ece")} | {"ece_floor_p95": "noise"}
 """The columns of a narrow table and their heads; the noise floor is next to its ECE."""
+
+_RANKING = ("aupr", "p90")  # which give way to the differences where names of methods are long
 
 _PEOPLE = ("Dirichlet", "Platt")  # methods named after people keep their capital
 
@@ -63,6 +67,11 @@ class Entry:
         name = re.split("[:,]", first_line(CALIBRATORS[self.method], self.label))[0]
         first = name.split()[0]
         return name if first.isupper() or first in _PEOPLE else name[0].lower() + name[1:]
+
+    @property
+    def is_peer(self) -> bool:
+        """Whether it is only here to compare with, and can't be saved."""
+        return isinstance(self.calibrator, Peer)
 
     @property
     def failed(self) -> bool:
@@ -130,6 +139,8 @@ class Comparison:
         What you call each row of the test part.
     slices : tuple of Sliced
         For each column that was to be sliced `by`, every metric of the best method on each of its values.
+    signals : tuple of SignalEffect
+        What each signal tells, those that count most first; empty for logits.
 
     See Also
     --------
@@ -145,6 +156,7 @@ class Comparison:
     class_names: tuple[str, ...] | None = None
     ids: tuple[str, ...] | None = None
     slices: tuple[Sliced, ...] = ()
+    signals: tuple[SignalEffect, ...] = ()
 
     @property
     def before(self) -> Entry:
@@ -158,13 +170,21 @@ class Comparison:
 
     @property
     def best(self) -> Entry:
-        """The entry with the lowest Brier score on the test part.
+        """The entry with the lowest Brier score on the test part, of those that can be saved.
 
         The Brier score is a proper score: it rewards both calibration and telling right from wrong, whereas a constant
         confidence can have a low ECE. The classifier itself counts as one of the methods, so if none does better, the
-        best is to leave it alone. With few test rows, the best of many methods looks a little better than it is.
+        best is to leave it alone. With few test rows, the best of many methods looks a little better than it is. For
+        signals, the base rate and the methods of scikit-learn are here to compare with, and are not saved.
         """
-        return self.ranked[0]
+        return next((entry for entry in self.ranked if not entry.is_peer), self.ranked[0])
+
+    def behind(self, entry: Entry) -> tuple[float, float]:
+        """Return how much higher the Brier score of an entry is than the best one's, and its standard error.
+
+        Both are measured on the same rows, whose differences row by row tell far more than two intervals.
+        """
+        return behind(entry.measured()[1], self.best.measured()[1], self.test)
 
     @cached_property
     def answer(self) -> Answer:
@@ -177,6 +197,7 @@ class Comparison:
         return [
             {"data": self.name, "method": entry.method, "label": entry.label, "best": entry is self.best}
             | entry.scores
+            | dict(zip(("behind_best", "behind_best_error"), self._behind(entry), strict=True))
             | {name: getattr(entry, name) for name in ("within_noise", "fit_seconds", "problem")}
             for entry in self.ranked
         ]
@@ -187,30 +208,50 @@ class Comparison:
 
         save_report([self], path)
 
+    def _behind(self, entry: Entry) -> tuple[float, float]:
+        return (float("nan"), float("nan")) if entry.failed else self.behind(entry)
+
     @property
     def _parts(self) -> str:
         return f"{self.name}: {self.n_fit:,} rows to fit, {len(self.test):,} to test"
 
+    @property
+    def heads(self) -> list[str]:
+        """The heads of the table's columns after the first, the name of the method."""
+        if not self.signals:
+            return [*COLUMNS.values(), "fit"]
+        return [*(head for metric, head in COLUMNS.items() if metric not in _RANKING), "behind, ‰"]
+
+    def cells(self, entry: Entry) -> list[str]:
+        """Return the row of a method, one cell for each of the heads."""
+        scores = {metric: write_score(metric, entry.scores[metric]) if entry.scores else "failed" for metric in COLUMNS}
+        if not self.signals:
+            return [*scores.values(), write_seconds(entry.fit_seconds)]
+        mean, error = (1000 * each for each in self._behind(entry))
+        difference = "" if entry is self.best or entry.failed else f"{mean:+.1f} ± {error:.1f}"
+        return [*(text for metric, text in scores.items() if metric not in _RANKING), difference]
+
     def __repr__(self) -> str:
-        """Return the answer and a table that fits into 80 columns, best first."""
-        rows = [["", *COLUMNS.values(), "fit"]]
-        rows += [[("* " if entry is self.best else "  ") + entry.label, *cells(entry)] for entry in self.ranked]
-        table = [f"{name:<16}" + "".join(f"{cell:>9}" for cell in numbers) for name, *numbers in rows]
+        """Return the answer and a table that fits into 80 columns where names are short, best first."""
+        rows = [["", *self.heads]]
+        rows += [[("* " if entry is self.best else "  ") + entry.label, *self.cells(entry)] for entry in self.ranked]
+        first, *widths = (max(map(len, column)) + 2 for column in zip(*rows, strict=True))
+        table = [
+            f"{name:<{max(first, 16)}}"
+            + "".join(f"{cell:>{max(n, 9)}}" for cell, n in zip(numbers, widths, strict=True))
+            for name, *numbers in rows
+        ]
         problems = [f"! {entry.label}: {entry.problem}" for entry in self.ranked if entry.problem]
         return "\n".join([self._parts, str(self.answer), "", *table, *problems])
 
     def _repr_html_(self) -> str:
         """Return the answer and the table for a notebook, best first and in bold."""
         table = grid(
-            [[entry.label, *cells(entry)] for entry in self.ranked], head=["", *COLUMNS.values(), "fit"], bold=0
+            [[entry.label, *self.cells(entry)] for entry in self.ranked],
+            head=["", *self.heads],
+            bold=self.ranked.index(self.best),
         )
         best = "Best: the lowest Brier score."
         noise = "With an ECE up to the noise, perfect calibration is possible, not proven."
         problems = [note(f"{entry.label}: {entry.problem}") for entry in self.ranked if entry.problem]
         return card(str(self.answer), self._parts, table, note(f"{best} {noise}"), *problems)
-
-
-def cells(entry: Entry) -> list[str]:
-    """Return the row of a method: one cell for each of `COLUMNS`, and the time of the fit."""
-    scores = [write_score(metric, entry.scores[metric]) if entry.scores else "failed" for metric in COLUMNS]
-    return [*scores, write_seconds(entry.fit_seconds)]

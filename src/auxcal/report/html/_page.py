@@ -31,7 +31,16 @@ with needs("report"):
 
 VENDOR = ("d3.min.js", "plot.umd.min.js")
 SCRIPTS = {
-    "report.html": ("data.js", "charts.js", "methods.js", "details.js", "picker.js", "mistakes.js", "page.js"),
+    "report.html": (
+        "data.js",
+        "charts.js",
+        "methods.js",
+        "signals.js",
+        "details.js",
+        "picker.js",
+        "mistakes.js",
+        "page.js",
+    ),
     "timeline.html": ("data.js", "charts.js", "timeline.js"),
 }
 """Each page's own scripts, each of which uses those before it."""
@@ -178,6 +187,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "score": lambda value, metric: write_score(metric, value),
         "interval": _interval,
+        "difference": _difference,
         "seconds": write_seconds,
         "percent": percent,
         "about": _about,
@@ -190,6 +200,12 @@ def _interval(scores: Mapping[str, float], metric: str) -> str:
     """Return the ends of a metric's interval; nothing where it has none, or is undefined."""
     ends = [scores.get(f"{metric}_{end}", math.nan) for end in ("low", "high")]
     return "" if math.isnan(sum(ends)) else "–".join(write_score(metric, end) for end in ends)
+
+
+def _difference(behind: tuple[float, float]) -> str:
+    """Return how far a Brier score is behind the best one, in thousandths, with twice its standard error."""
+    mean, error = behind
+    return f"{1000 * mean:+.1f} ± {2000 * error:.1f} ‰"
 
 
 def _about(entry: Entry) -> str:

@@ -39,6 +39,7 @@ MOST_HEATMAP_CLASSES = 100  # with more, the columns are too narrow to read
 MOST_MAPPED_CLASSES = 20  # more colours can't be told apart
 MOST_MAPPED = 600  # samples of a map; t-SNE's time grows faster than their number
 MAPPED_PER_CLASS = 25
+MOST_LISTED = 15  # wrong answers, as many as mistakes.js lists
 ALWAYS_MAPPED = "ccac-x"  # the default of `auxcal fit`, even where another method is best
 
 
@@ -56,7 +57,18 @@ def payload(comparison: Comparison) -> dict[str, Any]:
         "y": packed(test.y),
         "prediction": packed(test.prediction),
         "methods": {entry.method: _method(comparison, entry) for entry in comparison.entries if not entry.failed},
+        "signals": _signals(comparison, mistakes),
     }
+
+
+def _signals(comparison: Comparison, mistakes: list[int]) -> list[dict[str, Any]] | None:
+    """Return what each signal tells, and its values in wrong answers that are listed; None for logits."""
+    if not comparison.signals:
+        return None
+    confidences = [entry.measured()[1] for entry in comparison.entries if not entry.failed]
+    first = {place for said in confidences for place in sorted(mistakes, key=lambda i: -said[i])[:MOST_LISTED]}
+    written = comparison.test.inputs.signal_columns.write(np.asarray(comparison.test.features), sorted(first))
+    return [each.as_dict() | {"values": written[each.name]} for each in comparison.signals]
 
 
 def _method(comparison: Comparison, entry: Entry) -> dict[str, Any]:

@@ -3,11 +3,12 @@
 function mounted(article, packedSet) {
   const part = (selector) => article.querySelector(selector);
   let set = null; // unpacked when the data set is first shown
-  const state = { method: packedSet.best, threshold: 0.9, risk: null, order: "before" };
+  const state = { method: packedSet.best, threshold: 0.9, risk: null, order: packedSet.signals ? "after" : "before" };
 
   const after = () => set.methods[state.method];
   const drawTrust = () => {
     drawPicker(part(".picker"), set, after(), state.threshold, state.risk);
+    if (set.signals) return;
     part(".at").textContent = state.threshold.toFixed(3);
     drawClasses(part(".classes"), set, after(), state.threshold);
   };
@@ -16,6 +17,7 @@ function mounted(article, packedSet) {
     part(".about").textContent = part("select.method").selectedOptions[0].dataset.about;
     for (const name of article.querySelectorAll("th.name")) name.lastElementChild.textContent = after().label;
     mark(state.method);
+    if (set.signals) drawSignals(part(".signals"), set.signals);
     drawDetails(part(".details"), set, after());
     drawTrust();
     drawSamples(part(".samples"), set, after(), state.order);
