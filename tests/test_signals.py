@@ -62,6 +62,11 @@ def test_new_levels_and_infinities_have_codes():
     np.testing.assert_array_equal(found[:, 1], [LARGEST, -LARGEST, 1])
 
 
+def test_integers_beyond_float64_are_infinite():
+    found = SignalColumns.of({"a": [0, 1]}).encode({"a": [10**400, -(10**400), None, 1]})
+    np.testing.assert_array_equal(found[:, 0], [LARGEST, -LARGEST, np.nan, 1])
+
+
 def test_a_column_that_is_all_gaps_may_have_any_type():
     columns = SignalColumns.of(TABLE)
     empty = {**TABLE, "topic": np.full(3, np.nan), "words": [None, None, None]}

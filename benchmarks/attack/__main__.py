@@ -27,6 +27,7 @@ GROUPS = {
     "forgeries": "forged files",
     "commands": "interruptions and surroundings",
     "faults": "I/O errors and memory limits",
+    "answers": "signals, and answers of language models",
     "threads": "eight threads",
     "fuzz": "a fuzzer on the readers",
 }

@@ -136,8 +136,22 @@ def contents() -> dict[str, bytes]:
                 path = Path(folder) / "cal.safetensors"
                 auxcal.TemperatureScaling().fit(z, y).save(path)
                 found[path.name] = path.read_bytes()
+    found |= _answers(rng)
     found["ccac-s.safetensors"] = (GOLDEN / "ccac-s.safetensors").read_bytes()
     return found
+
+
+def _answers(rng: np.random.Generator) -> dict[str, bytes]:
+    """Return a table of answers with signals, and a calibrator of them."""
+    import auxcal
+
+    score, topic = rng.normal(size=_ROWS).round(3), rng.choice(["law", "art"], _ROWS)
+    right = rng.random(_ROWS) < 1 / (1 + np.exp(-score))
+    lines = (f"{each},{word},{int(truth)}\n" for each, word, truth in zip(score, topic, right, strict=True))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "signals.safetensors"
+        auxcal.SignalCalibrator(random_state=0).fit({"score": score, "topic": topic}, right).save(path)
+        return {"answers.csv": f"score,topic,right\n{''.join(lines)}".encode(), path.name: path.read_bytes()}
 
 
 def _prepare(folder: Path) -> dict[str, bytes]:

@@ -36,6 +36,8 @@ _MORE = {
     "score into .parquet": "score cal.safetensors data.csv -o scored.parquet",
     "score into .safetensors": "score cal.safetensors numbers.csv -o scored.safetensors",
     "score into a folder": "score cal.safetensors parts -o scored --jobs 1",
+    "fit signals": "fit answers.csv --signals score,topic --correct right -o new.safetensors",
+    "score signals": "score signals.safetensors answers.csv -o scored.csv",
     "plan with a picture": "plan scored-before.csv --accuracy-within 0.03 --plot plan.png",
 }
 _CALLS = ("open", "close", "fsync", "chmod", "mkdir", "link", "rename", "replace", "unlink", "rmdir", "scandir")

@@ -36,7 +36,7 @@ def state_files(folder: Path) -> dict[str, tuple[bytes, Load]]:
         path.stem: (path.read_bytes(), use_calibrator) for path in sorted(GOLDEN.glob("*.safetensors"))
     }
     try:
-        from auxcal import Certificate, Monitor
+        from auxcal import Certificate, Monitor, SignalCalibrator
         from auxcal.metrics import Tally, threshold_at_risk
     except ImportError:  # code from before there were any
         return found
@@ -48,7 +48,13 @@ def state_files(folder: Path) -> dict[str, tuple[bytes, Load]]:
     monitor = Monitor(calibrator, keep=50)
     monitor.update(z[:100], y[:100])
     monitor.update(z[100:150])
+    answers = {
+        "score": z[:, 0],
+        "length": np.where(y == 1, np.nan, z[:, 1]),
+        "topic": np.array(["law", "art", "law"])[y],
+    }
     for name, kept, load in (
+        ("signals", SignalCalibrator(random_state=0).fit(answers, correct), use_signals),
         ("adapted, with a certificate", adapted, use_calibrator),
         ("monitor", monitor, partial(use_monitor, calibrator)),
         ("tally", Tally.of(confidence, correct), use_tally),
@@ -96,6 +102,26 @@ def use_calibrator(path: Path) -> str:
     if getattr(loaded, "reference_", None) is not None:
         auxcal.check(loaded, z, *features)
     return "fine" if good else "silent"
+
+
+def use_signals(path: Path) -> str:
+    """Load a calibrator of signals, score with it, and check answers."""
+    import auxcal
+
+    loaded = auxcal.load(path)
+    names, kinds = loaded.columns_[:2]
+    if len(names) > 100:
+        return "fine"  # so many columns take the memory, not the file
+    rng = np.random.default_rng(1)
+    answers = {
+        name: rng.choice(["law", "new"], 20) if kind == "category" else rng.random(20)
+        for name, kind in zip(names, kinds, strict=True)
+    }
+    confidence = np.asarray(loaded.predict_confidence(answers))
+    loaded._repr_html_()
+    if getattr(loaded, "reference_", None) is not None:
+        auxcal.check(loaded, answers)
+    return "fine" if ((confidence >= 0) & (confidence <= 1)).all() else "silent"
 
 
 def use_monitor(calibrator: Any, path: Path) -> str:

@@ -6,6 +6,7 @@ from what the user says of it by name, never from its values.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -273,12 +274,20 @@ def _of_objects(array: NDArray[Any], name: str) -> NDArray[Any]:
     if all(isinstance(value, str) for value in known):
         return array
     if all(isinstance(value, int | float | np.number | np.bool_) for value in known):
-        return np.array([np.nan if _is_missing(value) else float(value) for value in array.tolist()])
+        return np.array([np.nan if _is_missing(value) else _as_float(value) for value in array.tolist()])
     types = sorted({type(value).__name__ for value in known})
     raise InvalidInputError(
         f"signals: the column {name!r} must hold numbers, booleans or text, with None for gaps; got "
         f"{', '.join(types[:3])}. Convert it to one of them."
     )
+
+
+def _as_float(value: Any) -> float:
+    """Return a number; an integer beyond float64 is infinite, as one in a file is."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _is_missing(value: Any) -> bool:

@@ -63,6 +63,10 @@ MALFORMED = {
     "no response": (changed(response=...), "expected the server's response"),
     "a response that is text": (changed(response="A"), "expected the server's response"),
     "a body that is text": (changed(response={"status_code": 200, "body": "A"}), "'response.body'"),
+    "a status that is text": (
+        changed(response={"status_code": "ok", "body": {}}),
+        "'response.status_code'; got a string",
+    ),
     "no choices": (changed(response__choices=...), "expected a list under 'choices'; there is no such key"),
     "empty choices": (changed(response__choices=[]), "expected at least one choice"),
     "choices that are null": (changed(response__choices=None), "expected a list under 'choices'; got null"),
@@ -151,6 +155,12 @@ def test_on_bad_rows_is_one_of_two_words(tmp_path):
 def test_a_log_that_is_cut_off_says_where(tmp_path):
     (tmp_path / "log.json").write_text('{"eval": {},\n"samples": [\n{"id": 1, "output": {"choices": []}, "target": ')
     with pytest.raises(InvalidInputError, match="line 3: expected JSON"):
+        read(tmp_path / "log.json")
+
+
+def test_a_log_that_is_no_text_says_so(tmp_path):
+    (tmp_path / "log.json").write_bytes('{"samples": []}'.encode("utf-16"))
+    with pytest.raises(InvalidInputError, match="expected JSON in UTF-8"):
         read(tmp_path / "log.json")
 
 

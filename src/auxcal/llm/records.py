@@ -84,7 +84,10 @@ _SPACE = " \t\r\n"
 
 def _document(path: Path) -> Iterator[Record]:
     """Yield the objects of a list, or of a log's list of samples, of which one at a time is in memory."""
-    text = path.read_text(encoding="utf-8-sig")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"{path}: expected JSON in UTF-8; {error}. Save the log again as text.") from None
     scan = _Scanner(text, path)
     if scan.next() == "[":
         yield from scan.items({})

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import nan
 from typing import Any, NamedTuple, TypeAlias
 
-from auxcal.llm.records import JSON, BadRecord
+from auxcal.llm.records import JSON, BadRecord, kind_of
 
 REFUSED, CUT_OFF, FAILED, UNREADABLE, NO_LOGPROBS = "refused", "cut off", "failed", "not readable", "no log-probability"
 """Why there is no answer."""
@@ -77,7 +77,10 @@ def envelope(record: JSON) -> JSON | None:
     body = response["body"]
     if not isinstance(body, dict):
         raise BadRecord("expected an object under 'response.body'")
-    return None if response.get("status_code", 200) >= 400 else body  # what HTTP calls an error
+    status = response.get("status_code", 200)
+    if not isinstance(status, int | float):
+        raise BadRecord(f"expected a number under 'response.status_code'; got {kind_of(status)}")
+    return None if status >= 400 else body  # what HTTP calls an error
 
 
 def body_has(record: JSON, key: str) -> bool:

@@ -28,6 +28,14 @@ def patient_start(wait_until):
 
 @pytest.fixture(scope="module")
 def session(patient_start, patience):
+    with pytest.MonkeyPatch.context() as patch:  # a runtime environment would need workers of its own
+        patch.setenv("PYTHONPATH", SOURCES)
+        start(patience)
+    yield
+    ray.shutdown()
+
+
+def start(patience):
     ray.init(
         num_cpus=2,
         include_dashboard=False,
@@ -38,15 +46,13 @@ def session(patient_start, patience):
             "agent_register_timeout_ms": 1000 * patience,
             "health_check_timeout_ms": 1000 * patience,
             "worker_register_timeout_seconds": patience,
+            "worker_niceness": 0,  # at its 15 a worker starts so late beside other programs that Ray starts ever more
             "memory_monitor_refresh_ms": 0,  # or it ends tasks where other programs use the memory
         },
-        runtime_env={"env_vars": {"PYTHONPATH": SOURCES}},
     )
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     logging.getLogger("ray.data").setLevel(logging.ERROR)
-    yield
-    ray.shutdown()
 
 
 @pytest.fixture(scope="module")
