@@ -240,6 +240,32 @@ def held(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
+def locked(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
+    """Lock a file against other processes; while another one has it, call `waiting` once and wait.
+
+    The lock is on a hidden file beside it, which stays: the file itself is replaced when it is written. The system
+    unlocks it when the process ends, however it ends. Windows, and some network drives, have no such locks.
+    """
+    if fcntl is None:
+        yield
+        return
+    target = _target(path)
+    with _write_errors(path):
+        descriptor = os.open(target.with_name(f".{target.name}.lock"), os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waiting()
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError:  # this drive has no locks
+            pass
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
 def _write_errors(*paths: Path, unless_about_others: Sequence[Path] | None = None) -> Iterator[None]:
     """Turn an error of the system into a sentence about the files that are written.
 

@@ -22,8 +22,9 @@ _SIGNATURES = {
     ".onnx": b"auxcal",
     ".csv": b"data,method,label,best,",
     ".json": b'"verdict": "',
+    ".prom": b"# HELP auxcal_",
 }
-"""What reports, calibrators, models and the results of comparisons begin with if auxcal wrote them."""
+"""What reports, calibrators, models, metrics and the results of comparisons begin with if auxcal wrote them."""
 
 _SIGNATURE_WITHIN = 4096  # bytes: a block of most file systems; every signature comes long before
 

@@ -9,6 +9,7 @@ import typer
 import auxcal
 from auxcal._core.progress import progress_bar
 from auxcal.cli._files import load_calibrator
+from auxcal.cli._metrics import MetricsFile, check_metrics, metrics_of, save_metrics
 from auxcal.cli._options import LOGITS, CalibratorFile, Files, Json, Level, TableSpec, table_options
 from auxcal.cli.output import console, echo_json, echo_result
 
@@ -25,6 +26,7 @@ def check(
     *,
     by: Annotated[str | None, "The column that splits the rows into slices: check each, the worst first."] = None,
     level: Level = 0.05,
+    metrics: MetricsFile = None,
     table: Annotated[TableSpec, table_options(*LOGITS, "on_bad_rows")],
     json: Json = False,
 ) -> None:
@@ -42,16 +44,22 @@ def check(
     auxcal check ccac-x.safetensors new.parquet
     auxcal check ccac-x.safetensors new.csv --level 0.01 --json
     auxcal check ccac-x.safetensors new.parquet --by hospital
+    auxcal check ccac-x.safetensors new.parquet --metrics auxcal.prom
     """
-    fitted = load_calibrator(calibrator, files)
+    check_metrics(metrics)
+    fitted, numbers = load_calibrator(calibrator, files), metrics_of("check", calibrator)
     if by is not None:
-        raise typer.Exit(_check_slices(fitted, files, by, level, table, json=json))
+        code = _check_slices(fitted, files, by, level, table, numbers, json=json)
+        save_metrics(numbers, metrics)
+        raise typer.Exit(code)
     sample, promised = auxcal.monitoring.RowSample(fitted), auxcal.monitoring.PromiseSample(fitted)
     with progress_bar("reading") as report:
         for logits, features in auxcal.tables.read_rows(fitted, *files, spec=table, report=report):
             sample.add(logits, features)
             promised.add(logits, features)
         found = sample.check(level=level)
+    numbers.add("rows", sample.n_rows).add("mean_confidence_ratio", found.confidence)
+    save_metrics(numbers.check(found).verdict(found.verdict), metrics)
     holds = promised.guarantee_holds()
     if holds is None and fitted.certificate_ is not None:  # an old certificate, without the rows that it was found on
         holds = found.verdict == "same"
@@ -61,12 +69,21 @@ def check(
 
 
 def _check_slices(
-    fitted: auxcal.Calibrator, files: Files, by: str, level: float, table: TableSpec, *, json: bool
+    fitted: auxcal.Calibrator,
+    files: Files,
+    by: str,
+    level: float,
+    table: TableSpec,
+    metrics: auxcal.monitoring.Metrics,
+    *,
+    json: bool,
 ) -> int:
     """Check each slice, print them by the harm that is expected, and return the exit code."""
     with progress_bar("reading") as report:
         rows = auxcal.tables.TimedTable(fitted, *files, by=by, spec=table)
         found = auxcal.monitoring.table_timeline(fitted, rows, level=level, report=report)
+    for chunk in found.chunks:
+        metrics.chunk(chunk, slice=chunk.name)
     if json:
         keys = ("name", "rows", "confidence", "verdict", "accuracy", "no_class", "harm")
         echo_json({"slices": [{key: chunk.as_json()[key] for key in keys} for chunk in found.ranked]})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -11,6 +12,7 @@ import typer
 import auxcal
 from auxcal._core.progress import rows_bar
 from auxcal.cli._files import load_calibrator, refuse_overwrite
+from auxcal.cli._metrics import MetricsFile, check_metrics, metrics_of, save_metrics
 from auxcal.cli._options import LOGITS, CalibratorFile, Files, Json, Location, TableSpec, as_location, table_options
 from auxcal.cli.check import EXIT_CODES, PROMISE_FAILS, PROMISE_HOLDS
 from auxcal.cli.output import echo_error, echo_result
@@ -46,6 +48,7 @@ def score(
         int | None,
         typer.Option(min=1, help="The number of processes, if the output is a folder; one per core by default."),
     ] = None,
+    metrics: MetricsFile = None,
     overwrite: Annotated[
         bool,
         "Replace the output file if it is there already; score all parts of a folder again, even if another calibrator "
@@ -83,6 +86,7 @@ def score(
     if json and to_standard_output:
         raise typer.BadParameter("--json needs a file to write the scores to: give --out.")
     refuse_overwrite(out, overwrite=overwrite, own=False)
+    check_metrics(metrics)
     fitted = load_calibrator(calibrator, files)
     watch = auxcal.monitoring.ScoreWatch(fitted)
     is_watched = fitted.reference_ is not None or fitted.certificate_ is not None
@@ -96,10 +100,12 @@ def score(
             jobs=jobs or os.cpu_count() or 1,
             overwrite=overwrite,
             report=report,
-            watch=watch if is_watched else None,
+            watch=watch if is_watched or metrics is not None else None,
             holds=lambda: watch.guarantee_holds() is not False,
         )
     verdict = watch.verdict()
+    if metrics is not None:
+        _save_metrics(metrics_of("score", calibrator), written, watch, metrics)
     withdrawn = "Do not use accepted." if to_standard_output else "Nothing is accepted."
     warning = _warning(verdict, fitted, f"{PROMISE_FAILS} {withdrawn}" if written.withdrawn else "")
     if warning is not None:
@@ -111,6 +117,19 @@ def score(
     echo_result(found | {"bad": asdict(written.bad)}, lines, json=json)
     if written.withdrawn:
         raise typer.Exit(EXIT_CODES[verdict] or EXIT_CODES["new"])
+
+
+def _save_metrics(
+    numbers: auxcal.monitoring.Metrics, written: auxcal.tables.Written, watch: auxcal.monitoring.ScoreWatch, path: Path
+) -> None:
+    found = watch.check()
+    confidence = watch.mean_confidence
+    if confidence is None and found is not None:  # of a folder, whose parts other processes scored
+        confidence = found.confidence
+    numbers.add("rows", written.rows).add("bad_rows", written.bad.total).add("mean_confidence_ratio", confidence)
+    if watch.calibrator.reference_ is not None:
+        numbers.check(found).verdict("few" if found is None else watch.verdict())
+    save_metrics(numbers, path)
 
 
 def _warning(verdict: str, calibrator: auxcal.Calibrator, withdrawn: str) -> str | None:

@@ -3,10 +3,13 @@
 from auxcal.metrics.intervals import Estimate
 from auxcal.monitoring._check import Check, Difference, adapt, adapt_seen, check
 from auxcal.monitoring._monitor import Monitor
+from auxcal.monitoring._nightly import Nightly, SeenFile
+from auxcal.monitoring._openmetrics import Metrics
 from auxcal.monitoring._state import Alarm, Evidence
 from auxcal.monitoring._timeline import Chunk, Timeline, table_timeline, timeline
 from auxcal.monitoring._verdict import FEWEST_ROWS
 from auxcal.monitoring._watch import PromiseSample, RowSample, ScoreWatch, sampled
+from auxcal.monitoring.timed import Timed
 
 __all__ = [
     "FEWEST_ROWS",
@@ -16,10 +19,14 @@ __all__ = [
     "Difference",
     "Estimate",
     "Evidence",
+    "Metrics",
     "Monitor",
+    "Nightly",
     "PromiseSample",
     "RowSample",
     "ScoreWatch",
+    "SeenFile",
+    "Timed",
     "Timeline",
     "adapt",
     "adapt_seen",

@@ -31,6 +31,7 @@ from auxcal.monitoring._verdict import (
     compare,
     share_of_ood,
     smallest_change,
+    verdict_at,
 )
 from auxcal.predictions import Predictions
 from auxcal.reference import stratum_of, stratum_of_rows
@@ -150,6 +151,10 @@ class Check:
     unseen: float
     n_groups: int
     group_spread: float | None
+
+    def verdict_at(self, level: float) -> Verdict:
+        """Return the verdict at another level."""
+        return verdict_at(as_level(level), self.p_mix, self.p_new)
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it, ready for JSON."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -266,9 +267,14 @@ def _timeline(
         if batch.done is not None:
             report(batch.done)
     chunks += pending.finish()
+    return timeline_of(monitor, chunks)
+
+
+def timeline_of(monitor: Monitor, chunks: Iterable[Chunk]) -> Timeline:
+    """Return chunks that a monitor has watched, beside what was in the fit."""
     of_fit, right = monitor.reference.counts, monitor.reference.hits
     before = float(right.sum() / of_fit.sum()), float(of_fit[-1] / of_fit.sum())
-    return Timeline(tuple(chunks), level, *before)
+    return Timeline(tuple(chunks), monitor.level, *before)
 
 
 class PendingChunks:
@@ -276,15 +282,23 @@ class PendingChunks:
 
     A chunk is checked when its last row has come, and its sample is dropped. It is watched when all chunks before it
     are, and its rows are dropped. So a sorted table needs the memory of one chunk. If the number of rows of each is not
-    known, all chunks wait for the last row of the table.
+    known, all chunks wait for the last row of the table. `levels` are those of the checks in the order of the chunks,
+    for a monitor that does not know how many there will be; without them, each chunk has an equal share of the level.
     """
 
-    def __init__(self, monitor: Monitor, counts: Mapping[str, int] | None) -> None:
+    def __init__(
+        self,
+        monitor: Monitor,
+        counts: Mapping[str, int] | None,
+        rng: np.random.Generator | None = None,
+        levels: Iterator[float] | None = None,
+    ) -> None:
         self._monitor = monitor
         self._rows: dict[str, RowBuffer] = {}
         self._samples: dict[str, RowSample] = {}
         self._checks: dict[str, tuple[Check | None, float | None]] = {}  # and how usual a group of rows is
-        self._rng = np.random.default_rng(0)
+        self._rng = rng or np.random.default_rng(0)
+        self._levels = levels
         self._left: dict[str, int] | None = None  # rows of each chunk that are still to come
         if counts is not None:
             self._expect(counts)
@@ -310,14 +324,15 @@ class PendingChunks:
         """Return the chunks that were not yet watched, after the last row."""
         if self._left is None:
             self._expect({name: len(rows) for name, rows in self._rows.items()})
-            return self._watched(list(self._rows))
+            return self._watched(in_order(self._rows))
         if short := [name for name, left in self._left.items() if left]:
             raise _changed(short[0], "fewer")
         return []
 
     def _expect(self, counts: Mapping[str, int]) -> None:
         self._left, self._waiting = dict(counts), deque(in_order(counts))
-        self._level = self._monitor.level / max(sum(count >= FEWEST_ROWS for count in counts.values()), 1)
+        equal = self._monitor.level / max(sum(count >= FEWEST_ROWS for count in counts.values()), 1)
+        self._levels = self._levels or repeat(equal)
 
     def _kept(self, batch: Timed, readings: Floats) -> Rows:
         """Return what is kept of rows: their cells, the confidence, and whether the prediction is right."""
@@ -348,7 +363,7 @@ class PendingChunks:
         for name in complete:
             sample = self._samples.pop(name)
             enough = sample.n_rows >= FEWEST_ROWS
-            check = sample.check(level=self._level) if enough else None
+            check = sample.check(level=next(self._levels)) if enough and self._levels else None
             self._checks[name] = check, self._monitor._group_p_value(sample.seen) if enough else None
         chunks = []
         while self._waiting and self._waiting[0] in self._checks:
@@ -364,6 +379,7 @@ class PendingChunks:
         else:
             for start in range(0, len(rows), BATCH):
                 monitor._bet_on(rows["cells"][order[start : start + BATCH]])
+        monitor._waiting.n_rows += len(rows)  # their labels are there, or never come
         labelled = order[rows["right"][order] != NO_LABEL]
         correct = rows["right"][labelled] == 1
         monitor._settle(rows["confidence"][labelled], correct)

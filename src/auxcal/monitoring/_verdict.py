@@ -79,9 +79,19 @@ def compare(calibrator: Calibrator, rows: Representations, level: float) -> Comp
         p_mix, p_new = mix_p_value(groups, estimate.new, target), any_mix_p_value(estimate)
     else:
         p_mix, p_new = between.p_values(rows)
-    each = float(1 - np.sqrt(1 - level))  # of two independent tests, which have the level together
-    verdict: Verdict = "new" if p_new < each else "mix" if p_mix < each else "same"
-    return Comparison(verdict, p_mix, p_new, each, estimate, target, between)
+    verdict = verdict_at(level, p_mix, p_new)
+    return Comparison(verdict, p_mix, p_new, level_of_each(level), estimate, target, between)
+
+
+def level_of_each(level: float) -> float:
+    """Return the level of each of two independent tests, which have the level together."""
+    return float(1 - np.sqrt(1 - level))
+
+
+def verdict_at(level: float, p_mix: float, p_new: float) -> Verdict:
+    """Return the verdict by two p-values."""
+    each = level_of_each(level)
+    return "new" if p_new < each else "mix" if p_mix < each else "same"
 
 
 def groups_of(calibrator: Calibrator) -> GroupVariation | None:

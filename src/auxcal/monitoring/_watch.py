@@ -169,11 +169,17 @@ class ScoreWatch:
         self._rows = Reservoir(WATCHED_ROWS, np.random.default_rng(0))
         self._promise = PromiseSample(calibrator)
         self._verdict: tuple[int, float, Verdict] | None = None
+        self._confidence, self._n_confident = 0.0, 0
 
     @property
     def n_rows(self) -> int:
         """The number of all rows that came."""
         return self._rows.n_rows
+
+    @property
+    def mean_confidence(self) -> float | None:
+        """The mean of the confidence that came; None where none did."""
+        return self._confidence / self._n_confident if self._n_confident else None
 
     def update(self, logits: Floats, confidence: Floats | None, features: Floats | None = None) -> None:
         """Watch rows that are validated and scored.
@@ -190,6 +196,18 @@ class ScoreWatch:
         if self.calibrator.reference_ is not None:
             self._rows.add({"logits": logits} if features is None else {"logits": logits, "features": features})
         self._promise.add(logits, features, confidence)
+        if confidence is not None:
+            self._confidence += float(confidence.sum(dtype=np.float64))
+            self._n_confident += len(confidence)
+
+    def check(self, level: float = 0.01) -> Check | None:
+        """Return what `auxcal.check` says of the rows that were kept; None if they are too few to tell."""
+        if self.n_rows < FEWEST_ROWS or self.calibrator.reference_ is None:
+            return None
+        rows = in_order(self._rows.rows)
+        return check_rows(
+            self.calibrator, represent(self.calibrator, rows["logits"], rows.get("features")), as_level(level)
+        )
 
     def verdict(self, level: float = 0.01) -> Verdict:
         """Return whether the rows are like those of the fit; "same" if they are too few, or there is no reference."""

@@ -62,11 +62,11 @@ def signals_to_rich(comparison: Comparison) -> Table:
     return shown
 
 
-def timeline_to_rich(timeline: Timeline) -> Table:
-    """Return a row for each chunk, which fits into 80 columns where names are short."""
+def timeline_to_rich(timeline: Timeline, most: int | None = None) -> Table:
+    """Return a row for each chunk, or for the latest ones, which fits into 80 columns where names are short."""
     shown = _table(["rows", "right, estimated", "measured", "OOD"])
     shown.add_column("verdict", no_wrap=True)
-    for chunk in timeline.chunks:
+    for chunk in timeline.chunks[-most:] if most else timeline.chunks:
         verdict = Text(VERDICTS[chunk.verdict], style=STYLES[chunk.verdict])
         verdict.append("  alarm" if chunk.alarms else "", style="bold red")
         shown.add_row(Text(chunk.name), *chunk_cells(chunk), verdict)
@@ -131,6 +131,20 @@ def alarms(timeline: Timeline) -> list[str]:
     """Return each alarm with its chunk, or that there is none."""
     raised = [f"Alarm in {name}: {str(alarm)[0].lower()}{str(alarm)[1:]}" for name, alarm in timeline.alarms]
     return raised or ["No alarm over all rows so far."]
+
+
+def unlike_check(timeline: Timeline) -> list[str]:
+    """Return why `auxcal check` of the last chunk says something else, if it does."""
+    last, sentences = timeline.chunks[-1], []
+    alone = None if last.check is None else last.check.verdict_at(timeline.level)
+    if last.check is not None and alone != last.verdict:
+        sentences.append(
+            f"auxcal check of {last.name} alone says {VERDICTS[alone or 'few']}, at its level of {timeline.level:g}; "
+            f"here all chunks share the level, and {last.check.level:.2g} of it is for this one."
+        )
+    if alone == "same" and timeline.alarms and not last.alarms:
+        sentences.append(f"The alarm is about all rows so far; auxcal check of {last.name} alone finds no difference.")
+    return sentences
 
 
 def then(timeline: Timeline) -> str:

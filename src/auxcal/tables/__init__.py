@@ -6,6 +6,7 @@ from auxcal.tables.confidence import read_any_confidence, read_confidence, read_
 from auxcal.tables.discover import File, as_file
 from auxcal.tables.evaluation import Evaluation, certify, evaluate_scored, find_thresholds
 from auxcal.tables.labelled import Labelled, read_labelled, read_predictions
+from auxcal.tables.new_rows import FoundFile, NewRows
 from auxcal.tables.picking import pick_file
 from auxcal.tables.readers import FORMATS
 from auxcal.tables.readers.json_lines import AnswersFile
@@ -19,7 +20,9 @@ __all__ = [
     "AnswersFile",
     "Evaluation",
     "File",
+    "FoundFile",
     "Labelled",
+    "NewRows",
     "Scored",
     "TableSpec",
     "Tallied",

@@ -35,8 +35,8 @@ class ChunkedTable:
         A fitted one; it knows its columns.
     *paths : path
         As in `read_predictions`.
-    by : str
-        The column of the order.
+    by : str or None
+        The column of the order; with None all rows are of one chunk, which has no name.
     label : str, optional
         The column of the true classes, empty where a row has none. By default the one of the fit, if it is there.
     spec, columns, probabilities, features, class_names, no_class, unknown_is_no_class, on_bad_rows
@@ -60,7 +60,7 @@ class ChunkedTable:
         self,
         calibrator: Calibrator,
         *paths: str | os.PathLike[str],
-        by: str,
+        by: str | None,
         spec: TableSpec | None = None,
         **where: Unpack[ClassOptions],
     ) -> None:
@@ -71,16 +71,17 @@ class ChunkedTable:
         self._scorer = Scorer(calibrator, spec)
 
     def counts(self) -> Counter[str] | None:
-        """Return how many rows each chunk has; None for standard input, which can be read only once.
+        """Return how many rows each chunk has; None for one chunk, and for standard input, which can be read only once.
 
         Where bad rows are an error, this reads the column of the order alone, which costs little in a parquet file.
         """
-        if any(str(path) == STANDARD for path in self._paths):
+        if self._by is None or any(str(path) == STANDARD for path in self._paths):
             return None
         found: Counter[str] = Counter()
         with open_source(*self._paths) as source:
             self._check_columns(source)
-            for names in self._good_names(source) if self._spec.on_bad_rows == "skip" else self._all_names(source):
+            skip = self._spec.on_bad_rows == "skip"
+            for names in self._good_names(source, self._by) if skip else self._all_names(source, self._by):
                 found.update(names.tolist())
         return found
 
@@ -89,28 +90,33 @@ class ChunkedTable:
         with open_source(*self._paths) as source:
             self._check_columns(source)
             truth = self._labels.name if self._labels.name in source.names else None
-            for rows, logits, features in self._scorer.rows(source, (self._by, *([truth] if truth else ()))):
-                names = _names(rows.others[self._by], rows.index)
+            for rows, logits, features in self._scorer.rows(source, [name for name in (self._by, truth) if name]):
+                if self._by is None:
+                    names = np.full(len(logits), "", dtype=object)
+                else:
+                    names = _names(rows.others[self._by], rows.index)
                 y, labelled = self._known(rows.others[truth], rows.index) if truth else (None, None)
                 yield Timed(logits, features, y, labelled, names, rows.done)
 
     def _check_columns(self, source: Source) -> None:
-        check_column(source.names, self._by, "Name the column that puts the rows in order with --by.")
+        if self._by is not None:
+            check_column(source.names, self._by, "Name the column that puts the rows in order with --by.")
         if self._spec.label is not None:
             check_column(source.names, self._spec.label, "Name the column of the true classes with label (--label).")
 
-    def _all_names(self, source: Source) -> Iterator[Names]:
+    @staticmethod
+    def _all_names(source: Source, by: str) -> Iterator[Names]:
         """Yield the chunk of every row."""
         before = 0
-        for batch in source.batches((), (self._by,)):
+        for batch in source.batches((), (by,)):
             start, part = (before, "") if batch.part is None else (batch.part.before, f"{batch.part.name}: ")
-            yield _names(batch.columns[self._by], range(start, start + len(batch)), part)
+            yield _names(batch.columns[by], range(start, start + len(batch)), part)
             before += len(batch)
 
-    def _good_names(self, source: Source) -> Iterator[Names]:
+    def _good_names(self, source: Source, by: str) -> Iterator[Names]:
         """Yield the chunk of every good row, for which the logits must be read."""
-        for rows, _, _ in self._scorer.rows(source, (self._by,), warn=False):
-            yield _names(rows.others[self._by], rows.index)
+        for rows, _, _ in self._scorer.rows(source, (by,), warn=False):
+            yield _names(rows.others[by], rows.index)
 
     def _known(self, column: Column, rows: Ints) -> tuple[Ints, Bools]:
         """Return the true classes, `NO_CLASS` where a row has no label, and which rows have one."""

@@ -57,6 +57,9 @@ class _Place(ABC):
 
     is_local: bool = True
 
+    def __fspath__(self) -> str:
+        return str(self)
+
     @property
     @abstractmethod
     def place(self) -> str:
@@ -261,7 +264,7 @@ def digest(file: File) -> str:
 
 def as_file(path: str | os.PathLike[str]) -> File:
     """Return what a path or URL names."""
-    if isinstance(path, LocalFile):  # one that has been read
+    if isinstance(path, File):
         return path
     if not isinstance(path, str) or not is_url(path):
         return LocalFile(as_path(path))
