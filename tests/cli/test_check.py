@@ -35,7 +35,9 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize("name", ROWS)
 def test_check_answers_in_words_and_by_its_exit_code(name, folder, call, capsys):
     assert call("check", folder / "fitted.safetensors", folder / f"{name}.npz") == CODES[name]
-    said = capsys.readouterr().out
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    said = " ".join(map(str.strip, lines))
     assert {"same": "No difference", "mix": "another mix", "new": "no other mix explains"}[name] in said
     assert call("check", folder / "fitted.safetensors", folder / f"{name}.npz", "--json") == CODES[name]
     assert json.loads(capsys.readouterr().out)["verdict"] == name

@@ -245,3 +245,20 @@ def test_a_comparison_gives_features_to_those_that_use_them(ending, options, fea
     assert answer(capsys)[0]["best"] == "featured"
     assert auxcal.load(next(Path("report").glob("*.safetensors"))).n_further_features_ == 2
     assert "predict_confidence(logits, features)" in Path("report/report.html").read_text()
+
+
+def test_evaluate_shows_four_metrics_by_name_or_all_of_them(call, capsys, tmp_path):
+    rng = np.random.default_rng(0)
+    confidence = rng.random(300).round(3)
+    lines = [f"{each},{int(rng.random() < each)}" for each in confidence]
+    (tmp_path / "scored.csv").write_text("\n".join(["confidence,right", *lines]))
+    files = "evaluate", tmp_path / "scored.csv", "--correct", "right"
+    assert call(*files) == 0
+    four = capsys.readouterr().out
+    assert four.count(" is better") == 4
+    for name in ("Area under the ROC curve, AUROC", "Expected calibration error, ECE", "Brier score"):
+        assert f"\n{name} " in four
+    assert call(*files, "--all") == 0
+    everything = capsys.readouterr().out
+    assert everything.count(" is better") == len(METRICS)
+    assert max(map(len, (four + everything).splitlines())) <= 80

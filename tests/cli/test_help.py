@@ -35,7 +35,20 @@ def test_without_a_command_the_help_shows_all_of_them(call, capsys):
     text = capsys.readouterr().out
     for name in COMMANDS:
         assert f"\n  {name} " in text
-    assert "..." not in text.split("Commands:")[1]
+    assert "..." not in text.split("Fit:")[1]
+
+
+def test_the_help_groups_commands_and_options(call, capsys):
+    assert call("--help") == 0
+    sections = [line for line in capsys.readouterr().out.splitlines() if re.fullmatch(r"\S.*:", line)]
+    assert sections == ["Options:", "Fit:", "Judge:", "Watch:", "Label:", "Ship:", "Of other packages:"]
+    assert call("score", "--help") == 0
+    text = capsys.readouterr().out
+    heads = ("Arguments:", "Options:", "The table:", "Output:", "General:")
+    assert [line for line in text.splitlines() if line in heads] == [head for head in heads if head != "Options:"]
+    table, output = text.split("The table:")[1].split("Output:")
+    assert "--columns" in table
+    assert "--metrics" in output
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "reproduce"])

@@ -96,7 +96,7 @@ def test_evaluate_counts_what_it_does_not_hold(scored, call, capsys, monkeypatch
     monkeypatch.setattr(auxcal.metrics._cells, "MOST_EXACT", 100)
     assert call(*words) == 0
     said = capsys.readouterr()
-    assert "Rows were counted in cells of nearly equal confidence. Off by at most: AUROC" in said.out
+    assert "Rows were counted in cells of nearly equal confidence. Off by at most: AUROC" in " ".join(said.out.split())
     assert "The others are exact." in said.out
     assert "1 of 3,002 rows have no score and are left out" in said.err
     assert "1 of 3,002 rows have a damaged score and are left out" in said.err

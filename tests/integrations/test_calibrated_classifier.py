@@ -8,10 +8,11 @@ import sklearn
 from joblib import parallel_config
 from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold, StratifiedKFold, TimeSeriesSplit
+from sklearn.model_selection import GridSearchCV, GroupKFold, RepeatedStratifiedKFold, StratifiedKFold, TimeSeriesSplit
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC, LinearSVC
@@ -362,3 +363,18 @@ def test_a_no_class_that_y_does_not_have_is_named():
     classifier = CalibratedClassifier(LogisticRegression(), TemperatureScaling(), no_class="Other")
     with pytest.warns(InputWarning, match=r"no_class='Other' \(did you mean 'other'\?\)"):
         classifier.fit(x, y)
+
+
+def test_a_calibrator_may_be_given_by_its_name():
+    rows, y = load_iris(return_X_y=True)
+    named = CalibratedClassifier(LogisticRegression(max_iter=500), calibrator="temperature").fit(rows, y)
+    meant = CalibratedClassifier(LogisticRegression(max_iter=500), calibrator=TemperatureScaling()).fit(rows, y)
+    np.testing.assert_array_equal(named.predict_confidence(rows), meant.predict_confidence(rows))
+    assert clone(named).calibrator == "temperature"
+    search = GridSearchCV(clone(named), {"calibrator": ["temperature", "ccac-x"]}, cv=3).fit(rows, y)
+    assert search.best_estimator_.calibrator in ("temperature", "ccac-x")
+    with sklearn.config_context(enable_metadata_routing=True):
+        weighed = CalibratedClassifier(GaussianNB().set_fit_request(sample_weight=True), "platt")
+        weighed.fit(rows, y, sample_weight=np.ones(len(y)))
+    with pytest.raises(InvalidInputError, match="did you mean 'temperature'"):
+        CalibratedClassifier(LogisticRegression(), calibrator="temprature").fit(rows, y)

@@ -7,20 +7,19 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from itertools import chain
 from typing import Annotated
 
 import typer
 
 from auxcal._core.errors import AuxcalError
 from auxcal._version import VERSION
+from auxcal.cli import _help
 from auxcal.cli._options import Command, as_command
 from auxcal.cli._process import process
 
 # Each is a function in the file of its name. What it needs is imported when it runs, so that --help answers at once.
-_OWN = (
-    "demo", "compare", "fit", "transfer", "show", "score", "check", "adapt", "monitor", "evaluate", "threshold", "pick",
-    "plan", "export", "methods",
-)  # fmt: skip
+_OWN = tuple(chain.from_iterable(_help.COMMANDS.values()))
 
 
 def _commands_of_packages() -> Iterator[Command]:
@@ -54,6 +53,7 @@ COMMANDS: tuple[Command, ...] = (
 """The one list of commands, in the order in which --help shows them."""
 
 app = typer.Typer(
+    cls=_help.GroupedCommands,
     help="An honest probability that your classifier is right, where it meets data it was not trained on.",
     invoke_without_command=True,
     pretty_exceptions_enable=False,
@@ -78,7 +78,7 @@ def _auxcal(
         typer.echo(context.get_help())
 
 
-def _help(command: Command) -> str:
+def _text(command: Command) -> str:
     """Return a command's docstring, with the lines of its examples as they are."""
     text, _, examples = (inspect.getdoc(command) or "").partition("Examples\n--------\n")
     # What follows a backspace is not wrapped.
@@ -87,8 +87,9 @@ def _help(command: Command) -> str:
 
 
 for command in COMMANDS:
-    short = _help(command).partition("\n")[0]
-    app.command(command.__name__, help=_help(command), short_help=short)(as_command(command))
+    text = _text(command)
+    describe = app.command(command.__name__, cls=_help.GroupedOptions, help=text, short_help=text.partition("\n")[0])
+    describe(as_command(command))
 
 
 def main() -> None:

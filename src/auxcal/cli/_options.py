@@ -189,6 +189,11 @@ CLASSES = ("class_names", "no_class", "unknown_is_no_class")
 ROWS = ("weight", "group", "on_bad_rows")
 
 
+def table_option_names() -> set[str]:
+    """Return the names of all options that say where things are in a table."""
+    return {*_DECLARED, *inspect.signature(declared).parameters, "by", "id"}
+
+
 def table_options(*names: str, **changed: str) -> Options:
     """Return options of tables by name; those that mean something else for a command are `changed`: their help."""
     kinds = {name: get_args(_DECLARED[name].annotation)[0] for name in changed}

@@ -11,7 +11,7 @@ from auxcal._core.progress import progress_bar
 from auxcal.cli._files import load_calibrator
 from auxcal.cli._metrics import MetricsFile, check_metrics, metrics_of, save_metrics
 from auxcal.cli._options import LOGITS, CalibratorFile, Files, Json, Level, TableSpec, table_options
-from auxcal.cli.output import console, echo_json, echo_result
+from auxcal.cli.output import console, echo_json, echo_result, wrapped
 
 EXIT_CODES = {"same": 0, "mix": 3, "new": 4}
 """The exit code of each verdict; 1 and 2 are those of broken pipes and of errors."""
@@ -44,7 +44,7 @@ def check(
     auxcal check ccac-x.safetensors new.parquet
     auxcal check ccac-x.safetensors new.csv --level 0.01 --json
     auxcal check ccac-x.safetensors new.parquet --by hospital
-    auxcal check ccac-x.safetensors new.parquet --metrics auxcal.prom
+    auxcal check ccac-x.safetensors new.parquet --metrics check.prom
     """
     check_metrics(metrics)
     fitted, numbers = load_calibrator(calibrator, files), metrics_of("check", calibrator)
@@ -64,7 +64,8 @@ def check(
     if holds is None and fitted.certificate_ is not None:  # an old certificate, without the rows that it was found on
         holds = found.verdict == "same"
     promise = PROMISE_FAILS if holds is False else PROMISE_HOLDS if holds and found.verdict != "same" else ""
-    echo_result(found.as_json() | {"promise_holds": holds}, [f"{found} {promise}".rstrip()], json=json)
+    lines = wrapped([*found.sentences, *([promise] if promise else [])])
+    echo_result(found.as_json() | {"promise_holds": holds}, lines, json=json)
     raise typer.Exit(EXIT_CODES[found.verdict])
 
 

@@ -15,7 +15,22 @@ from auxcal._core.progress import progress_bar
 from auxcal._core.text import percent, write_score
 from auxcal.cli._files import errors_about, load_calibrator
 from auxcal.cli._options import Json, RandomState, ScoredBy, ScoredFile, ScoredTable, TableSpec
-from auxcal.cli.output import console, echo, echo_json, echo_result, slice_note, slice_table
+from auxcal.cli.output import console, echo, echo_json, echo_result, slice_note, slice_table, wrapped
+
+_NAMES = {
+    "auroc": "Area under the ROC curve, AUROC",
+    "aupr": "Area under precision-recall, AUPR",
+    "p90": "Precision at 90 % recall, p.9",
+    "ece": "Expected calibration error, ECE",
+    "brier": "Brier score",
+    "ece_mass": "ECE with bins of equal mass",
+    "mce": "Maximum calibration error, MCE",
+    "nll": "Negative log-likelihood, NLL",
+    "fpr95": "False positives at 95 % TPR, FPR95",
+    "aurc": "Area under risk-coverage, AURC",
+    "excess_aurc": "AURC above the best, E-AURC",
+}
+_FIRST = ("auroc", "aurc", "ece", "brier")  # two of telling right from wrong, one of honesty, and one of both
 
 _MOST_SLICES = 12  # whose metrics are all printed; a screen or three. The others are in the JSON
 
@@ -25,6 +40,7 @@ def evaluate(
     *,
     table: ScoredTable,
     by: Annotated[str | None, "A column to slice by: also show every metric for each of its values."] = None,
+    all_: Annotated[bool, "Show every metric; without it, four. JSON has all of them."] = False,
     resamples: Annotated[
         int, typer.Option(min=0, help="The number of draws for the 95 % intervals; 0 for none.")
     ] = 200,
@@ -37,7 +53,7 @@ def evaluate(
     random_state: RandomState = 0,
     json: Json = False,
 ) -> None:
-    """Show every metric of a scored file, with confidence intervals and the noise floor.
+    """Show the metrics of a scored file, with confidence intervals and the noise floor.
 
     Use rows that took no part in the fit. Even a perfectly calibrated confidence has an ECE above 0 on a finite sample.
     An ECE below this noise floor can't be told from perfect calibration. The interval of the ECE is about the true
@@ -50,6 +66,7 @@ def evaluate(
     Examples
     --------
     auxcal evaluate scored.parquet --label y
+    auxcal evaluate scored.parquet --label y --all
     auxcal evaluate scored.csv --calibrator ccac-x.safetensors
     auxcal evaluate labelled.parquet --unlabelled rest.parquet
     auxcal evaluate other-tool.csv --label truth --prediction answer --confidence probability
@@ -70,9 +87,10 @@ def evaluate(
         slices = {} if found.slices is None else {"by": [each.as_dict() for each in found.slices]}
         echo_json(head | found.scores | slices)
         return
-    _print(found, intervals=resamples > 0)
+    shown = tuple(auxcal.METRICS) if all_ else _FIRST
+    _print(found, shown, intervals=resamples > 0)
     if by is not None:
-        _print_slices(by, found.slices or [])
+        _print_slices(by, found.slices or [], shown)
 
 
 def with_labels_of(calibrator: Path | None, table: TableSpec) -> TableSpec:
@@ -89,12 +107,14 @@ def with_labels_of(calibrator: Path | None, table: TableSpec) -> TableSpec:
     )
 
 
-def _print(found: auxcal.tables.Evaluation, *, intervals: bool) -> None:
+def _print(found: auxcal.tables.Evaluation, shown: Sequence[str], *, intervals: bool) -> None:
     echo(f"{found.rows:,} rows: accuracy {percent(found.accuracy)}, mean confidence {percent(found.confidence)}.")
     echo("")
     if intervals:
-        echo(f"{'':<23}95 % interval")
-    _print_scores(found.scores)
+        echo(f"{'':<46}95 % interval")
+    _print_scores(found.scores, shown)
+    if len(shown) < len(auxcal.METRICS):
+        echo(f"{len(auxcal.METRICS) - len(shown)} more: --all.")
     echo("")
     error, noise = found.scores["ece"], found.scores["ece_floor_p95"]
     if error <= noise:
@@ -102,17 +122,19 @@ def _print(found: auxcal.tables.Evaluation, *, intervals: bool) -> None:
     else:
         way = "high" if found.confidence > found.accuracy else "low"
         relation, reading = "above", f"the confidence is off, and on average too {way}"
-    echo(f"ECE {percent(error)} is {relation} the noise of {percent(noise)}: {reading}.")
+    for line in wrapped([f"ECE {percent(error)} is {relation} the noise of {percent(noise)}: {reading}."]):
+        echo(line)
     _print_error_bounds(found.scores)
 
 
-def _print_scores(scores: dict[str, float]) -> None:
-    for name, metric in auxcal.METRICS.items():
+def _print_scores(scores: dict[str, float], shown: Sequence[str]) -> None:
+    for name in shown:
         ends = [scores.get(f"{name}_{end}", math.nan) for end in ("low", "high")]
         interval = "" if math.isnan(sum(ends)) else " to ".join(write_score(name, end) for end in ends)
-        noise = f", noise up to {write_score(name, scores['ece_floor_p95'])}" if name == "ece" else ""
+        metric = auxcal.METRICS[name]
         better = "higher" if metric.higher_is_better else "lower"
-        echo(f"{metric.label:<12}{write_score(name, scores[name]):>8}   {interval:<20}{better} is better{noise}")
+        label = _NAMES.get(name, metric.label)
+        echo(f"{label:<35}{write_score(name, scores[name]):>8}   {interval:<18}{better} is better")
 
 
 def _print_error_bounds(scores: dict[str, float]) -> None:
@@ -121,17 +143,19 @@ def _print_error_bounds(scores: dict[str, float]) -> None:
     errors = {label: scores[name] for name, label in labels.items() if name in scores}
     if errors:
         bounds = ", ".join(f"{label} {error:.0e}" for label, error in errors.items() if not math.isnan(error))
-        echo(f"Rows were counted in cells of nearly equal confidence. Off by at most: {bounds}. The others are exact.")
+        sentence = "Rows were counted in cells of nearly equal confidence. Off by at most:"
+        for line in wrapped([f"{sentence} {bounds}. The others are exact."]):
+            echo(line)
 
 
-def _print_slices(by: str, slices: Sequence[auxcal.metrics.Slice]) -> None:
-    """Print a table of the slices, then every metric of the largest ones."""
+def _print_slices(by: str, slices: Sequence[auxcal.metrics.Slice], shown: Sequence[str]) -> None:
+    """Print a table of the slices, then the metrics of the largest ones."""
     echo("")
     console().print(slice_table(by, slices))
     echo(slice_note(slices))
     for each in slices[:_MOST_SLICES]:
         echo(f"\n{by} = {each.value}, {each.rows:,} rows")
-        _print_scores(each.scores)
+        _print_scores(each.scores, shown)
     if len(slices) > _MOST_SLICES:
         echo(f"\nAll metrics of the other {len(slices) - _MOST_SLICES} slices: --json.")
 

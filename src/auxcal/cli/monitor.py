@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -18,6 +18,11 @@ from auxcal.cli._metrics import MetricsFile, check_metrics, metrics_of, save_met
 from auxcal.cli._options import CalibratorFile, Files, Json, NewTable, Overwrite, TableSpec
 from auxcal.cli.check import EXIT_CODES
 from auxcal.cli.output import console, echo_error, echo_json
+
+if TYPE_CHECKING:
+    from auxcal.monitoring import Alarm
+
+    Raised: TypeAlias = tuple[tuple[str, Alarm], ...]
 
 _SHOWN = 14  # chunks of a state that the terminal shows: two weeks of nights; the page shows all that it keeps
 
@@ -75,7 +80,7 @@ def monitor(
     auxcal monitor ccac-x.safetensors november.parquet --by day --label truth --out monitor.html
     auxcal monitor ccac-x.safetensors november.csv --by week --json
     auxcal monitor ccac-x.safetensors new.parquet --state monitor.state
-    auxcal monitor ccac-x.safetensors scored/ --state monitor.state --metrics auxcal.prom
+    auxcal monitor ccac-x.safetensors logits/ --state monitor.state --metrics monitor.prom
     """
     if by is None and state is None:
         raise typer.BadParameter("name the column that splits the rows into chunks with --by, or a --state to keep.")
@@ -109,10 +114,7 @@ def monitor(
         echo_json(facts | ({"unlike_check": why} if why else {}) | ({} if out is None else {"out": str(out)}))
     else:
         _print(found, lines, out, most=None if state is None else _SHOWN)
-    raise typer.Exit(_exit_code(last.verdict, alarms))
-
-
-Raised = tuple[tuple[str, auxcal.monitoring.Alarm], ...]
+    raise typer.Exit(_exit_code(found, raised))
 
 
 def _go_on(
@@ -190,8 +192,9 @@ def _print(timeline: auxcal.monitoring.Timeline, lines: list[str], out: Path | N
         screen.print(f"\nWritten: {out}", soft_wrap=True)
 
 
-def _exit_code(verdict: str, raised: tuple[auxcal.monitoring.Alarm, ...]) -> int:
-    kinds = {alarm.kind for alarm in raised}
+def _exit_code(timeline: auxcal.monitoring.Timeline, standing: Raised = ()) -> int:
+    """Return the code of the last chunk and of all alarms, also those of earlier runs."""
+    verdict, kinds = timeline.chunks[-1].verdict, {alarm.kind for _, alarm in (*timeline.alarms, *standing)}
     if verdict == "new" or "labels" in kinds:
         return EXIT_CODES["new"]
     return EXIT_CODES["mix"] if verdict == "mix" or "data" in kinds else EXIT_CODES["same"]

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _LEAST_COLUMNS = 80  # the width of a VT100, which all tables are laid out for
+_MOST_COLUMNS = 100  # of text: longer lines are hard to read
 
 
 def echo(text: str) -> None:
@@ -53,6 +55,12 @@ def echo_result(found: Mapping[str, Any] | list[Any], lines: Iterable[str], *, j
         return
     for line in lines:
         echo(line)
+
+
+def wrapped(sentences: Iterable[str]) -> list[str]:
+    """Return sentences in lines that fit a terminal; each begins a line."""
+    width = min(max(shutil.get_terminal_size().columns, _LEAST_COLUMNS), _MOST_COLUMNS)
+    return [line for sentence in sentences for line in textwrap.wrap(sentence, width, subsequent_indent="  ")]
 
 
 def echo_json_text(text: str) -> None:

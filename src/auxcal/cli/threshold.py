@@ -14,7 +14,7 @@ from auxcal._core.text import percent
 from auxcal.cli._files import errors_about, load_calibrator
 from auxcal.cli._options import Json, RandomState, ScoredBy, ScoredFile, ScoredTable
 from auxcal.cli.evaluate import with_labels_of
-from auxcal.cli.output import echo_result
+from auxcal.cli.output import echo_result, wrapped
 
 
 def threshold(
@@ -91,9 +91,9 @@ def threshold(
         thresholds = {name: None if isinstance(each, str) else asdict(each) for name, each in found.items()}
         lacking = {name: each for name, each in found.items() if isinstance(each, str)}
         answer = {"rows": rows, "level": level, "thresholds": thresholds, "lacking": lacking}
-        echo_result(answer, _several(found, likely), json=json)
+        echo_result(answer, wrapped(_several(found, likely)), json=json)
     else:
-        echo_result(asdict(found) | {"rows": rows}, _one(found, rows, likely), json=json)
+        echo_result(asdict(found) | {"rows": rows}, wrapped(_one(found, rows, likely)), json=json)
     if save is not None and fitted is not None and not isinstance(found, dict):
         auxcal.tables.certify(fitted, found, scored)
         fitted.save(save)

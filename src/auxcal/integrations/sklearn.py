@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from auxcal._core.arrays import NO_CLASS, Bools, Floats, Ints
 from auxcal._core.errors import InputWarning, InvalidInputError, NotFittedError
 from auxcal._core.text import did_you_mean
-from auxcal.calibrators import Calibrator, CrossFittedCCAC
+from auxcal.calibrators import CALIBRATORS, Calibrator, method_named, seeded
 from auxcal.integrations._estimators import (
     Labels,
     check_folds,
@@ -55,8 +55,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     estimator : classifier
         One with `decision_function`, `predict_log_proba` or `predict_proba`; the first that it has gives the logits. It
         may be a `Pipeline`.
-    calibrator : Calibrator, optional
-        The method. By default CCAC-X, ``CrossFittedCCAC(random_state=0)``.
+    calibrator : Calibrator or str, optional
+        The method, or its name in `CALIBRATORS`, such as "temperature", then with ``random_state=0``. By default
+        CCAC-X, "ccac-x".
     cv : int, splitter, iterable or "prefit"
         The folds, as everywhere in scikit-learn: a number of stratified folds, or a splitter. Rows that no fold holds
         out are not used for the calibrator.
@@ -113,7 +114,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def __init__(
         self,
         estimator: Any,
-        calibrator: Calibrator | None = None,
+        calibrator: Calibrator | str | None = None,
         *,
         cv: Any = 5,
         no_class: Any = None,
@@ -255,12 +256,13 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return np.ones(len(y), dtype=bool) if self.no_class is None else np.asarray(y != self.no_class)
 
     def _method(self) -> Calibrator:
-        if self.calibrator is None:
-            method = CrossFittedCCAC(random_state=0)
+        if self.calibrator is None or isinstance(self.calibrator, str):
+            method = seeded(CALIBRATORS[method_named(self.calibrator or "ccac-x")], 0)
             return method.set_fit_request(sample_weight=True, groups=True) if routes() else method
         if not isinstance(self.calibrator, Calibrator):
             raise InvalidInputError(
-                f"calibrator must be one of auxcal's, such as auxcal.TemperatureScaling(); got {self.calibrator!r}."
+                f"calibrator must be one of auxcal's, such as auxcal.TemperatureScaling() or 'temperature'; got "
+                f"{self.calibrator!r}."
             )
         return self.calibrator
 

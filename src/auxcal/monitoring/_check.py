@@ -161,7 +161,9 @@ class Check:
         fields = {name: _plain(getattr(self, name)) for name in self.__dataclass_fields__}
         return fields | {"differences": [_plain(each) for each in self.differences], "answer": str(self)}
 
-    def __str__(self) -> str:
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """In words, whether the calibrator still holds, what that rests on, and what to do."""
         verdicts = _VERDICTS | _AFTER_ADAPTING if self.adapted else _VERDICTS
         first = verdicts[self.verdict].format(_chance(self))
         if self.n_groups:
@@ -174,8 +176,11 @@ class Check:
         if self.verdict != "same" and self.differences:
             sentences.append(f"The largest differences are in: {', '.join(map(_difference, self.differences[:3]))}.")
         if self.verdict == "same":
-            return " ".join([*sentences, _power(self), "Only labels tell."])
-        return " ".join([*sentences, _NEXT[self.verdict]])
+            return (*sentences, _power(self), "Only labels tell.")
+        return (*sentences, _NEXT[self.verdict])
+
+    def __str__(self) -> str:
+        return " ".join(self.sentences)
 
 
 def _plain(value: Any) -> Any:
