@@ -367,8 +367,8 @@ def test_a_no_class_that_y_does_not_have_is_named():
 
 def test_a_calibrator_may_be_given_by_its_name():
     rows, y = load_iris(return_X_y=True)
-    named = CalibratedClassifier(LogisticRegression(max_iter=500), calibrator="temperature").fit(rows, y)
-    meant = CalibratedClassifier(LogisticRegression(max_iter=500), calibrator=TemperatureScaling()).fit(rows, y)
+    named = CalibratedClassifier(GaussianNB(), calibrator="temperature").fit(rows, y)
+    meant = CalibratedClassifier(GaussianNB(), calibrator=TemperatureScaling()).fit(rows, y)
     np.testing.assert_array_equal(named.predict_confidence(rows), meant.predict_confidence(rows))
     assert clone(named).calibrator == "temperature"
     search = GridSearchCV(clone(named), {"calibrator": ["temperature", "ccac-x"]}, cv=3).fit(rows, y)
@@ -377,4 +377,4 @@ def test_a_calibrator_may_be_given_by_its_name():
         weighed = CalibratedClassifier(GaussianNB().set_fit_request(sample_weight=True), "platt")
         weighed.fit(rows, y, sample_weight=np.ones(len(y)))
     with pytest.raises(InvalidInputError, match="did you mean 'temperature'"):
-        CalibratedClassifier(LogisticRegression(), calibrator="temprature").fit(rows, y)
+        CalibratedClassifier(GaussianNB(), calibrator="temprature").fit(rows, y)
