@@ -8,7 +8,7 @@ BENCH := .venv-bench
 DIRICHLETCAL := .venv-bench-dirichletcal
 PYTHON312 ?= python3.12
 
-.PHONY: demo test check base lint format fill docs attack bench bench-quick vendor clean
+.PHONY: demo test check base lint format fill outputs docs attack bench bench-quick vendor clean
 
 demo: $(READY)  ## a classifier meets data it was not trained on: every method in a table, and report.html
 	$(BIN)/auxcal demo
@@ -46,6 +46,9 @@ format: $(READY)
 
 fill: $(READY)  ## numbers, tables and code of the pages, from the files that they come from
 	$(BIN)/python docs/fill.py
+
+outputs: $(READY)  ## what the commands and the Python of the guides print, and the notebook
+	$(BIN)/python docs/outputs.py
 
 docs: $(READY)  ## the documentation, to be read from site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

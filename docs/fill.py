@@ -10,6 +10,9 @@ run the script.
     A number, which is written in front of the comment. The first word names a table of results, docs/results/*.csv or
     docs/figures/*.csv; the other words choose rows by suite, shift, method and number of labels, and a column. The
     number is the mean over the random states.
+`<!-- cell: promises | 300 | 5 % | promised -->`
+    The first number of a cell, which is written in front of the comment: of docs/figures/promises.csv, the row that
+    begins with these cells, and the column of that name.
 `<!-- columns: ccac, ccac-x -->` and `<!-- row: cifar10-resnet20 OOD ece -->`
     A table of such numbers. The columns stand above the table, the row in the first cell of each row; a cell holds what
     the words of its row and of its column choose together. `auroc/ece/brier` gives three numbers.
@@ -45,9 +48,10 @@ PAGES = sorted(
 )
 CHOICES = ("suite", "shift", "method", "n_fit")
 
-_INLINE, _BLOCKS = ("value", "row"), ("columns", "table", "code", "commands")
+_INLINE, _BLOCKS = ("value", "cell", "row"), ("columns", "table", "code", "commands")
 _MARKER = re.compile(r"<!-- (\w+): *(.*?) *-->")
-_VALUE = re.compile(r"(?:[+-]?\d[\d.,]*(?: %)?|–)?(<!-- value: *(.*?) *-->)")
+_NUMBER = r"[+-]?\d[\d.,]*(?: %)?"
+_VALUE = re.compile(rf"(?:{_NUMBER}|–)?(<!-- (value|cell): *(.*?) *-->)")
 _FENCE = re.compile(r" *(```|~~~)")
 _PART = re.compile(r"# </?\w+>")
 
@@ -85,6 +89,19 @@ def value(words: list[str]) -> str:
         if len(found := {row[kind] for row in rows}) > 1:
             raise LookupError(f"say which {kind} of {name}.csv: {', '.join(sorted(found))}")
     return " / ".join(write_score(column, fmean(float(row[column]) for row in rows)) for column in columns)
+
+
+def cell(name: str, *words: str) -> str:
+    """Return the first number of a cell: the words are the first cells of its row, and the name of its column."""
+    head, *rows = csv.reader(_text(DOCS / f"figures/{name}.csv").splitlines())
+    *keys, column = words
+    found = [row for row in rows if row[: len(keys)] == keys]
+    if len(found) != 1 or column not in head:
+        raise LookupError(f"{name}.csv has {len(found)} rows that begin with {keys}, and the columns {head}")
+    number = re.match(_NUMBER, found[0][head.index(column)])
+    if number is None:
+        raise LookupError(f"the cell has no number: {found[0][head.index(column)]!r}")
+    return number[0]
 
 
 def table(name: str) -> list[str]:
@@ -156,11 +173,15 @@ def _block_marker(line: str) -> tuple[str, str, str] | None:
 def _inline(line: str, columns: list[str]) -> str:
     row = next((match for match in _MARKER.finditer(line) if match[1] == "row"), None)
     if row is None:
-        return _VALUE.sub(lambda match: value(match[2].split()) + match[1], line)
+        return _VALUE.sub(lambda match: _number(match[2], match[3]) + match[1], line)
     if not columns:
         raise LookupError("a row needs <!-- columns: … --> above its table")
     cells = (value([*row[2].split(), *words.split()]) for words in columns)
     return f"{line[: row.end()]} | {' | '.join(cells)} |"
+
+
+def _number(kind: str, source: str) -> str:
+    return value(source.split()) if kind == "value" else cell(*(word.strip() for word in source.split("|")))
 
 
 def _old_length(lines: list[str], kind: str) -> int:

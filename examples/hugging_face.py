@@ -38,18 +38,33 @@ for rows in torch.randperm(800 * 20).remainder(800).split(50):
 met, y = images[800:].copy(), digits[800:].copy()
 met[::3] = np.maximum(met, np.roll(met, -1, axis=0)[:, :, ::-1])[::3]
 y[::3] = NO_CLASS
-samples = [{"pixel_values": image, "labels": label} for image, label in zip(met, y, strict=True)]
+samples = [
+    {"pixel_values": image, "labels": label}
+    for image, label in zip(met, y, strict=True)
+]
 
 # <collect>
-loader = DataLoader(samples, batch_size=64)  # dicts: {"pixel_values": ..., "labels": ...}
-predictions = collect(model, loader, features=lambda output: output.hidden_states[-1][:, 0], progress=True)
+loader = DataLoader(
+    samples, batch_size=64
+)  # dicts: {"pixel_values": ..., "labels": ...}
+predictions = collect(
+    model, loader, features=lambda output: output.hidden_states[-1][:, 0], progress=True
+)
 
 labelled, test = predictions.take(slice(600)), predictions.take(slice(600, None))
-calibrator = CrossFittedCCAC(random_state=0).fit(labelled.logits, labelled.y, features=labelled.features)
+calibrator = CrossFittedCCAC(random_state=0).fit(
+    labelled.logits, labelled.y, features=labelled.features
+)
 confidence = calibrator.predict_confidence(test.logits, test.features)
 # </collect>
 
-softmax = auxcal.Uncalibrated().fit(labelled.logits, labelled.y).predict_confidence(test.logits)
+softmax = (
+    auxcal.Uncalibrated()
+    .fit(labelled.logits, labelled.y)
+    .predict_confidence(test.logits)
+)
 for name, values in {"softmax": softmax, "CCAC-X": confidence}.items():
     scores = auxcal.evaluate(values, test.correct)
-    print(f"{name:8} says {values.mean():.0%}, is right on {test.correct.mean():.0%}; ECE {scores['ece']:.1%}")
+    print(
+        f"{name:8} says {values.mean():.0%}, is right on {test.correct.mean():.0%}; ECE {scores['ece']:.1%}"
+    )

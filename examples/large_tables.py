@@ -23,10 +23,15 @@ def score_in_polars(folder, calibrator, out):
 
     def score(part):
         table = part.to_arrow()
-        return pl.from_arrow(auxcal.arrow.score(table, calibrator).beside(table.drop_columns("logits")))
+        return pl.from_arrow(
+            auxcal.arrow.score(table, calibrator).beside(table.drop_columns("logits"))
+        )
 
     rows = pl.scan_parquet(folder / "*.parquet")
-    schema = rows.drop("logits").collect_schema() | {"prediction": pl.Int64, "confidence": pl.Float32}
+    schema = rows.drop("logits").collect_schema() | {
+        "prediction": pl.Int64,
+        "confidence": pl.Float32,
+    }
     rows.map_batches(score, schema=schema, streamable=True).sink_parquet(out)
 
 
@@ -42,8 +47,11 @@ def score_in_duckdb(folder, calibrator, out):
 
     kind = "STRUCT(prediction BIGINT, confidence FLOAT)"
     with duckdb.connect() as db:
-        db.create_function("score", score, ["FLOAT[]"], kind, type="arrow", null_handling="special")
-        scored = f"SELECT * EXCLUDE (logits), unnest(score(logits)) FROM '{folder}/*.parquet'"
+        db.create_function(
+            "score", score, ["FLOAT[]"], kind, type="arrow", null_handling="special"
+        )
+        columns = "* EXCLUDE (logits), unnest(score(logits))"
+        scored = f"SELECT {columns} FROM '{folder}/*.parquet'"
         db.sql(f"COPY ({scored}) TO '{out}' (FORMAT parquet)")
 
 
@@ -53,13 +61,17 @@ def score_in_duckdb(folder, calibrator, out):
 # <daft>
 def score_in_daft(folder, calibrator, out):
     """Make a function of a column."""
-    kind = daft.DataType.struct({"prediction": daft.DataType.int64(), "confidence": daft.DataType.float32()})
+    kind = daft.DataType.struct(
+        {"prediction": daft.DataType.int64(), "confidence": daft.DataType.float32()}
+    )
 
     @daft.udf(return_dtype=kind)
     def score(logits):
         return auxcal.arrow.score(logits.to_arrow(), calibrator).as_structs()
 
-    rows = daft.read_parquet(f"{folder}/*.parquet").with_column("scores", score(daft.col("logits")))
+    rows = daft.read_parquet(f"{folder}/*.parquet").with_column(
+        "scores", score(daft.col("logits"))
+    )
     scores = {name: daft.col("scores")[name] for name in ("prediction", "confidence")}
     rows.with_columns(scores).exclude("logits", "scores").write_parquet(str(out))
 
@@ -73,7 +85,9 @@ def score_in_dask(folder, calibrator, out):
 
     def score(path):
         table = pq.read_table(path)
-        scored = auxcal.arrow.score(table, calibrator).beside(table.drop_columns("logits"))
+        scored = auxcal.arrow.score(table, calibrator).beside(
+            table.drop_columns("logits")
+        )
         pq.write_table(scored, out / path.name)
 
     parts = [dask.delayed(score)(path) for path in sorted(folder.glob("*.parquet"))]
@@ -89,7 +103,13 @@ def write_rows(folder, logits, y):
         rows = np.arange(len(y))[part::4]
         lists = [*logits[rows[:-1]].tolist(), [float("nan")] * 3]
         pq.write_table(
-            pa.table({"id": rows, "logits": pa.array(lists, pa.list_(pa.float32())), "y": y[rows]}),
+            pa.table(
+                {
+                    "id": rows,
+                    "logits": pa.array(lists, pa.list_(pa.float32())),
+                    "y": y[rows],
+                }
+            ),
             folder / f"{part}.parquet",
         )
 
@@ -111,7 +131,9 @@ def main():
             score(folder, calibrator, out)
             table = pq.read_table(out)
             brier = auxcal.arrow.tally(table, label="y").evaluate(["brier"])["brier"]
-            print(f"{score.__name__:16} {len(table)} rows, {table['confidence'].null_count} bad, Brier {brier:.4f}")
+            print(
+                f"{score.__name__:16} {len(table)} rows, {table['confidence'].null_count} bad, Brier {brier:.4f}"
+            )
 
 
 if __name__ == "__main__":

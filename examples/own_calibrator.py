@@ -69,5 +69,7 @@ predictions = bundle(suite("cifar10-resnet20"), "OOD", Path("data"), Path("cache
 labelled, test = predictions.split(4_000, 8_000, random_state=0)
 calibrator = MarginBinning().fit(labelled.logits, labelled.y)
 scores = evaluate(calibrator.predict_confidence(test.logits), test.correct)
-print(f"AUROC {scores['auroc']:.3f}, ECE {scores['ece']:.1%}, Brier {scores['brier']:.3f}")
+print(
+    f"AUROC {scores['auroc']:.3f}, ECE {scores['ece']:.1%}, Brier {scores['brier']:.3f}"
+)
 # </use>

@@ -35,7 +35,9 @@ trusted = confidence >= 0.9
 scores = auxcal.evaluate(confidence, test.correct)
 print(f"ECE {scores['ece']:.1%}, noise floor {scores['ece_floor_p95']:.1%}")
 print(f"AUROC {scores['auroc']:.3f}, Brier score {scores['brier']:.3f}")
-print(f"{trusted.mean():.0%} are trusted, {test.correct[trusted].mean():.1%} of them right")
+print(
+    f"{trusted.mean():.0%} are trusted, {test.correct[trusted].mean():.1%} of them right"
+)
 # </evaluate>
 
 temporary.cleanup()

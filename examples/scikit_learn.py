@@ -12,30 +12,42 @@ import auxcal
 from auxcal import CalibratedClassifier, CrossFittedCCAC
 from auxcal.classifier import confidence_scorer
 
-NAMES = np.array(["zero", "one", "two", "three", "four", "five", "six", "seven", "other", "other"])
+NAMES = np.array(
+    ["zero", "one", "two", "three", "four", "five", "six", "seven", "other", "other"]
+)
 
 images, digits = load_digits(return_X_y=True)
-x, x_new, y, y_new = train_test_split(images, NAMES[digits], test_size=0.5, stratify=digits, random_state=0)
+x, x_new, y, y_new = train_test_split(
+    images, NAMES[digits], test_size=0.5, stratify=digits, random_state=0
+)
 
 # <fit>
 pipeline = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
 classifier = CalibratedClassifier(pipeline, no_class="other").fit(x, y)
 
 prediction = classifier.predict(x_new)  # never "other"
-confidence = classifier.predict_confidence(x_new)  # the probability that the prediction is right
+confidence = classifier.predict_confidence(
+    x_new
+)  # the probability that the prediction is right
 # </fit>
 
 # <evaluate>
-scores = auxcal.evaluate(confidence, prediction == y_new)
-print(f"says {confidence.mean():.0%}, is right on {(prediction == y_new).mean():.0%}; ECE {scores['ece']:.1%}")
+right = prediction == y_new
+scores = auxcal.evaluate(confidence, right)
+print(f"mean confidence {confidence.mean():.0%}, accuracy {right.mean():.0%}")
+print(f"ECE {scores['ece']:.1%}, Brier score {scores['brier']:.3f}")
 # </evaluate>
 
 # <search>
 accuracy = cross_val_score(classifier, x, y, cv=3)
 
-candidate = CalibratedClassifier(pipeline, CrossFittedCCAC(random_state=0), no_class="other", cv=3)
+candidate = CalibratedClassifier(
+    pipeline, CrossFittedCCAC(random_state=0), no_class="other", cv=3
+)
 grid = {"estimator__logisticregression__C": [0.01, 1], "calibrator__n_folds": [3, 5]}
-search = GridSearchCV(candidate, grid, scoring=confidence_scorer("brier"), cv=2).fit(x, y)
+search = GridSearchCV(candidate, grid, scoring=confidence_scorer("brier"), cv=2).fit(
+    x, y
+)
 best = search.best_estimator_
 # </search>
 
@@ -43,7 +55,9 @@ best = search.best_estimator_
 known = y != "other"
 pipeline.fit(x[known], y[known])
 
-frozen = CalibratedClassifier(FrozenEstimator(pipeline), no_class="other").fit(x_new[:400], y_new[:400])
+frozen = CalibratedClassifier(FrozenEstimator(pipeline), no_class="other").fit(
+    x_new[:400], y_new[:400]
+)
 confidence = frozen.predict_confidence(x_new[400:])
 # </frozen>
 
@@ -53,4 +67,6 @@ answer = np.where(sure, frozen.predict(x_new[400:]), "ask a person")
 # </abstain>
 
 print(f"accuracy in cross-validation {accuracy.mean():.0%}; best {search.best_params_}")
-print(f"the fitted pipeline answers {sure.mean():.0%}, {(answer == y_new[400:])[sure].mean():.1%} of it correctly")
+print(
+    f"the fitted pipeline answers {sure.mean():.0%}, {(answer == y_new[400:])[sure].mean():.1%} of it correctly"
+)

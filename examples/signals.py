@@ -18,12 +18,19 @@ answers = pd.DataFrame(
     }
 )
 answers.loc[rng.random(3000) < 0.1, "stated"] = np.nan
-right = rng.random(3000) < 1 / (1 + np.exp(-1.5 * ability - np.select([topic == "law", topic == "maths"], [-1.0, 1.0])))
+right = rng.random(3000) < 1 / (
+    1
+    + np.exp(
+        -1.5 * ability - np.select([topic == "law", topic == "maths"], [-1.0, 1.0])
+    )
+)
 marked, new = answers[:600], answers[600:]
 
 # <fit>
 calibrator = auxcal.SignalCalibrator(random_state=0).fit(marked, right[:600])
-confidence = calibrator.predict_confidence(new)  # the probability that each answer is right
+confidence = calibrator.predict_confidence(
+    new
+)  # the probability that each answer is right
 # </fit>
 
 # <use>
@@ -31,5 +38,7 @@ found = auxcal.evaluate(confidence, right[600:])  # with marks of other answers
 check = auxcal.check(calibrator, new)  # without marks
 # </use>
 
-print(f"Brier score {found['brier']:.3f}, ECE {found['ece']:.3f} (noise up to {found['ece_floor_p95']:.3f})")
+print(
+    f"Brier score {found['brier']:.3f}, ECE {found['ece']:.3f} (noise up to {found['ece_floor_p95']:.3f})"
+)
 print(check)

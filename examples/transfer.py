@@ -11,7 +11,9 @@ from auxcal_paper.bundles import bundle
 from auxcal_paper.suites import suite
 
 resnet = suite("cifar10-resnet20")
-before, after = (bundle(resnet, shift, Path("data"), Path("cache")) for shift in ("D1", "OOD"))
+before, after = (
+    bundle(resnet, shift, Path("data"), Path("cache")) for shift in ("D1", "OOD")
+)
 (labelled,) = before.split(5_000, random_state=0)
 few, test = after.split(520, 8_000, random_state=0)
 old = CrossFittedCCAC(random_state=0).fit(labelled.logits, labelled.y)
@@ -22,9 +24,17 @@ ccac_x = CrossFittedCCAC(random_state=0).fit(few.logits, few.y)  # 520 new label
 
 # <paper>
 source = SimplifiedCCAC(random_state=0).fit(labelled.logits, labelled.y)
-ccac_t = source.transfer(few.logits, few.y)  # only the temperature and the last layer move
+ccac_t = source.transfer(
+    few.logits, few.y
+)  # only the temperature and the last layer move
 # </paper>
 
-for name, calibrator in {"the old CCAC-X": old, "CCAC-X again": ccac_x, "CCAC-T": ccac_t}.items():
+for name, calibrator in {
+    "the old CCAC-X": old,
+    "CCAC-X again": ccac_x,
+    "CCAC-T": ccac_t,
+}.items():
     scores = evaluate(calibrator.predict_confidence(test.logits), test.correct)
-    print(f"{name:15} AUROC {scores['auroc']:.3f}  ECE {scores['ece']:.1%}  Brier {scores['brier']:.3f}")
+    print(
+        f"{name:15} AUROC {scores['auroc']:.3f}  ECE {scores['ece']:.1%}  Brier {scores['brier']:.3f}"
+    )

@@ -1,6 +1,8 @@
 """The numbers in the documents are those of the results that the repository makes, and their code runs."""
 
 import csv
+import importlib
+import json
 import re
 import subprocess
 import sys
@@ -18,6 +20,9 @@ from auxcal.cli import app
 from auxcal_paper import Results
 
 ROOT = Path(__file__).parent.parent
+with pytest.MonkeyPatch.context() as patch:
+    patch.syspath_prepend(ROOT / "docs")
+    outputs = importlib.import_module("outputs")
 
 
 def table(path, **where):
@@ -168,8 +173,9 @@ def python_of(path):
     return "\n".join(re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
 
 
-# What CONTRIBUTING.md shows is written into a copy of the package by a test of its own.
-RUNNABLE = [path for path in DOCUMENTS if path.name != "CONTRIBUTING.md" and python_of(path)]
+# Those are run by docs/outputs.py; what CONTRIBUTING.md shows is written into a copy of the package.
+ELSEWHERE = [ROOT / "CONTRIBUTING.md", *(ROOT / "docs" / page for page in outputs.PAGES)]
+RUNNABLE = [path for path in DOCUMENTS if path not in ELSEWHERE and python_of(path)]
 
 
 @pytest.mark.parametrize("path", RUNNABLE, ids=lambda path: path.stem)
@@ -179,6 +185,36 @@ def test_the_python_of_a_document_runs_in_a_fresh_process(path, tmp_path):
         [sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_guides_run_from_top_to_bottom_and_print_what_they_show():
+    command = [sys.executable, ROOT / "docs/outputs.py", "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_another_word_of_an_output_shows_and_another_number_does_not():
+    assert outputs.words("accuracy 70.1 %, ± 2") == outputs.words("accuracy   69.85 %, ± 3")
+    assert outputs.words("accuracy 70.1 %") != outputs.words("precision 70.1 %")
+
+
+def test_the_notebook_is_the_first_page():
+    cells = json.loads(outputs.NOTEBOOK.read_text())["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    assert code == [*(block.strip() for block in blocks(ROOT / "docs" / outputs.PAGES[0], "python")), "comparison"]
+    assert "<table" in "".join(cells[-1]["outputs"][0]["data"]["text/html"])
+
+
+GUIDES = [
+    ROOT / "docs/index.md",
+    *(page for kind in ("start", "how-to", "explain") for page in (ROOT / "docs" / kind).glob("*.md")),
+]
+MOST_WORDS = 18_000  # what a newcomer can find a way through; proofs and tables belong to the evidence
+
+
+def test_the_guides_are_short():
+    text = "\n".join(re.sub(r"<!--.*?-->", "", path.read_text()) for path in GUIDES)
+    assert len(text.split()) <= MOST_WORDS
 
 
 @pytest.mark.parametrize(

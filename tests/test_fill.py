@@ -55,6 +55,11 @@ def filled(page, text):
     return first
 
 
+def test_a_cell_gives_its_first_number(here):
+    marker = "<!-- cell: words | 1,000 | CCAC -->"
+    assert filled(here, f"It is 7 %{marker}.") == f"It is +1.5{marker}."
+
+
 VALUE = "<!-- value: small D1 ccac brier -->"
 
 
@@ -122,6 +127,9 @@ def test_the_reference_of_the_command_line_goes_down_to_the_end(here):
         ("<!-- value: -->", "name a table"),
         ("<!-- vlaue: small D1 ccac brier -->", "there is no vlaue"),
         ("| a <!-- row: small D1 brier --> |", "a row needs <!-- columns"),
+        ("<!-- cell: nowhere | 1 | CCAC -->", "there is no nowhere.csv"),
+        ("<!-- cell: words | 100 | CCAC -->", "has 0 rows that begin with ['100']"),
+        ("<!-- cell: words | 1,000 | CCAC-S -->", "the columns ['labels', 'CCAC']"),
         ("<!-- table: nowhere -->", "there is no nowhere.csv"),
         ("text <!-- table: words -->", "its line for itself"),
         ("<!-- code: examples/nowhere.py -->", "there is no nowhere.py"),

@@ -133,9 +133,36 @@ def test_no_reader_sees_how_a_page_is_filled(pages):
     assert not [path.name for path, text in shown.items() if re.search(sign, text)]
 
 
-@pytest.mark.skipif(
+BROWSER = pytest.mark.skipif(
     not (shutil.which("chromium") and shutil.which("chromedriver")), reason="needs chromium and chromedriver"
 )
+
+# Code scrolls in its own element, and the theme puts a table into one that scrolls.
+WIDER_THAN_THE_PAGE = """
+return [...document.querySelectorAll("article pre > code, .md-typeset__scrollwrap")]
+    .filter(each => each.scrollWidth > each.clientWidth + 1)
+    .map(each => each.innerText.slice(0, 60))
+"""
+
+
+@BROWSER
+def test_no_code_and_no_table_of_a_guide_scrolls_sideways_on_a_laptop(site, tmp_path, open_browser):
+    guides = [
+        site / "index.html",
+        *(path for kind in ("start", "how-to", "explain") for path in site.glob(f"{kind}/*.html")),
+    ]
+    with open_browser(tmp_path) as browser:
+        browser.set_window_size(1280, 800)
+        wide = {}
+        for path in guides:
+            browser.get(path.as_uri())
+            wide[path.name] = browser.execute_script(WIDER_THAN_THE_PAGE)
+        assert browser.execute_script("return window.innerWidth") == 1280
+    assert len(guides) > 20
+    assert not {name: found for name, found in wide.items() if found}
+
+
+@BROWSER
 def test_the_search_answers_from_a_file_and_asks_no_network(site, tmp_path, patience, open_browser):
     from selenium.webdriver.common.by import By
     from selenium.webdriver.support.ui import WebDriverWait
