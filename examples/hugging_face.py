@@ -44,9 +44,8 @@ samples = [
 ]
 
 # <collect>
-loader = DataLoader(
-    samples, batch_size=64
-)  # dicts: {"pixel_values": ..., "labels": ...}
+# The loader gives dicts: {"pixel_values": ..., "labels": ...}
+loader = DataLoader(samples, batch_size=64)
 predictions = collect(
     model, loader, features=lambda output: output.hidden_states[-1][:, 0], progress=True
 )
@@ -58,11 +57,8 @@ calibrator = CrossFittedCCAC(random_state=0).fit(
 confidence = calibrator.predict_confidence(test.logits, test.features)
 # </collect>
 
-softmax = (
-    auxcal.Uncalibrated()
-    .fit(labelled.logits, labelled.y)
-    .predict_confidence(test.logits)
-)
+uncalibrated = auxcal.Uncalibrated().fit(labelled.logits, labelled.y)
+softmax = uncalibrated.predict_confidence(test.logits)
 for name, values in {"softmax": softmax, "CCAC-X": confidence}.items():
     scores = auxcal.evaluate(values, test.correct)
     print(

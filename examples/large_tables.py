@@ -23,15 +23,12 @@ def score_in_polars(folder, calibrator, out):
 
     def score(part):
         table = part.to_arrow()
-        return pl.from_arrow(
-            auxcal.arrow.score(table, calibrator).beside(table.drop_columns("logits"))
-        )
+        scores = auxcal.arrow.score(table, calibrator)
+        return pl.from_arrow(scores.beside(table.drop_columns("logits")))
 
     rows = pl.scan_parquet(folder / "*.parquet")
-    schema = rows.drop("logits").collect_schema() | {
-        "prediction": pl.Int64,
-        "confidence": pl.Float32,
-    }
+    added = {"prediction": pl.Int64, "confidence": pl.Float32}
+    schema = rows.drop("logits").collect_schema() | added
     rows.map_batches(score, schema=schema, streamable=True).sink_parquet(out)
 
 
@@ -85,9 +82,8 @@ def score_in_dask(folder, calibrator, out):
 
     def score(path):
         table = pq.read_table(path)
-        scored = auxcal.arrow.score(table, calibrator).beside(
-            table.drop_columns("logits")
-        )
+        scores = auxcal.arrow.score(table, calibrator)
+        scored = scores.beside(table.drop_columns("logits"))
         pq.write_table(scored, out / path.name)
 
     parts = [dask.delayed(score)(path) for path in sorted(folder.glob("*.parquet"))]

@@ -25,9 +25,8 @@ for _ in range(100):
     optimizer.step()
 
 # What it meets: six rotated and shifted copies of other digits, every third overlaid with the next digit upside down.
-turned = Augment(rotation=20, shift=0.1, zoom=0.2)(
-    np.repeat(images[800:], 6, axis=0), 0
-)
+turn = Augment(rotation=20, shift=0.1, zoom=0.2)
+turned = turn(np.repeat(images[800:], 6, axis=0), 0)
 y = np.repeat(digits[800:], 6)
 strange = np.arange(len(y)) % 3 == 0
 turned[strange] = np.maximum(turned, np.roll(turned, -6, axis=0)[:, :, ::-1])[strange]
@@ -49,15 +48,9 @@ prediction = logits.argmax(dim=1)
 confidence = calibrator.predict_confidence(logits)  # a NumPy array
 # </use>
 
-softmax = (
-    auxcal.Uncalibrated()
-    .fit(labelled.logits, labelled.y)
-    .predict_confidence(test.logits)
-)
-for name, values in {
-    "softmax": softmax,
-    "CCAC-X": calibrator.predict_confidence(test.logits),
-}.items():
+softmax = auxcal.Uncalibrated().fit(labelled.logits, labelled.y)
+for name, each in {"softmax": softmax, "CCAC-X": calibrator}.items():
+    values = each.predict_confidence(test.logits)
     scores = auxcal.evaluate(values, test.correct)
     print(
         f"{name:8} says {values.mean():.0%}, is right on {test.correct.mean():.0%}; ECE {scores['ece']:.1%}"

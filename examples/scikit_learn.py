@@ -26,9 +26,7 @@ pipeline = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
 classifier = CalibratedClassifier(pipeline, no_class="other").fit(x, y)
 
 prediction = classifier.predict(x_new)  # never "other"
-confidence = classifier.predict_confidence(
-    x_new
-)  # the probability that the prediction is right
+confidence = classifier.predict_confidence(x_new)  # that the prediction is right
 # </fit>
 
 # <evaluate>
@@ -45,9 +43,8 @@ candidate = CalibratedClassifier(
     pipeline, CrossFittedCCAC(random_state=0), no_class="other", cv=3
 )
 grid = {"estimator__logisticregression__C": [0.01, 1], "calibrator__n_folds": [3, 5]}
-search = GridSearchCV(candidate, grid, scoring=confidence_scorer("brier"), cv=2).fit(
-    x, y
-)
+search = GridSearchCV(candidate, grid, scoring=confidence_scorer("brier"), cv=2)
+search.fit(x, y)
 best = search.best_estimator_
 # </search>
 
@@ -55,9 +52,8 @@ best = search.best_estimator_
 known = y != "other"
 pipeline.fit(x[known], y[known])
 
-frozen = CalibratedClassifier(FrozenEstimator(pipeline), no_class="other").fit(
-    x_new[:400], y_new[:400]
-)
+frozen = CalibratedClassifier(FrozenEstimator(pipeline), no_class="other")
+frozen.fit(x_new[:400], y_new[:400])
 confidence = frozen.predict_confidence(x_new[400:])
 # </frozen>
 

@@ -18,19 +18,13 @@ answers = pd.DataFrame(
     }
 )
 answers.loc[rng.random(3000) < 0.1, "stated"] = np.nan
-right = rng.random(3000) < 1 / (
-    1
-    + np.exp(
-        -1.5 * ability - np.select([topic == "law", topic == "maths"], [-1.0, 1.0])
-    )
-)
+log_odds = 1.5 * ability + np.select([topic == "law", topic == "maths"], [-1.0, 1.0])
+right = rng.random(3000) < 1 / (1 + np.exp(-log_odds))
 marked, new = answers[:600], answers[600:]
 
 # <fit>
 calibrator = auxcal.SignalCalibrator(random_state=0).fit(marked, right[:600])
-confidence = calibrator.predict_confidence(
-    new
-)  # the probability that each answer is right
+confidence = calibrator.predict_confidence(new)  # that each answer is right
 # </fit>
 
 # <use>

@@ -24,16 +24,11 @@ ccac_x = CrossFittedCCAC(random_state=0).fit(few.logits, few.y)  # 520 new label
 
 # <paper>
 source = SimplifiedCCAC(random_state=0).fit(labelled.logits, labelled.y)
-ccac_t = source.transfer(
-    few.logits, few.y
-)  # only the temperature and the last layer move
+ccac_t = source.transfer(few.logits, few.y)  # moves T and the last layer alone
 # </paper>
 
-for name, calibrator in {
-    "the old CCAC-X": old,
-    "CCAC-X again": ccac_x,
-    "CCAC-T": ccac_t,
-}.items():
+calibrators = {"the old CCAC-X": old, "CCAC-X again": ccac_x, "CCAC-T": ccac_t}
+for name, calibrator in calibrators.items():
     scores = evaluate(calibrator.predict_confidence(test.logits), test.correct)
     print(
         f"{name:15} AUROC {scores['auroc']:.3f}  ECE {scores['ece']:.1%}  Brier {scores['brier']:.3f}"
