@@ -188,9 +188,9 @@ def _loaded(source: Path | bytes) -> Calibrator:
         calibrator = kind(**from_json(header["params"], tensors))
         check_parameters(kind, calibrator.get_params(deep=False))
         _set_state(calibrator, {name: from_json(value, tensors) for name, value in header["state"].items()})
-        k = calibrator.n_features_in_
+        k, d = calibrator.n_features_in_, calibrator.n_further_features_
         parts: dict[str, tuple[Any, ...]] = {  # older files lack some; each with the sizes that it must have
-            "inputs": (Inputs, k, calibrator.n_further_features_),
+            "inputs": (Inputs, k, d),
             "fitted_on": (FittedOn,),
             "reference": (Reference, k, len(calibrator.reading_names)),
             "fit_rows": (FitRows,),
@@ -201,7 +201,9 @@ def _loaded(source: Path | bytes) -> Calibrator:
                 part = kind_of_part(**from_json(header[name], tensors))
                 part.check(*sizes)
                 setattr(calibrator, f"{name}_", part)
-        _score_zeros(calibrator)
+        if k + d <= _MOST_TRIED:  # a file of a few bytes could ask for gigabytes
+            zeros = np.zeros((1, k + d), dtype=np.float32)
+            calibrator.score_validated(zeros[:, :k], zeros[:, k:] if d else None)
         if "adaptation" in header:
             calibrator.adaptation_ = Adaptation(**from_json(header["adaptation"], tensors))
             calibrator.adaptation_.check(calibrator._n_strata)
@@ -241,13 +243,6 @@ def _set_state(calibrator: Calibrator, state: dict[str, Any]) -> None:
         own = {name: value for name, value in state.items() if name not in (*counts, "converged_")}
         k, d = calibrator.n_features_in_, calibrator.n_further_features_
         check_learned(checks, own, {"K": k, "d": d, "x": k + d})
-
-
-def _score_zeros(calibrator: Calibrator) -> None:
-    k, d = calibrator.n_features_in_, calibrator.n_further_features_
-    if k + d <= _MOST_TRIED:  # a file of a few bytes could ask for gigabytes
-        zeros = np.zeros((1, k + d), dtype=np.float32)
-        calibrator.score_validated(zeros[:, :k], zeros[:, k:] if d else None)
 
 
 def _class_named(name: str, path: Path | str) -> type[Calibrator]:

@@ -265,7 +265,14 @@ def floor_logits(logits: ArrayLike, *, probabilities: bool = False) -> Floats:
     if array.ndim != 2:
         raise InvalidInputError(f"logits must have shape (n, K); got shape {array.shape}.")
     if probabilities:
-        array = _log_of_known(array)
+        outside = ~((array >= 0) & (array <= 1)).all(axis=1)  # NaN is neither
+        if outside.any():
+            row = int(np.argmax(outside))
+            raise InvalidInputError(
+                f"probabilities must be from 0 to 1; row {row} has {array[row].min():.4g} to {array[row].max():.4g} "
+                f"({int(outside.sum())} such rows). If these are logits, leave out probabilities=True."
+            )
+        array = np.where(array < LEAST_PROBABILITY, -np.inf, log_of(array)).astype(array.dtype)
     missing = np.isneginf(array)
     empty = missing.all(axis=1)
     if empty.any():
@@ -276,18 +283,6 @@ def floor_logits(logits: ArrayLike, *, probabilities: bool = False) -> Floats:
     smallest = np.where(missing, np.inf, array).min(axis=1, keepdims=True)
     only_one = missing.sum(axis=1, keepdims=True) == array.shape[1] - 1
     return np.where(missing, smallest - np.where(only_one, _BELOW_ONE, _BELOW), array).astype(array.dtype)
-
-
-def _log_of_known(proba: Floats) -> Floats:
-    """Return the logarithms of probabilities, -inf where there is none."""
-    outside = ~((proba >= 0) & (proba <= 1)).all(axis=1)  # NaN is neither
-    if outside.any():
-        row = int(np.argmax(outside))
-        raise InvalidInputError(
-            f"probabilities must be from 0 to 1; row {row} has {proba[row].min():.4g} to {proba[row].max():.4g} "
-            f"({int(outside.sum())} such rows). If these are logits, leave out probabilities=True."
-        )
-    return np.where(proba < LEAST_PROBABILITY, -np.inf, log_of(proba)).astype(proba.dtype)
 
 
 def look_like_probabilities(logits: Floats) -> bool:

@@ -198,7 +198,15 @@ def as_y(y: ArrayLike, *, n_rows: int, n_classes: int) -> Ints:
 
 def _advice_on_labels(y: NDArray[Any]) -> str:
     if y.dtype.kind == "f":
-        return _advice_on_numbers(y)
+        known = y[np.isfinite(y)]
+        if (known != np.rint(known)).any():
+            return f"{known[known != np.rint(known)][0]} is no index: check that y holds the true classes."
+        if len(known) < len(y):
+            return (
+                "Leave out the rows without a label: known = np.isfinite(y.astype(float)), then logits[known], "
+                "y[known].astype(int)."
+            )
+        return "If these whole numbers are class indices, give y.astype(int)."
     kinds = {bool} if y.dtype == np.bool_ else set(map(type, y.tolist()))
     if bool in kinds:
         return (
@@ -210,18 +218,6 @@ def _advice_on_labels(y: NDArray[Any]) -> str:
     if y.dtype.kind == "O" and str not in kinds:
         return "Leave out the rows without a label, and give the labels of the others as integers."
     return "Name the classes in order with class_names if y holds names."
-
-
-def _advice_on_numbers(y: NDArray[Any]) -> str:
-    known = y[np.isfinite(y)]
-    if (known != np.rint(known)).any():
-        return f"{known[known != np.rint(known)][0]} is no index: check that y holds the true classes."
-    if len(known) < len(y):
-        return (
-            "Leave out the rows without a label: known = np.isfinite(y.astype(float)), then logits[known], "
-            "y[known].astype(int)."
-        )
-    return "If these whole numbers are class indices, give y.astype(int)."
 
 
 def as_no_class(no_class: NoClassLabels) -> tuple[str, ...]:

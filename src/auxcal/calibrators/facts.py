@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from auxcal.calibrators.base import Calibrator
-    from auxcal.inputs import Inputs
 
 NOT_KNOWN = "not known"
 
@@ -30,32 +29,27 @@ _SHOWN = ("takes", "signals", "classes", "fitted on")  # of the facts
 
 def facts(calibrator: Calibrator) -> dict[str, str]:
     """Return what a fitted calibrator is, what it takes and what it was fitted on, in words."""
-    inputs = calibrator.inputs_
+    inputs, k, d = calibrator.inputs_, calibrator.n_features_in_, calibrator.n_further_features_
+    line = first_line(type(calibrator), calibrator.abbreviation)  # which most often has the abbreviation
+    taken = {"takes": f"{d} signals of each answer", "signals": _listed(inputs.feature_names)}
+    if not calibrator.takes_signals:
+        taken = {
+            "takes": f"{inputs.kind or 'logits, or logarithms of probabilities: not known which'}"
+            f"{' of' if inputs.kind else ';'} {k} classes{f' and {d} features' if d else ''}",
+            "classes": _listed(inputs.class_names),
+            "columns": _listed(inputs.column_names),
+            "features": _listed(inputs.feature_names) if d else "none",
+        }
+    ood = f"; no class: {', '.join(inputs.no_class)}" if inputs.no_class else ""
     return {
-        "method": _method(calibrator),
-        **(_of_signals(calibrator) if calibrator.takes_signals else _of_logits(calibrator)),
-        "label": _label(inputs),
+        "method": line if calibrator.abbreviation in line else f"{calibrator.abbreviation}: {line}",
+        **taken,
+        "label": f"{inputs.label_name or NOT_KNOWN}{ood}",
         "fitted on": _rows(calibrator),
         "promise": str(calibrator.certificate_ or "none"),
         "adapted to": _adapted(calibrator),
         "fit": "converged" if calibrator.converged_ else "did not converge",
         "parameters": ", ".join(f"{name}={value!r}" for name, value in calibrator.get_params().items()) or "none",
-    }
-
-
-def _of_signals(calibrator: Calibrator) -> dict[str, str]:
-    names = _listed(calibrator.inputs_.feature_names)
-    return {"takes": f"{calibrator.n_further_features_} signals of each answer", "signals": names}
-
-
-def _of_logits(calibrator: Calibrator) -> dict[str, str]:
-    inputs, k, d = calibrator.inputs_, calibrator.n_features_in_, calibrator.n_further_features_
-    return {
-        "takes": f"{inputs.kind or 'logits, or logarithms of probabilities: not known which'}"
-        f"{' of' if inputs.kind else ';'} {k} classes{f' and {d} features' if d else ''}",
-        "classes": _listed(inputs.class_names),
-        "columns": _listed(inputs.column_names),
-        "features": _listed(inputs.feature_names) if d else "none",
     }
 
 
@@ -82,37 +76,18 @@ def as_json(calibrator: Calibrator) -> dict[str, Any]:
     }
 
 
-def _label(inputs: Inputs) -> str:
-    ood = f"; no class: {', '.join(inputs.no_class)}" if inputs.no_class else ""
-    return f"{inputs.label_name or NOT_KNOWN}{ood}"
-
-
 def _adapted(calibrator: Calibrator) -> str:
     """Return what it was adapted to, with the shares that changed most."""
     found = calibrator.adaptation_
     if found is None:
         return "nothing"
-    labelled = f" and {found.n_labelled:,} with labels" if found.n_labelled else ""
-    changes = ", ".join(f"{name} {percent(before)} to {percent(now)}" for name, before, now in _changes(calibrator))
-    return f"{found.n_rows:,} rows without labels{labelled}, {_when(found.date)}: {changes}"
-
-
-def _changes(calibrator: Calibrator) -> list[tuple[str, float, float]]:
-    found = calibrator.adaptation_
-    if found is None:
-        return []
-    k = calibrator.n_features_in_
+    labelled, k = f" and {found.n_labelled:,} with labels" if found.n_labelled else "", calibrator.n_features_in_
     names = ["right", "wrong", "no class"][: len(found.shares)]
     if len(found.shares) == k + 1 > 2:
         names = [*(calibrator.inputs_.class_names or [f"class {index}" for index in range(k)]), "no class"]
     order = np.argsort(-np.abs(found.shares - found.before), kind="stable")[:3]
-    return [(names[index], float(found.before[index]), float(found.shares[index])) for index in order]
-
-
-def _method(calibrator: Calibrator) -> str:
-    """Return the first line of the documentation, which most often has the abbreviation."""
-    line = first_line(type(calibrator), calibrator.abbreviation)
-    return line if calibrator.abbreviation in line else f"{calibrator.abbreviation}: {line}"
+    changes = [f"{names[at]} {percent(found.before[at])} to {percent(found.shares[at])}" for at in order]
+    return f"{found.n_rows:,} rows without labels{labelled}, {_when(found.date)}: {', '.join(changes)}"
 
 
 def _listed(names: Sequence[str] | None) -> str:
@@ -138,9 +113,17 @@ def to_html(calibrator: Calibrator) -> str:
     about = f"{first_line(kind, kind.abbreviation)} {kind.reference}."
     if not calibrator.__sklearn_is_fitted__():
         return card(repr(calibrator), about, note("Not fitted yet: call fit(logits, y)."))
-    learned = {name: value for name, value in sorted(vars(calibrator).items()) if name.endswith("_")}
-    numbers = [(name, _formatted(value)) for name, value in learned.items() if _is_scalar(value) and name not in _ABOVE]
-    others = [_summary(name, value) for name, value in learned.items() if not _is_scalar(value) and name not in _ABOVE]
+    learned = [item for item in sorted(vars(calibrator).items()) if item[0].endswith("_") and item[0] not in _ABOVE]
+    numbers = [
+        (name, f"{value:.4g}" if isinstance(value, float | np.floating) else str(value))
+        for name, value in learned
+        if _is_scalar(value)
+    ]
+    others = [
+        f"{name}: {', '.join(value if isinstance(value, dict) else _shapes(value))}"
+        for name, value in learned
+        if not _is_scalar(value)
+    ]
     shown = [(name, fact) for name, fact in facts(calibrator).items() if name in _SHOWN and NOT_KNOWN not in fact]
     d = calibrator.n_further_features_
     inputs = f"K = {calibrator.n_features_in_} classes" + (f" and {d} features of each sample" if d else "")
@@ -159,17 +142,6 @@ def to_html(calibrator: Calibrator) -> str:
 
 def _is_scalar(value: Any) -> bool:
     return isinstance(value, bool | int | float | str | np.generic)
-
-
-def _formatted(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
-
-
-def _summary(name: str, value: Any) -> str:
-    """Return what a collection holds, in words."""
-    if isinstance(value, dict):
-        return f"{name}: {', '.join(value)}"
-    return f"{name}: {', '.join(_shapes(value))}"
 
 
 def _shapes(value: Any) -> list[str]:

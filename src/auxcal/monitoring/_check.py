@@ -279,26 +279,19 @@ def _differences(
         variance = np.diag(estimate.covariance) + (mix * (1 - mix) / target.n_rows + target.error**2)
         found = _as_differences(labels, mix, estimate.shares, np.sqrt(variance))
     else:
-        found = [*_of_readings(estimate, calibrator.reading_names), *_of_predictions(estimate, names)]
+        weight, reference, rows = estimate.row_weight, estimate.groups.reference, estimate.rows
+        each_row = 1 / len(rows.prediction) + np.sum(weight**2)  # of its variance in a mean, of both sides
+        old, new = reference.readings.astype(np.float64), rows.readings.astype(np.float64)
+        expected = weight @ old
+        variance = np.maximum(weight @ (old - expected) ** 2 * each_row, np.finfo(float).tiny)
+        found = _as_differences(calibrator.reading_names, expected, new.mean(axis=0), np.sqrt(variance))
+        expected = np.bincount(reference.prediction, weight, minlength=n_classes).astype(np.float64)
+        share = np.bincount(rows.prediction, minlength=n_classes) / len(rows.prediction)
+        pooled = np.clip((expected + share) / 2, 1 / len(weight), 1)
+        labels = [f"predictions of {name}" for name in names]
+        found += _as_differences(labels, expected, share, np.sqrt(pooled * each_row))
     notable = [each for each in found if abs(each.deviations) > _NOTEWORTHY]
     return tuple(sorted(notable, key=lambda each: -abs(each.deviations))[:_MOST_DIFFERENCES])
-
-
-def _of_readings(estimate: ShareEstimate, names: Sequence[str]) -> list[Difference]:
-    weight, reference = estimate.row_weight, estimate.groups.reference
-    old, new = reference.readings.astype(np.float64), estimate.rows.readings.astype(np.float64)
-    expected = weight @ old
-    variance = weight @ (old - expected) ** 2 * (1 / len(new) + np.sum(weight**2))
-    return _as_differences(names, expected, new.mean(axis=0), np.sqrt(np.maximum(variance, np.finfo(float).tiny)))
-
-
-def _of_predictions(estimate: ShareEstimate, class_names: Sequence[str]) -> list[Difference]:
-    reference, prediction, weight = estimate.groups.reference, estimate.rows.prediction, estimate.row_weight
-    expected = np.bincount(reference.prediction, weight, minlength=reference.n_classes).astype(np.float64)
-    found = np.bincount(prediction, minlength=reference.n_classes) / len(prediction)
-    pooled = np.clip((expected + found) / 2, 1 / len(weight), 1)
-    deviation = np.sqrt(pooled * (1 / len(prediction) + np.sum(weight**2)))
-    return _as_differences([f"predictions of {name}" for name in class_names], expected, found, deviation)
 
 
 def _as_differences(names: Sequence[str], expected: Floats, found: Floats, deviation: Floats) -> list[Difference]:
