@@ -26,7 +26,14 @@ from typing import Any
 from auxcal.cli import main as auxcal
 
 DOCS = Path(__file__).parent
-PAGES = ("start/python.md", "start/command-line.md", "how-to/thresholds.md", "how-to/change.md", "how-to/labelling.md")
+PAGES = (
+    "start/python.md",
+    "start/command-line.md",
+    "how-to/thresholds.md",
+    "how-to/change.md",
+    "how-to/nightly.md",
+    "how-to/labelling.md",
+)
 NOTEBOOK = DOCS / "start/first-calibration.ipynb"
 WIDTH = 84  # of the terminal: what a block of code holds beside both sidebars on a screen of 1280 pixels
 
