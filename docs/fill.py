@@ -17,7 +17,7 @@ run the script.
     A table of such numbers. The columns stand above the table, the row in the first cell of each row; a cell holds what
     the words of its row and of its column choose together. `auroc/ece/brier` gives three numbers.
 `<!-- table: unseen-text-brier -->`
-    A whole table, below the comment: docs/figures/unseen-text-brier.csv.
+    A whole table, below the comment: docs/figures/unseen-text-brier.csv. The row or column of CCAC-X comes first.
 `<!-- code: examples/transfer.py:paper -->`
     The code between `# <paper>` and `# </paper>`, below the comment; without `:paper` the whole file.
 `<!-- commands: -->`
@@ -46,6 +46,7 @@ PAGES = sorted(
     {ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "benchmarks/README.md", *DOCS.rglob("*.md")}
     - {DOCS / "evidence/performance.md", *(DOCS / "results").glob("*.md")}  # which are written as a whole
 )
+DEFAULT = ("CCAC-X", "ccac-x", "auxcal, CCAC-X")  # what tables call it
 CHOICES = ("suite", "shift", "method", "n_fit")
 
 _INLINE, _BLOCKS = ("value", "cell", "row"), ("columns", "table", "code", "commands")
@@ -105,10 +106,12 @@ def cell(name: str, *words: str) -> str:
 
 
 def table(name: str) -> list[str]:
-    """Return a table of text as lines of Markdown, with all columns but the first aligned to the right."""
+    """Return a table of text as lines of Markdown: CCAC-X first, all columns but the first aligned to the right."""
     head, *rows = csv.reader(_text(DOCS / f"figures/{name}.csv").splitlines())
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
-    return [f"| {' | '.join(cells)} |" for cells in lines]
+    order = sorted(range(len(head)), key=lambda place: place > 0 and 1 + (head[place] not in DEFAULT))
+    rows.sort(key=lambda cells: cells[0] not in DEFAULT)
+    lines = [[cells[place] for place in order] for cells in (head, *rows)]
+    return [f"| {' | '.join(cells)} |" for cells in (lines[0], ["---", *["---:"] * (len(head) - 1)], *lines[1:])]
 
 
 def code(source: str) -> list[str]:

@@ -55,6 +55,16 @@ def filled(page, text):
     return first
 
 
+def test_the_default_comes_first_in_a_table(here):
+    (fill.DOCS / "figures/words.csv").write_text(",MP,CCAC-X\nTS,1,2\nCCAC-X,3,4\n")
+    assert fill.table("words") == [
+        "|  | CCAC-X | MP |",
+        "| --- | ---: | ---: |",
+        "| CCAC-X | 4 | 3 |",
+        "| TS | 2 | 1 |",
+    ]
+
+
 def test_a_cell_gives_its_first_number(here):
     marker = "<!-- cell: words | 1,000 | CCAC -->"
     assert filled(here, f"It is 7 %{marker}.") == f"It is +1.5{marker}."
