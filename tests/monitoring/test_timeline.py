@@ -159,6 +159,8 @@ def test_the_page_holds_all_of_it_and_runs_nothing_else(found, tmp_path):
     from auxcal.report.html import save_timeline
 
     save_timeline(found, tmp_path / "monitor.html", name="<b>rows</b>")
+    shown = (tmp_path / "monitor.html").read_text()
+    assert shown.index("<dt>right, estimated") < shown.index('<p class="lead')  # what a phone shows first
     page = (tmp_path / "monitor.html").read_text(encoding="utf-8")
     assert "In the rows of 2026-11-08, class proportions have changed since the fit." in re.sub(
         r"</?span[^>]*>", "", page

@@ -98,17 +98,29 @@ class TestSafety:
 
 
 class TestWords:
-    def test_the_answer_and_what_to_do_next_come_first(self, page, comparisons):
+    def test_the_answer_the_threshold_and_what_to_do_next_come_first_and_maps_last(self, page, comparisons):
         plain = re.sub(r"<[^>]+>", "", page).replace("&nbsp;", " ")
+        heads = ("How far to trust it", "What to do next", "All methods", "Where it is confidently wrong", "t-SNE of")
+        places = [plain.index(each) for each in (comparisons[0].answer.found, *heads)]
+        assert places == sorted(places)
         assert comparisons[0].answer.found in plain
         assert plain.index(comparisons[0].answer.then) < plain.index("All methods")
         assert 'auxcal.load("spring.safetensors")' in plain.replace("&#34;", '"')
         assert "auxcal score autumn.safetensors new.npz" in plain
 
     def test_every_method_has_a_row_and_one_is_marked_best(self, page, comparisons):
-        table = page[page.index('<table class="methods">') : page.index("</table>")]
+        table = re.search(r'<table class="methods">.*?</table>', page, flags=re.S)[0]
         assert re.findall(r'data-method="([^"]+)"', table) == [entry.method for entry in comparisons[0].ranked]
         assert table.count('class="badge"') == 1
+
+    def test_every_metric_says_what_is_better(self, page):
+        start = page.index('<table class="methods">')
+        heads = page[start : page.index("</thead>", start)]
+        better = re.findall(r'data-key="(\w+)" data-first="(\w+)".*?<small>(\w+) is better', heads, flags=re.S)
+        assert {name: way for name, _, way in better} == {
+            "auroc": "higher", "aupr": "higher", "p90": "higher", "ece": "lower", "brier": "lower"
+        }  # fmt: skip
+        assert "↑" not in page[: page.index("<script")]
 
     def test_the_noise_floor_beside_a_chart_is_the_tables(self, tmp_path):
         rng = np.random.default_rng(0)

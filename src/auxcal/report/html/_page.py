@@ -23,7 +23,7 @@ from auxcal.monitoring import Timeline
 from auxcal.report.comparison import Comparison, Entry
 from auxcal.report.html._payload import LEVELS, payload, script_json, timeline_payload
 from auxcal.report.plots.style import CLASSES, CORRECT, FAINT, INK, MUTED, WRONG
-from auxcal.report.terminal import VERDICTS, alarms, chunk_cells, found, then, to_label
+from auxcal.report.terminal import VERDICTS, alarms, chunk_cells, found, then, to_label, unlike_check
 
 with needs("report"):
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -139,7 +139,7 @@ def save_timeline(timeline: Timeline, path: str | os.PathLike[str], *, name: str
         name=name,
         timeline=timeline,
         found=found(timeline),
-        alarms=[*alarms(timeline), *to_label(timeline)],
+        alarms=[*alarms(timeline), *unlike_check(timeline), *to_label(timeline)],
         then=then(timeline),
         verdicts=VERDICTS,
         cells=chunk_cells,
@@ -191,6 +191,7 @@ def _environment() -> Environment:
         "seconds": write_seconds,
         "percent": percent,
         "about": _about,
+        "better": lambda metric: f"{'higher' if metric.higher_is_better else 'lower'} is better",
         "numbers": _numbers,
     }
     return environment

@@ -28,7 +28,7 @@ function missing(text) {
   return words;
 }
 
-function drawDetails(section, set, after) {
+function drawDetails(article, set, after) {
   const before = set.methods[set.before];
   const draw = {
     reliability: (method, width) => reliability(method.reliability, width, method.label),
@@ -43,7 +43,7 @@ function drawDetails(section, set, after) {
     heatmap: () => "",
     map: () => "",
   };
-  for (const figure of section.querySelectorAll("figure.pair")) {
+  for (const figure of article.querySelectorAll("figure.pair")) {
     const kind = figure.dataset.chart;
     for (const [side, method, heading] of [
       ["before", before, `Before: ${before.label}`],
@@ -54,5 +54,5 @@ function drawDetails(section, set, after) {
       );
     }
   }
-  sided(section.querySelector(".both"), "", "", (width) => riskCoverage(before, after, width));
+  sided(article.querySelector(".both"), "", "", (width) => riskCoverage(before, after, width));
 }

@@ -18,7 +18,7 @@ function mounted(article, packedSet) {
     for (const name of article.querySelectorAll("th.name")) name.lastElementChild.textContent = after().label;
     mark(state.method);
     if (set.signals) drawSignals(part(".signals"), set.signals);
-    drawDetails(part(".details"), set, after());
+    drawDetails(article, set, after());
     drawTrust();
     drawSamples(part(".samples"), set, after(), state.order);
   };
