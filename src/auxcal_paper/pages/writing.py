@@ -120,13 +120,12 @@ def index_page(suites: Sequence[Suite], results: Results) -> str:
             lines.append(_index_line(suite, shift, here, judged))
     columns = ["Suite", "Shift", "Accuracy", *(METHODS[name].label for name in _IN_INDEX)]
     columns += [claim.name.replace("transfer-", "CCAC-T ") for claim in CLAIMS]
-    states = len(results.distinct("random_state"))
     return "\n\n".join(
         [
             "# Results",
             *tables_of_the_paper(suites, results),
-            f"Made by `auxcal reproduce` (auxcal {VERSION}, {states} random states, {_recipes(results)}). Each page "
-            f"has the full tables, the paper's numbers beside them, and the figures.",
+            f"Made by `auxcal reproduce` (auxcal {VERSION}, {_states(suites, results)}, {_recipes(results)}). Each "
+            f"page has the full tables, the paper's numbers beside them, and the figures.{_alone(suites, results)}",
             "## The claims of the paper",
             "Counted on the paper's own images and texts, once for each of its tables, beside how many of its tables "
             "bear the claim.",
@@ -221,6 +220,19 @@ def _in_the_paper(claim: Claim) -> str:
 
 def _accuracy(here: Results) -> str:
     return percent(sum(row.accuracy for row in here) / len(here))
+
+
+def _states(suites: Sequence[Suite], results: Results) -> str:
+    numbers = sorted({len(results.where(suite=suite.name).distinct("random_state")) for suite in suites})
+    return f"{' or '.join(map(str, numbers))} random state{'s' * (numbers[-1:] != [1])}"
+
+
+def _alone(suites: Sequence[Suite], results: Results) -> str:
+    """Say which suites have a single random state."""
+    names = [suite.name for suite in suites if len(results.where(suite=suite.name).distinct("random_state")) == 1]
+    return f" With one random state ({', '.join(names)}), a claim is judged by the sign of the difference." * bool(
+        names
+    )
 
 
 def _made_by(name: str, results: Results) -> str:
