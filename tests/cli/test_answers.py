@@ -82,7 +82,7 @@ def test_score_adds_to_each_line_and_never_accepts_what_is_no_answer(folder, cal
     assert [each["confidence"] is not None for each in after] == answered.tolist()
     certified = tmp_path / "certified.safetensors"
     certified.write_bytes(calibrator.read_bytes())
-    assert call("threshold", out, "--risk", "0.2", "--label", "truth", "--save", certified) == 0
+    assert call("threshold", out, "--risk", "0.2", "--save", certified) == 0  # which knows the key of the truth
     assert call("score", certified, folder / "new.jsonl", "-o", again) == 0
     accepted = np.array([each["accepted"] for each in lines(again)])
     assert 0 < accepted.sum() < len(accepted)

@@ -119,6 +119,39 @@ def test_what_is_wrong_is_said(fitted, tables, command, tmp_path):
     assert "there is no column 'length'" in found.err
 
 
+def test_adapt_follows_another_share_of_right_answers_and_transfer_says_why_not(fitted, tables, command, tmp_path):
+    kept = tables[1]["right"] | (np.random.default_rng(0).random(1200) < 0.25)
+    tables[1][kept].drop(columns="right").to_csv(tmp_path / "mix.csv", index=False)
+    found = command("adapt", fitted, tmp_path / "mix.csv", "-o", tmp_path / "adapted.safetensors")
+    assert found.returncode == 0, found.err
+    before, after = (auxcal.load(path) for path in (fitted, tmp_path / "adapted.safetensors"))
+    right = tables[1][kept]["right"]
+    assert after.score(tables[1][kept], right) > before.score(tables[1][kept], right)
+    found = command("transfer", fitted, tmp_path / "mix.csv", "-o", tmp_path / "there.safetensors")
+    assert "only a CCAC-S can be transferred; this is Signals" in found.err
+
+
+def test_what_signals_are_is_said_by_name(tables, command, tmp_path):
+    tables[0].assign(verbal=tables[0]["verbal"].clip(0, 1)).to_csv(tmp_path / "fit.csv", index=False)
+    options = ["--signals", "verbal,length", "--correct", "right", "--signal-probabilities", "verbal"]
+    options += ["--increasing", "verbal"]
+    out = tmp_path / "s.safetensors"
+    assert command("fit", tmp_path / "fit.csv", *options, "-o", out).returncode == 0
+    fitted = auxcal.load(out)
+    assert fitted.columns.kinds == ("probability", "number")
+    rising = fitted.predict_confidence({"verbal": np.linspace(0, 1, 50), "length": np.full(50, 200.0)})
+    assert np.diff(rising).min() >= -1e-9
+    found = command(
+        "compare", tmp_path / "fit.csv", *options, "--methods", "signals", "--out", tmp_path / "r", "--json"
+    )
+    (answer,) = json.loads(found.out)
+    assert answer["answer"].startswith("The signal verbal says")
+    wrong = command(
+        "fit", tmp_path / "fit.csv", *options[:-2], "--increasing", "lenght", "-o", tmp_path / "t.safetensors"
+    )
+    assert "increasing must name columns of the signals; there is no 'lenght' (did you mean 'length'?)" in wrong.err
+
+
 def test_methods_are_compared_as_those_of_logits(tables, command, tmp_path):
     tables[0].assign(case=[f"case {i}" for i in range(900)]).to_csv(tmp_path / "fit.csv", index=False)
     tables[1].to_csv(tmp_path / "test.csv", index=False)

@@ -65,7 +65,7 @@ def _columns(
         return {"signals": None, "correct": "correct"}, fitted.columns.names
     if answers.logits is None:
         return {"signals": first.all_signals(others), "correct": "correct"}, ()
-    found = {"class_names": answers.labels, "signals": None} | ({} if answers.y is None else {"label": "y"})
+    found = {"class_names": answers.labels, "signals": None} | ({} if answers.y is None else {"label": first.label})
     method = arguments.get("method")
     uses = method is None or CALIBRATORS[method_named(method)].uses_features
     features = _signals_of(fitted) if fitted else first.complete_signals(others) if uses else ()
@@ -106,6 +106,8 @@ class _Reading:
             "on_bad_rows": "fail" if bad == "fail" else "skip",
         }
         self._lines = lines
+        # What the lines that auxcal score writes call it, so that the calibrator knows the column.
+        self._label = truth if truth is not None and truth.isidentifier() else "y"
         self._read: dict[Path, AnswersFile] = {}
 
     def read(self, path: Path | str, features: Sequence[str] = ()) -> AnswersFile:
@@ -125,7 +127,7 @@ class _Reading:
                 why = ", ".join(f"{count:,} {reason}" for reason, count in answers.unanswered.items())
                 n, what = sum(answers.unanswered.values()), "have no score" if self._lines else "are left out"
                 echo_error(f"{path}: {n:,} of {len(answers.answered):,} questions have no answer ({why}) and {what}.")
-            self._read[place] = AnswersFile(place, answers, lines=self._lines)
+            self._read[place] = AnswersFile(place, answers, lines=self._lines, label=self._label)
         return self._read[place].with_signals(features)
 
 

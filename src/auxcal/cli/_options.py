@@ -70,8 +70,8 @@ def _with_help(parameter: inspect.Parameter) -> inspect.Parameter:
 
 def _parsed(name: str, value: Any) -> Any:
     """Return what TableSpec takes for the text of an option."""
-    if name == "signals" and value is not None:
-        return [part.strip() for part in value.split(",")]
+    if name in ("signals", "signal_probabilities"):
+        return names_in(value) if value or name == "signal_probabilities" else None
     if name in ("columns", "features"):
         return [part.strip() for part in value.split(",")] if value and "," in value else value
     if name == "class_names" and value is not None:
@@ -79,6 +79,11 @@ def _parsed(name: str, value: Any) -> Any:
             return read_text(Path(value)).rstrip("\n").split("\n")
         return [each.strip() for each in value.split(",")]
     return value or () if name == "no_class" else value
+
+
+def names_in(text: str | None) -> list[str]:
+    """Return comma-separated names."""
+    return [part.strip() for part in text.split(",")] if text else []
 
 
 def as_location(text: str) -> Path | str:
@@ -116,6 +121,9 @@ ScoredBy = Annotated[
     "them.",
 ]
 Level = Annotated[float, "How often a change may be reported where there is none, between 0 and 1."]
+Increasing = Annotated[
+    str | None, "Those of the signals that may only raise the confidence, comma-separated; not for logits."
+]
 RandomState = Annotated[int, typer.Option(min=0, help="The random seed.")]
 Overwrite = Annotated[bool, "Replace the output if it is there already."]
 Json = Annotated[bool, "Print JSON."]
@@ -152,6 +160,9 @@ def _declared(
         str | None,
         "In place of logits: comma-separated columns of what is known of each answer, numbers with gaps and text. "
         "[default: what the calibrator was fitted on]",
+    ] = None,
+    signal_probabilities: Annotated[
+        str | None, "Those of the signals that are probabilities, comma-separated: they count by their log-odds."
     ] = None,
     correct: Annotated[
         str | None,
@@ -202,7 +213,7 @@ def table_options(*names: str, **changed: str) -> Options:
 
 
 NewTable = Annotated[TableSpec, table_options(*LOGITS, *CLASSES, "on_bad_rows")]
-LabelledTable = Annotated[TableSpec, table_options(*LOGITS, *CLASSES, *ROWS)]
+LabelledTable = Annotated[TableSpec, table_options(*LOGITS, "signal_probabilities", *CLASSES, *ROWS)]
 ScoredTable = Annotated[
     TableSpec,
     table_options(

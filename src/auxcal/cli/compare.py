@@ -14,7 +14,7 @@ import auxcal
 from auxcal._core.progress import Report, progress_bar
 from auxcal._core.text import visible
 from auxcal.cli._files import input_paths, refuse_overwrite
-from auxcal.cli._options import Files, Json, LabelledTable, Open, Overwrite, RandomState
+from auxcal.cli._options import Files, Increasing, Json, LabelledTable, Open, Overwrite, RandomState, names_in
 from auxcal.cli.fit import check_kind
 from auxcal.cli.output import console, echo_json_text, slice_note, slice_table
 
@@ -33,6 +33,7 @@ def compare(
     share: Annotated[float, "Without --test, the share of the rows to hold out as test set."] = 0.25,
     methods: Annotated[str | None, "Only these, comma-separated. [default: all]"] = None,
     table: LabelledTable,
+    increasing: Increasing = None,
     id_: Annotated[str | None, "The column of your own ids, for the report."] = None,
     by: Annotated[
         list[str] | None, "A column to slice by: also show every metric for each of its values. Can be repeated."
@@ -81,6 +82,7 @@ def compare(
                 test=share if held_out is None else held_out.data,
                 methods=methods.split(",") if methods else None,
                 random_state=random_state,
+                increasing=names_in(increasing),
                 name=name,
                 ids=tested.ids,
                 by=tested.by,

@@ -16,7 +16,7 @@ from auxcal._core.errors import InvalidInputError
 from auxcal._core.progress import progress_bar, reported_to
 from auxcal._core.text import percent
 from auxcal.cli._files import check_out, errors_about
-from auxcal.cli._options import CalibratorOut, Files, Json, LabelledTable, Overwrite, RandomState
+from auxcal.cli._options import CalibratorOut, Files, Increasing, Json, LabelledTable, Overwrite, RandomState, names_in
 from auxcal.cli.output import echo_error, echo_result
 
 _TOO_ACCURATE = 0.99  # a guess, not measured: few classifiers are that accurate on rows they were not trained on
@@ -40,6 +40,7 @@ def fit(
         "these rows too. [default: a fifth of FILE, if the method needs one]",
     ] = None,
     table: LabelledTable,
+    increasing: Increasing = None,
     sample: Annotated[
         int,
         typer.Option(
@@ -66,9 +67,13 @@ def fit(
     auxcal fit fit.npz --select select.npz --method ccac -o ccac.safetensors
     auxcal fit picked.csv --weight weight --group patient -o ccac-x.safetensors
     auxcal fit answers.csv --signals verbal,perplexity,length,category --correct right -o signals.safetensors
+    auxcal fit a.csv --signals said,length --signal-probabilities said --increasing said --correct ok -o s.safetensors
     """
     kind = auxcal.SignalCalibrator if table.signals else auxcal.CALIBRATORS[auxcal.calibrators.method_named(method)]
     calibrator = auxcal.calibrators.seeded(kind, random_state)
+    if isinstance(calibrator, auxcal.SignalCalibrator):
+        # Those that are probabilities are known of the columns that it remembers, and of it too.
+        calibrator.set_params(increasing=names_in(increasing), probabilities=list(table.signal_probabilities))
     check_out(out, overwrite=overwrite)
     if not table.features and not calibrator.uses_features:
         table = replace(table, features=())

@@ -26,6 +26,8 @@ _ROWS = 2**20  # of a tally
 class Score:
     """Adds the columns `prediction` and `confidence` to Arrow batches; they are null for a row that can't be scored.
 
+    Where the calibrator takes signals, there is no prediction, and a gap is no reason for null.
+
     Use it as ``ds.map_batches(Score(calibrator), batch_format="pyarrow")``.
 
     Parameters

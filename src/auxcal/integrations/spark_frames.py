@@ -40,6 +40,8 @@ def score(
 ) -> DataFrame:
     """Return a DataFrame with the columns `prediction` and `confidence`; they are null for a row that can't be scored.
 
+    Where the calibrator takes signals, there is no prediction, and a gap is no reason for null.
+
     All columns pass through Python, by `mapInArrow`: select what you need first. This is the quickest way, with
     `keep_inputs=False` above all.
 
@@ -63,9 +65,10 @@ def score(
     )
     given = to_arrow_schema(df.schema)
     empty = scorer.add_to(given.empty_table())  # so that a wrong column is known here, and the types of the others too
-    fields = [field for field in df.schema if field.name in empty.column_names[:-2]]
-    schema = spark_types.StructType(fields)
-    for name in (PREDICTION, CONFIDENCE):
+    new = (CONFIDENCE,) if scorer.calibrator.takes_signals else (PREDICTION, CONFIDENCE)
+    kept = [name for name in empty.column_names if name not in new]
+    schema = spark_types.StructType([field for field in df.schema if field.name in kept])
+    for name in new:
         schema = schema.add(name, from_arrow_type(empty.schema.field(name).type))
 
     def scored(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -94,6 +97,10 @@ def udf(
     if arrow_udf is None:
         raise InvalidInputError("udf needs Spark 4.1 or newer. Use auxcal.spark.score, which any Spark 3.5 runs too.")
     scorer = PackedScorer.of(calibrator, probabilities=probabilities, names=names)
+    if scorer.calibrator.takes_signals:
+        raise InvalidInputError(
+            "udf takes a column of logits, and this calibrator takes signals. Use auxcal.spark.score."
+        )
     named = names and scorer.calibrator.inputs_.class_names
     kind = pa.struct([(PREDICTION, pa.string() if named else pa.int64()), (CONFIDENCE, pa.float64())])
 

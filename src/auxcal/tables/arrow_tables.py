@@ -47,7 +47,8 @@ class Scores:
     Parameters
     ----------
     prediction : pyarrow.Array or pyarrow.ChunkedArray
-        The class of each row: its name where the calibrator knows names, else its index; null for a bad row.
+        The class of each row: its name where the calibrator knows names, else its index; null for a bad row. None
+        where there are signals in place of logits.
     confidence : pyarrow.Array or pyarrow.ChunkedArray
         The probability that the prediction is correct, as precise as the logits; null for a bad row.
     bad : BadRows
@@ -60,15 +61,21 @@ class Scores:
 
     def as_structs(self) -> Any:
         """Return one array of structs with `prediction` and `confidence`, as functions of SQL engines give it."""
-        arrays, names = [self.prediction, self.confidence], [PREDICTION, CONFIDENCE]
         if isinstance(self.confidence, pa.ChunkedArray):
-            return pa.table(arrays, names).to_struct_array()
-        return pa.StructArray.from_arrays(arrays, names)
+            return pa.table(self._columns).to_struct_array()
+        return pa.StructArray.from_arrays(list(self._columns.values()), list(self._columns))
 
     def beside(self, table: _Table) -> _Table:
         """Return a batch or a table with the columns `prediction` and `confidence`; existing ones are replaced."""
-        others = table.select([name for name in table.schema.names if name not in (PREDICTION, CONFIDENCE)])
-        return others.append_column(PREDICTION, self.prediction).append_column(CONFIDENCE, self.confidence)
+        found = table.select([name for name in table.schema.names if name not in self._columns])
+        for name, column in self._columns.items():
+            found = found.append_column(name, column)
+        return found
+
+    @property
+    def _columns(self) -> dict[str, Any]:
+        of_class = {} if self.prediction is None else {PREDICTION: self.prediction}
+        return of_class | {CONFIDENCE: self.confidence}
 
 
 def score(
@@ -90,7 +97,7 @@ def score(
     ----------
     rows : pyarrow.Array, ChunkedArray, RecordBatch or Table
         Lists of logits; or a table in which they are found as in a file: a list column `logits`, or the columns that
-        the calibrator was fitted on.
+        the calibrator was fitted on, those of signals too.
     calibrator : Calibrator
         A fitted one.
     columns : str or sequence of str, optional
@@ -133,7 +140,7 @@ def score(
         return _scores_of(rows, scorer, names=names)
     batches = rows.to_batches() or [pa.RecordBatch.from_pylist([], schema=rows.schema)]
     parts = [_scores_of(batch, scorer, names=names) for batch in batches]
-    prediction = pa.chunked_array([part.prediction for part in parts])
+    prediction = None if calibrator.takes_signals else pa.chunked_array([part.prediction for part in parts])
     confidence = pa.chunked_array([part.confidence for part in parts])
     return Scores(prediction, confidence, sum((part.bad for part in parts), BadRows()))
 
@@ -146,7 +153,9 @@ def _scores_of(batch: pa.RecordBatch, scorer: Scorer, *, names: bool) -> Scores:
     if not layout.probabilities:
         warn_of_wrong_kind(known.kind, rows.numbers, stacklevel=2)
     scores = scorer.score(rows)
-    prediction = from_numpy(scores.prediction.astype(np.int64, copy=False), scores.bad)
+    prediction = None
+    if not scorer.calibrator.takes_signals:
+        prediction = from_numpy(scores.prediction.astype(np.int64, copy=False), scores.bad)
     if names and known.class_names:
         prediction = from_text(list(known.class_names)).take(prediction)
     return Scores(prediction, from_numpy(scores.confidence, scores.bad), BadRows.among(rows.problems))
@@ -213,9 +222,10 @@ class PackedScorer:
         return scored.select([name for name in scored.schema.names if name not in inputs])
 
     def inputs(self, schema: pa.Schema) -> tuple[str, ...]:
-        """Return the columns of the logits and of the features."""
+        """Return the columns of the logits and of the features, or of the signals."""
         spec = TableSpec(columns=self.columns, features=self.features, probabilities=self.probabilities)
-        return Scorer(self.calibrator, spec).layout(schema.names, _lists(schema)).numbers
+        layout = Scorer(self.calibrator, spec).layout(schema.names, _lists(schema))
+        return (*layout.numbers, *layout.signals)
 
 
 @lru_cache(maxsize=4)

@@ -218,6 +218,7 @@ def _read_answers(
     data = Predictions.from_signals(
         table,
         y[kept] == 0,
+        probabilities=spec.signal_probabilities,
         groups=kept_groups(rows[group], kept)[kept] if group else None,
         sample_weight=kept_weights(rows[weight], kept)[kept] if weight else None,
     )

@@ -26,6 +26,7 @@ class LogitOptions(TypedDict, total=False):
     probabilities: bool | None
     features: str | Sequence[str] | None
     signals: Sequence[str] | None
+    signal_probabilities: Sequence[str]
     correct: str | None
     on_bad_rows: OnBadRows
 
@@ -83,6 +84,8 @@ class TableSpec:
         The columns of the features, given as for `columns`; `()` for none.
     signals : sequence of str, optional
         In place of logits, the columns of what is known of each answer: numbers with gaps, and text.
+    signal_probabilities : sequence of str
+        Those of the signals that are probabilities, and count by their log-odds.
     correct : str, optional
         In place of the true classes, the column that says whether each answer is right: true and false, or 1 and 0.
     class_names : sequence of str, optional
@@ -113,6 +116,7 @@ class TableSpec:
     probabilities: bool | None = None
     features: str | Sequence[str] | None = None
     signals: Sequence[str] | None = None
+    signal_probabilities: Sequence[str] = ()
     correct: str | None = None
     class_names: Sequence[str] | None = None
     no_class: Sequence[str] = ()
@@ -125,7 +129,7 @@ class TableSpec:
     inputs: Inputs = field(default_factory=Inputs)
 
     def __post_init__(self) -> None:
-        for name in ("columns", "features", "signals", "class_names", "no_class"):
+        for name in ("columns", "features", "signals", "signal_probabilities", "class_names", "no_class"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, str | tuple):
                 object.__setattr__(self, name, tuple(value))

@@ -108,3 +108,29 @@ def dies_once(tmp_path):
         os._exit(1)
 
     return passed_on
+
+
+class SignalTable:
+    """Answers with numbers, gaps and text, and what their confidence must be."""
+
+    def __init__(self):
+        rng = np.random.default_rng(0)
+        verbal, topic = rng.random(1500).round(2), rng.choice(["law", "maths"], 1500).astype(object)
+        self.correct = rng.random(1500) < np.where(topic == "law", verbal, 0.5)
+        verbal[::7], topic[::11] = np.nan, None
+        table = {"verbal": verbal, "words": rng.integers(1, 300, 1500), "topic": topic}
+        self.calibrator = auxcal.SignalCalibrator(random_state=0).fit(table, self.correct)
+        self.confidence = self.calibrator.predict_confidence(table)
+        null = pa.array(verbal, mask=np.isnan(verbal))
+        self.table = pa.table({"id": np.arange(1500), **table, "verbal": null, "right": self.correct})
+
+    def check(self, scored, evaluation):
+        """Check the scores of all rows, in whatever order, and the metrics."""
+        scored = scored.sort_by("id")
+        np.testing.assert_allclose(scored["confidence"].to_numpy(), self.confidence, atol=1e-6)
+        assert evaluation["brier"] == pytest.approx(auxcal.evaluate(self.confidence, self.correct)["brier"], abs=1e-6)
+
+
+@pytest.fixture(scope="session")
+def answers():
+    return SignalTable()

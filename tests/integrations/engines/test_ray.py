@@ -101,3 +101,11 @@ def test_mistakes_are_known_before_a_task_starts(tmp_path):
         auxcal.ray.Score(tmp_path / "nowhere.safetensors")
     with pytest.raises(InvalidInputError, match="either label or correct"):
         auxcal.ray.evaluate(None)
+
+
+def test_signals_with_gaps_and_text_are_scored(session, answers):
+    ds = ray.data.from_arrow(answers.table).repartition(3)
+    scored = ds.map_batches(auxcal.ray.Score(answers.calibrator), batch_format="pyarrow").materialize()
+    table = collected(scored)
+    assert table.column_names == ["id", "verbal", "words", "topic", "right", "confidence"]
+    answers.check(table, auxcal.ray.evaluate(scored, correct="right"))

@@ -100,3 +100,15 @@ def test_mistakes_are_known_before_a_job_starts(df, scored, rows):
         auxcal.spark.evaluate(scored)
     with pytest.raises(InvalidInputError, match="whole number"):
         auxcal.spark.sample(df, 0)
+
+
+def test_signals_with_gaps_and_text_are_scored(spark, answers):
+    df = spark.createDataFrame(answers.table)
+    scored = auxcal.spark.score(df, answers.calibrator).cache()
+    assert scored.columns == ["id", "verbal", "words", "topic", "right", "confidence"]
+    answers.check(scored.toArrow(), auxcal.spark.evaluate(scored, correct="right"))
+    assert auxcal.spark.score(df, answers.calibrator, keep_inputs=False).columns == ["id", "right", "confidence"]
+    with pytest.raises(InvalidInputError, match="this calibrator takes signals"):
+        auxcal.spark.udf(answers.calibrator)
+    with pytest.raises(InvalidInputError, match="there is no column 'topic'"):
+        auxcal.spark.score(df.drop("topic"), answers.calibrator)

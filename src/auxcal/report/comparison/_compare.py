@@ -44,6 +44,7 @@ def compare(
     test: Predictions | float = 0.25,
     methods: Iterable[str] | Mapping[str, Calibrator] | None = None,
     random_state: int = 0,
+    increasing: Sequence[str] = (),
     name: str = "data",
     class_names: Sequence[str] | None = None,
     ids: Sequence[Any] | NDArray[Any] | None = None,
@@ -76,6 +77,8 @@ def compare(
         always compared too. For signals, names of the entries of a comparison without `methods`.
     random_state : int
         The source of the split, of the fits and of the intervals.
+    increasing : sequence of str
+        The signals that may only raise the confidence of `SignalCalibrator`.
     name : str
         The name of the data.
     class_names : sequence of str, optional
@@ -124,7 +127,10 @@ def compare(
     if ids is not None and len(ids) != len(source):
         raise InvalidInputError(f"ids must be one for each of the {len(source)} rows; got {len(ids)}.")
     columns = {key: as_groups(values, n_rows=len(source), name=key)[rows] for key, values in (by or {}).items()}
-    calibrators = (_signal_calibrators if data.inputs.kind == "signals" else _calibrators)(methods, random_state, data)
+    if data.inputs.kind == "signals":
+        calibrators = _signal_calibrators(methods, signal_methods(data, random_state, increasing))
+    else:
+        calibrators = _calibrators(methods, random_state)
     entries = []
     for done, (method, calibrator) in enumerate(calibrators.items(), start=1):
         entries.append(_entry(method, calibrator, fit, held_out, bootstrap, random_state))
@@ -194,10 +200,9 @@ def _parts(data: Predictions, test: Predictions | float, random_state: int) -> t
 
 
 def _signal_calibrators(
-    methods: Iterable[str] | Mapping[str, Calibrator] | None, random_state: int, data: Predictions
+    methods: Iterable[str] | Mapping[str, Calibrator] | None, listed: dict[str, Calibrator]
 ) -> dict[str, Calibrator]:
     """Return unfitted methods of signals by name, what they are compared with first."""
-    listed = signal_methods(data, random_state)
     before = next(iter(listed))
     if isinstance(methods, Mapping):
         return {before: listed[before]} | {name: clone(each) for name, each in methods.items()}
@@ -206,9 +211,7 @@ def _signal_calibrators(
     return {name: listed[name] for name in dict.fromkeys((before, *names, TOGETHER))}
 
 
-def _calibrators(
-    methods: Iterable[str] | Mapping[str, Calibrator] | None, random_state: int, data: Predictions
-) -> dict[str, Calibrator]:
+def _calibrators(methods: Iterable[str] | Mapping[str, Calibrator] | None, random_state: int) -> dict[str, Calibrator]:
     """Return unfitted calibrators by name, the uncalibrated one first."""
     own = {name: clone(calibrator) for name, calibrator in methods.items()} if isinstance(methods, Mapping) else {}
     names = _installed() if methods is None else list(own) or [_listed(name) for name in methods]

@@ -32,10 +32,14 @@ _ROWS = 4096  # records at a time: some megabytes, even with the tokens of long 
 
 @dataclass(frozen=True)
 class AnswersFile(LocalFile):
-    """A file of answers of a language model that has been read; `lines`: each line is a row, also without an answer."""
+    """A file of answers of a language model that has been read.
+
+    `lines`: each line is a row, also without an answer. `label` is what the column of the true labels is called.
+    """
 
     answers: Answers = field(compare=False, repr=False)
     lines: bool = False
+    label: str = "y"
 
     @property
     def suffix(self) -> str:
@@ -70,7 +74,7 @@ class AnswersFile(LocalFile):
 def open_json_lines(file: File) -> Iterator[Source]:
     """Read objects with the same keys, one a line, or answers of a language model."""
     if isinstance(file, AnswersFile):
-        arrays = _arrays(file.answers)
+        arrays = _arrays(file.answers, file.label)
         yield _line_source(file, arrays) if file.lines else as_source(arrays)
         return
     with file.local() as path:
@@ -113,9 +117,9 @@ def _column(rows: Sequence[Record], name: str) -> NumpyColumn:
     return NumpyColumn(found)
 
 
-def _arrays(answers: Answers) -> dict[str, NDArray[Any]]:
+def _arrays(answers: Answers, label: str) -> dict[str, NDArray[Any]]:
     """Return answers as columns of a table."""
-    found: dict[str, Any] = {"id": answers.ids, "logits": answers.logits, "y": answers.y, "correct": answers.correct}
+    found: dict[str, Any] = {"id": answers.ids, "logits": answers.logits, label: answers.y, "correct": answers.correct}
     found |= {"groups": answers.groups} | answers.signals
     return {name: array for name, array in found.items() if array is not None}
 
