@@ -32,7 +32,7 @@ from auxcal_paper import Results
 FEW, MANY = 200, 10_000
 RANDOM_STATES = (0, 1, 2)
 WHOLE = "the whole"
-BASE_CALIBRATORS = ("beta calibration", "isotonic regression", "the open map")
+BASE_CALIBRATORS = ("beta calibration", "isotonic regression", "the open map", "the shared curve")
 ABLATED = BUNDLES | {
     ("tiny100-efficientnet", "OOD"): "Tiny-ImageNet, OOD",
     ("lenet-5-cifar-10", "D0"): "LeNet-5, clean",
@@ -80,6 +80,12 @@ def maps_on_seen(scores: np.ndarray, correct: np.ndarray, folds: np.ndarray, wei
     return maps, maps.log_odds(scores), problem
 
 
+def curve_on_seen(data: Any, near: Any, folds: np.ndarray) -> tuple[Any, np.ndarray]:
+    """Read every row by the curve that has seen it."""
+    curve, _ = CROSS_FIT_CURVE(data, near, folds)
+    return curve, curve.log_odds(data.logits, data.prediction)
+
+
 def no_correction(
     inputs: np.ndarray, base: np.ndarray, prediction: np.ndarray, n_classes: int, correct: np.ndarray, weight: None
 ) -> correction.Corrected:
@@ -94,7 +100,7 @@ def without_scale(near: Any, readings: np.ndarray, coordinates: np.ndarray) -> n
     return correction.describe(near, readings, coordinates)[: -3 if near.z.shape[1] > 2 else -1]
 
 
-CROSS_FIT_MAPS, OPEN_DESIGN = method.cross_fit_maps, open_map.OpenDesign
+CROSS_FIT_MAPS, CROSS_FIT_CURVE, OPEN_DESIGN = method.cross_fit_maps, method.cross_fit_curve, open_map.OpenDesign
 
 WITHOUT_EFFECTS: list[Change] = [(correction, "_PRIOR_OF_EFFECTS", np.array([1.0, 0, 0, 0, 0]))]
 WITHOUT_SCALE: list[Change] = [(method, "describe", without_scale)]
@@ -110,6 +116,7 @@ VARIANTS: dict[str, list[Change]] = {
     "base calibrators judged on rows they have seen": [
         (method, "cross_fit", map_on_seen),
         (method, "cross_fit_maps", maps_on_seen),
+        (method, "cross_fit_curve", curve_on_seen),
     ],
     "base calibrators not weighed, but at their prior": [
         (method, "weights_by_evidence", lambda evidence, prior: prior)
@@ -148,7 +155,9 @@ HARD_VARIANTS: dict[str, list[Change]] = {
         (method, "merge_copies", lambda data: (data, slice(None))),
         (method, "weigh_units", lambda data: data),
     ],
+    "without the shared curve": without(3),
     "correction: without the effects of classes": WITHOUT_EFFECTS,
+    "correction: as much doubt about effects as elsewhere": [(correction, "_DOUBT_OF_EFFECTS", evidence._DOUBT)],
     "correction: without the scale of the row": WITHOUT_SCALE,
     "no correction": VARIANTS["no correction"],
 }

@@ -23,6 +23,7 @@ FEW_ROWS = 200  # up to which calls take longer than arithmetic; fewer than a ch
 _KNOTS = (0.05, 0.2, 0.4, 0.6, 0.8, 0.95)  # quantiles of the rows at which the slope of a curve may change
 _PRIOR = np.array([2.0, 2.0, 1.0, 1.0, 1.0])  # of each width: where nothing supports it, it adds next to nothing
 _PRIOR_OF_EFFECTS = 1 / WIDTHS  # of the effects of the classes, of which there are as many as classes
+_DOUBT_OF_EFFECTS = 1.0  # Bayes' rule: one number for each class is a model that is hardly ever wrong
 _BESIDE_EFFECTS = 0.3  # the width of the curves while that of the effects is chosen: curves of coordinates tell classes
 _SLOPE, _OFFSET = 0.2, 0.6  # their widths, in units of that of the curves
 _LEAST_VARIANCE = 1e-12  # of the logits of a row, which may be equal
@@ -187,14 +188,14 @@ class _Regression(NamedTuple):
     def by_evidence(self) -> tuple[tuple[float, float], tuple[Floats, str | None]]:
         """Return the widths of the prior, of the curves and of the effects, and the optimum there."""
         theta: Floats = np.zeros(len(self.x) + len(self.begin))
-        effects, theta = self.best(lambda width: (_BESIDE_EFFECTS, width), _PRIOR_OF_EFFECTS, theta)
-        curves, theta = self.best(lambda width: (width, effects), _PRIOR, theta)
+        evidence, theta = self.evidence(lambda width: (_BESIDE_EFFECTS, width), theta)
+        effects = width_by_evidence(evidence, _PRIOR_OF_EFFECTS, _DOUBT_OF_EFFECTS)
+        evidence, theta = self.evidence(lambda width: (width, effects), theta)
+        curves = width_by_evidence(evidence, _PRIOR)
         return (curves, effects), self.minimise(self.widths(curves, effects), theta)
 
-    def best(
-        self, widths_of: Callable[[float], tuple[float, float]], prior: Floats, theta: Floats
-    ) -> tuple[float, Floats]:
-        """Return a width by evidence, and θ of the widest."""
+    def evidence(self, widths_of: Callable[[float], tuple[float, float]], theta: Floats) -> tuple[Floats, Floats]:
+        """Return the evidence of each candidate, and θ of the widest."""
         evidence = np.empty(len(WIDTHS))
         d = len(self.x)
         for i, width in enumerate(WIDTHS):
@@ -203,7 +204,7 @@ class _Regression(NamedTuple):
             point = self.at(theta, widths)
             loss = point.loss + np.log1p(point.of_effects * widths[d:] ** 2).sum() / 2
             evidence[i] = log_marginal_likelihood(loss, point.reduced(widths[d:] ** -2.0), widths[:d])
-        return width_by_evidence(evidence, prior), theta
+        return evidence, theta
 
     def widths(self, curves: float, effects: float) -> Floats:
         """Return the prior's standard deviations, so that the sum of the curves is about as large as the width."""

@@ -17,7 +17,7 @@ Half a decade apart; the width that is used is a mean of them.
 _DOUBT = 3.0  # nats by which a candidate must be better to get e times the weight; 1 would be Bayes' rule
 
 
-def weights_by_evidence(evidence: Floats, prior: Floats | float = 1.0) -> Floats:
+def weights_by_evidence(evidence: Floats, prior: Floats | float = 1.0, doubt: float | None = None) -> Floats:
     """Return weights that add up to 1, in proportion to prior · exp(evidence / doubt).
 
     Parameters
@@ -26,6 +26,8 @@ def weights_by_evidence(evidence: Floats, prior: Floats | float = 1.0) -> Floats
         In nats over all rows: log marginal likelihoods, or out-of-fold log-likelihoods.
     prior : array of the same shape, or 1 where all are alike
         The weights without any rows, up to a factor.
+    doubt : float, optional
+        Nats that multiply a weight by e; 1 is Bayes' rule.
 
     Examples
     --------
@@ -34,13 +36,13 @@ def weights_by_evidence(evidence: Floats, prior: Floats | float = 1.0) -> Floats
     >>> weights_by_evidence(np.array([-100.0, -103.0])).round(2)
     array([0.73, 0.27])
     """
-    weights = prior * np.exp((evidence - evidence.max()) / _DOUBT)
+    weights = prior * np.exp((evidence - evidence.max()) / (_DOUBT if doubt is None else doubt))
     return np.asarray(weights / weights.sum())
 
 
-def width_by_evidence(evidence: Floats, prior: Floats | float = 1.0) -> float:
+def width_by_evidence(evidence: Floats, prior: Floats | float = 1.0, doubt: float | None = None) -> float:
     """Return one width, the geometric mean of `WIDTHS` weighed by their evidence: it moves smoothly with the rows."""
-    return float(np.exp(weights_by_evidence(evidence, prior) @ np.log(WIDTHS)))
+    return float(np.exp(weights_by_evidence(evidence, prior, doubt) @ np.log(WIDTHS)))
 
 
 def log_likelihoods(log_odds: Floats, correct: Bools, weight: Weight | None = None) -> Floats:
