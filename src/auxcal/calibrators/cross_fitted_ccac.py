@@ -29,7 +29,7 @@ from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value
 
 # Chosen by hand on other random states than those reported (docs/evidence/design.md); benchmarks/evidence/ablation.py
-# varies it. Without any rows, of beta calibration, isotonic regression, the open map and the shared curve, up to a factor.
+# varies it. Without any rows, of beta calibration, isotonic regression, the open map and the shared curve, unscaled.
 _PRIOR = np.array([0.1, 0.01, 0.89, 0.03])
 _FARTHEST = 15.0  # log-odds at which a base calibrator is clipped: one in three million
 _NEGLIGIBLE = 1e-9  # weights of base calibrators below this make no difference in float32
