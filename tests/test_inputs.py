@@ -391,3 +391,18 @@ def test_the_hint_for_probabilities_of_zero_gives_a_better_fit():
     correct = (proba.argmax(axis=1) == y)[500:]
     before, after = clipped.predict_confidence(proba[500:]), floored.predict_confidence(floored_logits[500:])
     assert brier(after, correct) < brier(before, correct) - 0.05
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_columns_of_data_frames_are_logits_labels_weights_and_groups(library):
+    frames = pytest.importorskip(library)
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(400, 3))
+    y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    table = frames.DataFrame({"ant": logits[:, 0], "bee": logits[:, 1], "cat": logits[:, 2]})
+    names = frames.Series(np.array(["ant", "bee", "cat"])[y])
+    options = {"sample_weight": frames.Series(np.ones(400)), "groups": frames.Series(np.arange(400) // 20)}
+    fitted = auxcal.PlattScaling().fit(table, names, **options)
+    expected = auxcal.PlattScaling().fit(logits, y).predict_confidence(logits)
+    np.testing.assert_allclose(fitted.predict_confidence(table), expected, atol=1e-6)
+    np.testing.assert_allclose(fitted.predict_confidence(table[["cat", "ant", "bee"]]), expected, atol=1e-6)

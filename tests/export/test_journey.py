@@ -61,7 +61,7 @@ def test_from_a_module_to_a_program_and_to_one_onnx_file(tmp_path):
     np.testing.assert_allclose(scored.confidence, expected, atol=1e-5)
 
     n = torch.export.Dim("n")
-    program = torch.export.export(confident, (images,), dynamic_shapes={"args": ({0: n},)})
+    program = torch.export.export(confident, (images,), dynamic_shapes=({0: n},))
     torch.export.save(program, tmp_path / "confident.pt2")
     torch.save(images, tmp_path / "images.pt")
     served = run_without_auxcal(tmp_path)

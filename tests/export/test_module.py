@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from auxcal import CALIBRATORS, Calibrator, InvalidInputError, NotFittedError, PlattScaling
-from auxcal.torch import as_module, with_confidence
+from auxcal.torch import Scored, as_module, with_confidence
 
 from .conftest import fitted, rng_features, rows, session
 
@@ -61,7 +61,7 @@ def test_exported_under_autocast_the_confidence_stays_in_single(platt):
     module, x = with_confidence(nn.Linear(4, 5), platt), torch.randn(3, 4)
     rows = torch.export.Dim("rows")
     with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
-        program = torch.export.export(module, (x,), dynamic_shapes={"args": ({0: rows},)})
+        program = torch.export.export(module, (x,), dynamic_shapes=({0: rows},))
         logits, _, confidence = program.module()(torch.randn(9, 4))
     assert (logits.dtype, confidence.dtype) == (torch.bfloat16, torch.float32)
     np.testing.assert_allclose(confidence, platt.predict_confidence(logits.float()), atol=1e-5)
@@ -208,6 +208,33 @@ def test_traced_it_follows_its_input(platt):
     np.testing.assert_allclose(traced(given(40))[2], platt.predict_confidence(given(40)), atol=1e-6)
 
 
+@pytest.mark.parametrize("features", [None, "0"])
+def test_a_trace_says_nothing_of_our_checks(features):
+    calibrator = fitted("ccac-x", 5, 8 if features else 0)
+    classifier = nn.Sequential(nn.Linear(4, 8), nn.Linear(8, 5))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        torch.jit.trace(with_confidence(classifier, calibrator, features=features), (torch.randn(3, 4),))
+    assert [str(each.message) for each in said if "auxcal" in each.filename] == []
+    assert not any(issubclass(each.category, torch.jit.TracerWarning) for each in said)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_tensors_in_give_a_tensor_out(platt, dtype):
+    logits = given(9).to(dtype).requires_grad_()
+    confidence = platt.predict_confidence(logits)
+    assert isinstance(confidence, torch.Tensor)
+    assert confidence.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
+    assert (confidence.device, confidence.requires_grad) == (logits.device, False)
+    np.testing.assert_array_equal(
+        confidence,
+        platt.predict_confidence(
+            logits.detach().float().numpy().astype(np.float64 if dtype == torch.float64 else np.float32)
+        ),
+    )
+    assert isinstance(fitted("temperature", 5).predict_proba(logits), torch.Tensor)
+
+
 class Scripted(nn.Module):
     """Somebody's own module around a calibrator, written for `torch.jit.script`."""
 
@@ -238,22 +265,24 @@ def test_a_classifier_with_confidence_is_not_scripted_and_says_what_to_do(platt)
         torch.jit.script(with_confidence(nn.Linear(4, 5), platt))
 
 
+@pytest.mark.parametrize("batch", [{"dynamic_shapes": ({0: "batch"},)}, {"dynamic_axes": {"x": {0: "batch"}}}])
 @pytest.mark.parametrize("name", ["ccac-x", "isotonic"])
-def test_the_exporter_of_torch_to_onnx_gives_the_same(name):
+def test_the_exporter_of_torch_to_onnx_gives_the_same(name, batch):
     pytest.importorskip("onnxscript")
-    calibrator, rows = fitted(name, 5), torch.export.Dim("rows")
+    calibrator = fitted(name, 5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of torch's own code
         program = torch.onnx.export(
             with_confidence(nn.Linear(4, 5), calibrator),
             (torch.randn(3, 4),),
-            input_names=["x"],
-            output_names=["logits", "prediction", "confidence"],
-            dynamic_shapes={"args": ({0: rows},)},
+            output_names=Scored._fields,
             dynamo=True,
             verbose=False,
+            **batch,
         )
     served = session(program.model_proto)
+    assert [each.name for each in served.get_outputs()] == ["logits", "prediction", "confidence"]
+    assert all(each.shape[0] == "batch" for each in (*served.get_inputs(), *served.get_outputs()))
     for n in (1, 7, 100):
         logits, prediction, confidence = served.run(None, {"x": torch.randn(n, 4).numpy()})
         np.testing.assert_array_equal(prediction, logits.argmax(axis=1))

@@ -51,6 +51,14 @@ def to_numpy(array: Any, name: str) -> NDArray[Any]:
         ) from error
 
 
+def as_given(result: NDArray[Any], given: Any) -> Any:
+    """Return a result as a tensor on the device of the input where that is a tensor, else as it is."""
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(given, torch.Tensor):
+        return result
+    return torch.as_tensor(result, device=given.device)
+
+
 def _is_masked(array: Any) -> bool:
     return hasattr(array, "mask") and bool(np.ma.is_masked(array))  # numpy.ma is imported when it is first asked for
 

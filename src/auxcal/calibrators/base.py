@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._core.arrays import Floats, check_not_traced
+from auxcal._core.arrays import Floats, as_given, check_not_traced
 from auxcal._core.chunks import OfFeatures, OfLogits, in_chunks
 from auxcal._core.deferred_warnings import warn
 from auxcal._core.errors import InvalidInputError
@@ -210,9 +210,11 @@ class Calibrator(ABC, Estimator):
         Returns
         -------
         array of shape (n,)
+            In single or double precision, as the logits are; single for half. Where logits are a torch tensor, one on
+            the same device, without gradients; else NumPy.
         """
         now = self._now()
-        return now.score_validated(*now.validate_rows(logits, features))
+        return as_given(now.score_validated(*now.validate_rows(logits, features)), logits)
 
     def score(
         self, logits: ArrayLike, y: ArrayLike, features: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -452,9 +454,10 @@ class ProbaCalibrator(Calibrator):
         Returns
         -------
         array of shape (n, K), or (n, K + 1) where the method has an auxiliary class, which is last
+            Of the kind of `predict_confidence`.
         """
         now = self._now()
-        return now.proba_validated(*now.validate_rows(logits, features))
+        return as_given(now.proba_validated(*now.validate_rows(logits, features)), logits)
 
     def proba_validated(self, logits: Floats, features: Floats | None) -> Floats:
         """Return the distribution of rows from `validate_rows`: logits, never probabilities."""

@@ -23,7 +23,7 @@ _NAMES = {
     "p90": "Precision at 90 % recall, p.9",
     "ece": "Expected calibration error, ECE",
     "brier": "Brier score",
-    "ece_mass": "ECE with bins of equal mass",
+    "ece_mass": "Bins of equal mass, ECE (mass)",
     "mce": "Maximum calibration error, MCE",
     "nll": "Negative log-likelihood, NLL",
     "fpr95": "False positives at 95 % TPR, FPR95",

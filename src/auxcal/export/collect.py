@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from itertools import chain
@@ -363,6 +364,18 @@ def named_part(module: Any, name: str) -> nn.Module:
     return parts[name]
 
 
+@contextmanager
+def without_tracer_warnings() -> Iterator[None]:
+    """Ignore what `torch.jit.trace` says of checks in the block: they are of the example, and not to be traced."""
+    jit: Any = torch.jit  # which has no types
+    if not jit.is_tracing():  # threads share the filters of warnings, so they are left alone
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", jit.TracerWarning)
+        yield
+
+
 def _rows(outputs: list[Any], source: str, n_rows: int) -> np.ndarray[Any, Any]:
     return _own(take_rows(outputs, source, n_rows), "features")
 
@@ -371,7 +384,10 @@ def take_rows(outputs: list[Any], source: str, n_rows: int) -> Any:
     """Take the one array in the list and return it with one row per sample."""
     seen = list(outputs)
     outputs.clear()
-    if len(seen) != 1 or not hasattr(seen[0], "__array__") or tuple(seen[0].shape)[:1] != (n_rows,):
+    one = len(seen) == 1 and hasattr(seen[0], "__array__")
+    with without_tracer_warnings():
+        fits = one and tuple(seen[0].shape)[:1] == (n_rows,)
+    if not fits:
         raise InvalidInputError(
             f"features must be one array of shape ({n_rows}, …) for a batch of {n_rows}; {source} gave "
             f"{', '.join(map(describe, seen)) or 'nothing'}. Name a part that runs once in a pass and gives one "

@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from auxcal._core.errors import InvalidInputError
 from auxcal.calibrators import Calibrator
-from auxcal.export.collect import find_logits, named_part, take_rows
+from auxcal.export.collect import find_logits, named_part, take_rows, without_tracer_warnings
 from auxcal.programs import Value, run
 
 Features: TypeAlias = str | Callable[[Any], Any]
@@ -85,7 +85,8 @@ def with_confidence(classifier: nn.Module, calibrator: Calibrator, *, features: 
     -------
     nn.Module
         Takes the arguments of the classifier, and gives a named tuple: logits, prediction, confidence. An exported one
-        gives a plain tuple of the three, so that a saved program runs without auxcal.
+        gives a plain tuple of the three, so that a saved program runs without auxcal. For ONNX,
+        ``torch.onnx.export(module, (x,), "model.onnx", output_names=Scored._fields, dynamic_shapes=({0: "batch"},))``.
 
     Examples
     --------
@@ -176,9 +177,10 @@ class _WithConfidence(nn.Module):
         if isinstance(features, str):
             named_part(classifier, features).register_forward_hook(self._keep)
 
-    def forward(self, *args: Any, **kwargs: Any) -> Scored | tuple[Tensor, ...]:
+    # The first argument has a name, so that exporters take `dynamic_shapes=({0: "batch"},)`; it may be missing.
+    def forward(self, x: Any = None, *args: Any, **kwargs: Any) -> Scored | tuple[Tensor, ...]:
         self._kept = []  # what the hook keeps in this pass
-        output = self.classifier(*args, **kwargs)
+        output = self.classifier(*(() if x is None else (x,)), *args, **kwargs)
         kept, self._kept = self._kept, None
         logits = find_logits(output)
         features = None
@@ -200,7 +202,9 @@ class _WithConfidence(nn.Module):
 
 
 def _checked(values: Tensor | None, n_columns: int, name: str) -> Tensor:
-    if values is None or values.ndim != 2 or values.shape[1] != n_columns:
+    with without_tracer_warnings():
+        fits = values is not None and values.ndim == 2 and bool(values.shape[1] == n_columns)
+    if values is None or not fits:
         got = "none" if values is None else f"shape {tuple(values.shape)}"
         expected = f"shape (n, {n_columns}), as in the fit of the calibrator" if n_columns else "none, as in the fit"
         raise InvalidInputError(f"{name} must have {expected}; got {got}.")

@@ -200,7 +200,8 @@ def arrays_of_every_kind_agree(calibrator: Calibrator) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AuxcalWarning)
             confidence = clone(calibrator).fit(logits, y).predict_confidence(logits)
-        require(isinstance(confidence, np.ndarray), f"{what} must come out as NumPy")
+        kind = type(logits) if what.endswith(("tensor", "tensor with grad")) else np.ndarray
+        require(isinstance(confidence, kind), f"{what} must come out as {kind.__name__}")
         require(np.allclose(confidence, expected, atol=1e-4), f"{what} gives another fit than float32 NumPy")
 
 
