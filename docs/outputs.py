@@ -4,7 +4,7 @@ The first page becomes a notebook too, docs/start/first-calibration.ipynb.
 
     make outputs                    # or: python docs/outputs.py [--check]
 
-A block of `text` that follows a block of commands or of Python is its output. The pages run in one empty folder, each
+A block of `output` that follows a block of commands or of Python is its output. The pages run in one empty folder, each
 with the files that the pages before it have left. With --check nothing is written: the program fails if a command does,
 or if it prints other words than the page has. Numbers may differ: their last digits depend on the machine.
 """
@@ -37,7 +37,7 @@ PAGES = (
 NOTEBOOK = DOCS / "start/first-calibration.ipynb"
 WIDTH = 84  # of the terminal: what a block of code holds beside both sidebars on a screen of 1280 pixels
 
-_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$(?:\n\n```output\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
 
 
 def walk(page: Path, names: dict[str, Any]) -> str:
@@ -50,23 +50,32 @@ def walk(page: Path, names: dict[str, Any]) -> str:
         printed = "".join(_python(code, names) if language else _commands(code))
         if shown is None:
             return block[0]
-        return f"```{language}\n{code}```\n\n```text\n{printed.strip()}\n```"
+        return f"```{language}\n{code}```\n\n```output\n{printed.strip()}\n```"
 
     return _BLOCK.sub(run, page.read_text(encoding="utf-8"))
 
 
-def notebook(text: str, shown: Any) -> str:
-    """Return a page that was run as a notebook, which ends with something that is shown as HTML."""
+def notebook(text: str, comparison: Any) -> str:
+    """Return a page that was run as a notebook, which also shows the comparison as Jupyter does."""
+    parts = list(_parts(text))
+    parts.insert(-1, ("python", "comparison", None))
+    shown = comparison._repr_html_().splitlines(keepends=True)
     cells: list[dict[str, Any]] = []
-    for language, part, printed in _parts(text):
-        cell = {"id": f"cell-{len(cells)}", "metadata": {}, "source": part.strip().splitlines(keepends=True)}
-        output = {"name": "stdout", "output_type": "stream", "text": (printed or "").splitlines(keepends=True)}
-        code = {"execution_count": None, "outputs": [output] if printed else []}
-        cells.append({"cell_type": "code", **cell, **code} if language else {"cell_type": "markdown", **cell})
-    data = {"text/html": shown._repr_html_().splitlines(keepends=True), "text/plain": ["the methods"]}
-    output = {"data": data, "metadata": {}, "output_type": "display_data"}
-    last = {"execution_count": None, "id": "cell-last", "metadata": {}, "source": ["comparison"]}
-    cells.append({"cell_type": "code", **last, "outputs": [output]})
+    for number, (language, part, printed) in enumerate(parts):
+        lines = part.strip().splitlines(keepends=True)
+        cell = {"id": f"cell-{number}", "metadata": {}, "source": lines}
+        outputs: list[dict[str, Any]] = []
+        if printed:
+            outputs = [{"name": "stdout", "output_type": "stream", "text": printed.splitlines(keepends=True)}]
+        elif part == "comparison":
+            data = {"text/html": shown, "text/plain": ["a table of methods"]}
+            outputs = [{"data": data, "metadata": {}, "output_type": "display_data"}]
+        code = {
+            "cell_type": "code",
+            "execution_count": number // 2 + 1,
+            "outputs": outputs,
+        }  # prose and code take turns
+        cells.append((code if language else {"cell_type": "markdown"}) | cell)
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     file = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
     return json.dumps(file, indent=1, ensure_ascii=False) + "\n"

@@ -202,7 +202,7 @@ def test_the_notebook_is_the_first_page():
     cells = json.loads(outputs.NOTEBOOK.read_text())["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     assert code == [*(block.strip() for block in blocks(ROOT / "docs" / outputs.PAGES[0], "python")), "comparison"]
-    assert "<table" in "".join(cells[-1]["outputs"][0]["data"]["text/html"])
+    assert "<table" in "".join(cells[-2]["outputs"][0]["data"]["text/html"])
 
 
 GUIDES = [
