@@ -160,7 +160,7 @@ LEAST_PROBABILITY = 1e-12
 _BELOW, _BELOW_ONE = 2.0, 10.0
 """How far -inf is put below the smallest finite logit; benchmarks/evidence/missing_logits.py compares."""
 
-_SUM_TOLERANCE = 1e-3  # of a row of probabilities: what three decimals leave, as many tables have
+_SUM_TOLERANCE = 0.02  # of a row of probabilities: what two decimals leave of a few classes, and three of many
 
 
 def as_rng(random_state: int | None) -> np.random.Generator:

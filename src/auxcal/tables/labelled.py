@@ -70,7 +70,7 @@ def read_predictions(
         order in the file.
     probabilities : bool, optional
         The file holds probabilities instead of logits; by default the array `proba`, else the columns `prob_0` to
-        `prob_{K-1}`. Every row must sum to 1 within 0.001. Probabilities are clipped at 1e-12 from below, and their
+        `prob_{K-1}`. Every row must sum to 1 within 0.02. Probabilities are clipped at 1e-12 from below, and their
         logarithms are the logits.
     features : str or sequence of str, optional
         Where the features of each sample are, given as for `columns`, or a single column; `()` for none. By default
