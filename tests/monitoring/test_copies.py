@@ -132,7 +132,7 @@ def test_copies_in_the_fit_are_no_reason_for_an_alarm_of_a_monitor(draw, copied)
 @pytest.mark.parametrize(("copied", "values"), [("three times", "any"), ("unevenly", "any"), ("three times", "few")])
 def test_a_fit_that_holds_rows_out_is_not_deceived_by_their_copies(copied, values):
     alarms = 0
-    for random_state in range(16):
+    for random_state in range(8):
         rng = np.random.default_rng(random_state)
         logits = rng.normal(size=(1100, 8))
         logits = np.round(logits[:, :4]) if values == "few" else logits
@@ -142,7 +142,7 @@ def test_a_fit_that_holds_rows_out_is_not_deceived_by_their_copies(copied, value
         monitor = Monitor(fitted, keep=0)
         monitor.update(logits[100:], y[100:])
         alarms += "labels" in [alarm.kind for alarm in monitor.alarms]
-    assert alarms <= 2  # while copies were in other folds: 16, 16 and 6
+    assert alarms <= 1  # while copies were in other folds, of 16 fits: 16, 16 and 6
 
 
 def test_a_monitor_counts_values_that_repeat_by_themselves_as_often_as_they_are_there():

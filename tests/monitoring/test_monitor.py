@@ -89,7 +89,7 @@ def test_label_bets_win_nothing_on_average_over_what_the_fit_leaves_open():
 @pytest.mark.parametrize("off", [-0.1, 0, 0.1])
 def test_label_bets_win_nothing_within_the_tolerance(off):
     rng = np.random.default_rng(5)
-    c = rng.uniform(0.15, 0.85, size=(2000, 30))
+    c = rng.uniform(0.15, 0.85, size=(1000, 30))
     correct = rng.random(c.shape) < c + off
     scores = scores_of(c.ravel())
     bets = LabelBets(scores, 10**9, 0.1)
