@@ -340,10 +340,10 @@ def test_the_score_is_the_accuracy_and_samples_of_no_class_are_mistakes(with_oth
     ("classifier", "message"),
     [
         (CalibratedClassifier(Ridge()), "must be a classifier"),
-        (CalibratedClassifier(LogisticRegression(), calibrator="temperature"), "auxcal.TemperatureScaling"),
+        (CalibratedClassifier(LogisticRegression(), calibrator="temprature"), "'temperature'"),
         (CalibratedClassifier(SVC(decision_function_shape="ovo")), "decision_function_shape='ovr'"),
     ],
-    ids=["a regressor", "a name", "pairs of classes"],
+    ids=["a regressor", "a name that is none", "pairs of classes"],
 )
 def test_what_it_cant_use_is_refused_with_what_to_do(classifier, message):
     rng = np.random.default_rng(0)
