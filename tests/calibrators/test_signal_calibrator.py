@@ -166,9 +166,26 @@ class TestOddTables:
         np.testing.assert_allclose(found, plain.predict_confidence(new[0]), atol=0.05)
 
     @pytest.mark.parametrize("right", [True, False])
-    def test_all_answers_right_or_wrong(self, data, right):
-        fit = SignalCalibrator(random_state=0).fit(data[0], np.full(1500, right))
-        assert np.abs(fit.predict_confidence(data[0]) - right).max() < 0.05
+    @pytest.mark.parametrize("n", [30, 100, 1500])
+    def test_all_answers_right_or_wrong_leave_what_half_an_answer_leaves(self, data, right, n):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InputWarning)  # 30 are few
+            fit = SignalCalibrator(random_state=0).fit(data[0][:n], np.full(n, right))
+        doubt = 0.5 / (n + 1)  # the mean of Jeffreys' posterior
+        np.testing.assert_allclose(np.abs(fit.predict_confidence(data[0]) - right), doubt, rtol=0.25)
+
+    @pytest.mark.parametrize("n", [100, 300])
+    def test_where_right_answers_are_rare_the_mean_confidence_is_that_of_jeffreys_posterior(self, n):
+        rng = np.random.default_rng(0)
+        draw = lambda n: {"score": rng.normal(size=n), "topic": rng.choice(TOPICS, n)}  # noqa: E731
+        new, said, wanted = draw(500), [], []
+        for _ in range(15):
+            # From Jeffreys' prior, up to 5 %: then the mean of its posterior is calibrated, whatever is drawn.
+            correct = rng.random(n) < 0.05 * rng.beta(0.5, 1)
+            said.append(SignalCalibrator(random_state=0).fit(draw(n), correct).predict_confidence(new).mean())
+            wanted.append((correct.sum() + 0.5) / (n + 1))
+        np.testing.assert_allclose(said, wanted, rtol=0.25)
+        assert np.mean(said) == pytest.approx(np.mean(wanted), rel=0.05)
 
     @pytest.mark.parametrize(
         ("correct", "words"),

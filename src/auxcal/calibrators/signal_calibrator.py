@@ -32,6 +32,7 @@ from auxcal.signals import SignalColumns, check_names, places_of_levels
 _PRIOR, _SINGLE = (0.05, 0.3, 0.25, 0.2), 0.2
 _FIRST = len(_PRIOR)  # place of the first map
 _FARTHEST = 15.0  # log-odds at which a base calibrator is clipped: one in three million
+_BISECTIONS = 40  # of a range of log-odds below 30: to eleven digits
 _NEGLIGIBLE = 1e-9  # weights of base calibrators below this make no difference in float32
 _ENOUGH = 100_000  # rows that the fit learns from; more change the fourth digit of a confidence
 _FEWEST_OF_EACH = 10  # right and wrong answers, below which a signal may tell them apart by chance
@@ -112,6 +113,9 @@ class SignalCalibrator(Calibrator):
         The maps of each number alone.
     base_rate_ : float
         The log-odds of a right answer.
+    offset_ : float
+        What is added to the average log-odds, so that the mean confidence is the share of right answers, half an answer
+        of each kind added.
     shares_ : array
         The weights of the base rate, the lines, the additive model, that with trees, and the two maps of each number.
     widths_ : dict
@@ -153,11 +157,14 @@ class SignalCalibrator(Calibrator):
         "trees_": check_trees,
         "maps_": _parts("j", lambda _: each(numbers(), numbers(), numbers(3), knots(), numbers())),
         "base_rate_": numbers(),
+        "offset_": numbers(),
         "shares_": numbers("s", least=0, most=1, adds_up=True),
         "widths_": table(numbers=numbers("j", least=0), categories=numbers("c", least=0)),
         "places_": _parts("d", lambda i: numbers(f"places {i}")),
         "read_": _check_read,
     }
+
+    learned_later = {"offset_": 0.0}  # noqa: RUF012
 
     def __init__(
         self,
@@ -313,9 +320,11 @@ class SignalCalibrator(Calibrator):
         )
         self.widths_ = found.widths._asdict()
         self._remember(values, codes, found.model)
+        self.offset_ = 0.0
+        self.offset_ = _offset(logit(self._confidence(data.logits, data.features)), base, weight)
         self._warn_of_labels(values, codes, [held[:, 1] for _, held in single], correct, folds)
         if len(data) == n_rows:
-            confidence = expit(stacked @ self.shares_)
+            confidence = expit(stacked @ self.shares_ + self.offset_)
             self._held_out = np.stack([confidence, 1 - confidence], axis=1)[of_row]
         return None
 
@@ -336,7 +345,7 @@ class SignalCalibrator(Calibrator):
                 parts.append(SignalMaps(*maps).log_odds(values[:, j]))
             else:
                 parts.append(np.zeros((len(x), 2)))
-        return np.asarray(expit(_clipped(parts) @ self.shares_))
+        return np.asarray(expit(_clipped(parts) @ self.shares_ + self.offset_))
 
     def _program(self, ops: Operations, rows: Rows) -> Value:
         if set(self.columns.kinds) != {"number"}:
@@ -350,7 +359,7 @@ class SignalCalibrator(Calibrator):
         maps = [SignalMaps(*maps).program(ops, ops.columns(x, j, j + 1)) for j, maps in enumerate(self.maps_)]
         parts = ops.concatenate([additive * 0.0 + float(self.base_rate_), line, additive, trees, *maps])
         parts = ops.minimum(ops.maximum(parts, -_FARTHEST), _FARTHEST)
-        return ops.sigmoid(ops.matmul(parts, ops.constant(self.shares_[:, None], "shares")))
+        return ops.sigmoid(ops.matmul(parts, ops.constant(self.shares_[:, None], "shares")) + float(self.offset_))
 
     def _overfits(self) -> bool:
         return False  # the reference has out-of-fold confidences, and widths by evidence keep the rest honest
@@ -430,6 +439,21 @@ def _base_rate(correct: Bools, weight: Any) -> float:
     """Return the log-odds of a right answer, half an answer of each kind added."""
     counted = np.ones(len(correct)) if weight is None else weight
     return float(logit((counted @ correct + 0.5) / (counted.sum() + 1)))
+
+
+def _offset(log_odds: Floats, base: float, weight: Any) -> float:
+    """Return what to add to log-odds for a mean confidence at the base rate.
+
+    Averages of log-odds, and priors of curves that stay around nothing, are surer than that where nearly all answers
+    are right, or wrong.
+    """
+    share = 1 / (1 + np.exp(-base))
+    low, high = base - float(log_odds.max()), base - float(log_odds.min())
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        above = np.average(expit(log_odds + middle), weights=weight) > share
+        low, high = (low, middle) if above else (middle, high)
+    return (low + high) / 2
 
 
 def _prior(n_maps: int) -> Floats:
