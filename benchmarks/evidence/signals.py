@@ -9,7 +9,7 @@ needs an environment of its own, whose Python is the first argument ("-" leaves 
     python -m venv catboost && catboost/bin/pip install catboost
 
 Writes signals.csv, a row for each fit, and tables into the folder, docs/figures by default. Measures what is not there
-yet: to measure a method anew, delete its rows. Takes a quarter of an hour, and CatBoost an hour more. The settings of
+yet: to measure a method anew, delete its rows. Takes half an hour. The settings of
 the calibrator were chosen on random states above 100.
 """
 

@@ -87,6 +87,20 @@ class SignalColumns:
         """Which columns are not categories."""
         return np.array([kind != "category" for kind in self.kinds])
 
+    @property
+    def n_levels(self) -> Ints:
+        """How many levels each category has."""
+        named = zip(self.kinds, self.levels, strict=True)
+        return np.array([len(levels) for kind, levels in named if kind == "category"], np.intp)
+
+    def parts(self, x: Floats) -> tuple[Floats, Ints]:
+        """Return the numbers of a matrix, and the places of levels among the effects of each category."""
+        categories = np.flatnonzero(~self.are_numbers)
+        codes = np.empty((len(x), len(categories)), np.intp)
+        for k, (j, n) in enumerate(zip(categories, self.n_levels, strict=True)):
+            codes[:, k] = places_of_levels(x[:, j], int(n))
+        return x[:, self.are_numbers], codes
+
     def encode(self, signals: Any) -> Floats:
         """Return the matrix of a table with these columns, in any order; others are ignored.
 

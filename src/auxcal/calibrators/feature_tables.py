@@ -14,7 +14,7 @@ from auxcal._core.logits import top_scores
 from auxcal.calibrators.additive_model import cross_fit_additive
 from auxcal.inputs import names_of
 from auxcal.predictions import Predictions
-from auxcal.signals import FeatureTable, SignalColumns, places_of_levels
+from auxcal.signals import FeatureTable, SignalColumns
 
 _FOLDS = 5  # as many as CCAC-X has by default
 
@@ -43,14 +43,11 @@ def with_table(data: Predictions, features: Any, random_state: int | None) -> Pr
             f"features must have one row for each of the {len(data)} rows of logits; got {len(x)}. Check that both "
             f"come from the same samples."
         )
-    is_number, n_levels = columns.are_numbers, np.array([len(levels) for levels in columns.levels])
+    is_number, (values, codes) = columns.are_numbers, columns.parts(x)
     categories = np.flatnonzero(~is_number).tolist()
-    values = np.column_stack([top_scores(data.logits), x[:, is_number]])
-    codes = np.empty((len(x), len(categories)), np.intp)
-    for k, j in enumerate(categories):
-        codes[:, k] = places_of_levels(x[:, j], int(n_levels[j]))
+    values = np.column_stack([top_scores(data.logits), values])
     folds = data.folds(min(_FOLDS, data.n_units), random_state)
-    found = cross_fit_additive(values, codes, n_levels[categories], data.correct, folds, data.sample_weight)
+    found = cross_fit_additive(values, codes, columns.n_levels, data.correct, folds, data.sample_weight)
     known = ~np.isnan(x)
     fills = np.where(known, x, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
     effects: list[tuple[float, ...]] = [()] * len(is_number)

@@ -29,7 +29,7 @@ from auxcal.signals import SignalColumns, check_names, places_of_levels
 
 # Chosen by hand on other random states than those reported, over the sets of benchmarks/evidence/signals.py.
 # The weights of base rate, lines, curves and trees without any rows, and that of all maps of one signal together.
-_PRIOR, _SINGLE = (0.05, 0.3, 0.25, 0.2), 0.2
+_PRIOR, _SINGLE = (0.03, 0.4, 0.15, 0.07), 0.35
 _FIRST = len(_PRIOR)  # place of the first map
 _FARTHEST = 15.0  # log-odds at which a base calibrator is clipped: one in three million
 _BISECTIONS = 40  # of a range of log-odds below 30: to eleven digits
@@ -291,11 +291,8 @@ class SignalCalibrator(Calibrator):
         data = weigh_units(data)
         folds = data.folds(min(n_folds, data.n_units), self.random_state)
         correct, weight = data.correct, data.sample_weight
-        values, codes = self.parts_of(_of_signals(data.features))
-        rises = np.isin(columns.names, self.increasing)[columns.are_numbers]
-        n_levels = np.array(
-            [len(each) for each, number in zip(columns.levels, columns.are_numbers, strict=True) if not number], int
-        )
+        values, codes = columns.parts(_of_signals(data.features))
+        rises, n_levels = np.isin(columns.names, self.increasing)[columns.are_numbers], columns.n_levels
         found = cross_fit_additive(values, codes, n_levels, correct, folds, weight, rises)
         line = cross_fit_additive(values, codes, n_levels, correct, folds, weight, rises, linear=True)
         inputs = np.column_stack([values, found.effects, found.log_odds])
@@ -334,7 +331,7 @@ class SignalCalibrator(Calibrator):
 
     def _confidence(self, logits: Floats, features: Floats | None = None) -> Floats:
         x = _of_signals(features)
-        values, codes = self.parts_of(x)
+        values, codes = self.columns.parts(x)
         model = AdditiveModel(*self.model_)
         curves = model.log_odds(values, codes)
         trees = Trees(*self.trees_).log_odds(np.column_stack([values, model.encode(codes), curves]))
@@ -363,15 +360,6 @@ class SignalCalibrator(Calibrator):
 
     def _overfits(self) -> bool:
         return False  # the reference has out-of-fold confidences, and widths by evidence keep the rest honest
-
-    def parts_of(self, x: Floats) -> tuple[Floats, Ints]:
-        """Return the numbers, and the places of the levels among the effects of their category."""
-        _, kinds, levels = self.columns_
-        is_number = np.array([kind != "category" for kind in kinds])
-        codes = np.empty((len(x), int(np.sum(~is_number))), np.intp)
-        for k, j in enumerate(np.flatnonzero(~is_number)):
-            codes[:, k] = places_of_levels(x[:, j], len(levels[j]))
-        return x[:, is_number], codes
 
     def _remember(self, values: Floats, codes: Ints, model: AdditiveModel) -> None:
         """Keep where each signal lies in the fit, and which signals count most."""

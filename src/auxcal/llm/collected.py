@@ -1,4 +1,4 @@
-"""Collects what records say in arrays, a row for each reply, and joins the replies to a question."""
+"""Collects what records say in arrays: a row for each reply."""
 
 from __future__ import annotations
 
