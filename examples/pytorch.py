@@ -45,7 +45,7 @@ calibrator = CrossFittedCCAC(random_state=0).fit(labelled.logits, labelled.y)
 with torch.no_grad():
     logits = module(torch.from_numpy(turned[:8]))
 prediction = logits.argmax(dim=1)
-confidence = calibrator.predict_confidence(logits)  # a NumPy array
+confidence = calibrator.predict_confidence(logits)  # a tensor, as logits is one
 # </use>
 
 softmax = auxcal.Uncalibrated().fit(labelled.logits, labelled.y)
