@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, PercentFormatter
 
-from auxcal import CCAC, CrossFittedCCAC, Predictions, Uncalibrated
+from auxcal import CCAC, CCACX, Predictions, Uncalibrated
 from auxcal.metrics import ece
 from auxcal.plots import reliability_diagrams
 from auxcal.report.plots.style import (
@@ -38,7 +38,7 @@ N_LABELS, N_TEST = 4_000, 8_000
 
 def before_after(labelled: Predictions, test: Predictions) -> Figure:
     """Draw the reliability of the classifier's own confidence and of that of CCAC-X."""
-    methods = {"the classifier says": Uncalibrated(), "CCAC-X says": CrossFittedCCAC(random_state=0)}
+    methods = {"the classifier says": Uncalibrated(), "CCAC-X says": CCACX(random_state=0)}
     scored = {
         name: (method.fit(labelled.logits, labelled.y).predict_confidence(test.logits), test.correct)
         for name, method in methods.items()

@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.results import write_table
 from scipy.special import bdtr
 
-from auxcal import CrossFittedCCAC, Predictions
+from auxcal import CCACX, Predictions
 from auxcal.thresholds._promises import promised_rows, rarities, starts, sure_rows
 from auxcal_paper.bundles import bundle, bundle_path, is_packaged
 from auxcal_paper.suites import SUITES
@@ -48,7 +48,7 @@ def populations(known: Collection[str] = ()) -> Iterator[tuple[str, np.ndarray, 
     """Yield the name of each new bundle, and confidence and error of its population, the most confident first."""
     for name, data in bundles(known):
         fit, rest = data.split(min(FIT, len(data) // 4), len(data) * 3 // 4, random_state=0)
-        confidence = CrossFittedCCAC().fit(fit.logits, fit.y).predict_confidence(rest.logits)
+        confidence = CCACX().fit(fit.logits, fit.y).predict_confidence(rest.logits)
         order = np.lexsort((rest.correct, -confidence))
         yield name, confidence[order], ~rest.correct[order]
 

@@ -26,7 +26,7 @@ from benchmarks.speed.measure import in_turns
 from benchmarks.speed.tables import seconds
 from torch import nn
 
-from auxcal import Calibrator, CrossFittedCCAC
+from auxcal import CCACX, Calibrator
 from auxcal._core.arrays import Floats
 from auxcal._core.threads import one_thread
 from auxcal.onnx import attach, to_onnx
@@ -53,7 +53,7 @@ def session(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
 def fitted(n_classes: int) -> Calibrator:
     """Return CCAC-X for some number of classes."""
     data = predictions(N_FIT, n_classes)
-    return CrossFittedCCAC(random_state=0).fit(data.logits, data.y)
+    return CCACX(random_state=0).fit(data.logits, data.y)
 
 
 def least(calls: Calls, times: int) -> dict[str, float]:

@@ -71,7 +71,7 @@ def prepare(work: Path) -> None:
 
     import auxcal
 
-    calibrator = auxcal.CrossFittedCCAC(random_state=0).fit(*draw(N_FIT, 0))
+    calibrator = auxcal.CCACX(random_state=0).fit(*draw(N_FIT, 0))
     calibrator.save(work / "calibrator.safetensors")
     calibrator.reference_ = None
     calibrator.save(work / "forgetful.safetensors")

@@ -7,7 +7,7 @@ from torch.utils.data import DataLoader
 from transformers import ViTConfig, ViTForImageClassification
 
 import auxcal
-from auxcal import NO_CLASS, CrossFittedCCAC
+from auxcal import CCACX, NO_CLASS
 from auxcal.torch import collect
 
 torch.manual_seed(0)
@@ -51,7 +51,7 @@ predictions = collect(
 )
 
 labelled, test = predictions.take(slice(600)), predictions.take(slice(600, None))
-calibrator = CrossFittedCCAC(random_state=0).fit(
+calibrator = CCACX(random_state=0).fit(
     labelled.logits, labelled.y, features=labelled.features
 )
 confidence = calibrator.predict_confidence(test.logits, test.features)

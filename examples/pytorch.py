@@ -7,7 +7,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import auxcal
-from auxcal import NO_CLASS, CrossFittedCCAC
+from auxcal import CCACX, NO_CLASS
 from auxcal.torch import collect
 from auxcal_paper.shifts import Augment
 
@@ -38,7 +38,7 @@ predictions = collect(module, DataLoader(samples, batch_size=256))
 
 # Copies of one image stay together, so that the test images are new.
 labelled, test = predictions.take(slice(3_000)), predictions.take(slice(3_000, None))
-calibrator = CrossFittedCCAC(random_state=0).fit(labelled.logits, labelled.y)
+calibrator = CCACX(random_state=0).fit(labelled.logits, labelled.y)
 # </collect>
 
 # <use>

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import auxcal
-from auxcal import CrossFittedCCAC, Predictions
+from auxcal import CCACX, Predictions
 from auxcal_paper.bundles import bundle
 from auxcal_paper.suites import suite
 
@@ -21,7 +21,7 @@ everything.save(folder / "logits.npz")
 predictions = Predictions.load(folder / "logits.npz")
 labelled, test = predictions.split(4_000, 8_000, random_state=0)
 
-calibrator = CrossFittedCCAC(random_state=0).fit(labelled.logits, labelled.y)
+calibrator = CCACX(random_state=0).fit(labelled.logits, labelled.y)
 calibrator.save(folder / "ccac-x.safetensors")
 # </fit>
 

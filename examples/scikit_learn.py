@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import auxcal
-from auxcal import CalibratedClassifier, CrossFittedCCAC
+from auxcal import CCACX, CalibratedClassifier
 from auxcal.classifier import confidence_scorer
 
 NAMES = np.array(
@@ -40,7 +40,7 @@ print(f"ECE {scores['ece']:.1%}, Brier score {scores['brier']:.3f}")
 accuracy = cross_val_score(classifier, x, y, cv=3)
 
 candidate = CalibratedClassifier(
-    pipeline, CrossFittedCCAC(random_state=0), no_class="other", cv=3
+    pipeline, CCACX(random_state=0), no_class="other", cv=3
 )
 grid = {"estimator__logisticregression__C": [0.01, 1], "calibrator__n_folds": [3, 5]}
 search = GridSearchCV(candidate, grid, scoring=confidence_scorer("brier"), cv=2)

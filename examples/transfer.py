@@ -6,7 +6,7 @@ of other classes (OOD), and there are 520 labels. The logits are real ones that 
 
 from pathlib import Path
 
-from auxcal import CrossFittedCCAC, SimplifiedCCAC, evaluate
+from auxcal import CCACX, SimplifiedCCAC, evaluate
 from auxcal_paper.bundles import bundle
 from auxcal_paper.suites import suite
 
@@ -16,10 +16,10 @@ before, after = (
 )
 (labelled,) = before.split(5_000, random_state=0)
 few, test = after.split(520, 8_000, random_state=0)
-old = CrossFittedCCAC(random_state=0).fit(labelled.logits, labelled.y)
+old = CCACX(random_state=0).fit(labelled.logits, labelled.y)
 
 # <again>
-ccac_x = CrossFittedCCAC(random_state=0).fit(few.logits, few.y)  # 520 new labels
+ccac_x = CCACX(random_state=0).fit(few.logits, few.y)  # 520 new labels
 # </again>
 
 # <paper>

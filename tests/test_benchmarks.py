@@ -16,7 +16,7 @@ from benchmarks.speed.libraries import METHODS_OF, OURS, PEERS, Failure  # noqa:
 from benchmarks.speed.measure import Measured, in_turns  # noqa: E402
 from benchmarks.speed.quality import verdict  # noqa: E402
 
-from auxcal import CrossFittedCCAC, Predictions  # noqa: E402
+from auxcal import CCACX, Predictions  # noqa: E402
 from auxcal.calibrators.ccac_x import evidence  # noqa: E402
 from auxcal_paper.results import SCORES, Results, Row  # noqa: E402
 
@@ -187,7 +187,7 @@ def test_a_variant_is_another_method(name, open_data, monkeypatch):
     monkeypatch.setattr(evidence, "_DOUBT", 100.0)  # so that every base calibrator has a weight
 
     def confidence():
-        calibrator = CrossFittedCCAC(random_state=0).fit(open_data.logits, open_data.y)
+        calibrator = CCACX(random_state=0).fit(open_data.logits, open_data.y)
         return calibrator.predict_confidence(open_data.logits)
 
     with ablation.replaced(ablation.VARIANTS[name]):

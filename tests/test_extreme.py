@@ -98,10 +98,10 @@ def test_a_few_rows_of_many_classes_need_no_matrix_for_each_class():
     rng = np.random.default_rng(0)
     logits = rng.normal(size=(20, 3000)).astype(np.float32)
     y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
-    auxcal.CrossFittedCCAC(random_state=0).fit(logits[:, :3], y % 3)  # what is imported at the first fit is not counted
+    auxcal.CCACX(random_state=0).fit(logits[:, :3], y % 3)  # what is imported at the first fit is not counted
     tracemalloc.start()
     try:
-        auxcal.CrossFittedCCAC(random_state=0).fit(logits, y)
+        auxcal.CCACX(random_state=0).fit(logits, y)
         assert tracemalloc.get_traced_memory()[1] < 40e6  # a matrix for each class would be 10 MB, several times
     finally:
         tracemalloc.stop()

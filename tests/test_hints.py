@@ -20,9 +20,9 @@ from typer.main import get_command
 
 import auxcal
 from auxcal import (
+    CCACX,
     NO_CLASS,
     CalibratedClassifier,
-    CrossFittedCCAC,
     Monitor,
     PlattScaling,
     Predictions,
@@ -56,7 +56,7 @@ def fit(logits=LOGITS, y=Y, method=TemperatureScaling, **options):
     """Return the confidence in the rows of the fit."""
     given = (options["features"],) if "features" in options else ()
     return (
-        method(**{"random_state": 0} if method is CrossFittedCCAC else {})
+        method(**{"random_state": 0} if method is CCACX else {})
         .fit(logits, y, **options)
         .predict_confidence(logits, *given)
     )
@@ -94,9 +94,9 @@ EXPRESSIONS = {
     "sparse logits": ("logits", {"logits": csr_array(LOGITS)}, "logits.toarray()", lambda: RIGHT),
     "features in a cube": (
         "features",
-        {"features": FEATURES, "method": CrossFittedCCAC},
+        {"features": FEATURES, "method": CCACX},
         "features.reshape(len(features), -1)",
-        lambda: fit(features=FEATURES[:, 0], method=CrossFittedCCAC),
+        lambda: fit(features=FEATURES[:, 0], method=CCACX),
     ),
 }
 
@@ -230,13 +230,13 @@ CALLS = {
         lambda: fit(LOGITS[SOME], Y[SOME]),
     ),
     "few rows": (
-        lambda: fit(LOGITS[:60], Y[:60], CrossFittedCCAC),
+        lambda: fit(LOGITS[:60], Y[:60], CCACX),
         "use temperature scaling",
         lambda: brier(TemperatureScaling().fit(LOGITS[:60], Y[:60]).predict_confidence(LOGITS), CORRECT),
         lambda: nearly(brier(RIGHT, CORRECT)),
     ),
     "few rows, some of no class": (
-        lambda: fit(LOGITS[:60], NONE[:60], CrossFittedCCAC),
+        lambda: fit(LOGITS[:60], NONE[:60], CCACX),
         "or Platt scaling if some samples have no class",
         lambda: brier(PlattScaling().fit(LOGITS[:60], NONE[:60]).predict_confidence(LOGITS), CORRECT & SOME),
         lambda: nearly(brier(fit(y=NONE, method=PlattScaling), CORRECT & SOME)),
@@ -255,7 +255,7 @@ CALLS = {
     ),
     "features that a method does not use": (
         lambda: fit(features=FEATURES[:, 0]),
-        "Leave features out, or use a method that uses them: CrossFittedCCAC",
+        "Leave features out, or use a method that uses them: CCACX",
         fit,
         lambda: RIGHT,
     ),
@@ -278,10 +278,10 @@ CALLS = {
         lambda: RIGHT,
     ),
     "a random state that is none": (
-        lambda: CrossFittedCCAC(random_state="x").fit(LOGITS, Y),
+        lambda: CCACX(random_state="x").fit(LOGITS, Y),
         "Use random_state=0",
-        lambda: CrossFittedCCAC(random_state=0).fit(LOGITS, Y).score(LOGITS, Y),
-        lambda: -brier(fit(method=CrossFittedCCAC), CORRECT),
+        lambda: CCACX(random_state=0).fit(LOGITS, Y).score(LOGITS, Y),
+        lambda: -brier(fit(method=CCACX), CORRECT),
     ),
     "not fitted": (
         lambda: TemperatureScaling().predict_confidence(LOGITS),
@@ -589,7 +589,7 @@ def files(tmp_path_factory):
     other = np.random.default_rng(1).permutation(N)[:300]
     rows = LOGITS[other] + 0.01, Y[other]  # none of them is in the tables
     TemperatureScaling().fit(*rows).save(folder / "c.safetensors")
-    CrossFittedCCAC(random_state=0).fit(*rows).save(folder / "x.safetensors")
+    CCACX(random_state=0).fit(*rows).save(folder / "x.safetensors")
     fit_named = "fit named.csv --label truth --columns cat,dog,fox --method temperature -o n.safetensors"
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)

@@ -9,9 +9,9 @@ from sklearn.base import clone
 import auxcal
 from auxcal import (
     CALIBRATORS,
+    CCACX,
     NO_CLASS,
     AuxcalError,
-    CrossFittedCCAC,
     FittedOn,
     Inputs,
     InputWarning,
@@ -89,10 +89,10 @@ class TestNames:
         turned = Frame(features[:, ::-1], ["height", "width"])
         assert np.array_equal(fitted.predict_confidence(LOGITS, turned), fitted.predict_confidence(LOGITS, features))
         select = Frame(LOGITS[:, ::-1], NAMES[::-1]), Y, turned
-        again = CrossFittedCCAC(random_state=0).fit(
+        again = CCACX(random_state=0).fit(
             Frame(LOGITS, NAMES), Y, select, features=Frame(features, ["width", "height"])
         )
-        plain = CrossFittedCCAC(random_state=0).fit(LOGITS, Y, (LOGITS, Y, features), features=features)
+        plain = CCACX(random_state=0).fit(LOGITS, Y, (LOGITS, Y, features), features=features)
         assert np.array_equal(again.predict_confidence(LOGITS, features), plain.predict_confidence(LOGITS, features))
 
     def test_class_names_are_remembered(self):
@@ -108,8 +108,8 @@ class TestNames:
 
 class TestKind:
     def test_probabilities_are_their_logarithms(self):
-        fitted = CrossFittedCCAC(random_state=0).fit(PROBA, Y, probabilities=True)
-        plain = CrossFittedCCAC(random_state=0).fit(np.log(PROBA), Y)
+        fitted = CCACX(random_state=0).fit(PROBA, Y, probabilities=True)
+        plain = CCACX(random_state=0).fit(np.log(PROBA), Y)
         assert fitted.inputs_.kind == "probabilities"
         assert np.array_equal(fitted.predict_confidence(PROBA), plain.predict_confidence(np.log(PROBA)))
         assert np.array_equal(fitted.predict_proba(PROBA), plain.predict_proba(np.log(PROBA)))
@@ -156,7 +156,7 @@ class TestKind:
 
     def test_the_select_part_is_of_the_same_kind(self):
         with pytest.raises(InvalidInputError, match="select: probabilities must be from 0 to 1"):
-            CrossFittedCCAC().fit(PROBA, Y, (LOGITS, Y), probabilities=True)
+            CCACX().fit(PROBA, Y, (LOGITS, Y), probabilities=True)
 
     def test_a_comparison_of_probabilities_fits_and_scores_them_as_such(self):
         found = auxcal.compare(
@@ -171,7 +171,7 @@ class TestKind:
 
 class TestFittedOn:
     def test_the_rows_and_those_of_no_class_are_counted_with_the_select_part(self):
-        fitted = CrossFittedCCAC(random_state=0).fit(LOGITS[:200], Y[:200], (LOGITS[200:], Y[200:]))
+        fitted = CCACX(random_state=0).fit(LOGITS[:200], Y[:200], (LOGITS[200:], Y[200:]))
         assert fitted.fitted_on_ == FittedOn(300, 30)
 
     def test_all_rows_count_also_where_some_are_set_aside(self):
@@ -322,8 +322,8 @@ def test_a_table_of_text_labels_and_probabilities(library, of_text):
     labels = table["truth"]
     if of_text == "category":
         labels = labels.astype("category") if library == "pandas" else labels.cast(frames.Categorical)
-    fitted = CrossFittedCCAC(random_state=0).fit(table[NAMES], labels, probabilities=True, no_class="fox")
-    plain = CrossFittedCCAC(random_state=0).fit(PROBA, Y, probabilities=True)
+    fitted = CCACX(random_state=0).fit(table[NAMES], labels, probabilities=True, no_class="fox")
+    plain = CCACX(random_state=0).fit(PROBA, Y, probabilities=True)
     assert fitted.inputs_ == Inputs("probabilities", column_names=tuple(NAMES), no_class=("fox",))
     expected = plain.predict_confidence(PROBA)
     assert np.array_equal(fitted.predict_confidence(table), expected)  # columns by name, the others left alone

@@ -46,7 +46,7 @@ USE = """
 import numpy as np
 import auxcal
 
-calibrator = auxcal.CrossFittedCCAC(random_state=0).fit(np.eye(3), [0, 1, 2])
+calibrator = auxcal.CCACX(random_state=0).fit(np.eye(3), [0, 1, 2])
 confidence = calibrator.predict_confidence(np.eye(3))
 reveal_type(confidence)
 found: str = auxcal.evaluate(confidence, [True, True, False])

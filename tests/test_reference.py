@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import auxcal
-from auxcal import NO_CLASS, CrossFittedCCAC, FileFormatError, PlattScaling
+from auxcal import CCACX, NO_CLASS, FileFormatError, PlattScaling
 from auxcal.reference import MOST_BYTES, READINGS, read_logits, stratum_of
 
 RNG = np.random.default_rng(0)
@@ -40,7 +40,7 @@ def test_it_reads_the_logits_as_their_definitions_say():
         np.testing.assert_allclose(column, values, rtol=2e-3, atol=2e-3)
 
 
-@pytest.mark.parametrize("kind", [PlattScaling, CrossFittedCCAC])
+@pytest.mark.parametrize("kind", [PlattScaling, CCACX])
 def test_all_rows_of_a_small_fit_are_kept_and_counted(kind):
     fitted = kind().fit(LOGITS, Y)
     kept = fitted.reference_
@@ -55,7 +55,7 @@ def test_all_rows_of_a_small_fit_are_kept_and_counted(kind):
 
 
 def test_strata_are_classes_or_right_and_wrong():
-    by_class = stratum_of(CrossFittedCCAC().fit(LOGITS, Y).reference_)
+    by_class = stratum_of(CCACX().fit(LOGITS, Y).reference_)
     assert np.array_equal(by_class, np.where(Y == NO_CLASS, 4, Y))
     by_correct = stratum_of(PlattScaling().fit(LOGITS, Y).reference_)
     assert np.array_equal(by_correct, LOGITS.argmax(axis=1) != Y)
@@ -63,7 +63,7 @@ def test_strata_are_classes_or_right_and_wrong():
 
 def test_with_very_many_classes_strata_are_right_wrong_and_none():
     logits, y = rows(300, 200)
-    kept = CrossFittedCCAC().fit(logits, y).reference_
+    kept = CCACX().fit(logits, y).reference_
     assert kept.strata.shape == (300, 3)
     assert np.array_equal(stratum_of(kept) == 2, y == NO_CLASS)
     assert np.array_equal(stratum_of(kept) == 0, kept.correct)

@@ -21,7 +21,7 @@ PUBLIC = sorted(
     """
     AuxcalError AuxcalWarning BetaCalibration CALIBRATORS CCAC CalibratedClassifier Calibrator Certificate
     Comparison
-    ConformanceError ConvergenceWarning CrossFittedCCAC Dirichlet DistributionCalibrator
+    ConformanceError ConvergenceWarning CCACX Dirichlet DistributionCalibrator
     EnsembleTemperatureScaling FileFormatError FileWriteError FittedOn HistogramBinning InputWarning Inputs
     InvalidInputError
     IsotonicCalibration METRICS MatrixScaling MissingDataError MissingExtraError Monitor NO_CLASS NotFittedError

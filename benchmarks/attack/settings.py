@@ -76,7 +76,7 @@ def _work() -> dict[str, Work]:
     rng = np.random.default_rng(0)
     z = rng.normal(size=(300, 4), scale=20)  # far enough apart for exponentials to underflow
     y = (z / 20 + rng.gumbel(size=z.shape)).argmax(axis=1)
-    fitted = auxcal.CrossFittedCCAC(random_state=0).fit(z, y)
+    fitted = auxcal.CCACX(random_state=0).fit(z, y)
     confidence = np.linspace(0.01, 1, 300) ** 50
     correct = rng.random(300) < confidence
     found: dict[str, Work] = {

@@ -70,7 +70,7 @@ def write_rows(work: Path, rows: int) -> None:
         logits = rng.normal(size=(n, K), scale=2).astype(np.float32)
         return logits, (1.2 * logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
 
-    auxcal.CrossFittedCCAC().fit(*draw(20_000)).save(work / "calibrator.safetensors")
+    auxcal.CCACX().fit(*draw(20_000)).save(work / "calibrator.safetensors")
     for folder in ("few", "small", "large"):
         (work / folder).mkdir()
     for part in range(N_FILES):

@@ -22,9 +22,9 @@ import numpy as np
 from benchmarks.evidence import hard_conditions
 from benchmarks.results import BUNDLES, ResultsFile, paired, parts, write_table
 
-from auxcal import AuxcalWarning, CrossFittedCCAC
+from auxcal import CCACX, AuxcalWarning
 from auxcal.calibrators import base
-from auxcal.calibrators import cross_fitted_ccac as method
+from auxcal.calibrators import ccacx as method
 from auxcal.calibrators.ccac_x import correction, evidence, open_map
 from auxcal.metrics import brier
 from auxcal_paper import Results
@@ -179,7 +179,7 @@ def measure(file: ResultsFile, where: tuple[str, str], random_state: int) -> Non
         if file.lacks(where, name, random_state, n_labels):
             labelled = pool.take(slice(n_labels))
             with replaced(changes):
-                fit = partial(CrossFittedCCAC(random_state=random_state).fit, labelled.logits, labelled.y)
+                fit = partial(CCACX(random_state=random_state).fit, labelled.logits, labelled.y)
                 file.measure(where, name, random_state, n_labels, fit, test)
 
 

@@ -37,7 +37,7 @@ def curve(data: auxcal.Predictions, sizes: tuple[int, ...]) -> list[tuple[str, .
     """Return a row of the table for each number of rows; those beyond the last are the test part."""
     test, rows = data.take(slice(sizes[-1], None)), []
     for n in sizes:
-        calibrator = auxcal.CrossFittedCCAC(random_state=0).fit(data.logits[:n], data.y[:n])
+        calibrator = auxcal.CCACX(random_state=0).fit(data.logits[:n], data.y[:n])
         score = auxcal.metrics.brier(calibrator.predict_confidence(test.logits), test.correct)
         rows.append((f"{data.n_classes}", f"{n:,}", f"{score:.5f}"))
         print(*rows[-1], flush=True)
@@ -46,7 +46,7 @@ def curve(data: auxcal.Predictions, sizes: tuple[int, ...]) -> list[tuple[str, .
 
 def main() -> None:
     """Write the table."""
-    room = "auxcal.calibrators.cross_fitted_ccac"
+    room = "auxcal.calibrators.ccacx"
     with mock.patch(f"{room}._ENOUGH", sys.maxsize), mock.patch(f"{room}._MOST_LOGITS", sys.maxsize):
         rows = [*curve(all_shifts(), SIZES), *curve(drawn(500_000, 100), MORE)]
     with TABLE.open("w", newline="") as file:

@@ -224,7 +224,7 @@ def measure_shift(cells: Cells, data: Path) -> None:
         (fit, same), test = drawn(answers.take(here), state, N_FIT), answers.take(~here)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AuxcalWarning)
-            calibrator = auxcal.CrossFittedCCAC(random_state=0).fit(fit.logits, fit.y, groups=fit.groups)
+            calibrator = auxcal.CCACX(random_state=0).fit(fit.logits, fit.y, groups=fit.groups)
             check = auxcal.check(calibrator, test.logits)
             adapted = calibrator.adapt(test.logits, if_new="warn")
         values = {"same": _brier(calibrator, same), "other": _brier(calibrator, test), "adapted": _brier(adapted, test)}
@@ -258,7 +258,7 @@ def measure_judge(cells: Cells, data: Path) -> None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", AuxcalWarning)
                 halves = np.array_split(rows, 2)  # each half is told by the calibrator of the other
-                fits = [auxcal.CrossFittedCCAC(random_state=0) for _ in halves]
+                fits = [auxcal.CCACX(random_state=0) for _ in halves]
                 for calibrator, half in zip(fits, halves[::-1], strict=True):
                     calibrator.fit(logits[half], np.where(judged.correct[half], 0, 1))
                 right = [each.predict_confidence(logits) for each in fits]

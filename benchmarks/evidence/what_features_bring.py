@@ -17,7 +17,7 @@ from benchmarks.results import ResultsFile, paired, write_table
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from auxcal import CrossFittedCCAC, Predictions
+from auxcal import CCACX, Predictions
 from auxcal._core.text import write_score
 from auxcal.torch import collect
 from auxcal_paper import Results
@@ -63,7 +63,7 @@ def measure(file: ResultsFile, shift: str, data: Predictions, random_state: int)
         where = (SUITE, shift)
         if file.lacks(where, method, random_state, N_FIT):
             fit, test = whole.split(N_FIT, N_TEST, random_state=random_state)
-            calibrator = CrossFittedCCAC(random_state=random_state)
+            calibrator = CCACX(random_state=random_state)
             learn = partial(calibrator.fit, fit.logits, fit.y, features=fit.features)
             file.measure(where, method, random_state, N_FIT, learn, test)
 

@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.promises import bundles, populations
 from benchmarks.results import write_table
 
-from auxcal import AuxcalWarning, CrossFittedCCAC, Predictions
+from auxcal import CCACX, AuxcalWarning, Predictions
 from auxcal.labelling import Estimate, estimate, pick
 from auxcal.metrics import brier, ece, thresholds_at_risks
 
@@ -137,7 +137,7 @@ def brier_scores(data: Predictions, n: int, state: int) -> dict[str, float]:
     """Return the Brier score of the default from n labels: even ones, picked without a calibrator, and with one."""
     order = np.random.default_rng(state).permutation(len(data))[:MOST_ROWS]
     pool, test = data.take(order[: len(order) // 2]), data.take(order[len(order) // 2 :])
-    before = CrossFittedCCAC().fit(pool.logits[:200], pool.y[:200]).predict_confidence(pool.logits)
+    before = CCACX().fit(pool.logits[:200], pool.y[:200]).predict_confidence(pool.logits)
     own = 1 / np.exp(pool.logits - pool.logits.max(axis=1, keepdims=True)).sum(axis=1)
     even = np.random.default_rng(state).choice(len(pool), size=n, replace=False)
     drawn = {
@@ -147,7 +147,7 @@ def brier_scores(data: Predictions, n: int, state: int) -> dict[str, float]:
     }
     scores = {}
     for name, (rows, weight) in drawn.items():
-        fitted = CrossFittedCCAC().fit(pool.logits[rows], pool.y[rows], sample_weight=weight)
+        fitted = CCACX().fit(pool.logits[rows], pool.y[rows], sample_weight=weight)
         scores[name] = float(np.mean((fitted.predict_confidence(test.logits) - test.correct) ** 2))
     return scores
 

@@ -25,7 +25,7 @@ from benchmarks.labelling.picks import LEAST_ROWS
 from benchmarks.promises import bundles, ours
 from benchmarks.results import write_table
 
-from auxcal import AuxcalWarning, CrossFittedCCAC, Predictions
+from auxcal import CCACX, AuxcalWarning, Predictions
 from auxcal.labelling import plan
 from auxcal.metrics import brier, ece, ece_noise_floor, rows_to_promise
 
@@ -45,7 +45,7 @@ Cell = list[float]
 def population(data: Predictions, state: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the confidence that the default has in new rows, the highest first, and which of them are wrong."""
     fit, rest = data.split(FIT, len(data) - FIT, random_state=state)
-    confidence = CrossFittedCCAC().fit(fit.logits, fit.y).predict_confidence(rest.logits)
+    confidence = CCACX().fit(fit.logits, fit.y).predict_confidence(rest.logits)
     order = np.lexsort((rest.correct, -confidence))
     return confidence[order], ~rest.correct[order]
 

@@ -31,7 +31,7 @@ import numpy as np
 from benchmarks.monitoring.peers import LEVEL, NEVER, adwin, known_to, tested
 from benchmarks.monitoring.tables import write_tables
 
-from auxcal import NO_CLASS, AuxcalWarning, CrossFittedCCAC, Monitor, Predictions
+from auxcal import CCACX, NO_CLASS, AuxcalWarning, Monitor, Predictions
 from auxcal_paper.bundles import bundle, bundle_path, is_packaged
 from auxcal_paper.suites import SUITES, suite
 
@@ -63,7 +63,7 @@ def whole(where: tuple[str, str]) -> Predictions:
 
 
 @lru_cache(maxsize=1)
-def fitted_on(where: tuple[str, str], random_state: int) -> tuple[CrossFittedCCAC, Predictions, Predictions]:
+def fitted_on(where: tuple[str, str], random_state: int) -> tuple[CCACX, Predictions, Predictions]:
     """Return a calibrator, the rows that it was fitted on, and the others, in random order."""
     data = whole(where)
     order = np.random.default_rng(random_state).permutation(len(data))
@@ -78,9 +78,9 @@ def noisy(data: Predictions, n: int, rng: np.random.Generator) -> Predictions:
     return Predictions(drawn.logits + 0.1 * data.logits.std() * rng.normal(size=drawn.logits.shape), drawn.y)
 
 
-def fitted(fit: Predictions, random_state: int) -> CrossFittedCCAC:
+def fitted(fit: Predictions, random_state: int) -> CCACX:
     """Fit a calibrator."""
-    return CrossFittedCCAC(random_state=random_state).fit(fit.logits, fit.y)
+    return CCACX(random_state=random_state).fit(fit.logits, fit.y)
 
 
 def alarms(monitor: Monitor) -> dict[str, int]:

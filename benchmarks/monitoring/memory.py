@@ -18,7 +18,7 @@ import pyarrow as pa
 from benchmarks.results import write_table
 from pyarrow import parquet
 
-from auxcal import CrossFittedCCAC, Predictions
+from auxcal import CCACX, Predictions
 from auxcal_paper.bundles import bundle
 from auxcal_paper.suites import suite
 
@@ -62,7 +62,7 @@ def main(folder: str = "docs/figures", *rows: str) -> None:
     lines = []
     with tempfile.TemporaryDirectory() as scratch:
         calibrator, path = Path(scratch) / "ccac-x.safetensors", Path(scratch) / "rows.parquet"
-        CrossFittedCCAC(random_state=0).fit(fit.logits, fit.y).save(calibrator)
+        CCACX(random_state=0).fit(fit.logits, fit.y).save(calibrator)
         parquet.write_table(table_of(rest, FEW, rng), path)
         least = megabytes(calibrator, path)
         for n_rows in map(int, rows or ROWS):

@@ -42,7 +42,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
         kinds = {
             "ccac": auxcal.CCAC(lambda2=1.0, lambda1=0.0, random_state=0) if many else auxcal.CCAC(random_state=0),
             "ccac-s": auxcal.SimplifiedCCAC(random_state=0),
-            "ccac-x": auxcal.CrossFittedCCAC(random_state=0),
+            "ccac-x": auxcal.CCACX(random_state=0),
         }
         with one_thread(), warnings.catch_warnings():
             warnings.simplefilter("ignore", auxcal.ConvergenceWarning)

@@ -28,7 +28,7 @@ METHODS = {
     "histogram": lambda: auxcal.HistogramBinning(scheme="per-class"),
     "isotonic": lambda: auxcal.IsotonicCalibration(scheme="per-class"),
     "ccac, one setting": lambda: auxcal.CCAC(lambda1=0.0, lambda2=1.0, mean="wrong", random_state=0),
-    "ccac-x": lambda: auxcal.CrossFittedCCAC(random_state=0),
+    "ccac-x": lambda: auxcal.CCACX(random_state=0),
 }
 LABELS = {"rows": "rows, at K = 10", "classes": "classes, at n = 10,000", "settings": "settings of λ, at 30,000 × 10"}
 COLOURS = {

@@ -29,7 +29,7 @@ from benchmarks.results import write_table
 from benchmarks.without_labels.mixes import FIT_SIZES, Baselines, Mix, as_it_is, other_mixes
 from benchmarks.without_labels.tables import TABLES, Table
 
-from auxcal import AuxcalWarning, CrossFittedCCAC, Predictions
+from auxcal import CCACX, AuxcalWarning, Predictions
 from auxcal.metrics import brier, ece
 from auxcal.monitoring import check
 from auxcal_paper.bundles import bundle, bundle_path, is_packaged
@@ -90,11 +90,11 @@ class Trial:
         at = kept.prediction if said.shape[1] > 3 or data.n_classes < 3 else np.zeros(len(said), dtype=np.intp)
         self.baselines = Baselines(said[np.arange(len(said)), at], self.fit)
 
-    def fitted(self, rows: Predictions) -> CrossFittedCCAC:
+    def fitted(self, rows: Predictions) -> CCACX:
         """Fit CCAC-X; a mix can have next to no errors."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AuxcalWarning)
-            return CrossFittedCCAC(random_state=self.state).fit(rows.logits, rows.y)
+            return CCACX(random_state=self.state).fit(rows.logits, rows.y)
 
     def checks(self, kind: str, mix: Mix, data: Predictions | None = None) -> Iterator[Row]:
         """Check rows of a mix, of each size, several times."""

@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.results import write_table
 from benchmarks.without_labels.mixes import FOREIGN, as_it_is, other_mixes
 
-from auxcal import CrossFittedCCAC, Predictions, check
+from auxcal import CCACX, Predictions, check
 from auxcal_paper.bundles import bundle
 from auxcal_paper.suites import suite
 
@@ -37,7 +37,7 @@ def rows_of(state: int, folder: Path) -> list[tuple[str, str, float, float, floa
         mix = as_it_is(data)
         chosen = mix.chosen(data.y, min(FIT, len(data) // 2), rng)
         fit, rest = data.take(chosen), data.take(np.setdiff1d(np.arange(len(data)), chosen))
-        calibrator = CrossFittedCCAC(random_state=state).fit(fit.logits, fit.y)
+        calibrator = CCACX(random_state=state).fit(fit.logits, fit.y)
         for other in (mix, *other_mixes(data)):
             rows = other.draw(rest, ROWS, rng) if other.name == "same" or "foreign" in other.name else None
             if rows is not None:
@@ -49,7 +49,7 @@ def rows_of(state: int, folder: Path) -> list[tuple[str, str, float, float, floa
     return found
 
 
-def save(path: Path, calibrator: CrossFittedCCAC, rows: Predictions) -> None:
+def save(path: Path, calibrator: CCACX, rows: Predictions) -> None:
     """Write a reference and rows as NannyML is to see them."""
     kept = calibrator.reference_
     np.savez(

@@ -30,7 +30,7 @@ from benchmarks.results import write_table
 from benchmarks.without_labels.mixes import Baselines
 from scipy.stats import rankdata
 
-from auxcal import AuxcalWarning, CrossFittedCCAC, Predictions
+from auxcal import CCACX, AuxcalWarning, Predictions
 from auxcal.monitoring import check
 from auxcal.reference import confidence_of_strata
 from auxcal_paper.bundles import bundle, is_packaged
@@ -116,7 +116,7 @@ class Fit:
         logits, y, groups, features = data
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AuxcalWarning)
-            method = CrossFittedCCAC(random_state=state)
+            method = CCACX(random_state=state)
             self.calibrator = method.fit(logits, y, features=features, groups=groups if grouped else None)
         kept = self.calibrator.reference_
         said = confidence_of_strata(kept.strata.astype(np.float64), kept.prediction, logits.shape[1])

@@ -35,7 +35,7 @@ METHODS: dict[str, Callable[[], Any]] = {
     "TS": auxcal.TemperatureScaling,
     "histogram": auxcal.HistogramBinning,
     "matrix": auxcal.MatrixScaling,
-    "CCAC-X": lambda: auxcal.CrossFittedCCAC(random_state=0),
+    "CCAC-X": lambda: auxcal.CCACX(random_state=0),
 }
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from benchmarks.results import write_table
 
-from auxcal import CrossFittedCCAC, check
+from auxcal import CCACX, check
 from auxcal_paper.bundles import bundle
 from auxcal_paper.suites import suite
 
@@ -45,7 +45,7 @@ def main(folder: str = "docs/figures", rows: str = "1000000") -> None:
     data = bundle(suite("cifar10-resnet20"), "OOD", Path("data"), Path("cache") / "bundles")
     order = np.random.default_rng(0).permutation(len(data))
     fit, rest = data.take(order[:FIT]), data.take(order[FIT:])
-    calibrator = CrossFittedCCAC(random_state=0).fit(fit.logits, fit.y)
+    calibrator = CCACX(random_state=0).fit(fit.logits, fit.y)
     logits = np.resize(rest.logits, (int(rows), data.n_classes))
     calls: dict[str, Callable[[], object]] = {
         "predict_confidence": lambda: calibrator.predict_confidence(logits),

@@ -82,7 +82,7 @@ def main() -> None:
         n_classes, accuracy = CLASSES[draw % 3], ACCURACIES[draw // 3 % 2]
         rng = np.random.default_rng(FIRST_STATE + draw)
         population = accurate(n_classes, accuracy)(rng)
-        calibrator = auxcal.PlattScaling() if draw // 6 % 2 else auxcal.CrossFittedCCAC(random_state=0)
+        calibrator = auxcal.PlattScaling() if draw // 6 % 2 else auxcal.CCACX(random_state=0)
         calibrator.fit(*population(FIT))
         for name, change in CHANGES.items():
             logits = change(population(NEW), rng)

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from auxcal._core.errors import UndefinedMetricWarning as UndefinedMetricWarning
     from auxcal.calibrators import CALIBRATORS as CALIBRATORS
     from auxcal.calibrators import CCAC as CCAC
+    from auxcal.calibrators import CCACX as CCACX
     from auxcal.calibrators import BetaCalibration as BetaCalibration
     from auxcal.calibrators import Calibrator as Calibrator
     from auxcal.calibrators import Certificate as Certificate
-    from auxcal.calibrators import CrossFittedCCAC as CrossFittedCCAC
     from auxcal.calibrators import Dirichlet as Dirichlet
     from auxcal.calibrators import DistributionCalibrator as DistributionCalibrator
     from auxcal.calibrators import EnsembleTemperatureScaling as EnsembleTemperatureScaling
@@ -74,7 +74,7 @@ _NAMES = {
         "InvalidInputError MissingDataError MissingExtraError NotFittedError UndefinedMetricWarning"
     ),
     "auxcal.calibrators": (
-        "BetaCalibration CALIBRATORS CCAC Calibrator Certificate CrossFittedCCAC Dirichlet DistributionCalibrator "
+        "BetaCalibration CALIBRATORS CCAC CCACX Calibrator Certificate Dirichlet DistributionCalibrator "
         "EnsembleTemperatureScaling HistogramBinning IsotonicCalibration MatrixScaling PlattScaling ProbaCalibrator "
         "ScalingBinning SignalCalibrator SimplifiedCCAC SplineCalibration StructuredMatrixScaling "
         "StructuredVectorScaling TemperatureScaling Uncalibrated VectorScaling"
@@ -91,4 +91,4 @@ _EXPORTS = {name: module for module, names in _NAMES.items() for name in names.s
 
 __all__ = sorted(_EXPORTS)
 
-__getattr__, __dir__ = lazy_exports(__name__, _EXPORTS)
+__getattr__, __dir__ = lazy_exports(__name__, _EXPORTS, {"CrossFittedCCAC": "CCACX"})

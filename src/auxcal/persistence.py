@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import copy
 import os
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,7 @@ from auxcal._core.state import (
 )
 from auxcal.adaptation import Adaptation
 from auxcal.calibrators import CALIBRATORS, Calibrator, Certificate
+from auxcal.calibrators.base import saved_name
 from auxcal.calibrators.fitting import FitRows
 from auxcal.inputs import FittedOn, Inputs
 from auxcal.reference import Reference
@@ -116,7 +118,7 @@ def _describe(calibrator: Calibrator) -> tuple[Header, Tensors]:
 def _describe_scores(calibrator: Calibrator, tensors: Tensors) -> Header:
     """Return the part of the header that determines the scores, and add its arrays to the tensors."""
     header = {
-        "class": type(calibrator).__name__,
+        "class": saved_name(type(calibrator)),
         "params": to_json(calibrator.get_params(deep=False), "params", tensors),
         "state": {name: to_json(value, name, tensors) for name, value in calibrator._learned_state().items()},
         "inputs": _given(calibrator.inputs_),
@@ -145,7 +147,7 @@ def _check_savable(calibrator: Any) -> None:
         from auxcal._core.errors import NotFittedError  # which imports scikit-learn
 
         raise NotFittedError(f"this {kind.__name__} is not fitted, so there is nothing to save. Fit it first.")
-    if {each.__name__: each for each in CALIBRATORS.values()}.get(kind.__name__, kind) is not kind:
+    if _by_name(CALIBRATORS.values()).get(kind.__name__, kind) is not kind:
         raise InvalidInputError(
             f"this {kind.__name__} is not the one of auxcal, which a file would be taken for. Give your class another "
             f"name."
@@ -248,13 +250,19 @@ def _set_state(calibrator: Calibrator, state: dict[str, Any]) -> None:
 def _class_named(name: str, path: Path | str) -> type[Calibrator]:
     """Find a class among the library's calibrators, or among the user's own that are already imported."""
     own: type = Calibrator  # as a plain type, since mypy takes no abstract class for a type[Calibrator]
-    by_name = {kind.__name__: kind for kind in [*_subclasses(own), *CALIBRATORS.values()]}
+    by_name = _by_name([*_subclasses(own), *CALIBRATORS.values()])
     if name not in by_name:
         raise FileFormatError(
             f"{path}: expected a calibrator whose class is imported; got a {name}. Import the module that defines it "
             f"before loading, or upgrade with git pull && pip install . in a clone of auxcal."
         )
     return by_name[name]
+
+
+def _by_name(kinds: Iterable[type[Calibrator]]) -> dict[str, type[Calibrator]]:
+    """Return classes by their names, and by those that files have."""
+    listed = list(kinds)
+    return {saved_name(kind): kind for kind in listed} | {kind.__name__: kind for kind in listed}
 
 
 def _subclasses(kind: type[Calibrator]) -> list[type[Calibrator]]:

@@ -10,8 +10,8 @@ from scipy.special import softmax
 import auxcal
 from auxcal import (
     CALIBRATORS,
+    CCACX,
     NO_CLASS,
-    CrossFittedCCAC,
     DistributionCalibrator,
     InvalidInputError,
     PlattScaling,
@@ -219,16 +219,16 @@ class TestTables:
         fit, test = slice(0, 600), slice(600, None)
         part = {name: column[fit] for name, column in table.items()}
         rest = {name: column[test] for name, column in table.items()}
-        bare = CrossFittedCCAC(random_state=0).fit(logits[fit], y[fit])
-        full = CrossFittedCCAC(random_state=0).fit(logits[fit], y[fit], features=part)
+        bare = CCACX(random_state=0).fit(logits[fit], y[fit])
+        full = CCACX(random_state=0).fit(logits[fit], y[fit], features=part)
         assert full.score(logits[test], y[test], rest) > bare.score(logits[test], y[test]) + 0.01
 
     def test_frames_and_mappings_are_the_same(self, rows, tmp_path):
         pd = pytest.importorskip("pandas")
         logits, y, table = (each[:400] if not isinstance(each, dict) else each for each in rows)
         table = {name: column[:400] for name, column in table.items()}
-        fitted = CrossFittedCCAC(random_state=0).fit(logits, y, features=pd.DataFrame(table))
-        again = CrossFittedCCAC(random_state=0).fit(logits, y, features=table)
+        fitted = CCACX(random_state=0).fit(logits, y, features=pd.DataFrame(table))
+        again = CCACX(random_state=0).fit(logits, y, features=table)
         fitted.save(tmp_path / "x.safetensors")
         loaded = auxcal.load(tmp_path / "x.safetensors")
         turned = dict(reversed(table.items()))
@@ -239,7 +239,7 @@ class TestTables:
 
     def test_new_levels_and_gaps_are_no_error(self, rows):
         logits, y, table = rows[0][:400], rows[1][:400], {name: column[:400] for name, column in rows[2].items()}
-        fitted = CrossFittedCCAC(random_state=0).fit(logits, y, features=table)
+        fitted = CCACX(random_state=0).fit(logits, y, features=table)
         odd = {"topic": np.array(["z", None] * 200, dtype=object), "length": np.full(400, np.nan)}
         assert np.isfinite(fitted.predict_confidence(logits, odd)).all()
         with pytest.raises(InvalidInputError, match="there is no 'length'"):

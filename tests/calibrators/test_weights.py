@@ -5,7 +5,7 @@ import pytest
 
 from auxcal import (
     CALIBRATORS,
-    CrossFittedCCAC,
+    CCACX,
     Dirichlet,
     InvalidInputError,
     Predictions,
@@ -37,7 +37,7 @@ def test_a_row_of_weight_0_is_not_there(method):
     assert np.array_equal(got, expected)
 
 
-@pytest.mark.parametrize("kind", [StructuredMatrixScaling, CrossFittedCCAC])
+@pytest.mark.parametrize("kind", [StructuredMatrixScaling, CCACX])
 def test_the_sum_of_weights_is_how_many_rows_the_data_are_worth(kind):
     """A prior gives way as rows, or their weights, become more."""
     few, many = (kind().fit(DATA.logits, DATA.y, sample_weight=np.full(300, w)) for w in (0.1, 30))
@@ -48,14 +48,14 @@ def test_the_sum_of_weights_is_how_many_rows_the_data_are_worth(kind):
 
 def test_a_weight_is_a_number_of_rows_where_copies_are_not_looked_for(monkeypatch):
     """Which rows matter to the evidence is a matter of their curvature, too, not of how often they count."""
-    room = "auxcal.calibrators.cross_fitted_ccac"  # in which copies would count once
+    room = "auxcal.calibrators.ccacx"  # in which copies would count once
     monkeypatch.setattr(f"{room}.merge_copies", lambda data: (data, slice(None)))
     monkeypatch.setattr(f"{room}.weigh_units", lambda data: data)
     data = sample(n_classes=8)
     weight = np.random.default_rng(0).integers(4, size=len(data))
     rows = np.repeat(np.arange(len(data)), weight)
-    weighted = CrossFittedCCAC(random_state=0).fit(data.logits, data.y, sample_weight=weight)
-    repeated = CrossFittedCCAC(random_state=0).fit(data.logits[rows], data.y[rows], groups=rows)
+    weighted = CCACX(random_state=0).fit(data.logits, data.y, sample_weight=weight)
+    repeated = CCACX(random_state=0).fit(data.logits[rows], data.y[rows], groups=rows)
     assert weighted.widths_ == pytest.approx(repeated.widths_, rel=1e-4)
     confidence = [each.predict_confidence(data.logits) for each in (weighted, repeated)]
     assert confidence[0] == pytest.approx(confidence[1], abs=1e-3)
@@ -88,7 +88,7 @@ def test_copies_in_a_group_count_once_and_a_weight_as_often_as_it_says():
     rows = np.repeat(np.arange(60), 10)
     data, once = DATA.take(rows), DATA.take(slice(60))
     alone, grouped, single, weighted = (
-        CrossFittedCCAC(random_state=0).fit(part.logits, part.y, groups=groups, sample_weight=weight).voices_
+        CCACX(random_state=0).fit(part.logits, part.y, groups=groups, sample_weight=weight).voices_
         for part, groups, weight in (
             (data, None, None),
             (data, rows, None),
@@ -103,9 +103,9 @@ def test_copies_in_a_group_count_once_and_a_weight_as_often_as_it_says():
 
 def test_groups_of_one_part_are_refused_where_both_are_used_alike():
     with pytest.raises(InvalidInputError, match="both parts must have groups or neither"):
-        CrossFittedCCAC().fit(DATA.logits, DATA.y, select=(DATA.logits, DATA.y), groups=np.arange(300))
+        CCACX().fit(DATA.logits, DATA.y, select=(DATA.logits, DATA.y), groups=np.arange(300))
     with pytest.raises(InvalidInputError, match="needs at least 2 groups; got 1"):
-        CrossFittedCCAC().fit(DATA.logits, DATA.y, groups=np.zeros(300, int))
+        CCACX().fit(DATA.logits, DATA.y, groups=np.zeros(300, int))
 
 
 class Unaware(Calibrator):

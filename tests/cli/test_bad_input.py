@@ -233,7 +233,7 @@ BAD = {
     "one row to hold out": (
         ("bad.csv", text(f"{HEADER}1,2,3,0\n")),
         ["fit", "bad.csv", "-o", "out.safetensors"],
-        "bad.csv: CrossFittedCCAC holds rows out in turn, and so needs at least 2 rows; got 1",
+        "bad.csv: CCACX holds rows out in turn, and so needs at least 2 rows; got 1",
     ),
     # probabilities
     "probabilities unasked": (

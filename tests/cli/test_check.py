@@ -22,7 +22,7 @@ CODES = {"same": 0, "mix": 3, "new": 4}
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("check")
-    auxcal.CrossFittedCCAC(random_state=0).fit(*drawn(2000, random_state=9)).save(folder / "fitted.safetensors")
+    auxcal.CCACX(random_state=0).fit(*drawn(2000, random_state=9)).save(folder / "fitted.safetensors")
     for name, change in ROWS.items():
         logits, y = drawn(1000, random_state=1, **change)
         np.savez(folder / f"{name}.npz", logits=logits, y=y)

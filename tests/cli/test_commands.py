@@ -77,7 +77,7 @@ def test_transfer_moves_the_last_layer(folder, call, capsys, quick_training):
 def test_the_default_is_ccac_x(folder, call, capsys, rows):
     assert call("fit", "logits.npz", "-o", "x.safetensors") == 0
     assert "CCAC-X fitted on 800 rows of 3 classes" in capsys.readouterr().out
-    expected = auxcal.CrossFittedCCAC(random_state=0).fit(rows[0][:800], rows[1][:800])
+    expected = auxcal.CCACX(random_state=0).fit(rows[0][:800], rows[1][:800])
     found = auxcal.load("x.safetensors").predict_confidence(rows[0])
     assert np.array_equal(found, expected.predict_confidence(rows[0]))
 

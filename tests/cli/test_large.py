@@ -21,7 +21,7 @@ def part_of(logits, y, bad=False):
 def made(tmp_path_factory):
     """Give folders of two parts: rows like those of the fit, another mix, something new, and some with a bad row."""
     folder = tmp_path_factory.mktemp("large")
-    auxcal.CrossFittedCCAC(random_state=0).fit(*drawn(2000, random_state=9)).save(folder / "fitted.safetensors")
+    auxcal.CCACX(random_state=0).fit(*drawn(2000, random_state=9)).save(folder / "fitted.safetensors")
     for name, change in {**ROWS, "bad": {}}.items():
         (folder / name).mkdir()
         for part in range(3):

@@ -21,7 +21,7 @@ def drawn(n, *, foreign=0.3, random_state=0):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("metrics")
-    auxcal.CrossFittedCCAC(random_state=0).fit(*drawn(1500, random_state=9)).save(folder / "fitted.safetensors")
+    auxcal.CCACX(random_state=0).fit(*drawn(1500, random_state=9)).save(folder / "fitted.safetensors")
     for name, foreign in {"same": 0.3, "mix": 0.8}.items():
         logits, y = drawn(800, foreign=foreign, random_state=1)
         np.savez(folder / f"{name}.npz", logits=logits, y=y, day=np.repeat(["monday", 'tues"day\\'], 400))

@@ -20,7 +20,7 @@ CORRECT = np.random.default_rng(0).random(300) < CONFIDENCE
 
 @pytest.fixture(scope="module")
 def fitted():
-    return auxcal.CrossFittedCCAC(random_state=0).fit(LOGITS, Y)
+    return auxcal.CCACX(random_state=0).fit(LOGITS, Y)
 
 
 def watch(calibrator, folder):

@@ -11,7 +11,7 @@ import onnxruntime
 import torch
 from torch import nn
 
-from auxcal import NO_CLASS, CrossFittedCCAC
+from auxcal import CCACX, NO_CLASS
 from auxcal.onnx import attach
 from auxcal.torch import collect, with_confidence
 
@@ -50,7 +50,7 @@ def as_onnx(classifier):
 def test_from_a_module_to_a_program_and_to_one_onnx_file(tmp_path):
     classifier = a_classifier()
     predictions = collect(classifier, list(labelled_batches(classifier)), features="2")
-    calibrator = CrossFittedCCAC(random_state=0).fit(predictions.logits, predictions.y, features=predictions.features)
+    calibrator = CCACX(random_state=0).fit(predictions.logits, predictions.y, features=predictions.features)
 
     confident = with_confidence(classifier, calibrator, features="2")
     images = torch.randn(7, 3, 8, 8)

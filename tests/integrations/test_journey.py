@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import auxcal
-from auxcal import CALIBRATORS, CalibratedClassifier, CrossFittedCCAC, InvalidInputError, TemperatureScaling
+from auxcal import CALIBRATORS, CCACX, CalibratedClassifier, InvalidInputError, TemperatureScaling
 from auxcal.classifier import confidence_scorer
 
 
@@ -25,7 +25,7 @@ def digits():
 def test_from_a_pipeline_to_an_honest_confidence(digits):
     x, x_new, y, y_new = digits
     pipeline = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
-    classifier = CalibratedClassifier(pipeline, CrossFittedCCAC(random_state=0), no_class="other", cv=3)
+    classifier = CalibratedClassifier(pipeline, CCACX(random_state=0), no_class="other", cv=3)
 
     accuracy = cross_val_score(classifier, x, y, cv=2)
     assert accuracy.mean() == pytest.approx(0.77, abs=0.03)

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from auxcal import (
     CALIBRATORS,
+    CCACX,
     ConvergenceWarning,
-    CrossFittedCCAC,
     HistogramBinning,
     InvalidInputError,
     NotFittedError,
@@ -143,7 +143,7 @@ def test_features_are_routed_to_the_rows_of_each_fold():
         return 0.0
 
     with config_context(enable_metadata_routing=True):
-        calibrator = CrossFittedCCAC(random_state=0).set_fit_request(features=True, select=False)
+        calibrator = CCACX(random_state=0).set_fit_request(features=True, select=False)
         GridSearchCV(calibrator, {"n_folds": [2, 3]}, scoring=scored, cv=2).fit(LOGITS, Y, features=features)
         with pytest.raises(TypeError, match="Unexpected args"):
             calibrator.set_fit_request(weight=True)

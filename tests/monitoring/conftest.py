@@ -23,7 +23,7 @@ def draw():
 
 @pytest.fixture(scope="session")
 def calibrator():
-    return auxcal.CrossFittedCCAC(random_state=0).fit(*drawn(3000, random_state=100))
+    return auxcal.CCACX(random_state=0).fit(*drawn(3000, random_state=100))
 
 
 @pytest.fixture(scope="session")

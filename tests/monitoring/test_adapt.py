@@ -75,7 +75,7 @@ def test_with_very_many_classes_right_wrong_and_none_are_weighed():
         y = np.where(rng.random(n) < foreign, -1, rng.integers(150, size=n))
         return (6 * np.vstack([np.eye(150), np.zeros((1, 150))])[y] + rng.normal(size=(n, 150))).astype(np.float32), y
 
-    fitted = auxcal.CrossFittedCCAC(random_state=0).fit(*rows(1000, 0.2))
+    fitted = auxcal.CCACX(random_state=0).fit(*rows(1000, 0.2))
     new = fitted.adapt(rows(1000, 0.6)[0])
     assert abs(new.adaptation_.shares[2] - 0.6) < 0.06
     logits, _ = rows(50, 0.5)

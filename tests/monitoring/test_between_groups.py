@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import auxcal
-from auxcal import CrossFittedCCAC, PlattScaling, TemperatureScaling
+from auxcal import CCACX, PlattScaling, TemperatureScaling
 from auxcal.monitoring import timeline
 from auxcal.monitoring._mix import GroupVariation, represent
 from auxcal.reference import MOST_BYTES, MOST_GROUPS
@@ -173,7 +173,7 @@ def test_small_groups_are_rows_that_belong_together(days):
 
 
 def test_groups_are_held_out_when_their_gap_is_measured(days):
-    fitted = days.fit(12, method=CrossFittedCCAC(random_state=0))
+    fitted = days.fit(12, method=CCACX(random_state=0))
     assert fitted.reference_.group_facts.shape == (12, 3)
     assert fitted.reference_.group_strata.shape == (12, 4)
     assert auxcal.check(fitted, days.draw(200)[0]).verdict in ("same", "mix")
@@ -207,7 +207,7 @@ def test_harm_is_between_its_bounds_and_larger_where_the_mix_moves_the_accuracy(
         y = np.where(rng.random(n) < ood, auxcal.NO_CLASS, rng.integers(3, size=n))
         return ((4 * np.eye(4)[y])[:, :3] + rng.normal(size=(n, 3))).astype(np.float32), y
 
-    fitted = CrossFittedCCAC(random_state=0).fit(*rows(2000, 0.2))
+    fitted = CCACX(random_state=0).fit(*rows(2000, 0.2))
     calm, other = (auxcal.check(fitted, rows(1000, share)[0]) for share in (0.2, 0.9))
     for found in (calm, other):
         assert 0 <= found.harm.low <= found.harm.value <= found.harm.high <= 1

@@ -91,7 +91,7 @@ def test_where_logits_hardly_tell_the_mix_the_estimate_stays_near_that_of_the_fi
         logits = 2 * np.eye(2)[y] + rng.normal(size=(n, 2)) * np.where(foreign, 1.6, 1)[:, None]
         return logits, np.where(foreign, auxcal.NO_CLASS, y)
 
-    fitted = auxcal.CrossFittedCCAC(random_state=0).fit(*rows(300, 0))
+    fitted = auxcal.CCACX(random_state=0).fit(*rows(300, 0))
     for random_state in range(1, 9):
         logits, y = rows(500, random_state)
         found = auxcal.check(fitted, logits, level=1e-9)
@@ -129,7 +129,7 @@ def test_no_share_is_below_nothing(draw):
     assert "-0.0 %" not in str(auxcal.check(PlattScaling().fit(logits, np.full_like(y, auxcal.NO_CLASS)), logits))
 
 
-@pytest.mark.parametrize("method", [auxcal.CrossFittedCCAC, auxcal.PlattScaling])
+@pytest.mark.parametrize("method", [auxcal.CCACX, auxcal.PlattScaling])
 def test_a_few_heavy_rows_of_the_fit_are_no_reason_for_an_alarm(method, draw):
     verdicts = []
     for random_state in range(10):

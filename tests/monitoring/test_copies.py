@@ -59,10 +59,10 @@ def test_twenty_copies_of_every_row_are_copies(draw, calibrator):
 
 def test_rows_that_repeat_meet_the_fit_that_new_rows_meet(draw):
     logits, y = few_values(300)
-    fitted = auxcal.CrossFittedCCAC(random_state=0).fit(logits, y)
+    fitted = auxcal.CCACX(random_state=0).fit(logits, y)
     assert np.allclose(fitted.reference_.strata, fitted.strata(logits, None), atol=1e-3)
     logits, y = draw(300)
-    fitted = auxcal.CrossFittedCCAC(random_state=0).fit(logits, y)  # whose rows differ: those were held out
+    fitted = auxcal.CCACX(random_state=0).fit(logits, y)  # whose rows differ: those were held out
     assert not np.allclose(fitted.reference_.strata, fitted.strata(logits, None), atol=1e-3)
 
 
@@ -138,7 +138,7 @@ def test_a_fit_that_holds_rows_out_is_not_deceived_by_their_copies(copied, value
         logits = np.round(logits[:, :4]) if values == "few" else logits
         y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)  # 36 or 51 % right
         rows = np.arange(100).repeat(3) if copied == "three times" else rng.integers(100, size=300)
-        fitted = auxcal.CrossFittedCCAC(random_state=0).fit(logits[rows], y[rows])
+        fitted = auxcal.CCACX(random_state=0).fit(logits[rows], y[rows])
         monitor = Monitor(fitted, keep=0)
         monitor.update(logits[100:], y[100:])
         alarms += "labels" in [alarm.kind for alarm in monitor.alarms]

@@ -26,7 +26,7 @@ def draw(n, rng, spread=2.5, foreign=0.0):
 
 @pytest.fixture(scope="module")
 def calibrator():
-    return auxcal.CrossFittedCCAC().fit(*draw(600, np.random.default_rng(0), foreign=0.1))
+    return auxcal.CCACX().fit(*draw(600, np.random.default_rng(0), foreign=0.1))
 
 
 def test_wealth_is_1_on_average_whatever_came_before():
@@ -214,7 +214,7 @@ def test_wrong_labels_are_noticed(calibrator):
 def test_the_larger_the_error_the_more_evidence_after_a_fit_on_few_rows():
     """A large error was taken for one that the fit left open."""
     rng = np.random.default_rng(8)
-    few = auxcal.CrossFittedCCAC().fit(*draw(300, rng, foreign=0.1))
+    few = auxcal.CCACX().fit(*draw(300, rng, foreign=0.1))
     logits, y = draw(1500, rng, foreign=0.1)
     evidence = []
     for wrong in (0.1, 0.3, 0.6):
@@ -403,7 +403,7 @@ def test_a_state_that_no_monitor_has_is_refused_whole(calibrator, tmp_path, monk
 
 def test_an_adapted_calibrator_is_at_home_in_its_mix():
     rng = np.random.default_rng(15)
-    adapted = auxcal.CrossFittedCCAC().fit(*draw(1500, rng, foreign=0.4)).adapt(draw(4000, rng, foreign=0.6)[0])
+    adapted = auxcal.CCACX().fit(*draw(1500, rng, foreign=0.4)).adapt(draw(4000, rng, foreign=0.6)[0])
     there, back = Monitor(adapted), Monitor(adapted)
     there.update(*draw(500, rng, foreign=0.6))
     back.update(draw(1000, rng, foreign=0.1)[0])

@@ -24,7 +24,7 @@ def draw(n, rng, foreign=0.1):
 
 @pytest.fixture(scope="module")
 def calibrator():
-    return auxcal.CrossFittedCCAC().fit(*draw(800, np.random.default_rng(0)))
+    return auxcal.CCACX().fit(*draw(800, np.random.default_rng(0)))
 
 
 @pytest.fixture(scope="module")

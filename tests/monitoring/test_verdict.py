@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from auxcal import CrossFittedCCAC, PlattScaling
+from auxcal import CCACX, PlattScaling
 from auxcal.monitoring import _verdict
 from auxcal.monitoring._mix import represent
 from auxcal.monitoring._verdict import combine, compare, mix_p_value, rows_behind
@@ -77,6 +77,6 @@ def test_where_most_classes_have_few_rows_chance_picks_none_of_them():
     logits = rng.normal(size=(400, 60)).astype(np.float32)
     y = rng.integers(60, size=400)
     logits[np.arange(400), y] += 4
-    fitted = CrossFittedCCAC(random_state=0).fit(logits, y)
+    fitted = CCACX(random_state=0).fit(logits, y)
     assert np.bincount(y).max() >= 10
     assert len(compared(fitted, logits).estimate.shares) == 1

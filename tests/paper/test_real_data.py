@@ -34,7 +34,7 @@ def test_a_resnet_with_confidence_is_one_onnx_file():
     classifier = cifar_resnet(Path(DATA), 20)
     network = nn.Sequential(Normalise(classifier.mean, classifier.std), classifier.network).eval()
     logits = classifier.logits(test.unit())
-    calibrator = auxcal.CrossFittedCCAC(random_state=0).fit(logits, test.y)
+    calibrator = auxcal.CCACX(random_state=0).fit(logits, test.y)
     model = attach(onnx.load_from_string(_exported(network, (3, 32, 32))), calibrator)
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     given, prediction, confidence = session.run(None, {"inputs": test.unit()})

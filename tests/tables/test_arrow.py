@@ -25,7 +25,7 @@ def logits():
 @pytest.fixture(scope="module")
 def calibrator(logits):
     y = (logits + np.random.default_rng(1).gumbel(size=logits.shape)).argmax(axis=1)
-    return auxcal.CrossFittedCCAC().fit(logits, y)
+    return auxcal.CCACX().fit(logits, y)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from auxcal import CrossFittedCCAC, InputWarning, InvalidInputError, TemperatureScaling, Uncalibrated
+from auxcal import CCACX, InputWarning, InvalidInputError, TemperatureScaling, Uncalibrated
 from auxcal.tables import read_scored, score_file, sources
 
 from .conftest import arrow_csv, pa, pq
@@ -301,7 +301,7 @@ def test_features_in_lists_are_found_again_without_being_named(tmp_path):
     features = RNG.normal(size=(N, 2))
     lists = {"logits": LOGITS.tolist(), "features": features.tolist(), "y": Y}
     pq.write_table(pa.table(lists), tmp_path / "rows.parquet")
-    fitted = CrossFittedCCAC(random_state=0).fit(LOGITS, Y, features=features)
+    fitted = CCACX(random_state=0).fit(LOGITS, Y, features=features)
     score_file(fitted, tmp_path / "rows.parquet", out=tmp_path / "scored.parquet")
     scored = pq.read_table(tmp_path / "scored.parquet")["confidence"].to_numpy()
     np.testing.assert_allclose(scored, fitted.predict_confidence(LOGITS, features), atol=1e-6)

@@ -1,6 +1,7 @@
 """Public names that are imported when they are first used, so that importing a package costs next to nothing."""
 
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
@@ -10,13 +11,25 @@ from types import ModuleType
 from typing import Any
 
 
-def lazy_exports(package: str, exports: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def lazy_exports(
+    package: str, exports: Mapping[str, str], former: Mapping[str, str] | None = None
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the `__getattr__` and `__dir__` of a package, given the module that each of its public names lives in.
 
-    Its public modules are found too, without being listed.
+    Its public modules are found too, without being listed. A former name, given with the new one, works with a warning.
     """
 
     def get(name: str) -> Any:
+        if former is not None and name in former:
+            from auxcal._core.errors import AuxcalWarning
+
+            new = former[name]
+            warnings.warn(
+                f"{package}.{name} is called {new} since 0.2, and the old name goes in 0.3. Use {package}.{new}.",
+                AuxcalWarning,
+                stacklevel=2,
+            )
+            name = new
         if name in exports:
             return getattr(import_module(exports[name]), name)
         if not name.startswith("_") and name in _modules(package):

@@ -1,10 +1,13 @@
 """Calibrators: one file per method, and CALIBRATORS, the registry."""
 
+from typing import TYPE_CHECKING
+
+from auxcal._core.lazy import lazy_exports
 from auxcal._core.text import one_of
 from auxcal.calibrators.base import Calibrator, DistributionCalibrator, ProbaCalibrator
 from auxcal.calibrators.beta_calibration import BetaCalibration
 from auxcal.calibrators.ccac import CCAC
-from auxcal.calibrators.cross_fitted_ccac import CrossFittedCCAC
+from auxcal.calibrators.ccacx import CCACX
 from auxcal.calibrators.dirichlet import Dirichlet
 from auxcal.calibrators.ensemble_temperature_scaling import EnsembleTemperatureScaling
 from auxcal.calibrators.histogram_binning import HistogramBinning
@@ -28,7 +31,7 @@ CALIBRATORS: dict[str, type[Calibrator]] = {
     "dirichlet": Dirichlet,
     "ccac": CCAC,
     "ccac-s": SimplifiedCCAC,
-    "ccac-x": CrossFittedCCAC,
+    "ccac-x": CCACX,
     "ensemble-temperature": EnsembleTemperatureScaling,
     "vector": VectorScaling,
     "matrix": MatrixScaling,
@@ -56,13 +59,16 @@ def seeded(kind: type[Calibrator], random_state: int) -> Calibrator:
     return calibrator
 
 
+if not TYPE_CHECKING:  # or mypy would take any name for one that is there
+    __getattr__, _ = lazy_exports(__name__, {"CCACX": f"{__name__}.ccacx"}, {"CrossFittedCCAC": "CCACX"})
+
 __all__ = [
     "CALIBRATORS",
     "CCAC",
+    "CCACX",
     "BetaCalibration",
     "Calibrator",
     "Certificate",
-    "CrossFittedCCAC",
     "Dirichlet",
     "DistributionCalibrator",
     "EnsembleTemperatureScaling",

@@ -484,3 +484,8 @@ def _n_numbers(value: Any) -> int:
     if isinstance(value, tuple | list):
         return sum(map(_n_numbers, value))
     return value.size if isinstance(value, np.ndarray) else 0
+
+
+def saved_name(kind: type[Calibrator]) -> str:
+    """Return the name of a class in files: its own, or the one that files of earlier versions have."""
+    return str(vars(kind).get("saved_as", kind.__name__))

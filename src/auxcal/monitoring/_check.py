@@ -220,7 +220,7 @@ def check(
     >>> def rows(n, ood):
     ...     y = np.where(rng.random(n) < ood, auxcal.NO_CLASS, rng.integers(3, size=n))
     ...     return (4 * np.eye(4)[y])[:, :3] + rng.normal(size=(n, 3)), y
-    >>> calibrator = auxcal.CrossFittedCCAC(random_state=0).fit(*rows(2000, ood=0.2))
+    >>> calibrator = auxcal.CCACX(random_state=0).fit(*rows(2000, ood=0.2))
     >>> auxcal.check(calibrator, rows(1000, ood=0.2)[0]).verdict
     'same'
     >>> found = auxcal.check(calibrator, rows(1000, ood=0.5)[0])

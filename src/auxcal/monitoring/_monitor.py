@@ -17,6 +17,7 @@ from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.state import Tensors, digest, from_json, read_state, to_json, write_state
 from auxcal._core.threads import fork_safe_lock
 from auxcal.calibrators import Calibrator
+from auxcal.calibrators.base import saved_name
 from auxcal.monitoring._betting import Found, GroupBets, LabelBets, ReferenceScores, RowBets
 from auxcal.monitoring._check import represent_some
 from auxcal.monitoring._mix import Representations, counted_once, each_once
@@ -319,7 +320,7 @@ class Monitor:
     def _fingerprint(self) -> str:
         """Return what tells one calibrator from another: its name, its reference and what it was adapted to."""
         adapted = self.calibrator.adaptation_
-        facts = {"class": type(self.calibrator).__name__, "adapted": None if adapted is None else adapted.as_json()}
+        facts = {"class": saved_name(type(self.calibrator)), "adapted": None if adapted is None else adapted.as_json()}
         known = {name: value for name, value in self.reference._asdict().items() if value is not None}
         return digest(facts, known)
 

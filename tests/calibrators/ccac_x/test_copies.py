@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import auxcal
-from auxcal import NO_CLASS, CrossFittedCCAC, InputWarning, Predictions
+from auxcal import CCACX, NO_CLASS, InputWarning, Predictions
 from auxcal.calibrators.copies import merge_copies, weigh_units, with_units
 from auxcal.testing._trials import sample
 
@@ -17,7 +17,7 @@ RNG = np.random.default_rng(0)
 
 
 def confidence(part, **options):
-    fitted = CrossFittedCCAC(random_state=0).fit(part.logits, part.y, **options)
+    fitted = CCACX(random_state=0).fit(part.logits, part.y, **options)
     return fitted.predict_confidence(DATA.logits)
 
 

@@ -11,9 +11,9 @@ from threadpoolctl import threadpool_limits
 
 import auxcal
 from auxcal import (
+    CCACX,
     NO_CLASS,
     ConvergenceWarning,
-    CrossFittedCCAC,
     InvalidInputError,
     IsotonicCalibration,
     NotFittedError,
@@ -22,7 +22,7 @@ from auxcal import (
 )
 from auxcal._core import chunks
 from auxcal._core.logits import relative, top_scores
-from auxcal.calibrators import cross_fitted_ccac
+from auxcal.calibrators import ccacx
 from auxcal.calibrators.ccac_x import correction, open_map, score_maps
 from auxcal.calibrators.ccac_x.correction import Correction, describe
 from auxcal.calibrators.transferable import Transferable
@@ -40,7 +40,7 @@ def draw(n, k, seed=0, ties=False):
 
 
 def fit(data, **parameters):
-    return CrossFittedCCAC(**{"random_state": 0} | parameters).fit(data.logits, data.y, features=data.features)
+    return CCACX(**{"random_state": 0} | parameters).fit(data.logits, data.y, features=data.features)
 
 
 def confidence_after(data, logits):
@@ -79,7 +79,7 @@ def test_with_a_hundred_labels_it_is_no_worse_than_temperature_scaling(calibrate
     labelled, test = calibrated.split(100, 2500, random_state=0)
     ours, theirs = (
         brier(kind.fit(labelled.logits, labelled.y).predict_confidence(test.logits), test.correct)
-        for kind in (CrossFittedCCAC(random_state=0), TemperatureScaling())
+        for kind in (CCACX(random_state=0), TemperatureScaling())
     )
     assert ours < theirs + 0.005
 
@@ -208,7 +208,7 @@ def test_the_number_of_threads(small):
 def test_whether_rows_are_given_as_a_select_part(parts):
     data, logits = parts[0].take(slice(800)), parts[1].logits
     first, rest = data.take(slice(500)), data.take(slice(500, None))
-    given = CrossFittedCCAC(random_state=0).fit(first.logits, first.y, select=(rest.logits, rest.y))
+    given = CCACX(random_state=0).fit(first.logits, first.y, select=(rest.logits, rest.y))
     assert np.array_equal(given.predict_confidence(logits), confidence_after(data, logits))
 
 
@@ -226,7 +226,7 @@ import numpy as np
 import auxcal
 
 with np.load("rows.npz") as rows:
-    fitted = auxcal.CrossFittedCCAC(random_state=0).fit(rows["logits"], rows["y"])
+    fitted = auxcal.CCACX(random_state=0).fit(rows["logits"], rows["y"])
     fitted.save("x.safetensors")
     np.save("confidence.npy", auxcal.load("x.safetensors").predict_confidence(rows["logits"]))
 assert "torch" not in sys.modules
@@ -269,29 +269,29 @@ def test_without_rows_of_no_class_none_is_improbable(calibrated):
 @pytest.mark.parametrize("y", [[0, 2], [0, 1], [1, 0], [NO_CLASS, NO_CLASS], [0, NO_CLASS]], ids=str)
 def test_two_rows_are_enough(y):
     logits = [[1.0, 0.0, 0.5], [0.0, 2.0, 0.5]]
-    confidence = CrossFittedCCAC(random_state=0).fit(logits, y).predict_confidence(logits)
+    confidence = CCACX(random_state=0).fit(logits, y).predict_confidence(logits)
     assert ((confidence > 0) & (confidence < 1)).all()
 
 
 def test_one_row_is_not():
     with pytest.raises(InvalidInputError, match="at least 2 rows; got 1"):
-        CrossFittedCCAC().fit([[2.0, 0.0]], [0])
+        CCACX().fit([[2.0, 0.0]], [0])
 
 
 @pytest.mark.filterwarnings("ignore::auxcal.ConvergenceWarning")
 @pytest.mark.parametrize("logits", [np.ones((40, 3)), 1e4 * np.eye(3)[np.arange(40) % 3], np.full((40, 3), -1e15)])
 def test_logits_without_measure_give_a_finite_confidence(logits):
     y = np.arange(40) % 4 - 1
-    confidence = CrossFittedCCAC(random_state=0).fit(logits, y).predict_confidence(logits)
+    confidence = CCACX(random_state=0).fit(logits, y).predict_confidence(logits)
     assert ((confidence > 0) & (confidence < 1)).all()
 
 
 def test_of_more_rows_than_enough_a_spread_sample_is_used(monkeypatch, small):
-    monkeypatch.setattr(cross_fitted_ccac, "_ENOUGH", 50)
+    monkeypatch.setattr(ccacx, "_ENOUGH", 50)
     of_all = fit(small)
     of_fifty = fit(small.take(small.spread_rows(50)))
     assert np.array_equal(of_all.predict_confidence(small.logits), of_fifty.predict_confidence(small.logits))
-    monkeypatch.setattr(cross_fitted_ccac, "_ENOUGH", 120)
+    monkeypatch.setattr(ccacx, "_ENOUGH", 120)
     assert not np.array_equal(fit(small).predict_confidence(small.logits), of_all.predict_confidence(small.logits))
 
 
@@ -300,7 +300,7 @@ def test_a_chunk_of_many_rows_is_scored_in_float32():
 
 
 def test_of_many_classes_fewer_rows_are_used(monkeypatch, small):
-    monkeypatch.setattr(cross_fitted_ccac, "_MOST_LOGITS", 50 * small.n_classes)
+    monkeypatch.setattr(ccacx, "_MOST_LOGITS", 50 * small.n_classes)
     of_fifty = fit(small.take(small.spread_rows(50)))
     assert np.array_equal(fit(small).predict_confidence(small.logits), of_fifty.predict_confidence(small.logits))
 
@@ -324,7 +324,7 @@ def test_a_part_that_did_not_converge_is_told_once_in_its_own_name(room, name, v
         calibrator = fit(small)
     (warning,) = caught
     assert warning.category is ConvergenceWarning
-    assert str(warning.message).startswith(f"CrossFittedCCAC: {expected}")
+    assert str(warning.message).startswith(f"CCACX: {expected}")
     assert calibrator.converged_ is False
 
 
@@ -336,7 +336,7 @@ def test_it_warns_at_most_once(y):
     few, *problems = (str(each.message) for each in caught)
     assert few.startswith("60 rows are few")
     assert len(problems) == (not calibrator.converged_)
-    assert all(message.startswith("CrossFittedCCAC: ") for message in problems)
+    assert all(message.startswith("CCACX: ") for message in problems)
 
 
 def test_it_converges_in_silence(small):
@@ -345,7 +345,7 @@ def test_it_converges_in_silence(small):
 
 @pytest.mark.parametrize("value", [0, 1, -1, 2.5, "five", True])
 def test_folds_that_make_no_sense_are_refused(value, small):
-    calibrator = CrossFittedCCAC(n_folds=value)
+    calibrator = CCACX(n_folds=value)
     with pytest.raises(InvalidInputError, match="n_folds must be a whole number"):
         calibrator.fit(small.logits, small.y)
     with pytest.raises(NotFittedError):
@@ -353,8 +353,8 @@ def test_folds_that_make_no_sense_are_refused(value, small):
 
 
 def test_it_is_not_carried_over():
-    assert not issubclass(CrossFittedCCAC, Transferable)
-    assert CrossFittedCCAC().get_params().keys() == {"n_folds", "random_state"}
+    assert not issubclass(CCACX, Transferable)
+    assert CCACX().get_params().keys() == {"n_folds", "random_state"}
 
 
 # Features -------------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, logsumexp
 
-from auxcal import NO_CLASS, CrossFittedCCAC, Predictions, TemperatureScaling, load
+from auxcal import CCACX, NO_CLASS, Predictions, TemperatureScaling, load
 from auxcal._core.logits import relative
 from auxcal.calibrators.ccac_x import shared_curve
 from auxcal.calibrators.ccac_x.shared_curve import SharedCurve, cross_fit_curve
@@ -108,10 +108,10 @@ def test_a_weight_is_a_number_of_rows():
 
 def test_ccac_x_uses_it_where_tails_are_heavy_and_nowhere_else(calibrated):
     heavy, plain = heavy_tails(400), calibrated.take(slice(2000))
-    share, *curve = CrossFittedCCAC(random_state=0).fit(heavy.logits, heavy.y).curve_
+    share, *curve = CCACX(random_state=0).fit(heavy.logits, heavy.y).curve_
     assert share > 0.9
     assert len(curve) == len(SharedCurve._fields)
-    assert (CrossFittedCCAC(random_state=0).fit(plain.logits, plain.y).curve_ or [0])[0] < 0.2
+    assert (CCACX(random_state=0).fit(plain.logits, plain.y).curve_ or [0])[0] < 0.2
 
 
 @pytest.mark.parametrize("kind", [heavy_tails, lambda n: log_probabilities(heavy_tails(n))])
@@ -120,7 +120,7 @@ def test_a_saved_curve_scores_as_before_and_in_torch(tmp_path, kind):
     from auxcal.torch import as_module
 
     data = kind(400)
-    calibrator = CrossFittedCCAC(random_state=0).fit(data.logits, data.y)
+    calibrator = CCACX(random_state=0).fit(data.logits, data.y)
     calibrator.save(tmp_path / "calibrator")
     expected = calibrator.predict_confidence(data.logits)
     np.testing.assert_array_equal(load(tmp_path / "calibrator").predict_confidence(data.logits), expected)
@@ -133,7 +133,7 @@ def test_a_curve_scores_the_same_in_onnx(kind):
     from auxcal.onnx import to_onnx
 
     data = kind(400)
-    calibrator = CrossFittedCCAC(random_state=0).fit(data.logits, data.y)
+    calibrator = CCACX(random_state=0).fit(data.logits, data.y)
     session = runtime.InferenceSession(to_onnx(calibrator).SerializeToString())
     _, found = session.run(None, {"logits": data.logits})
     np.testing.assert_allclose(found, calibrator.predict_confidence(data.logits), atol=1e-5)
