@@ -243,7 +243,7 @@ def test_the_architecture_draws_the_layers_that_import_linter_holds():
 def command_lines():
     for path in DOCUMENTS:
         for block in blocks(path, ""):
-            for line in re.findall(r"^auxcal .*$", block, re.MULTILINE):
+            for line in re.findall(r"^auxcal .*$", block.replace("\\\n", ""), re.MULTILINE):
                 yield pytest.param(line.partition(" #")[0], id=f"{path.stem}: {line.partition(' #')[0].strip()}")
 
 
