@@ -27,7 +27,7 @@ assert round(scores["absolute_error"], 4) == 0.3333 and "absolute_error_low" in 
 assert "absolute_error" in SCORES
 old = Results.read(sys.argv[1])
 assert len(old) and "absolute_error" not in old.rows[0].scores
-sys.argv = ["auxcal", "evaluate", "scored.csv", "--resamples", "0"]
+sys.argv = ["auxcal", "evaluate", "scored.csv", "--resamples", "0", "--all"]
 main()
 """
 
@@ -40,7 +40,7 @@ def code_of(title, guide=GUIDE):
 @pytest.fixture
 def package(tmp_path):
     copy = tmp_path / "copy"
-    shutil.copytree(ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__", "vendor", "packaged", "demo_data"))
+    shutil.copytree(ROOT / "src", copy, ignore=shutil.ignore_patterns("vendor", "packaged", "demo_data"))
     return copy / "auxcal"
 
 
