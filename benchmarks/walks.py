@@ -264,7 +264,8 @@ def job(tree: Path, *words: str | Path) -> Any:
 
 
 def walks(trees: dict[str, Path], work: Path, runs: int) -> tuple[list[str], list[list[str]]]:
-    """Return the table of the walks."""
+    """Return the table of the walks, whose head says how much other work used the cores when it began."""
+    load = os.getloadavg()[0]
     taken: dict[tuple[str, str], list[dict[str, Any]]] = {(walk, tree): [] for walk in WALKS for tree in trees}
     for run in range(runs):
         for walk, tree in taken:
@@ -282,7 +283,7 @@ def walks(trees: dict[str, Path], work: Path, runs: int) -> tuple[list[str], lis
         rows.append([title, *cells])
     cpu = [f"CPU time, {tree}" for tree in trees] + ["ratio"] * (len(trees) > 1)
     others = [f"{what}, {tree}" for what in ("memory", "functions", "files") for tree in trees]
-    return ["walk", *cpu, *others], rows
+    return [f"walk, at a load of {load:.0f}", *cpu, *others], rows
 
 
 def limits(trees: dict[str, Path], work: Path, runs: int) -> tuple[list[str], list[list[str]]]:

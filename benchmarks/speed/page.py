@@ -307,7 +307,8 @@ def walks() -> str:
     return (
         "## The five walks\n\nWhat is done most, from the call to the answer, as `python -m benchmarks.walks --before"
         " TREE` measures it: CPU time and memory at the peak, once everything is imported, and how many functions and"
-        f" files of auxcal the walk enters.{beside}\n\n{table(head, rows)}\n\nScoring a CSV file of 20 MB beside"
+        f" files of auxcal the walk enters.{beside} Other work on the same cores makes times longer, so the ratio is"
+        f" that of runs in turn.\n\n{table(head, rows)}\n\nScoring a CSV file of 20 MB beside"
         " reading and writing it with pyarrow plus `predict_confidence`; and what watching adds to scoring, that is the"
         f" difference to a calibrator that remembers nothing of its fit:\n\n{table(of_limits, limits)}"
     )
