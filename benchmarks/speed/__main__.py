@@ -17,7 +17,7 @@ from benchmarks.speed.libraries import ENVIRONMENT
 
 os.environ |= ENVIRONMENT  # before anything imports NumPy, which then starts its threads
 
-TOPICS = ("startup", "scoring", "default", "metrics", "networks", "fits", "growth", "quality")
+TOPICS = ("startup", "scoring", "default", "limits", "metrics", "networks", "fits", "growth", "quality")
 """Each is the file of that name, with `run(quick)`; the long ones come last."""
 
 LONG = ("quality",)

@@ -239,6 +239,19 @@ def default(rows: TableRows) -> str:
     )
 
 
+def limits(rows: TableRows) -> str:
+    """Write what CCAC-X takes beside what it may take."""
+    lines = [
+        (row["case"], *(f"{row[key]:.3g} {row['unit']}".strip() for key in ("value", "most")), mark(row["verdict"]))
+        for row in rows
+    ]
+    return (
+        "### Limits of the default\n\nCPU time of CCAC-X on one thread. Finding units of rows is a part of the fit. The"
+        " bare products are those of coordinates, open map and correction, with one softmax.\n\n"
+        + table(("what", "taken", "at most", ""), lines)
+    )
+
+
 def metrics(rows: TableRows) -> str:
     """Write what the metrics take."""
     head = ("metric", "rows", "auxcal", "compared with", "its time", "ratio", "target", "memory", "")
@@ -320,6 +333,7 @@ SECTIONS: dict[str, Callable[[TableRows], str]] = {
     "quality": quality,
     "scoring": scoring,
     "default": default,
+    "limits": limits,
     "metrics": metrics,
     "growth": growth,
     "startup": startup,

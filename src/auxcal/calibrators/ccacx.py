@@ -199,14 +199,14 @@ class CCACX(ProbaCalibrator):
 
     def _base(self, logits: Floats, near: RelativeLogits, readings: Floats) -> Floats:
         """Return the weighted mean of the base calibrators, as log-odds; maps of negligible weight are skipped."""
-        if self.voices_[:2].sum() < _NEGLIGIBLE:
+        share, *curve = (0.0,) if self.curve_ is None else self.curve_
+        if (1 - share) * self.voices_[:2].sum() < _NEGLIGIBLE:
             base = _clipped(readings[0])
         else:
             stacked = _stacked(ScoreMaps(*self.score_maps_).log_odds(near.top_scores), readings)
             base = stacked @ self.voices_.astype(stacked.dtype)
-        if self.curve_ is None:
+        if not curve:
             return base
-        share, *curve = self.curve_
         bent = _clipped(SharedCurve(*curve).log_odds(logits, near.top[1], near.z.dtype.type))
         return np.asarray(base + np.float32(share) * (bent - base))
 
