@@ -59,7 +59,8 @@ class Inputs:
     no_class : tuple of str or None
         The labels that mean none of the classes, besides -1.
     feature_table : tuple or None
-        What a `FeatureTable` holds, if the features are a table with categories or gaps.
+        What a `FeatureTable` holds, if the features are a table with categories or gaps; or, before a fit made numbers
+        of it, what `SignalColumns` hold.
 
     Examples
     --------
@@ -115,8 +116,13 @@ class Inputs:
         return self.class_names or (self.column_names if one_each else None)
 
     @property
+    def has_raw_table(self) -> bool:
+        """Whether the features are a table of which no fit has made numbers yet."""
+        return self.feature_table is not None and len(self.feature_table) == len(SignalColumns.__dataclass_fields__)
+
+    @property
     def signal_columns(self) -> SignalColumns:
-        """What the signals are, if the kind is that."""
+        """What the signals are, if the kind is that, or the features of a raw table."""
         return SignalColumns(*(self.feature_table or ((), (), ())))
 
     def check(self, n_classes: int, n_features: int) -> None:
@@ -129,7 +135,7 @@ class Inputs:
         if not isinstance(self.label_name, str | None):
             wrong.append("label_name")
         if self.feature_table is not None:
-            kind = SignalColumns if self.kind == "signals" else FeatureTable
+            kind = SignalColumns if self.has_raw_table else FeatureTable
             kind(*self.feature_table).check(n_features)
         if wrong or self.kind not in (None, *get_args(Kind)):
             raise InvalidInputError(

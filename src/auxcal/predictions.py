@@ -30,9 +30,10 @@ from auxcal._core.errors import AuxcalError, FileFormatError, InvalidInputError
 from auxcal._core.files import as_path, atomic_write, check_regular, open_arrays
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.labels import NoClassLabels, as_no_class, as_y, from_names
+from auxcal._core.text import some
 from auxcal._core.threads import cached_property
 from auxcal.inputs import Inputs
-from auxcal.signals import SignalColumns
+from auxcal.signals import UNSEEN, SignalColumns
 from auxcal.splits import Units, ordered_rows
 
 
@@ -146,6 +147,35 @@ class Predictions:
         inputs = Inputs("signals", feature_names=columns.names, feature_table=columns.as_tuple())
         return cls._of_signals(columns.encode(signals), correct, inputs, groups, sample_weight)
 
+    def with_raw_table(self, features: Any) -> Predictions:
+        """Return the rows with features of a table, of which a fit makes numbers."""
+        columns = SignalColumns.of(features)
+        x = columns.encode(features)
+        if len(x) != len(self):
+            raise InvalidInputError(
+                f"features must have one row for each of the {len(self)} rows of logits; got {len(x)}. Check that both "
+                f"come from the same samples."
+            )
+        inputs = replace(self.inputs, feature_names=columns.names, feature_table=columns.as_tuple())
+        return self._with(features=x, inputs=inputs)
+
+    def recoded(self, fit: Predictions) -> Predictions:
+        """Return rows with signals, or features of a table, with the codes that levels have in a fit part."""
+        before, after = self.inputs.signal_columns, fit.inputs.signal_columns
+        if before.names != after.names or before.kinds != after.kinds:
+            raise InvalidInputError(
+                f"both parts must have the same signals or features, {some(after.names)}, of the same types; got "
+                f"{some(before.names)}. Read both in the same way."
+            )
+        x = np.array(self.features)
+        for j, (old, new) in enumerate(zip(before.levels, after.levels, strict=True)):
+            known = x[:, j] >= 0
+            places = {level: place for place, level in enumerate(new)}
+            codes = np.array([places.get(level, UNSEEN) for level in old], dtype=np.float64)
+            if old:
+                x[known, j] = codes[x[known, j].astype(np.intp)]
+        return self._with(features=x, inputs=fit.inputs)
+
     @classmethod
     def _of_signals(
         cls,
@@ -245,7 +275,7 @@ class Predictions:
 
     def without_features(self) -> Predictions:
         """Return the same rows without their features."""
-        return self._with(features=None, inputs=replace(self.inputs, feature_names=None))
+        return self._with(features=None, inputs=replace(self.inputs, feature_names=None, feature_table=None))
 
     def joined(self, other: Predictions) -> Predictions:
         """Return the rows of both, of the same target classifier; what only one has is dropped, except weights."""

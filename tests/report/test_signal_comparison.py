@@ -137,7 +137,7 @@ class TestTestPart:
 
     def test_other_signals_are_refused(self):
         fit, test = answers(300, 0), answers(300, 1)
-        with pytest.raises(InvalidInputError, match="must have the signals of the data"):
+        with pytest.raises(InvalidInputError, match="both parts must have the same signals or features"):
             compare(
                 Predictions.from_signals(*fit),
                 test=Predictions.from_signals({"verbal": test[0]["verbal"]}, test[1]),

@@ -24,7 +24,7 @@ from auxcal.adaptation import Adaptation
 from auxcal.calibrators.copies import parts_with_units
 from auxcal.calibrators.estimator import Estimator
 from auxcal.calibrators.facts import to_html
-from auxcal.calibrators.feature_tables import is_table, with_table
+from auxcal.calibrators.feature_tables import is_table, with_numbers
 from auxcal.calibrators.fitting import (
     FitRows,
     SelectPart,
@@ -189,7 +189,7 @@ class Calibrator(ABC, Estimator):
                 no_class=no_class,
             )
             if has_table:
-                data = with_table(data, features, getattr(self, "random_state", None))
+                data = data.with_raw_table(features)
             fresh._fit_on(data, select)
         except BaseException:
             self._forget()
@@ -355,6 +355,8 @@ class Calibrator(ABC, Estimator):
         warn_of_probabilities(data.inputs.kind, data.logits, stacklevel=3)
         warn_of_zeros(data.inputs.kind, data.logits, stacklevel=3)
         data = rows_to_fit(self, data)
+        if data.inputs.has_raw_table and not self.takes_signals:
+            data = with_numbers(data, getattr(self, "random_state", None))
         given = None if select is None else as_select(select, data)
         if self.cross_fits or (given is None and self._searches(data.n_classes)):
             data, given = parts_with_units(data, given, stacklevel=3)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from auxcal._core.errors import InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.logits import top_scores
 from auxcal.calibrators.additive_model import cross_fit_additive
@@ -30,19 +29,13 @@ def is_table(features: Any) -> bool:
 
 
 @ignore_float_errors
-def with_table(data: Predictions, features: Any, random_state: int | None) -> Predictions:
-    """Return predictions with features of a table: gaps at the mean and categories as shrunken effects.
+def with_numbers(data: Predictions, random_state: int | None) -> Predictions:
+    """Return predictions with numbers for the features of a table: gaps at the mean, categories as shrunken effects.
 
     The effects are those of an additive model of the classifier's own log-odds and all features. Each row gets what
     the rows of other folds tell, since its own answer would tell itself.
     """
-    columns = SignalColumns.of(features)
-    x = columns.encode(features)
-    if len(x) != len(data):
-        raise InvalidInputError(
-            f"features must have one row for each of the {len(data)} rows of logits; got {len(x)}. Check that both "
-            f"come from the same samples."
-        )
+    columns, x = data.inputs.signal_columns, np.asarray(data.features)
     is_number, (values, codes) = columns.are_numbers, columns.parts(x)
     categories = np.flatnonzero(~is_number).tolist()
     values = np.column_stack([top_scores(data.logits), values])

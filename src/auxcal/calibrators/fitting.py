@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -15,6 +16,7 @@ from auxcal.inputs import Inputs, by_name
 from auxcal.metrics import METRICS
 from auxcal.predictions import Predictions
 from auxcal.reference import Reference, confidence_of_strata, describe_groups, large_groups, repeated, sample_rows
+from auxcal.signals import FeatureTable
 from auxcal.splits import row_hashes
 
 if TYPE_CHECKING:
@@ -83,8 +85,12 @@ def validate_features(calibrator: Calibrator, features: ArrayLike | None, n_rows
 
 
 def features_for(calibrator: Calibrator, data: Predictions) -> Floats | None:
-    """Return the features of the data if the calibrator uses them."""
-    return data.features if calibrator.uses_features else None
+    """Return the features of the data if the calibrator uses them; those of a table as its fit made numbers of them."""
+    if not calibrator.uses_features or data.features is None:
+        return None
+    if calibrator.takes_signals or not data.inputs.has_raw_table:
+        return data.features
+    return FeatureTable(*(calibrator.inputs_.feature_table or ())).fill(data.features)
 
 
 def as_select(select: SelectPart, data: Predictions) -> Predictions:
@@ -95,6 +101,10 @@ def as_select(select: SelectPart, data: Predictions) -> Predictions:
             f"select: the logits of the select part must have {data.n_classes} columns as those of the fit part; got "
             f"{part.n_classes}. Use the same target classifier for both."
         )
+    if part.inputs.has_raw_table and data.inputs.feature_table is not None:
+        table = FeatureTable(*data.inputs.feature_table)
+        raw = data._with(inputs=replace(data.inputs, feature_table=table.columns.as_tuple()))
+        part = part._with(features=table.fill(np.asarray(part.recoded(raw).features)), inputs=data.inputs)
     if part.n_features != data.n_features:
         raise InvalidInputError(
             f"select: the select part must have {data.n_features} features of each sample as the fit part; got "

@@ -68,15 +68,19 @@ def _columns(
     found = {"class_names": answers.labels, "signals": None} | ({} if answers.y is None else {"label": first.label})
     method = arguments.get("method")
     uses = method is None or CALIBRATORS[method_named(method)].uses_features
-    features = _signals_of(fitted) if fitted else first.complete_signals(others) if uses else ()
+    features = _signals_of(fitted) if fitted else first.all_signals(others) if uses else ()
     return found | {"features": features}, features
 
 
 def _signals_of(fitted: Calibrator) -> Sequence[str]:
     """Return the signals that a calibrator was fitted with."""
     from auxcal.calibrators import SignalCalibrator
+    from auxcal.signals import FeatureTable
 
-    return fitted.columns.names if isinstance(fitted, SignalCalibrator) else fitted.inputs_.feature_names or ()
+    if isinstance(fitted, SignalCalibrator):
+        return fitted.columns.names
+    table = fitted.inputs_.feature_table
+    return (fitted.inputs_.feature_names or ()) if table is None else FeatureTable(*table).names
 
 
 class _Reading:

@@ -153,8 +153,8 @@ def _declared(
     features: Annotated[
         str | None,
         "Further inputs of each sample, for methods that use them: comma-separated columns, or the prefix of columns "
-        "numbered from 0, or the name of one array. [default: what the calibrator was fitted on, or the array "
-        "features, if there is one]",
+        "numbered from 0, or the name of one array. Columns may have gaps, and text for categories. [default: what the "
+        "calibrator was fitted on, or the array features, if there is one]",
     ] = None,
     signals: Annotated[
         str | None,

@@ -64,7 +64,7 @@ def compare(
     if test is not None and len(sets) > 1:
         raise typer.BadParameter(f"--test belongs to one data set; got {len(sets)}. Compare them one by one.")
     slices = tuple(dict.fromkeys(by or ()))
-    read = partial(auxcal.tables.read_labelled, spec=table, id_column=id_, by=slices)
+    read = partial(auxcal.tables.read_labelled, spec=replace(table, feature_table=True), id_column=id_, by=slices)
     data = {name: read(*paths) for name, paths in sets.items()}
     for name, paths in sets.items():
         check_kind(data[name].data, *paths)

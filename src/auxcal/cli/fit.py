@@ -77,6 +77,7 @@ def fit(
     check_out(out, overwrite=overwrite)
     if not table.features and not calibrator.uses_features:
         table = replace(table, features=())
+    table = replace(table, feature_table=True)
     read = partial(auxcal.tables.read_predictions, spec=table, sample=sample or None, random_state=random_state)
     data = read(*files)
     check_kind(data, *files)

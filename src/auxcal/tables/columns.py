@@ -9,7 +9,7 @@ from typing import NamedTuple
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.text import did_you_mean
 from auxcal.calibrators import Calibrator, SignalCalibrator
-from auxcal.signals import SignalColumns
+from auxcal.signals import FeatureTable, SignalColumns
 from auxcal.tables.numpy_columns import Columns
 from auxcal.tables.sources import Source
 from auxcal.tables.spec import TableSpec
@@ -22,7 +22,8 @@ _MOST_SHOWN = 8  # names of columns in a sentence
 class Layout(NamedTuple):
     """The columns of the logits and of the features, and how many numbers of each a row must have, if known.
 
-    In place of both, `signals` are the columns of signals, which a calibrator knows as `known`.
+    In place of both, `signals` are the columns of signals, which a calibrator knows as `known`; or, beside logits,
+    those of the features of a table, of which the calibrator makes numbers by `table`.
     """
 
     logits: tuple[str, ...]
@@ -31,6 +32,7 @@ class Layout(NamedTuple):
     widths: tuple[int, int] | None = None
     signals: tuple[str, ...] = ()
     known: SignalColumns | None = None
+    table: FeatureTable | None = None
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -57,6 +59,10 @@ def find_layout(
         signals = find_signals(names, spec, calibrator.columns.names)
         return Layout((), signals=signals, known=calibrator.columns)
     logits = find_logits(names, spec)
+    if spec.inputs.feature_table is not None:
+        table = FeatureTable(*spec.inputs.feature_table)
+        found = _find_features(names, (), spec.features or table.names, (*logits, *taken), spec)
+        return Layout(logits, (), spec.as_probabilities, signals=found, table=table)
     features, missing = spec.features, ""
     if calibrator is not None:
         missing = f"{calibrator.abbreviation} was fitted with {calibrator.n_further_features_} features of each sample"
@@ -69,6 +75,8 @@ def find_layout(
         raise InvalidInputError(
             f"{missing}, and there is no column 'features'. Name their columns with features (--features)."
         )
+    if spec.feature_table and calibrator is None and not set(found) & set(matrices):
+        return Layout(logits, (), spec.as_probabilities, signals=found)
     return Layout(logits, found, spec.as_probabilities)
 
 

@@ -164,7 +164,8 @@ def read_labelled(
         check_column(names, label, _NAME_LABEL if source.passable else _SAVE_LABEL)
         layout = find_layout(names, source.matrices, spec, taken=(label,))
         weight, group = find_weights(source, spec)
-        others = dict.fromkeys(name for name in (label, id_column, weight, group, *by) if name)
+        as_table = layout.signals if layout.table is None else ()
+        others = dict.fromkeys(name for name in (label, id_column, weight, group, *by, *as_table) if name)
         for name in others:
             what = "of the slices with --by" if name in by else "of the ids with --id"
             check_column(source.names, name, f"Name the column {what}.")
@@ -186,13 +187,24 @@ def read_labelled(
         data = Predictions(
             logits,
             np.where(kept, y, 0),
-            as_features(rows[_FEATURES].values(), n_rows=len(logits)) if layout.features else None,
+            as_features(rows[_FEATURES].values(), n_rows=len(logits)) if _FEATURES in rows else None,
             sample_weight=kept_weights(rows[weight], kept) if weight else None,
             groups=kept_groups(rows[group], kept) if group else None,
         )._with(inputs=described)
+        if as_table:
+            data = _with_features(data, {name: signal_values(rows[name]) for name in as_table})
         ids = rows[id_column].values()[kept] if id_column else None
         slices = {name: rows[name].slices()[kept] for name in by}
         return Labelled(data if kept.all() else data.take(kept), rows[_INDEX].values()[kept], ids, slices)
+
+
+def _with_features(data: Predictions, table: dict[str, NDArray[Any]]) -> Predictions:
+    """Return rows with columns of features: numbers, or a table if there are categories or gaps."""
+    found = data.with_raw_table(table)
+    x = np.asarray(found.features)
+    if not found.inputs.signal_columns.are_numbers.all() or np.isnan(x).any():
+        return found
+    return found._with(features=as_features(x, n_rows=len(x)), inputs=replace(found.inputs, feature_table=None))
 
 
 def _read_answers(

@@ -144,6 +144,9 @@ def convert(batch: Batch, layout: Layout, others: Sequence[str] = (), start: int
     features = None
     if layout.features:
         features = _matrix(batch.columns, layout.features, widths[1], "features", inputs, problems)
+    if layout.table is not None:
+        named = zip(layout.table.names, layout.signals, layout.table.kinds, strict=True)
+        features = layout.table.encode({known: signal_values(batch.columns[name], kind) for known, name, kind in named})
     for array in (numbers,) if features is None else (numbers, features):
         if array.size and not largest_of(array) <= LARGEST:
             problems[~(np.abs(array).max(axis=1) <= LARGEST) & (problems == Problem.NONE)] = Problem.NAN

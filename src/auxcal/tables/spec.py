@@ -25,6 +25,7 @@ class LogitOptions(TypedDict, total=False):
     columns: str | Sequence[str] | None
     probabilities: bool | None
     features: str | Sequence[str] | None
+    feature_table: bool
     signals: Sequence[str] | None
     signal_probabilities: Sequence[str]
     correct: str | None
@@ -82,6 +83,8 @@ class TableSpec:
         Whether these hold probabilities; by default, whether `inputs` says so.
     features : str or sequence of str, optional
         The columns of the features, given as for `columns`; `()` for none.
+    feature_table : bool
+        Whether columns of features may have gaps, and text for categories, of which a fit makes numbers.
     signals : sequence of str, optional
         In place of logits, the columns of what is known of each answer: numbers with gaps, and text.
     signal_probabilities : sequence of str
@@ -115,6 +118,7 @@ class TableSpec:
     columns: str | Sequence[str] | None = None
     probabilities: bool | None = None
     features: str | Sequence[str] | None = None
+    feature_table: bool = False
     signals: Sequence[str] | None = None
     signal_probabilities: Sequence[str] = ()
     correct: str | None = None

@@ -28,7 +28,7 @@ from auxcal.metrics.edge import Sample
 from auxcal.predictions import Predictions
 from auxcal.report.comparison._answer import Agreement
 from auxcal.report.comparison._signal_effects import signal_effects
-from auxcal.report.comparison._signal_methods import LABELS, TOGETHER, recoded, signal_methods
+from auxcal.report.comparison._signal_methods import LABELS, TOGETHER, signal_methods
 from auxcal.report.comparison.outcome import SHOWN, Comparison, Entry, Sliced
 
 UNCALIBRATED = "uncalibrated"
@@ -189,8 +189,8 @@ def _parts(data: Predictions, test: Predictions | float, random_state: int) -> t
             f"the test part must have the columns of the data in the same order, {some(wanted)}; got {some(got)}. Put "
             f"them into that order, and let y follow."
         )
-    if data.inputs.kind == "signals" and test.inputs.kind == "signals":
-        return data, recoded(test, data), np.arange(len(test))
+    if data.inputs.has_raw_table and test.inputs.has_raw_table:
+        return data, test.recoded(data), np.arange(len(test))
     if test.n_features != data.n_features:
         raise InvalidInputError(
             f"the test part must have the {data.n_features} features of each sample that the data have; got "

@@ -11,11 +11,10 @@ from scipy.stats import rankdata
 from auxcal._core.arrays import Bools, Floats
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.logits import expit
-from auxcal._core.text import some
 from auxcal.calibrators import Calibrator, SignalCalibrator
 from auxcal.inputs import FittedOn
 from auxcal.predictions import Predictions
-from auxcal.signals import LARGEST, UNSEEN
+from auxcal.signals import LARGEST
 
 TOGETHER = "signals"
 """The method of `SignalCalibrator`."""
@@ -156,21 +155,3 @@ _FITS: dict[str, Callable[..., Any]] = {
     "logistic regression": _logistic,
     "histogram boosting": _boosting,
 }
-
-
-def recoded(test: Predictions, fit: Predictions) -> Predictions:
-    """Return a test part of its own with the codes that levels have in the fit part."""
-    before, after = test.inputs.signal_columns, fit.inputs.signal_columns
-    if before.names != after.names or before.kinds != after.kinds:
-        raise InvalidInputError(
-            f"the test part must have the signals of the data, {some(after.names)}, of the same types; got "
-            f"{some(before.names)}. Read both in the same way."
-        )
-    x = np.array(test.features)
-    for j, (old, new) in enumerate(zip(before.levels, after.levels, strict=True)):
-        known = x[:, j] >= 0
-        places = {level: place for place, level in enumerate(new)}
-        codes = np.array([places.get(level, UNSEEN) for level in old], dtype=np.float64)
-        if old:
-            x[known, j] = codes[x[known, j].astype(np.intp)]
-    return test._with(features=x, inputs=fit.inputs)

@@ -50,13 +50,6 @@ class AnswersFile(LocalFile):
         """Return all signals, without some."""
         return tuple(name for name in self.answers.signals if name not in without)
 
-    def complete_signals(self, without: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return the signals that are numbers and known of all answers, without some."""
-        signals = self.answers.signals.items()
-        return tuple(
-            name for name, each in signals if name not in without and each.dtype != object and not np.isnan(each).any()
-        )
-
     def with_signals(self, names: Sequence[str]) -> AnswersFile:
         """Return the file with all of these signals, missing where they are not known."""
         missing = {name: np.full(len(self.answers), np.nan) for name in names if name not in self.answers.signals}
