@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
-NEEDS = {"hugging_face": "transformers", "large_tables": "daft"}  # what no extra brings
+NEEDS = {"hugging_face": "transformers", "large_tables": "daft", "mlflow_run": "mlflow"}  # what no extra brings
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

@@ -1,6 +1,7 @@
 """What strangers look for before they trust a project: how to cite it, its workflow, its types."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -53,11 +54,19 @@ found: str = auxcal.evaluate(confidence, [True, True, False])
 """
 
 
-def test_the_types_reach_mypy_from_outside(tmp_path):
+WHEEL = ROOT / ".venv-base" / "bin" / "python"  # which `make base` has installed the wheel for
+
+
+@pytest.mark.parametrize("python", [Path(sys.executable), WHEEL], ids=["here", "wheel"])
+def test_the_types_reach_mypy_from_outside(python, tmp_path):
     pytest.importorskip("mypy")
+    if not python.exists():
+        pytest.skip("make base installs the wheel")
     (tmp_path / "use.py").write_text(USE)
-    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "use.py"]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    options = ["--strict", "--follow-imports=silent", "--python-executable", python]
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "MYPYPATH")}
+    command = [sys.executable, "-m", "mypy", *options, "use.py"]
+    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert "use.py:7: note: Revealed type is" in run.stdout
     assert "ndarray" in run.stdout
     assert "use.py:8: error: Incompatible types in assignment" in run.stdout
