@@ -164,9 +164,12 @@ def test_a_calibrator_gives_the_same_bits_for_every_container():
         "torch": (torch.tensor(LOGITS, requires_grad=True), torch.tensor(y)),
         "Fortran order": (np.asfortranarray(LOGITS), y),
     }
-    confidences = [TemperatureScaling().fit(*given).predict_confidence(given[0]) for given in containers.values()]
-    assert all(type(confidence) is np.ndarray for confidence in confidences)
-    assert all(np.array_equal(confidence, confidences[0]) for confidence in confidences)
+    confidences = {
+        name: TemperatureScaling().fit(*given).predict_confidence(given[0]) for name, given in containers.items()
+    }
+    kinds = {name: type(confidence) for name, confidence in confidences.items()}
+    assert kinds == dict.fromkeys(containers, np.ndarray) | {"torch": torch.Tensor}
+    assert all(np.array_equal(confidence, confidences["numpy"]) for confidence in confidences.values())
 
 
 def test_to_numpy_gives_numpy_itself_back():
