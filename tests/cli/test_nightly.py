@@ -92,6 +92,18 @@ def test_the_terminal_says_what_is_new_and_what_was_seen(call, capsys, fitted, t
     assert max(map(len, said.splitlines())) <= 80
 
 
+def test_a_state_knows_its_calibrator(call, capsys, fitted, tmp_path):
+    path, state = csv(tmp_path / "new.csv", drawn(NIGHT)[0]), tmp_path / "monitor.state"
+    assert call("monitor", "--state", state, path) == 2  # nothing is known yet
+    assert call("monitor", fitted, "--state", state) == 2
+    assert "name a file with logits, after the calibrator" in capsys.readouterr().err
+    assert call("monitor", fitted, path, "--state", state) == 0
+    capsys.readouterr()
+    more = csv(tmp_path / "more.csv", drawn(NIGHT, random_state=1)[0])
+    assert call("monitor", "--state", state, more, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == 2 * NIGHT
+
+
 @pytest.mark.parametrize("how", ["changed", "shorter"])
 def test_rows_that_changed_are_an_error_that_says_what_to_do(how, watch, tmp_path):
     logits, _ = drawn(2 * NIGHT)

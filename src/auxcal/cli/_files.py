@@ -67,6 +67,18 @@ def load_calibrator(path: Path, data: Sequence[Path | str] = ()) -> Calibrator:
     return load(path)
 
 
+def with_calibrator_of_state(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a command with a state, which knows its calibrator: then that may be left out."""
+    calibrator, files, state = arguments["calibrator"], list(arguments["files"] or ()), arguments["state"]
+    if state is not None and state.is_file() and not _is_calibrator(calibrator):
+        from auxcal.monitoring import calibrator_path_of
+
+        files, calibrator = [calibrator, *files], Path(calibrator_path_of(state))
+    if not files:
+        raise InvalidInputError("name a file with logits, after the calibrator.")
+    return arguments | {"calibrator": calibrator, "files": files}
+
+
 @contextmanager
 def errors_about(*paths: Path | str) -> Iterator[None]:
     """Prefix an error about the contents of files with their names."""

@@ -13,7 +13,7 @@ import typer
 
 from auxcal._core.files import check_apart, is_url, local_path, read_text
 from auxcal.cli._answers import declared, with_answers
-from auxcal.cli._files import input_paths
+from auxcal.cli._files import input_paths, with_calibrator_of_state
 
 if TYPE_CHECKING:
     from auxcal.tables import TableSpec as TableSpec
@@ -44,6 +44,8 @@ def as_command(command: Command) -> Command:
 
     @wraps(command)
     def parsed(**arguments: Any) -> None:
+        if "state" in own:
+            arguments = with_calibrator_of_state(arguments)
         if isinstance(arguments.get("out"), Path):
             check_apart(arguments["out"], input_paths(arguments))
         if table:

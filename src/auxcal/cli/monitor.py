@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ from auxcal._core.files import locked
 from auxcal._core.progress import progress_bar
 from auxcal.cli._files import load_calibrator, refuse_overwrite
 from auxcal.cli._metrics import MetricsFile, check_metrics, metrics_of, save_metrics
-from auxcal.cli._options import CalibratorFile, Files, Json, NewTable, Overwrite, TableSpec
+from auxcal.cli._options import Files, Json, NewTable, Overwrite, TableSpec
 from auxcal.cli.check import EXIT_CODES
 from auxcal.cli.output import console, echo_error, echo_json
 
@@ -28,8 +29,10 @@ _SHOWN = 14  # chunks of a state that the terminal shows: two weeks of nights; t
 
 
 def monitor(
-    calibrator: CalibratorFile,
-    files: Files,
+    calibrator: Annotated[
+        Path, typer.Argument(help="Calibrator file from auxcal fit; a --state that is there knows it already.")
+    ],
+    files: Files = (),  # type: ignore[assignment]  # typer's list
     by: Annotated[
         str | None,
         "The column that splits the rows into chunks, such as day. [default with --state: the new rows are one chunk]",
@@ -80,6 +83,7 @@ def monitor(
     auxcal monitor ccac-x.safetensors november.parquet --by day --label truth --out monitor.html
     auxcal monitor ccac-x.safetensors november.csv --by week --json
     auxcal monitor ccac-x.safetensors new.parquet --state monitor.state
+    auxcal monitor --state monitor.state new.parquet
     auxcal monitor ccac-x.safetensors logits/ --state monitor.state --metrics monitor.prom
     """
     if by is None and state is None:
@@ -102,7 +106,9 @@ def monitor(
             )
         facts, lines, raised = found.as_json(), list[str](), found.alarms
     else:
-        found, facts, lines, raised = _go_on(fitted, files, by, state, level, tolerance, table, replaced=replaced)
+        found, facts, lines, raised = _go_on(
+            fitted, calibrator, files, by, state, level, tolerance, table, replaced=replaced
+        )
     if out is not None:
         save_timeline(found, out, name=" ".join(Path(path).name for path in files))
     last, alarms = found.chunks[-1], tuple(alarm for _, alarm in raised)
@@ -119,6 +125,7 @@ def monitor(
 
 def _go_on(
     fitted: auxcal.Calibrator,
+    calibrator: Path,
     files: Files,
     by: str | None,
     state: Path,
@@ -133,7 +140,7 @@ def _go_on(
     with _nightly(fitted, state, level, tolerance) as nightly, progress_bar("watching") as report:
         rows = auxcal.tables.NewRows(fitted, *files, seen=nightly.seen, by=by, name=name, replaced=replaced, spec=table)
         new = nightly.watch(rows.batches(), report)
-        nightly.seen = rows.seen
+        nightly.seen, nightly.calibrator_path = rows.seen, os.path.realpath(calibrator)
         if not nightly.chunks:
             raise InvalidInputError(f"{' and '.join(map(str, files))}: there are no rows, and none were seen before.")
     found, evidence = nightly.timeline, nightly.monitor.evidence

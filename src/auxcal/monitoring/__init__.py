@@ -3,7 +3,7 @@
 from auxcal.metrics.intervals import Estimate
 from auxcal.monitoring._check import Check, Difference, adapt, adapt_seen, check
 from auxcal.monitoring._monitor import Monitor
-from auxcal.monitoring._nightly import Nightly, SeenFile
+from auxcal.monitoring._nightly import Nightly, SeenFile, calibrator_path_of
 from auxcal.monitoring._openmetrics import Metrics
 from auxcal.monitoring._state import Alarm, Evidence
 from auxcal.monitoring._timeline import Chunk, Timeline, table_timeline, timeline
@@ -30,6 +30,7 @@ __all__ = [
     "Timeline",
     "adapt",
     "adapt_seen",
+    "calibrator_path_of",
     "check",
     "sampled",
     "table_timeline",

@@ -74,6 +74,8 @@ class Nightly:
         All alarms, each with the name of its chunk. They stand until a new state is begun.
     seen : dict of SeenFile
         The files whose rows were watched, by their paths.
+    calibrator_path : str
+        The file of the calibrator, if it is known: where a later run finds it.
     n_chunks, n_checked : int
         How many chunks there were in all, and how many had enough rows for a check.
 
@@ -96,6 +98,7 @@ class Nightly:
         self.chunks: tuple[Chunk, ...] = ()
         self.alarms: tuple[tuple[str, Alarm], ...] = ()
         self.seen: dict[str, SeenFile] = {}
+        self.calibrator_path = ""
         self.n_chunks = self.n_checked = 0
         self._rng = np.random.default_rng(0)
         self._read_as: str | None = None  # the digest of the file that this was read from
@@ -171,6 +174,7 @@ class Nightly:
             "chunks": [_plain(chunk) for chunk in self.chunks],
             "alarms": [[name, *_plain(alarm)] for name, alarm in self.alarms],
             "seen": {name: list(file) for name, file in self.seen.items()},
+            "calibrator": self.calibrator_path,
             "counts": [self.n_chunks, self.n_checked],
             "rng": self._rng.bit_generator.state,
         }
@@ -179,10 +183,16 @@ class Nightly:
         self.chunks = tuple(map(_as_chunk, state["chunks"]))
         self.alarms = tuple((str(name), Alarm(*facts)) for name, *facts in state["alarms"])
         self.seen = {name: SeenFile(*file) for name, file in state["seen"].items()}
+        self.calibrator_path = str(state["calibrator"])
         self.n_chunks, self.n_checked = state["counts"]
         for count in (self.n_chunks, self.n_checked, *(file.rows for file in self.seen.values())):
             check_count(count, "counts")
         self._rng.bit_generator.state = state["rng"]
+
+
+def calibrator_path_of(path: str | os.PathLike[str]) -> str:
+    """Return the file of the calibrator that a saved state is of; empty if it is not known."""
+    return str(_read(as_path(path))[0]["nightly"].get("calibrator", ""))
 
 
 def _read(path: Any) -> tuple[dict[str, Any], Tensors]:
