@@ -58,7 +58,6 @@ def test_which_method_is_right_about_the_default(suite, shift):
 
 BEYOND_THE_NOISE = {  # as docs/evidence/design.md says
     ("imagenet-efficientnet", "D0"),
-    ("r8-dan", "D1"),
     ("cifar10-vgg16", "D0"),
     ("cifar10-vgg16", "AD"),
 }

@@ -69,8 +69,7 @@ NG18_DAN = Suite(
     differences={
         "D0": f"{_CLASSIFIER} {NOT_IN_PAPER} All 6,748 test documents.",
         "D1": f"{_CLASSIFIER} The paper's 3,252 training and 6,748 test documents; the noise is our own code, "
-        "with the semantics of nlpaug 0.0.14 and its default strengths, all four operations one after the other. "
-        "The packaged logits are of an earlier form of it, which misreads more letters and changes more words.",
+        "with the semantics of nlpaug 0.0.14 and its default strengths, all four operations one after the other.",
         "OOD": f"{_CLASSIFIER} The paper's 2,553 documents of NG18, 1,962 of NG2 and 5,485 of R8.",
     },
     build=builder({"D0": _d0, "D1": _d1, "OOD": _ood}, _classifier),
