@@ -163,6 +163,8 @@ def read_labelled(
         find_logits(names, spec)  # whose absence is said before that of the label
         check_column(names, label, _NAME_LABEL if source.passable else _SAVE_LABEL)
         layout = find_layout(names, source.matrices, spec, taken=(label,))
+        if set(layout.signals) & set(source.lists):  # numbers, as those of an array are
+            layout = layout._replace(features=layout.signals, signals=())
         weight, group = find_weights(source, spec)
         as_table = layout.signals if layout.table is None else ()
         others = dict.fromkeys(name for name in (label, id_column, weight, group, *by, *as_table) if name)

@@ -39,12 +39,14 @@ class Source:
     """A file that is open for reading.
 
     `batches` takes the names of the columns of numbers and of those to read unchanged, and gives at least one batch,
-    even if it has no rows. `passable` are the columns that can be passed through next to scores: one value per row.
+    even if it has no rows. `passable` are the columns that can be passed through next to scores: one value per row,
+    which in those of `lists` is a list.
     """
 
     names: tuple[str, ...]
     batches: Callable[[Sequence[str], Sequence[str]], Iterator[Batch]]
     passable: tuple[str, ...]
+    lists: tuple[str, ...] = ()
 
     @property
     def matrices(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,7 @@ def _joined(kind: Format, parts: Sequence[Part]) -> Iterator[Source]:
     """Give the rows of all parts of a table, one after the other; one part is open at a time."""
     parts = [part for part in parts if not part.is_blank] or parts
     with open_part(kind, parts[0]) as first:
-        names, passable = first.names, first.passable
+        names, passable, lists = first.names, first.passable, first.lists
 
     @contextmanager
     def opened(part: Part) -> Iterator[Source]:
@@ -145,7 +146,7 @@ def _joined(kind: Format, parts: Sequence[Part]) -> Iterator[Source]:
         if not rows:
             yield last
 
-    yield Source(names, batches, passable)
+    yield Source(names, batches, passable, lists)
 
 
 def check_names(found: Sequence[str], part: Part, expected: Sequence[str], first: Part) -> None:
@@ -177,7 +178,7 @@ def _with_keys(source: Source, keys: Mapping[str, str]) -> Source:
             repeated = {name: NumpyColumn(np.full(len(batch), added[name], dtype=object)) for name in wanted}
             yield Batch({**batch.columns, **repeated}, batch.done)
 
-    return Source((*source.names, *added), batches, (*source.passable, *added))
+    return replace(source, names=(*source.names, *added), batches=batches, passable=(*source.passable, *added))
 
 
 def _listed(parts: Sequence[Part]) -> str:

@@ -23,7 +23,7 @@ def open_parquet(file: File) -> Iterator[Source]:
     with needs("tables"):
         from pyarrow import array
 
-        from auxcal.tables.arrow_columns import ArrowColumn
+        from auxcal.tables.arrow_columns import ArrowColumn, is_list
     with _opened(file) as opened:
         names, metadata = tuple(opened.schema_arrow.names), opened.metadata
 
@@ -39,7 +39,7 @@ def open_parquet(file: File) -> Iterator[Source]:
                 kinds = {name: opened.schema_arrow.field(name).type for name in columns}
                 yield Batch({name: ArrowColumn(array([], kind)) for name, kind in kinds.items()}, 1.0)
 
-        yield Source(names, batches, names)
+        yield Source(names, batches, names, tuple(field.name for field in opened.schema_arrow if is_list(field.type)))
 
 
 def write_parquet(path: Path, batches: Iterator[Columns]) -> None:
