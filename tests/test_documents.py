@@ -208,6 +208,17 @@ def test_another_word_of_an_output_shows_and_another_number_does_not():
     assert outputs.words("accuracy 70.1 %") != outputs.words("precision 70.1 %")
 
 
+def test_the_notebook_runs_cell_by_cell(tmp_path):
+    cells = json.loads(outputs.NOTEBOOK.read_text())["cells"]
+    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    shown = "".join(line for cell in cells for each in cell.get("outputs", ()) for line in each.get("text", ()))
+    assert outputs.words(done.stdout) == outputs.words(shown)
+
+
 def test_the_notebook_is_the_first_page():
     cells = json.loads(outputs.NOTEBOOK.read_text())["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
