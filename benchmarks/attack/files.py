@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import shutil
 import sys
@@ -88,9 +89,11 @@ def good_files(folder: Path) -> dict[str, bytes]:
     np.save(folder / "y.npy", y)
     lines = (f'{k},{a},{b},{c},"row {i}"' for i, (k, (a, b, c)) in enumerate(zip(y, z, strict=True)))
     text = "y,logit_0,logit_1,logit_2,id\n" + "\n".join(lines) + "\n"
+    rows = [{"logits": row, "y": int(k)} for row, k in zip(z.tolist(), y, strict=True)]
     writers: dict[str, Callable[[Path], Any]] = {
         ".csv": lambda path: path.write_text(text),
         "-": lambda path: path.write_text(text),
+        ".jsonl": lambda path: path.write_text("".join(f"{json.dumps(row)}\n" for row in rows)),
         ".npz": lambda path: np.savez(path, logits=z, y=y),
         ".npy": lambda path: np.save(path, z),
         ".safetensors": lambda path: _save_safetensors(path, z, y),

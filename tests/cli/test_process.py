@@ -14,6 +14,7 @@ import pytest
 
 import auxcal
 from auxcal.cli import main
+from auxcal.cli._process import process
 
 HEADER = "id,logit_0,logit_1,y\n"
 
@@ -73,6 +74,15 @@ def test_no_command_writes_onto_what_it_reads(arguments, folder, call, capsys):
     assert call(*(argument.format(here=folder.name, whole=folder) for argument in arguments)) == 2
     assert "would replace a file that is read" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in folder.rglob("*.*")} == before
+
+
+@pytest.mark.parametrize(("raised", "code"), [(SystemExit(143), 143), (KeyboardInterrupt(), 130)])
+def test_a_signal_that_python_wraps_is_one_all_the_same(raised, code, capsys):
+    """Up to Python 3.11 what is raised while a class is made, as in imports, becomes a RuntimeError."""
+    with pytest.raises(SystemExit) as ended, process():
+        raise RuntimeError("Error calling __set_name__") from raised
+    assert ended.value.code == code
+    assert "Traceback" not in capsys.readouterr().err
 
 
 def test_ctrl_c_outside_of_the_library_of_the_command_line_is_no_traceback(monkeypatch, capsys):

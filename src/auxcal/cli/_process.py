@@ -38,6 +38,9 @@ def process() -> Iterator[None]:
             _close_stdout()
             sys.exit(1)
         except Exception as error:
+            if isinstance(error.__cause__, SystemExit | KeyboardInterrupt):  # Python 3.11 wraps it in `__set_name__`
+                _close_stdout()
+                sys.exit(getattr(error.__cause__, "code", 128 + signal.SIGINT))
             sentence = _sentence(error)
             if sentence is None:
                 raise
