@@ -95,7 +95,7 @@ def test_a_vgg16_of_our_own_stands_in_until_official_weights_are_there(
     monkeypatch.setattr(suites, "SUITES", (small,))
     page = tmp_path / "out" / "cifar10-vgg16.md"
     run_reproduce(small.name, cifar100_dir)
-    assert "train_vgg16 10 --width" in page.read_text()
+    assert "train_vgg16 10`" in page.read_text()
     before = {path.name for path in (tmp_path / "cache" / "bundles").iterdir()}
     put_weights(cifar100_dir, 10, VGG16)
     run_reproduce(small.name, cifar100_dir)

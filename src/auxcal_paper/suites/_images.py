@@ -49,7 +49,7 @@ def adversarial(
     normal = size // 4
     mixed = Mixture((size - normal, normal), (None, None))((train.y, test.y), rng)
     from_train = train.take(mixed.of(0))
-    attack = DeepFool(classifier.network, classifier.mean, classifier.std, candidates=4, batch_size=50)
+    attack = DeepFool(classifier.network, classifier.mean, classifier.std, candidates=4)
     images = [
         from_train.take(slice(normal)).unit(),
         attack(from_train.take(slice(normal, None)).unit(), from_train.y[normal:], report),
