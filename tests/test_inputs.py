@@ -1,5 +1,6 @@
 """What a calibrator remembers of what it was fitted on, and how it takes what it is given later."""
 
+import json
 import warnings
 
 import numpy as np
@@ -352,6 +353,15 @@ def test_a_bundle_keeps_the_kind_and_the_names(tmp_path):
     read = Predictions.load(tmp_path / "bundle.npz")
     assert read.inputs == whole.inputs
     assert np.array_equal(read.logits, whole.logits)
+
+
+def test_a_bundle_keeps_a_table_of_features(tmp_path):
+    whole = Predictions([[2.0, 1.0], [1.0, 3.0]], [0, 1]).with_raw_table({"age": [3.0, 4.0], "breed": ["pug", "manx"]})
+    whole.save(tmp_path / "bundle.npz")
+    assert Predictions.load(tmp_path / "bundle.npz").inputs == whole.inputs
+    with np.load(tmp_path / "bundle.npz") as arrays:  # where every version looks for it
+        named = json.loads(str(arrays["inputs"]))["feature_table"]
+    assert named == [["age", "breed"], ["number", "category"], [[], ["manx", "pug"]]]
 
 
 def test_a_bundle_of_logits_without_names_is_as_before(tmp_path):

@@ -6,7 +6,7 @@ import json
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
@@ -28,6 +28,7 @@ from auxcal._core.deferred_warnings import warn
 from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.float_errors import undecorated
 from auxcal._core.labels import as_y, from_names
+from auxcal._core.state import from_json
 from auxcal._core.text import did_you_mean, percent
 from auxcal.signals import FeatureTable, SignalColumns
 
@@ -59,8 +60,9 @@ class Inputs:
     no_class : tuple of str or None
         The labels that mean none of the classes, besides -1.
     feature_table : tuple or None
-        What a `FeatureTable` holds, if the features are a table with categories or gaps; or, before a fit made numbers
-        of it, what `SignalColumns` hold.
+        What a `FeatureTable` holds, if a fit made numbers of features with categories or gaps.
+    raw_table : SignalColumns or None
+        The columns of signals, or of features of which no fit has made numbers yet.
 
     Examples
     --------
@@ -78,6 +80,7 @@ class Inputs:
     label_name: str | None = None
     no_class: Names | None = None
     feature_table: tuple[Any, ...] | None = None
+    raw_table: SignalColumns | None = None
 
     @classmethod
     def of(
@@ -100,14 +103,19 @@ class Inputs:
         """Return what `as_text` wrote; nothing means logits without names."""
         if text is None:
             return cls("logits")
-        known: dict[str, Any] = json.loads(str(text))
-        inputs = cls(**known | {name: tuple(value) for name, value in known.items() if isinstance(value, list)})
+        known: dict[str, Any] = from_json(json.loads(str(text)), {})
+        if len(known.get("feature_table") or ()) == len(fields(SignalColumns)):
+            known["raw_table"] = SignalColumns(*known.pop("feature_table"))
+        inputs = cls(**known)
         inputs.check(n_classes, n_features)
         return inputs
 
     def as_text(self) -> NDArray[np.str_] | None:
         """Return all that is known as JSON, in an array without dimensions; None for logits without names."""
-        return None if self == Inputs("logits") else np.array(json.dumps(asdict(self)))
+        known = asdict(self)
+        if (raw := known.pop("raw_table")) is not None:  # files of all versions have it here
+            known["feature_table"] = tuple(raw.values())
+        return None if self == Inputs("logits") else np.array(json.dumps(known))
 
     @property
     def names(self) -> Names | None:
@@ -116,14 +124,9 @@ class Inputs:
         return self.class_names or (self.column_names if one_each else None)
 
     @property
-    def has_raw_table(self) -> bool:
-        """Whether the features are a table of which no fit has made numbers yet."""
-        return self.feature_table is not None and len(self.feature_table) == len(SignalColumns.__dataclass_fields__)
-
-    @property
     def signal_columns(self) -> SignalColumns:
         """What the signals are, if the kind is that, or the features of a raw table."""
-        return SignalColumns(*(self.feature_table or ((), (), ())))
+        return self.raw_table or SignalColumns((), (), ())
 
     def check(self, n_classes: int, n_features: int) -> None:
         """Reject a wrong number of names, and an unknown kind."""
@@ -135,8 +138,9 @@ class Inputs:
         if not isinstance(self.label_name, str | None):
             wrong.append("label_name")
         if self.feature_table is not None:
-            kind = SignalColumns if self.has_raw_table else FeatureTable
-            kind(*self.feature_table).check(n_features)
+            FeatureTable(*self.feature_table).check(n_features)
+        if self.raw_table is not None:
+            self.raw_table.check(n_features)
         if wrong or self.kind not in (None, *get_args(Kind)):
             raise InvalidInputError(
                 f"the names and the kind must fit the columns; {wrong[0] if wrong else 'kind'} does not."

@@ -144,7 +144,7 @@ class Predictions:
         Predictions(n=3, K=1, accuracy=0.667, no_class=1, features=2)
         """
         columns = SignalColumns.of(signals, probabilities)
-        inputs = Inputs("signals", feature_names=columns.names, feature_table=columns.as_tuple())
+        inputs = Inputs("signals", feature_names=columns.names, raw_table=columns)
         return cls._of_signals(columns.encode(signals), correct, inputs, groups, sample_weight)
 
     def with_raw_table(self, features: Any) -> Predictions:
@@ -156,7 +156,7 @@ class Predictions:
                 f"features must have one row for each of the {len(self)} rows of logits; got {len(x)}. Check that both "
                 f"come from the same samples."
             )
-        inputs = replace(self.inputs, feature_names=columns.names, feature_table=columns.as_tuple())
+        inputs = replace(self.inputs, feature_names=columns.names, raw_table=columns)
         return self._with(features=x, inputs=inputs)
 
     def recoded(self, fit: Predictions) -> Predictions:
@@ -275,7 +275,8 @@ class Predictions:
 
     def without_features(self) -> Predictions:
         """Return the same rows without their features."""
-        return self._with(features=None, inputs=replace(self.inputs, feature_names=None, feature_table=None))
+        inputs = replace(self.inputs, feature_names=None, feature_table=None, raw_table=None)
+        return self._with(features=None, inputs=inputs)
 
     def joined(self, other: Predictions) -> Predictions:
         """Return the rows of both, of the same target classifier; what only one has is dropped, except weights."""

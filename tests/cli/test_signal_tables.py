@@ -106,6 +106,19 @@ def test_answers_without_a_mark_are_left_out(tables, command, tmp_path):
     assert "300 of 900 rows have no label" in found.err
 
 
+def test_levels_of_the_select_part_are_those_of_the_fit_part(tables, command, tmp_path):
+    parts = [tables[0][:100], tables[1][tables[1]["topic"] == "maths"][:60]]  # whose only level has another code there
+    for name, part in zip("ab", parts, strict=True):
+        part.to_csv(tmp_path / f"{name}.csv", index=False)
+    found = command("fit", tmp_path / "a.csv", "--select", tmp_path / "b.csv", "--signals", "verbal,topic",
+                    "--correct", "right", "-o", tmp_path / "s.safetensors")  # fmt: skip
+    assert found.returncode == 0, found.err
+    both = pd.concat(parts)
+    expected = auxcal.SignalCalibrator(random_state=0).fit(both[["verbal", "topic"]], both["right"])
+    confidence = auxcal.load(tmp_path / "s.safetensors").predict_confidence(both)
+    np.testing.assert_allclose(confidence, expected.predict_confidence(both), atol=1e-6)
+
+
 def test_what_is_wrong_is_said(fitted, tables, command, tmp_path):
     tables[0].to_csv(tmp_path / "fit.csv", index=False)
     out = ["-o", tmp_path / "s.safetensors"]

@@ -355,7 +355,7 @@ class Calibrator(ABC, Estimator):
         warn_of_probabilities(data.inputs.kind, data.logits, stacklevel=3)
         warn_of_zeros(data.inputs.kind, data.logits, stacklevel=3)
         data = rows_to_fit(self, data)
-        if data.inputs.has_raw_table and not self.takes_signals:
+        if data.inputs.raw_table and not self.takes_signals:
             data = with_numbers(data, getattr(self, "random_state", None))
         given = None if select is None else as_select(select, data)
         if self.cross_fits or (given is None and self._searches(data.n_classes)):

@@ -88,7 +88,7 @@ def features_for(calibrator: Calibrator, data: Predictions) -> Floats | None:
     """Return the features of the data if the calibrator uses them; those of a table as its fit made numbers of them."""
     if not calibrator.uses_features or data.features is None:
         return None
-    if calibrator.takes_signals or not data.inputs.has_raw_table:
+    if calibrator.takes_signals or not data.inputs.raw_table:
         return data.features
     return FeatureTable(*(calibrator.inputs_.feature_table or ())).fill(data.features)
 
@@ -101,9 +101,11 @@ def as_select(select: SelectPart, data: Predictions) -> Predictions:
             f"select: the logits of the select part must have {data.n_classes} columns as those of the fit part; got "
             f"{part.n_classes}. Use the same target classifier for both."
         )
-    if part.inputs.has_raw_table and data.inputs.feature_table is not None:
+    if part.inputs.raw_table and data.inputs.raw_table:
+        part = part.recoded(data)
+    elif part.inputs.raw_table and data.inputs.feature_table:
         table = FeatureTable(*data.inputs.feature_table)
-        raw = data._with(inputs=replace(data.inputs, feature_table=table.columns.as_tuple()))
+        raw = data._with(inputs=replace(data.inputs, raw_table=table.columns))
         part = part._with(features=table.fill(np.asarray(part.recoded(raw).features)), inputs=data.inputs)
     if part.n_features != data.n_features:
         raise InvalidInputError(

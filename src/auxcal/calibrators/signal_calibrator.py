@@ -326,7 +326,7 @@ class SignalCalibrator(Calibrator):
         return None
 
     def _fitted(self, data: Predictions, select: Predictions | None, problem: str | None, *, stacklevel: int) -> Self:
-        inputs = replace(data.inputs, feature_table=None)  # which `columns_` holds
+        inputs = replace(data.inputs, raw_table=None)  # which `columns_` holds
         return super()._fitted(data._with(inputs=inputs), select, problem, stacklevel=stacklevel + 1)
 
     def _confidence(self, logits: Floats, features: Floats | None = None) -> Floats:

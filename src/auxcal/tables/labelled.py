@@ -206,7 +206,7 @@ def _with_features(data: Predictions, table: dict[str, NDArray[Any]]) -> Predict
     x = np.asarray(found.features)
     if not found.inputs.signal_columns.are_numbers.all() or np.isnan(x).any():
         return found
-    return found._with(features=as_features(x, n_rows=len(x)), inputs=replace(found.inputs, feature_table=None))
+    return found._with(features=as_features(x, n_rows=len(x)), inputs=replace(found.inputs, raw_table=None))
 
 
 def _read_answers(

@@ -189,7 +189,7 @@ def _parts(data: Predictions, test: Predictions | float, random_state: int) -> t
             f"the test part must have the columns of the data in the same order, {some(wanted)}; got {some(got)}. Put "
             f"them into that order, and let y follow."
         )
-    if data.inputs.has_raw_table and test.inputs.has_raw_table:
+    if data.inputs.raw_table and test.inputs.raw_table:
         return data, test.recoded(data), np.arange(len(test))
     if test.n_features != data.n_features:
         raise InvalidInputError(
