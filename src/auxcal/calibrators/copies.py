@@ -29,8 +29,10 @@ _ENOUGH_WRONG = 7  # of two draws of one value of which one is wrong, both have 
 # Rows that look like fewer samples, in all or of each predicted class, are clusters, such as the classes. By hand.
 _FEWEST_SAMPLES = 30
 _SAMPLES_OF_CLASS = 1.5  # by hand, too
-_SAME_ANSWER = 0.4  # the correlation of errors from which rows that look alike are one sample, seen several times
-_BEYOND_CHANCE = 5.0  # standard errors by which the correlation must be above 0 for that
+_BEYOND_CHANCE = 5.0  # standard errors by which errors must correlate for rows that look alike to be one sample
+# One of these, too. Where each set of rows has a risk of its own, from 0 to 1, errors correlate by .27, and pairs of
+# which one is wrong have the same label in at most .39. Frames have at least .9 of both, clusters .25 and .88.
+_SAME_ANSWER, _SAME_LABEL = 0.4, 0.75
 
 
 def with_units(data: Predictions, *, stacklevel: int = 1) -> Predictions:
@@ -145,13 +147,17 @@ def _show_copies(counts: Ints, correct: Bools) -> bool:
 def _have_one_answer(data: Predictions, units: Ints) -> bool:
     """Return whether the rows of a unit are right or wrong together, more than chance and their scores explain.
 
-    Rows of no class tell nothing: all of them are wrong.
+    Then they have a large part of their errors in common, or those of which some are wrong have one label: one sample
+    has one. Rows of no class tell nothing: all of them are wrong.
     """
     known = data.y != NO_CLASS
     if not known.any():
         return False
-    found = _Grouped.of(units[known]).of_errors(data.take(known))
-    return found.value >= max(_SAME_ANSWER, _BEYOND_CHANCE * found.error)
+    data, grouped = data.take(known), _Grouped.of(units[known])
+    found = grouped.of_errors(data)
+    if found.value < _BEYOND_CHANCE * found.error:
+        return False
+    return found.value >= _SAME_ANSWER or grouped.same_labels(data) >= _SAME_LABEL
 
 
 class _Correlation(NamedTuple):
@@ -193,6 +199,15 @@ class _Grouped(NamedTuple):
         variance = 2 * self.pairs(p * (1 - p)) / (self.counts[several] - 1)
         return _Correlation(float(self.pairs(data.correct - p).sum() / pairs), float(np.sqrt(variance.sum()) / pairs))
 
+    def same_labels(self, data: Predictions) -> float:
+        """Return the share of pairs with one label, among those of which one is wrong: the mean over the units."""
+        labels, of_row = np.unique(self.of_row * data.n_classes + data.y, return_inverse=True)
+        same = _pairs(np.bincount(of_row)) - _pairs(np.bincount(of_row, data.correct))
+        pairs = _pairs(self.counts) - _pairs(np.bincount(self.of_row, data.correct))
+        wrong = pairs > 0
+        shares = np.bincount(labels // data.n_classes, same)[wrong] / pairs[wrong]
+        return float(shares.mean()) if len(shares) else 0.0
+
     def of_inputs(self, logits: Floats) -> float:
         """Return the share of the variance of the logits that units share."""
         several = (self.counts > 1)[self.of_row]
@@ -201,6 +216,11 @@ class _Grouped(NamedTuple):
             x = column.astype(np.float64) - column.mean(dtype=np.float64)
             shared, total = shared + float(self.pairs(x).sum()), total + float(np.sum(x[several] ** 2))
         return min(max(shared / total, 0.0), 1.0) if total > 0 else 1.0
+
+
+def _pairs(counts: Ints | Floats) -> Floats:
+    """Return how many pairs there are among so many."""
+    return np.asarray(counts * (counts - 1) / 2)
 
 
 def _numbers(data: Predictions) -> Floats:

@@ -103,6 +103,32 @@ def test_nearly_equal_rows_with_labels_of_their_own_are_rows():
     assert with_units(apart) is apart
 
 
+def clusters(random_state, n=100, size=10, k=10):
+    """Samples that were seen ten times, with a tenth of the variance anew: some views are right, others wrong."""
+    rng = np.random.default_rng(random_state)
+    rows = np.arange(n).repeat(size)
+    y = rng.integers(k, size=n)[rows]
+    noise = np.sqrt(0.9) * rng.normal(size=(n, k))[rows] + np.sqrt(0.1) * rng.normal(size=(n * size, k))
+    return Predictions(5.5 * np.eye(k)[y] + 2 * noise, y)
+
+
+@pytest.mark.parametrize("random_state", range(400, 406))
+def test_views_of_a_sample_are_units_though_some_are_right(random_state):
+    with pytest.warns(InputWarning, match="look like"):
+        assert with_units(clusters(random_state)).groups is not None
+
+
+@pytest.mark.parametrize("random_state", range(400, 406))
+def test_rows_that_look_alike_and_share_a_risk_are_rows(random_state):
+    """Each set of them is wrong at its own rate, with labels that differ."""
+    rng = np.random.default_rng(random_state)
+    rows = np.arange(100).repeat(10)
+    logits = 2 * rng.normal(size=(100, 10))[rows] + 0.05 * rng.normal(size=(1000, 10))
+    prediction, wrong = logits.argmax(axis=1), rng.random(1000) < rng.random(100)[rows]
+    data = Predictions(logits, np.where(wrong, (prediction + rng.integers(1, 10, size=1000)) % 10, prediction))
+    assert with_units(data) is data
+
+
 def test_a_copy_with_another_label_stays_in_the_unit():
     data, rows = frames(5, 0.0)
     y = data.y.copy()

@@ -34,6 +34,16 @@ def bent(x):
 # The inputs -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("k", [2, 3, 9, 10, 11, 20, 21, 50])
+@pytest.mark.parametrize("n", [5, 300])
+def test_ranked_logits_are_the_largest_ten_in_order(n, k):
+    """However they are sorted; ties too."""
+    z = np.random.default_rng(k).normal(size=(n, k)).astype(np.float32).round(1)
+    before = z.copy()
+    np.testing.assert_array_equal(correction._largest(z), np.sort(z, axis=1)[:, ::-1][:, :10].T)
+    np.testing.assert_array_equal(z, before)
+
+
 def described(logits, d=2):
     logits = np.asarray(logits, dtype=np.float32)
     n = len(logits)

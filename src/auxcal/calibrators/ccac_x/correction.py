@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import count, takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -55,10 +57,12 @@ class Correction(NamedTuple):
             bends = np.concatenate([self.least[None], self.knots])[:, :, None]
             bent = np.maximum(np.minimum(inputs, self.most[:, None]), bends)
             return np.asarray((self.weights[:, None] @ bent).sum(axis=(0, 1)) + linear)
-        x = inputs.clip(self.least[:, None], self.most[:, None])
+        most = self.most[:, None]
+        x = inputs.clip(self.least[:, None], most)
         log_odds = self.weights[0] @ x + linear
         for knots, weights in zip(self.knots, self.weights[1:], strict=True):
-            log_odds += weights @ np.maximum(x, knots[:, None], out=x)  # in order, so that x serves all of them
+            # In order, so that x serves all of them. NumPy clips at two bounds three times as fast as at one.
+            log_odds += weights @ np.clip(x, knots[:, None], most, out=x)
         return np.asarray(log_odds)
 
     def program(self, ops: Operations, inputs: Value, base: Value) -> Value:
@@ -253,7 +257,36 @@ class _Regression(NamedTuple):
 
 def _largest(z: Floats) -> Floats:
     """Return the largest logits of each row in descending order, of shape (ranks, n)."""
-    k = z.shape[1]
+    n, k = z.shape
     if k > 2 * _MOST_RANKS:
         z = np.partition(z, k - _MOST_RANKS, axis=1)[:, k - _MOST_RANKS :]
+    elif n > FEW_ROWS:
+        return _sorted_down(np.ascontiguousarray(z.T))[:_MOST_RANKS]
     return np.sort(z, axis=1)[:, : -_MOST_RANKS - 1 : -1].T
+
+
+def _sorted_down(columns: Floats) -> Floats:
+    """Sort each column in place, largest first: all columns at once, which for few rows is three times as fast."""
+    less = np.empty_like(columns[0])
+    for i, j in _comparisons(len(columns)):
+        np.minimum(columns[i], columns[j], out=less)
+        np.maximum(columns[i], columns[j], out=columns[i])
+        columns[j] = less
+    return columns
+
+
+@cache
+def _comparisons(n: int) -> tuple[tuple[int, int], ...]:
+    """Return the pairs that Batcher's network for n numbers compares, one after the other."""
+    return tuple(
+        (i + j, i + j + k)
+        for p in _powers_of_two(n)
+        for k in reversed(list(_powers_of_two(2 * p)))
+        for j in range(k % p, n - k, 2 * k)
+        for i in range(min(k, n - j - k))
+        if (i + j) // (2 * p) == (i + j + k) // (2 * p)
+    )
+
+
+def _powers_of_two(below: int) -> Iterator[int]:
+    return takewhile(lambda power: power < below, (1 << i for i in count()))

@@ -47,7 +47,7 @@ class SharedCurve(NamedTuple):
         x = np.ascontiguousarray((z - z.dtype.type(self.centre)).T, dtype=dtype).clip(self.least, self.most)
         scores, part = x * self.weights[0], np.empty_like(x)
         for knot, weight in zip(self.knots, self.weights[1:], strict=True):
-            np.maximum(x, knot, out=x)  # in order, so that x serves all of them
+            np.clip(x, knot, self.most, out=x)  # in order, so that x serves all; at two bounds, NumPy is faster
             scores += np.multiply(x, weight, out=part)
         at = prediction * len(prediction) + np.arange(len(prediction))
         own = scores.take(at)
