@@ -41,6 +41,10 @@ class Timed(NamedTuple):
     by: Names
     done: float | None
 
+    def take(self, rows: slice) -> Timed:
+        """Return some of the rows."""
+        return Timed._make(each[rows] if isinstance(each, np.ndarray) else each for each in self)
+
 
 class TimedRows(Protocol):
     """The rows of a table, in any order, which need not be held."""

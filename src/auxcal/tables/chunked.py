@@ -36,7 +36,9 @@ class ChunkedTable:
     *paths : path
         As in `read_predictions`.
     by : str or None
-        The column of the order; with None all rows are of one chunk, which has no name.
+        The column of the order; with None all rows are of one chunk.
+    name : str
+        What that chunk is called.
     label : str, optional
         The column of the true classes, empty where a row has none. By default the one of the fit, if it is there.
     spec, columns, probabilities, features, class_names, no_class, unknown_is_no_class, on_bad_rows
@@ -61,12 +63,13 @@ class ChunkedTable:
         calibrator: Calibrator,
         *paths: str | os.PathLike[str],
         by: str | None,
+        name: str = "",
         spec: TableSpec | None = None,
         **where: Unpack[ClassOptions],
     ) -> None:
         spec = TableSpec.of(ClassOptions, where, spec).known_to(calibrator.inputs_)
         spec.check_bad_rows()
-        self._paths, self._by, self._spec = paths, by, spec
+        self._paths, self._by, self._name, self._spec = paths, by, name, spec
         self._labels, self._n_classes = spec.labels(calibrator.n_features_in_), calibrator.n_features_in_
         self._scorer = Scorer(calibrator, spec)
 
@@ -92,7 +95,7 @@ class ChunkedTable:
             truth = self._labels.name if self._labels.name in source.names else None
             for rows, logits, features in self._scorer.rows(source, [name for name in (self._by, truth) if name]):
                 if self._by is None:
-                    names = np.full(len(logits), "", dtype=object)
+                    names = np.full(len(logits), self._name, dtype=object)
                 else:
                     names = _names(rows.others[self._by], rows.index)
                 y, labelled = self._known(rows.others[truth], rows.index) if truth else (None, None)

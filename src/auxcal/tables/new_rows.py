@@ -29,6 +29,9 @@ class FoundFile(NamedTuple):
     new: int
 
 
+_NOTHING = SeenFile(0, 0, "", -1, -1)  # what was seen of a file that is new; no file is of this size
+
+
 class _Unit(NamedTuple):
     """What is read as one: a file, or a pair of `.npy` files."""
 
@@ -143,62 +146,58 @@ class NewRows:
     def _new_rows(self, unit: _Unit) -> Iterator[Timed]:
         """Yield what was not seen of a file, and note what it has now."""
         before = self._before(unit)
-        if before is not None and (before.size, before.modified) == unit.state:
+        if (before.size, before.modified) == unit.state:
             self._note(unit, before, new=0)
             return
         try:
             yield from self._after(unit, before)
         except _ChangedError:  # before the first new row
-            if before is None or not self._replaced:
-                n_before = 0 if before is None else before.rows
+            if not self._replaced:
                 raise InvalidInputError(
-                    f"{unit.name}: {n_before:,} rows of this file were seen before, and they are not the same now. "
+                    f"{unit.name}: {before.rows:,} rows of this file were seen before, and they are not the same now. "
                     f"Append new rows to it, or give them in a new file; if the file is written anew each time, say so "
                     f"with replaced=True (--replaced); if rows were corrected, begin a new state with all of them."
                 ) from None
-            yield from self._after(unit, None)
+            yield from self._after(unit, _NOTHING)
 
-    def _before(self, unit: _Unit) -> SeenFile | None:
+    def _before(self, unit: _Unit) -> SeenFile:
         """Return what is known of a file, also if it was renamed since."""
         if unit.key not in self.seen and all(file.is_local for file in unit.files):
             same = (key for key, file in self.seen.items() if (file.size, file.modified) == unit.state)
             renamed = next((key for key in same if not os.path.exists(key)), None)  # noqa: PTH110
             if renamed is not None:
                 self.seen[unit.key] = self.seen.pop(renamed)
-        return self.seen.get(unit.key)
+        return self.seen.get(unit.key, _NOTHING)
 
-    def _after(self, unit: _Unit, before: SeenFile | None) -> Iterator[Timed]:
+    def _after(self, unit: _Unit, before: SeenFile) -> Iterator[Timed]:
         """Yield the rows after those seen before, once these turn out to be the same."""
         digest, n_rows, n_labels, late = hashlib.sha256(), 0, 0, 0
-        n_before = 0 if before is None else before.rows
         for rows in self._batches(unit):
-            cut = min(max(n_before - n_rows, 0), len(rows.logits))
-            old, new = _part(rows, slice(cut)), _part(rows, slice(cut, None))
+            cut = min(max(before.rows - n_rows, 0), len(rows.logits))
+            old, new = rows.take(slice(cut)), rows.take(slice(cut, None))
             n_rows, n_labels = n_rows + len(rows.logits), n_labels + _n_labels(rows)
             late += _n_labels(old)
             _add(digest, old)
-            if before is not None and cut and n_rows >= n_before and digest.hexdigest() != before.digest:
+            if cut and n_rows >= before.rows and digest.hexdigest() != before.digest:
                 raise _ChangedError
             _add(digest, new)
             if len(new.logits):
                 yield new
-        if n_rows < n_before:
+        if n_rows < before.rows:
             raise _ChangedError
-        if before is not None and late > before.labels:
+        if late > before.labels:
             warnings.warn(
                 f"{unit.name}: {late - before.labels:,} rows got their labels after they were seen; these labels are "
                 f"not used. Give rows when they have their labels, with a state of their own.",
                 InputWarning,
                 stacklevel=2,
             )
-        self._note(unit, SeenFile(n_rows, n_labels, digest.hexdigest(), *unit.state), new=n_rows - n_before)
+        self._note(unit, SeenFile(n_rows, n_labels, digest.hexdigest(), *unit.state), new=n_rows - before.rows)
 
     def _batches(self, unit: _Unit) -> Iterator[Timed]:
-        if not _has_rows(unit):
-            return
-        for rows in ChunkedTable(self._calibrator, *unit.files, by=self._by, spec=self._spec).batches():
-            named = np.full(len(rows.logits), self._name, dtype=object)
-            yield rows if self._by else rows._replace(by=named)
+        if _has_rows(unit):
+            table = ChunkedTable(self._calibrator, *unit.files, by=self._by, name=self._name, spec=self._spec)
+            yield from table.batches()
 
     def _note(self, unit: _Unit, file: SeenFile, *, new: int) -> None:
         self.found.append(FoundFile(unit.name, file.rows - new, new))
@@ -216,17 +215,6 @@ def _has_rows(unit: _Unit) -> bool:
         return True
     with open_part(format_of_all(unit.parts), *unit.parts) as source:
         return any(map(len, islice(source.batches((), source.names[:1]), 1)))
-
-
-def _part(rows: Timed, kept: slice) -> Timed:
-    return Timed(
-        rows.logits[kept],
-        None if rows.features is None else rows.features[kept],
-        None if rows.y is None else rows.y[kept],
-        None if rows.labelled is None else rows.labelled[kept],
-        rows.by[kept],
-        rows.done,
-    )
 
 
 def _n_labels(rows: Timed) -> int:
