@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auxcal._core.arrays import Bools, Floats, Ints
-from auxcal._core.errors import FileFormatError, InvalidInputError
+from auxcal._core.errors import InvalidInputError
 from auxcal._core.files import as_path
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.state import Tensors, digest, from_json, read_state, to_json, write_state
@@ -21,7 +21,7 @@ from auxcal.calibrators.base import saved_name
 from auxcal.monitoring._betting import Found, GroupBets, LabelBets, ReferenceScores, RowBets
 from auxcal.monitoring._check import represent_some
 from auxcal.monitoring._mix import Representations, counted_once, each_once
-from auxcal.monitoring._state import Alarm, AlarmKind, Evidence, History, LabelBuffer, check_state
+from auxcal.monitoring._state import Alarm, AlarmKind, Evidence, History, LabelBuffer, check_state, restoring
 from auxcal.monitoring._verdict import FEWEST_ROWS, as_calibrator, as_level, groups_of, no_reference
 from auxcal.reference import Reference
 
@@ -235,7 +235,7 @@ class Monitor:
         path = as_path(path)
         calibrator = as_calibrator(calibrator)
         header, tensors = read_state(path, "monitor", {"monitor": dict, "calibrator": str, "state": dict}, FORMAT)
-        try:
+        with restoring(path, "Save the monitor again."):
             params = from_json(header["monitor"], tensors)
             if params["keep"] > sum(array.size for array in tensors.values()):
                 raise ValueError("keep must be as many rows as there are")
@@ -244,12 +244,6 @@ class Monitor:
                     f"{path}: the monitor of another calibrator. Load it with the one that it was made for."
                 )
             found._restore(from_json(header["state"], tensors))
-        except InvalidInputError:
-            raise
-        except Exception as error:  # a state that does not fit can fail in as many ways as it has parts
-            raise FileFormatError(
-                f"{path}: the state does not fit a monitor: {type(error).__name__}: {error}. Save the monitor again."
-            ) from error
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from auxcal._core.errors import FileFormatError, InvalidInputError
+from auxcal._core.errors import InvalidInputError
 from auxcal._core.files import as_path
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.progress import Report, silent
@@ -18,7 +18,7 @@ from auxcal.calibrators import Calibrator
 from auxcal.metrics.intervals import Estimate
 from auxcal.monitoring._check import Check, Difference
 from auxcal.monitoring._monitor import Monitor
-from auxcal.monitoring._state import Alarm, Evidence
+from auxcal.monitoring._state import Alarm, Evidence, restoring
 from auxcal.monitoring._timeline import Chunk, PendingChunks, Timeline, timeline_of
 from auxcal.monitoring._verdict import as_calibrator
 from auxcal.monitoring.timed import Timed
@@ -149,7 +149,7 @@ class Nightly:
         """Go on where a saved state was, with the same calibrator."""
         path = as_path(path)
         header, tensors = _read(path)
-        try:
+        with restoring(path, "Begin a new one: name another file."):
             params = from_json(header["params"], tensors)
             found = cls(as_calibrator(calibrator), params["level"], tolerance=params["tolerance"])
             if found.monitor._fingerprint() != header["calibrator"]:
@@ -159,13 +159,6 @@ class Nightly:
                 )
             found.monitor._restore(from_json(header["monitor"], tensors))
             found._restore(from_json(header["nightly"], tensors))
-        except InvalidInputError:
-            raise
-        except Exception as error:  # a state that does not fit can fail in as many ways as it has parts
-            raise FileFormatError(
-                f"{path}: the state does not fit a monitor: {type(error).__name__}: {error}. Begin a new one: name "
-                f"another file."
-            ) from error
         found._read_as = header["digest"]
         return found
 

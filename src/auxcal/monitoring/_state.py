@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from auxcal._core.arrays import Floats, Ints, to_numpy
-from auxcal._core.errors import InvalidInputError
+from auxcal._core.errors import FileFormatError, InvalidInputError
 from auxcal._core.state import check_count, check_like
 
 AlarmKind = Literal["data", "labels"]
@@ -159,6 +162,19 @@ class LabelBuffer:
         """Go on where another one was."""
         self._confidence, self._prediction = state["confidence"].copy(), state["prediction"].copy()
         self.n_rows = state["n_rows"]
+
+
+@contextmanager
+def restoring(path: Path, advice: str) -> Iterator[None]:
+    """Name the file of a state that does not fit, and what to do then."""
+    try:
+        yield
+    except InvalidInputError:
+        raise
+    except Exception as error:  # a state that does not fit can fail in as many ways as it has parts
+        raise FileFormatError(
+            f"{path}: the state does not fit a monitor: {type(error).__name__}: {error}. {advice}"
+        ) from error
 
 
 def check_state(state: Any, fresh: dict[str, Any]) -> None:
