@@ -1,8 +1,8 @@
 """What language models write: answers, how likely they are, and what else tells whether they are right."""
 
 from auxcal.llm.answers import Answers
+from auxcal.llm.collected import SIGNALS
 from auxcal.llm.contents import contents
-from auxcal.llm.joined import SIGNALS
 from auxcal.llm.read_answers import FILES, holds_answers, read
 from auxcal.llm.writers import FORMATS
 

@@ -14,8 +14,7 @@ from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.files import as_path
 from auxcal._core.text import some
 from auxcal.llm.answers import Answers
-from auxcal.llm.collected import Collector, Keys
-from auxcal.llm.joined import as_answers
+from auxcal.llm.collected import Collector, Keys, as_answers
 from auxcal.llm.label_tokens import LabelTokens
 from auxcal.llm.records import BadRecord, Record, read_records
 from auxcal.llm.replies import Format
@@ -141,10 +140,10 @@ def read(
             )
         if problem:
             problems[record.line] = problem
-    if not rows.ids:
+    if not rows.questions:
         raise InvalidInputError(f"{path}: there are no answers to read{_shown(problems)}.")
     if problems:
-        n = len(problems) + len(rows.reasons)
+        n = len(problems) + rows.n_replies
         warnings.warn(
             f"{path}: {len(problems):,} of {n:,} lines can't be used and are left out{_shown(problems)}.",
             InputWarning,
