@@ -1,12 +1,14 @@
 """SignalCalibrator: what it learns, odd tables, and that everything around calibrators takes signals too."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
 
 import auxcal
 from auxcal import InputWarning, InvalidInputError, NotFittedError, SignalCalibrator, evaluate
+from auxcal.calibrators import additive_model
 from auxcal.monitoring import timeline
 
 pd = pytest.importorskip("pandas")
@@ -301,3 +303,15 @@ class TestAround:
 def test_few_answers_are_called_few_without_advice_on_logits():
     with pytest.warns(InputWarning, match="5 rows are few to learn from: label 100 or more. auxcal plan"):
         SignalCalibrator(random_state=0).fit({"a": np.arange(5.0)}, [True, False, True, True, False])
+
+
+def test_many_signals_of_few_answers_are_solved_row_by_row_to_the_same_numbers(monkeypatch):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(70, 12))  # with 97 features
+    x[rng.random(x.shape) < 0.05] = np.nan
+    correct, weight = rng.random(70) < 1 / (1 + np.exp(-np.nan_to_num(x[:, 0]))), rng.integers(1, 4, 70)
+    fit = partial(SignalCalibrator(random_state=0).fit, x, correct, sample_weight=weight)
+    by_features = fit().predict_confidence(x)
+    monkeypatch.setattr(additive_model, "_MANY", 0)
+    monkeypatch.delattr(additive_model._Fit, "_optimum")  # which is not needed then
+    np.testing.assert_allclose(fit().predict_confidence(x), by_features, atol=1e-6)
