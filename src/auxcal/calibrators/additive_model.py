@@ -270,10 +270,8 @@ class _Fit(NamedTuple):
 
     @property
     def base(self) -> float:
-        """The log-odds of a right answer, half an answer of each kind added."""
-        right = float(np.average(self.correct, weights=self.weight))
-        n = len(self.correct) if self.weight is None else float(self.weight.sum())
-        return float(logit((n * right + 0.5) / (n + 1)))
+        """The log-odds of a right answer."""
+        return base_rate(self.correct, self.weight)
 
     def step(self, found: _Found, *, learn: bool) -> _Found:
         """Take a step of Newton's method for the curves, then one for each category."""
@@ -369,6 +367,12 @@ class _Fit(NamedTuple):
     def _loss(self, log_odds: Floats) -> float:
         losses = softplus(np.where(self.correct, -log_odds, log_odds))
         return float(losses.sum() if self.weight is None else losses @ self.weight)
+
+
+def base_rate(correct: Bools, weight: Weight | None) -> float:
+    """Return the log-odds of a right answer, half an answer of each kind added."""
+    counted = np.ones(len(correct)) if weight is None else weight
+    return float(logit((counted @ correct + 0.5) / (counted.sum() + 1)))
 
 
 def _places(x: Floats, least: Floats, per: Floats) -> Floats:

@@ -16,7 +16,7 @@ from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.logits import expit, logit
 from auxcal._core.state import Check, Lengths, each, knots, numbers, table
-from auxcal.calibrators.additive_model import AdditiveModel, cross_fit_additive
+from auxcal.calibrators.additive_model import AdditiveModel, base_rate, cross_fit_additive
 from auxcal.calibrators.base import Calibrator
 from auxcal.calibrators.ccac_x.evidence import log_likelihoods, weights_by_evidence
 from auxcal.calibrators.copies import merge_copies, weigh_units
@@ -300,7 +300,7 @@ class SignalCalibrator(Calibrator):
         trees, with_trees = cross_fit_trees(
             inputs, correct, found.log_odds, folds, weight, increasing=may_only_rise, random_state=self.random_state
         )
-        base = self.base_rate_ = _base_rate(correct, weight)
+        base = self.base_rate_ = base_rate(correct, weight)
         single = [
             cross_fit_signal(x, correct, folds, base, weight, rises=bool(up))
             for x, up in zip(values.T, rises, strict=True)
@@ -421,12 +421,6 @@ def _said_by_level(codes: Ints, correct: Bools, folds: Ints) -> Bools:
         balance = np.bincount(codes[others], np.where(correct[others], 1, -1), minlength=codes.max() + 1)
         said[rows] = balance[codes[rows]] > 0
     return said
-
-
-def _base_rate(correct: Bools, weight: Any) -> float:
-    """Return the log-odds of a right answer, half an answer of each kind added."""
-    counted = np.ones(len(correct)) if weight is None else weight
-    return float(logit((counted @ correct + 0.5) / (counted.sum() + 1)))
 
 
 def _offset(log_odds: Floats, base: float, weight: Any) -> float:
