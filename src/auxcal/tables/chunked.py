@@ -1,4 +1,4 @@
-"""ChunkedTable: the rows of a table with the name of their chunk, batch by batch: what `auxcal monitor` reads."""
+"""TimedTable: the rows of a table with the name of their chunk, batch by batch: what `auxcal monitor` reads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from auxcal.tables.sources import Source
 from auxcal.tables.spec import ClassOptions, TableSpec
 
 
-class ChunkedTable:
+class TimedTable:
     r"""Rows for a calibrator, some of which may have labels, with the column that puts them in order.
 
     It reads them in batches, so that memory does not grow with the table.
@@ -133,7 +133,3 @@ def _names(column: Column, rows: Sequence[int] | Ints, part: str = "") -> Names:
     names = chunk_names(column.values())
     check_names(names, rows, part)
     return names
-
-
-TimedTable = ChunkedTable
-"""The name under which `auxcal.formats` has it."""

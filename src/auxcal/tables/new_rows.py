@@ -15,7 +15,7 @@ from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.files import STANDARD
 from auxcal.calibrators import Calibrator
 from auxcal.monitoring import SeenFile, Timed
-from auxcal.tables.chunked import ChunkedTable
+from auxcal.tables.chunked import TimedTable
 from auxcal.tables.discover import File, Part, as_file, check_complete, find_parts
 from auxcal.tables.readers import format_of_all, open_part
 from auxcal.tables.spec import TableSpec
@@ -196,7 +196,7 @@ class NewRows:
 
     def _batches(self, unit: _Unit) -> Iterator[Timed]:
         if _has_rows(unit):
-            table = ChunkedTable(self._calibrator, *unit.files, by=self._by, name=self._name, spec=self._spec)
+            table = TimedTable(self._calibrator, *unit.files, by=self._by, name=self._name, spec=self._spec)
             yield from table.batches()
 
     def _note(self, unit: _Unit, file: SeenFile, *, new: int) -> None:
