@@ -18,55 +18,51 @@ from auxcal._core.deferred_warnings import warn
 from auxcal._core.equal_rows import EqualRows, are_copies, in_equal_numbers
 from auxcal._core.errors import InputWarning
 from auxcal._core.logits import expit, top_scores
-from auxcal._core.near_rows import near_rows
 from auxcal.calibrators.fitting import MOST_REPEATED
+from auxcal.calibrators.repeated_samples import repeated_samples
 from auxcal.calibrators.solvers.logistic import fit_logistic
 from auxcal.predictions import Predictions
 from auxcal.splits import row_hashes
 
 _FEWEST_VALUES = 10  # different rows, below which copies are not looked for: fewer are too few for a fit
 _ENOUGH_WRONG = 7  # of two draws of one value of which one is wrong, both have the same label half of the time at most
-# Rows that look like fewer samples, in all or of each predicted class, are clusters, such as the classes. By hand.
-_FEWEST_SAMPLES = 30
-_SAMPLES_OF_CLASS = 1.5  # by hand, too
-_BEYOND_CHANCE = 5.0  # standard errors by which errors must correlate for rows that look alike to be one sample
-# One of these, too. Where each set of rows has a risk of its own, from 0 to 1, errors correlate by .27, and pairs of
-# which one is wrong have the same label in at most .39. Frames have at least .9 of both, clusters .25 and .88.
-_SAME_ANSWER, _SAME_LABEL = 0.4, 0.75
+# Rows that look alike are one sample if the nearest row of a wrong prediction has its label nearly always. Where rows
+# were drawn apart it has in at most .64, of views in at least .8. Labels with errors are less clear; then it is enough
+# that rows are right or wrong together, beyond chance, and look like more samples than there are classes. By hand.
+_SAME_LABEL = 0.75
+_SAME_ANSWER, _BEYOND_CHANCE = 0.4, 5.0  # the correlation of errors, and its distance from 0 in standard errors
+_SAMPLES_OF_CLASS = 1.5
 
 
 def with_units(data: Predictions, *, stacklevel: int = 1) -> Predictions:
     """Return rows with their units as groups: those that are given, or copies and nearly equal rows, if any are there.
 
     Rows that look alike can be different samples, of a classifier that gives few values or that was saved in few
-    digits. Samples that were seen several times are right or wrong together.
+    digits. Samples that were seen several times have one label each.
     """
     if data.groups is not None:
         return data
     hashes = row_hashes(data.logits, data.features)
-    values, first, of_row = np.unique(hashes, return_index=True, return_inverse=True)
-    if len(values) < _FEWEST_VALUES:
+    n_values = _n_values(hashes)
+    if n_values < _FEWEST_VALUES:
         return data
-    copies = _copies(data, hashes, len(values))
+    copies = _copies(data, hashes, n_values)
     if copies is not None:
         return data._with(groups=copies)
     if data.n_classes == 1:  # signals are often equal by themselves, and have no distance
         return data
-    near = near_rows(data.logits[first])
-    if near is None and len(values) >= (1 - MOST_REPEATED) * len(data):
-        return data
-    units = of_row if near is None else near[of_row]
-    n_samples, n_predicted = len(np.unique(units)), len(np.unique(data.prediction))
-    if n_samples < max(_FEWEST_SAMPLES, _SAMPLES_OF_CLASS * n_predicted) or not _have_one_answer(data, units):
+    found = repeated_samples(data)
+    if found is None or (found.same_label < _SAME_LABEL and not _have_one_answer(data, found.of_row)):
         return data
     warn(
-        f"these {len(data):,} rows look like {n_samples:,} samples, some of them seen several times, like "
-        f"the frames of a video: they are nearly equal, and right or wrong together. Such rows stay together, and "
-        f"count as about one. Say which rows belong together with groups (--group): a group for each, if none do.",
+        f"these {len(data):,} rows look like {len(np.unique(found.of_row)):,} samples, some seen several times, like "
+        f"the frames of a video: rows near each other have the same label even where the classifier is wrong. "
+        f"Such rows stay together, and count as less than a row each. Say which rows belong together with groups "
+        f"(--group): a group for each, if none do.",
         InputWarning,
         stacklevel=stacklevel + 1,
     )
-    return data._with(groups=units)
+    return data._with(groups=found.of_row)
 
 
 def parts_with_units(
@@ -91,7 +87,7 @@ def merge_copies(data: Predictions) -> tuple[Predictions, Ints | slice]:
     if data.groups is None:
         return data, slice(None)
     hashes = row_hashes(data.logits, data.features)
-    copies = _copies(data, hashes, len(np.unique(hashes)))
+    copies = _copies(data, hashes, _n_values(hashes))
     if copies is None:
         return data, slice(None)
     unit, copy = (np.unique(each, return_inverse=True)[1] for each in (data.groups, copies))
@@ -116,6 +112,11 @@ def weigh_units(data: Predictions) -> Predictions:
     weight = np.ones(len(data)) if data.sample_weight is None else data.sample_weight
     sizes = np.bincount(units.of_row, weight) ** 2 / np.bincount(units.of_row, weight**2)  # Kish's, where weights vary
     return data._with(sample_weight=weight / (1 + (sizes - 1) * both)[units.of_row])
+
+
+def _n_values(hashes: NDArray[np.uint64]) -> int:
+    """Return how many differ; `np.unique` is several times slower."""
+    return 1 + int(np.count_nonzero(np.diff(np.sort(hashes))))
 
 
 def _copies(data: Predictions, hashes: NDArray[np.uint64], n_values: int) -> Ints | None:
@@ -147,17 +148,13 @@ def _show_copies(counts: Ints, correct: Bools) -> bool:
 def _have_one_answer(data: Predictions, units: Ints) -> bool:
     """Return whether the rows of a unit are right or wrong together, more than chance and their scores explain.
 
-    Then they have a large part of their errors in common, or those of which some are wrong have one label: one sample
-    has one. Rows of no class tell nothing: all of them are wrong.
+    Rows of no class tell nothing: all of them are wrong.
     """
+    if len(np.unique(units)) < _SAMPLES_OF_CLASS * len(np.unique(data.prediction)):
+        return False
     known = data.y != NO_CLASS
-    if not known.any():
-        return False
-    data, grouped = data.take(known), _Grouped.of(units[known])
-    found = grouped.of_errors(data)
-    if found.value < _BEYOND_CHANCE * found.error:
-        return False
-    return found.value >= _SAME_ANSWER or grouped.same_labels(data) >= _SAME_LABEL
+    found = _Grouped.of(units[known]).of_errors(data.take(known))
+    return found.value >= max(_SAME_ANSWER, _BEYOND_CHANCE * found.error)
 
 
 class _Correlation(NamedTuple):
@@ -199,15 +196,6 @@ class _Grouped(NamedTuple):
         variance = 2 * self.pairs(p * (1 - p)) / (self.counts[several] - 1)
         return _Correlation(float(self.pairs(data.correct - p).sum() / pairs), float(np.sqrt(variance.sum()) / pairs))
 
-    def same_labels(self, data: Predictions) -> float:
-        """Return the share of pairs with one label, among those of which one is wrong: the mean over the units."""
-        labels, of_row = np.unique(self.of_row * data.n_classes + data.y, return_inverse=True)
-        same = _pairs(np.bincount(of_row)) - _pairs(np.bincount(of_row, data.correct))
-        pairs = _pairs(self.counts) - _pairs(np.bincount(self.of_row, data.correct))
-        wrong = pairs > 0
-        shares = np.bincount(labels // data.n_classes, same)[wrong] / pairs[wrong]
-        return float(shares.mean()) if len(shares) else 0.0
-
     def of_inputs(self, logits: Floats) -> float:
         """Return the share of the variance of the logits that units share."""
         several = (self.counts > 1)[self.of_row]
@@ -216,11 +204,6 @@ class _Grouped(NamedTuple):
             x = column.astype(np.float64) - column.mean(dtype=np.float64)
             shared, total = shared + float(self.pairs(x).sum()), total + float(np.sum(x[several] ** 2))
         return min(max(shared / total, 0.0), 1.0) if total > 0 else 1.0
-
-
-def _pairs(counts: Ints | Floats) -> Floats:
-    """Return how many pairs there are among so many."""
-    return np.asarray(counts * (counts - 1) / 2)
 
 
 def _numbers(data: Predictions) -> Floats:
