@@ -165,6 +165,8 @@ CONDITIONS = {
     "frames-d2": Condition("D2, ten nearly equal rows", partial(copied, shift="D2", times=10, noise=0.01, named=False)),
     "clusters": Condition("clusters of ten, simulated", partial(clustered, named=False)),
     "clusters-groups": Condition("the same, with groups", partial(clustered, named=True)),
+    "clusters-loose": Condition("looser clusters of ten", partial(clustered, shared=0.75, named=False)),
+    "clusters-loose-groups": Condition("the same, with groups", partial(clustered, shared=0.75, named=True)),
     "by-class": Condition("right by predicted class alone, 200 rows", partial(simulated, by_class, 200)),
     "by-class-100": Condition(
         "the same, 100 classes, 1,000 rows", partial(simulated, partial(by_class, n_classes=100), 1000)
