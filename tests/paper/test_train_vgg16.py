@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from auxcal import InvalidInputError
 from auxcal_paper.classifiers import train_vgg16
 from auxcal_paper.classifiers.cifar_vgg import cifar_vgg_network, trained_cifar_vgg16
 from auxcal_paper.datasets._images import Images
@@ -42,6 +43,13 @@ def test_an_interrupted_training_ends_with_the_same_weights(images, tmp_path, mo
     monkeypatch.setattr(train_vgg16, "_save", save)
     resumed = weights(training, images, tmp_path / "parts.pt")
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)
+
+
+def test_a_checkpoint_of_another_training_is_refused(images, tmp_path):
+    checkpoint = tmp_path / "checkpoint.pt"
+    weights(train_vgg16.Training(10, epochs=1, width=NARROW), images, checkpoint)
+    with pytest.raises(InvalidInputError, match=r"another training.*'epochs': 1.*Delete it to begin anew"):
+        weights(train_vgg16.Training(10, epochs=2, width=NARROW), images, checkpoint)
 
 
 def test_it_learns_and_says_how_well(images, cifar10_dir, monkeypatch, capsys):

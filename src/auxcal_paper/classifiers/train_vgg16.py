@@ -19,6 +19,7 @@ import torch
 import typer
 from torch import Tensor, nn
 
+from auxcal._core.errors import InvalidInputError
 from auxcal._core.files import atomic_write
 from auxcal_paper.classifiers._image_classifier import ImageClassifier, Normalise
 from auxcal_paper.classifiers._training import isolated
@@ -74,11 +75,11 @@ def train_vgg16(training: Training, train: Images, checkpoint: Path) -> nn.Seque
         optimizer = torch.optim.SGD(
             network.parameters(), lr=PEAK_RATE, momentum=MOMENTUM, weight_decay=WEIGHT_DECAY, nesterov=True
         )
-        for epoch in range(_resumed(checkpoint, network, optimizer), training.epochs):
+        for epoch in range(_resumed(checkpoint, network, optimizer, training), training.epochs):
             torch.manual_seed(training.random_state + 1_000 * (epoch + 1))  # so that a resumed training is the same
             started = time.process_time()
             loss = _epoch(network, optimizer, pixels, y, training, epoch)
-            _save(checkpoint, network, optimizer, epoch + 1)
+            _save(checkpoint, network, optimizer, training, epoch + 1)
             seconds = time.process_time() - started
             typer.echo(f"epoch {epoch + 1} of {training.epochs}: loss {loss:.3f}, {seconds:.0f} s of CPU time")
     return network.eval()
@@ -120,20 +121,27 @@ def _cropped(images: Tensor) -> Tensor:
     return padded[torch.arange(n)[:, None, None], :, rows, columns].permute(0, 3, 1, 2)
 
 
-def _resumed(checkpoint: Path, network: nn.Module, optimizer: torch.optim.Optimizer) -> int:
+def _resumed(checkpoint: Path, network: nn.Module, optimizer: torch.optim.Optimizer, training: Training) -> int:
     """Load the checkpoint and return the number of epochs that are done."""
     if not checkpoint.is_file():
         return 0
     state = torch.load(checkpoint, map_location="cpu", weights_only=True)
+    if state.get("training") != asdict(training):
+        raise InvalidInputError(
+            f"{checkpoint} is of another training, {state.get('training')}; this one is {asdict(training)}. Delete it "
+            f"to begin anew, or give the settings of that one."
+        )
     network.load_state_dict(state["network"])
     optimizer.load_state_dict(state["optimizer"])
     return int(state["epochs"])
 
 
-def _save(checkpoint: Path, network: nn.Module, optimizer: torch.optim.Optimizer, epochs: int) -> None:
+def _save(
+    checkpoint: Path, network: nn.Module, optimizer: torch.optim.Optimizer, training: Training, epochs: int
+) -> None:
+    state = {"network": network.state_dict(), "optimizer": optimizer.state_dict()}
     with atomic_write(checkpoint) as temporary:
-        state = {"network": network.state_dict(), "optimizer": optimizer.state_dict(), "epochs": epochs}
-        torch.save(state, temporary)
+        torch.save(state | {"training": asdict(training), "epochs": epochs}, temporary)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
