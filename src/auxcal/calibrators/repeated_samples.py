@@ -92,7 +92,7 @@ def _near(distances: Floats, most: int) -> Ints:
     """Return rows in order of their distance, the nearest among them: those nearer than a few of every so many."""
     every = max(1, len(distances) // _LOOKED_AT)
     few = distances[::every]
-    rank = min(2 * most // every + 8, len(few) - 1)
+    rank = min(2 * most // every + 8, len(few) - 2)  # not the last: the row itself is infinitely far away
     bound = np.partition(few, rank)[rank]
     if np.count_nonzero(distances <= bound) < most:
         bound = np.partition(distances, most)[most]

@@ -50,7 +50,7 @@ def test_many_classes():
 
 
 @pytest.mark.parametrize("k", [2, 3, 10, 60])
-@pytest.mark.parametrize("n", [30, 100, 1000])
+@pytest.mark.parametrize("n", [12, 20, 30, 100, 1000])
 def test_rows_that_were_drawn_apart_are_no_views(n, k):
     for random_state in range(5):
         assert repeated_samples(views(n, 1, 0, k=k, random_state=random_state)[0]) is None
@@ -74,3 +74,9 @@ def test_rows_of_no_class_tell_nothing_but_belong_to_samples_too():
 def test_nothing_is_told_where_all_predictions_are_right():
     data, _ = views(100, 10, 0.05)
     assert repeated_samples(data._with(y=data.prediction)) is None
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e4])
+def test_the_scale_of_the_logits_makes_no_difference(scale):
+    data, rows = views(100, 10, 0.05)
+    assert kept_together(repeated_samples(Predictions(scale * data.logits, data.y)), rows) > 0.95
