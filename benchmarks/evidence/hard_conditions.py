@@ -66,13 +66,22 @@ def parts(shift: str, n: int, rng: Generator, *, suite: str = CIFAR10) -> Drawn:
     return Drawn(data.take(order[:n]), data.take(order[n:]))
 
 
-def copied(rng: Generator, *, shift: str, times: int, noise: float = 0.0, uneven: bool = False, named: bool) -> Drawn:
+def copied(
+    rng: Generator,
+    *,
+    shift: str,
+    times: int,
+    noise: float = 0.0,
+    uneven: bool = False,
+    named: bool,
+    suite: str = CIFAR10,
+) -> Drawn:
     """Return 200 rows of a bundle, each several times.
 
     Noise, in standard deviations of the logits, makes the copies nearly equal. Uneven numbers of copies are one for
     half of the rows, and geometric for the others. `named`: groups say which rows are copies.
     """
-    fit, test = parts(shift, 200, rng)
+    fit, test = parts(shift, 200, rng, suite=suite)
     often = np.where(rng.random(200) < 0.5, 1, rng.geometric(1 / times, 200)) if uneven else np.full(200, times)
     rows = np.arange(200).repeat(often)
     logits = fit.logits[rows] + noise * fit.logits.std() * rng.normal(size=(len(rows), fit.n_classes))
@@ -163,6 +172,14 @@ CONDITIONS = {
         partial(copied, shift="D1", times=8, noise=0.01, uneven=True, named=False),
     ),
     "frames-d2": Condition("D2, ten nearly equal rows", partial(copied, shift="D2", times=10, noise=0.01, named=False)),
+    **{
+        f"{kind}-{suite}-{shift}": Condition(
+            f"{name}, {shift}, {many}", partial(copied, shift=shift, times=5, noise=noise, named=False, suite=suite)
+        )
+        for suite, name in (("r8-dan", "R8"), ("ng18-dan", "18 newsgroups"))
+        for shift in ("D1", "OOD")
+        for kind, many, noise in (("copies", "200 rows, five times", 0.0), ("frames", "five nearly equal rows", 0.05))
+    },
     "clusters": Condition("clusters of ten, simulated", partial(clustered, named=False)),
     "clusters-groups": Condition("the same, with groups", partial(clustered, named=True)),
     "clusters-loose": Condition("looser clusters of ten", partial(clustered, shared=0.75, named=False)),
@@ -184,6 +201,9 @@ CONDITIONS = {
     "noise-text": Condition(
         "18 newsgroups, 1,000 rows, labels wrong in 10 %",
         partial(mislabelled, partial(parts, "D0", 1000, suite="ng18-dan")),
+    ),
+    "noise-r8": Condition(
+        "R8, D1, 1,000 rows, labels wrong in 10 %", partial(mislabelled, partial(parts, "D1", 1000, suite="r8-dan"))
     ),
     "d1-100": Condition("100 rows of D1", partial(parts, "D1", 100)),
     "text-d1-100": Condition("100 rows of D1, 18 newsgroups", partial(parts, "D1", 100, suite="ng18-dan")),

@@ -26,9 +26,9 @@ from auxcal.splits import row_hashes
 
 _FEWEST_VALUES = 10  # different rows, below which copies are not looked for: fewer are too few for a fit
 _ENOUGH_WRONG = 7  # of two draws of one value of which one is wrong, both have the same label half of the time at most
-# Rows that look alike are one sample if the nearest row of a wrong prediction has its label nearly always. Where rows
-# were drawn apart it has in at most .64, of views in at least .8. Labels with errors are less clear; then it is enough
-# that rows are right or wrong together, beyond chance, and look like more samples than there are classes. By hand.
+# Rows that look alike are one sample if the nearest row of a wrong prediction has its label nearly always. Of views it
+# has in at least .8. Labels with errors are less clear; then it is enough that rows are right or wrong together, beyond
+# chance, and look like more samples than there are classes. By hand.
 _SAME_LABEL = 0.75
 _SAME_ANSWER, _BEYOND_CHANCE = 0.4, 5.0  # the correlation of errors, and its distance from 0 in standard errors
 _SAMPLES_OF_CLASS = 1.5

@@ -16,7 +16,7 @@ from auxcal._core.arrays import NO_CLASS, Bools, Floats, Ints
 from auxcal.predictions import Predictions
 from auxcal.splits import ordered_rows
 
-# Chosen on random states that are not reported: 450 draws of 19 bundles without views, and some 700 with them.
+# Chosen on random states that are not reported: 450 draws of 19 bundles without views, and some 900 with them.
 _FEWEST_WRONG = 10  # predictions whose neighbours are looked at
 _FEWEST_SAMPLES = 20  # a region in which predictions are wrong makes rows look like up to 17 samples
 _MOST_NEIGHBOURS = 100  # so views of a sample are found where there are up to about 50
