@@ -11,7 +11,7 @@ PYTHON312 ?= python3.12
 
 .PHONY: demo test check base lint format fill outputs docs attack bench bench-quick vendor clean
 
-# Where all is set up, the demo has CCAC and CCAC-S too, which need torch; else it takes what no torch is needed for.
+# Where all is set up, the demo needs no environment of its own.
 TRIED := $(if $(wildcard $(READY)),$(VENV),$(DEMO))
 demo: $(TRIED)/.ready  ## a classifier meets data it was not trained on: the methods in a table, and report.html
 	$(TRIED)/bin/auxcal demo

@@ -1,24 +1,18 @@
 """Which tests and examples need which extra; where it is not installed, they are left out."""
 
-import inspect
 from pathlib import Path
 
 import pytest
 
-from auxcal import CALIBRATORS, Calibrator
 from auxcal._core.extras import is_installed
 
 NEEDS = {
     "torch": [
-        "src/auxcal/calibrators/ccac.py",
-        "src/auxcal/calibrators/simplified_ccac.py",
         "src/auxcal_paper/shifts/adversarial.py",
         "src/auxcal_paper/shifts/images.py",
         "src/auxcal/torch.py",
         "src/auxcal/export/collect.py",
         "src/auxcal/export/torch_module.py",
-        "src/auxcal/calibrators/training.py",
-        "tests/calibrators/test_auxiliary.py",
         "tests/paper/shifts/test_adversarial.py",
         "tests/paper/shifts/test_images.py",
     ],
@@ -60,7 +54,7 @@ NEEDS = {
 # change what runs; a test that needs an extra is skipped there, and so is tried with them anyway.
 _PROMISE = "tests/testing/test_conformance.py::test_every_calibrator_keeps_every_promise["
 CHANGED_BY_EXTRAS = (
-    "tests/cli/test_compare.py",  # methods and files of a comparison
+    "tests/cli/test_compare.py",  # files of a comparison
     "tests/report/test_comparison.py",
     f"{_PROMISE}arrays_of_every_kind_agree",  # with torch and ONNX, if they are installed
     f"{_PROMISE}a_module_gives_the_same",
@@ -87,11 +81,10 @@ def pytest_terminal_summary(terminalreporter, config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Skip tests of what can't be done here: those that say so, and those of a method that can't be fitted."""
+    """Skip the tests of extras that are not installed."""
     passed, tried = set(config.option.after.read_text().split("\n") if config.option.after else ()), []
     for item in items:
-        extras = _extras(item)
-        missing = [extra for extra in extras if not is_installed(extra)]
+        missing = [mark.args[0] for mark in item.iter_markers("needs") if not is_installed(mark.args[0])]
         if missing:
             item.add_marker(pytest.mark.skip(reason=f"needs the extra {missing[0]}"))
         elif item.nodeid in passed and not item.nodeid.startswith(CHANGED_BY_EXTRAS):
@@ -99,15 +92,3 @@ def pytest_collection_modifyitems(config, items):
     config.hook.pytest_deselected(items=tried)
     left_out = set(tried)
     items[:] = [item for item in items if item not in left_out]
-
-
-def _extras(item):
-    params = item.callspec.params.values() if hasattr(item, "callspec") else ()
-    params = [each for value in params for each in (value if isinstance(value, tuple) else (value,))]
-    extras = [mark.args[0] for mark in item.iter_markers("needs")] + [_fit_extra(value) for value in params]
-    return [extra for extra in extras if extra]
-
-
-def _fit_extra(value):
-    kind = CALIBRATORS.get(value) if isinstance(value, str) else value if inspect.isclass(value) else type(value)
-    return kind.fit_extra if inspect.isclass(kind) and issubclass(kind, Calibrator) else None

@@ -12,12 +12,12 @@ from packaging.requirements import Requirement
 
 OUT = Path(__file__).parent.parent / "docs/figures/install.csv"
 ADDS = {
-    "": "all methods but CCAC and CCAC-S; every command but `export` and `reproduce`; CSV, JSON lines, npz",
+    "": "all methods; every command but `export` and `reproduce`; CSV, JSON lines, npz",
     "tables": "parquet; folders in buckets; Arrow",
     "report": "`report.html` of `compare`, `demo` and `monitor`",
     "plots": "charts with matplotlib",
     "onnx": "`auxcal export`, `auxcal.onnx`",
-    "torch": "CCAC and CCAC-S, tensors, `auxcal.torch`",
+    "torch": "tensors, `auxcal.torch`",
     "spark": "`auxcal.spark`",
     "ray": "`auxcal.ray`",
     "all": "all of these but Spark and Ray, and the paper's experiments",

@@ -16,7 +16,7 @@ from auxcal.formats import read_predictions
 RNG = np.random.default_rng(0)
 LOGITS = RNG.normal(size=(60, 3))
 Y = (LOGITS + RNG.gumbel(size=LOGITS.shape)).argmax(axis=1)
-QUICK = [name for name, kind in CALIBRATORS.items() if kind.fit_extra is None]
+QUICK = [name for name, kind in CALIBRATORS.items() if not kind.starts_at_random]
 
 
 @pytest.mark.parametrize("method", QUICK)
@@ -115,7 +115,6 @@ def test_more_memory_than_there_is_is_refused_before_it_is_taken(method, monkeyp
         CALIBRATORS[method]().fit(logits, np.arange(50))
 
 
-@pytest.mark.needs("torch")
 @pytest.mark.parametrize("method", ["ccac", "ccac-s"])
 def test_networks_that_can_not_be_held_are_refused_before_they_are_made(method, monkeypatch):
     monkeypatch.setattr("auxcal._core.memory._of_process", lambda: 10**6)

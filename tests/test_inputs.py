@@ -282,7 +282,6 @@ def test_a_fit_takes_names_in_both_parts():
     assert of_names.score(logits, names) == of_indices.score(logits, y)
 
 
-@pytest.mark.needs("torch")
 @pytest.mark.usefixtures("quick_training")
 @pytest.mark.parametrize("no_class", ["fox", ["fox", "bus"]])
 def test_a_fit_knows_which_labels_mean_none_of_the_classes(no_class, tmp_path):

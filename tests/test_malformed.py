@@ -276,7 +276,6 @@ BAD_TRANSFERS = {
 
 
 @table(BAD_TRANSFERS)
-@pytest.mark.needs("torch")
 def test_a_bad_transfer_is_refused_and_the_calibrator_stays_as_it_was(case, simplified):
     arguments, name = case
     before = simplified.predict_confidence(LOGITS)

@@ -4,7 +4,7 @@
 
 Simulated classifiers of 2 to 100 classes that are right in 60 to 95 % of the cases, with 200 to 1,000 labels. Some are
 overconfident by 5 or 10 points: in all classes, in half of them, on samples of no class, or because labels are noisy.
-The others are calibrated. Each gets the advice of `compare` with every method that needs no torch. The Brier score of
+The others are calibrated. Each gets the advice of `compare` with every method but the networks. The Brier score of
 what is advised is measured on 20,000 more rows. The counts, by the number of labels, go to docs/figures/advice.csv.
 Takes five minutes of CPU time.
 """
@@ -26,7 +26,7 @@ import auxcal
 from auxcal.metrics import brier
 
 TABLE = Path(__file__).parents[2] / "docs" / "figures" / "advice.csv"
-METHODS = [name for name, kind in auxcal.CALIBRATORS.items() if kind.fit_extra is None]
+METHODS = [name for name, kind in auxcal.CALIBRATORS.items() if not kind.starts_at_random]
 CLASSES, LABELS, GAPS = (2, 5, 10, 30, 100), (200, 500, 1000), (0.05, 0.10)
 N_CLASSIFIERS, MORE = 24, 20_000
 FIRST_SEED, N_SEEDS = 100, 3

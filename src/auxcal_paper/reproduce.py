@@ -37,7 +37,7 @@ def reproduce(
     methods: Annotated[list[str] | None, typer.Option("--methods", help="Only these, comma-separated.")] = None,
     recipe: Annotated[
         RecipeName,
-        typer.Option(help="How networks are trained: fast, or in the paper's way, which takes 100 times as long."),
+        typer.Option(help="How networks are trained: fast, or for as many epochs as the paper, some minutes a fit."),
     ] = "fast",
     jobs: Annotated[int | None, typer.Option(min=1, help="The number of processes; one per core by default.")] = None,
     figures: Annotated[bool, typer.Option(help="Whether to draw the figures.")] = True,

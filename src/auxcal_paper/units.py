@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from auxcal._core.errors import AuxcalError, AuxcalWarning
-from auxcal._core.extras import needs
 from auxcal._core.files import atomic_write
 from auxcal._core.threads import one_thread
 from auxcal._version import VERSION
@@ -25,9 +24,6 @@ from auxcal.persistence import load
 from auxcal.predictions import Predictions
 from auxcal_paper.methods import METHODS, TRANSFER_SIZES
 from auxcal_paper.results import Row
-
-with needs("experiments"):
-    import auxcal.calibrators.training  # noqa: F401 (here, so that the time of the first fit is that of a fit)
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,20 @@
 
 import numpy as np
 import pytest
-import torch
+from scipy.special import softmax
 
 from auxcal import CCAC, METRICS, Predictions, SimplifiedCCAC, TemperatureScaling, evaluate
 from auxcal._core.progress import reported_to
 from auxcal.calibrators.auxiliary import MEANS, Architecture, Network, Recipe, Setting, forward, standardised
-from auxcal.calibrators.training import GridNetwork, Problem, auxiliary_class_loss, train, train_networks
+from auxcal.calibrators.training import (
+    AdamW,
+    GridNetwork,
+    Objective,
+    Problem,
+    auxiliary_class_loss,
+    train,
+    train_networks,
+)
 
 QUICK = {"hidden_sizes": (8,), "lambda1": 0, "lambda2": 1, "random_state": 0}
 
@@ -24,31 +32,108 @@ def loss_by_the_paper(mu, w, lambda1, lambda2):
 
 
 def losses(logits, w, settings):
-    lambda1, lambda2 = torch.tensor(settings, dtype=torch.float64).T[:, :, None]
-    return auxiliary_class_loss(torch.tensor(logits).expand(len(settings), -1, -1), torch.tensor(w), lambda1, lambda2)
+    lambda1, lambda2 = np.array(settings).T[:, :, None]
+    return auxiliary_class_loss(np.repeat(logits.T[None], len(settings), axis=0), w, lambda1, lambda2)
 
 
 def test_the_loss_is_equation_2():
     rng = np.random.default_rng(0)
     logits, w = rng.normal(size=(50, 4)), rng.integers(4, size=50)
     settings = [(0.0, 1.0), (0.5, 1.0), (0.0, 1.7), (2.0, 0.3)]
-    mu = torch.softmax(torch.tensor(logits), dim=1).numpy()
+    mu = softmax(logits, axis=1)
     assert losses(logits, w, settings).tolist() == pytest.approx([loss_by_the_paper(mu, w, *s) for s in settings])
 
 
 def test_without_lambda1_and_with_lambda2_of_1_the_loss_is_cross_entropy_on_k_plus_1_classes():
     rng = np.random.default_rng(0)
     logits, w = rng.normal(size=(50, 4)), rng.integers(4, size=50)
-    expected = torch.nn.functional.cross_entropy(torch.tensor(logits), torch.tensor(w))
-    assert losses(logits, w, [(0.0, 1.0)]).item() == pytest.approx(expected.item())
+    expected = -np.log(softmax(logits, axis=1)[np.arange(50), w]).mean()
+    assert losses(logits, w, [(0.0, 1.0)]).item() == pytest.approx(expected)
 
 
-def test_the_loss_and_its_gradient_stay_finite_where_the_auxiliary_class_is_certain():
-    logits = torch.tensor([[[-500.0, -500.0, 500.0]]], requires_grad=True)
-    loss = auxiliary_class_loss(logits, torch.tensor([0]), torch.tensor([[1.0]]), torch.tensor([[1.0]]))
+SETTINGS = [(0.0, 1.0), (0.5, 0.4), (2.0, 1.5)]
+
+
+def objective(scaled, weighted, dtype=np.float64):
+    """Return the networks of three settings with two hidden layers, each moved from its start, and their rows."""
+    rng = np.random.default_rng(0)
+    n, k = 40, 4
+    logits, w = rng.normal(size=(n, k), scale=3), rng.integers(k + 1, size=n)
+    weight = rng.random(n) if weighted else None
+    problem = Problem(logits, w, logits if scaled else None, weight)
+    start = GridNetwork.initialised((k, 6, 5, 1 if scaled else k + 1), len(SETTINGS), rng)
+    networks = Objective(problem, SETTINGS, start, 2.0 if scaled else None, dtype)
+    networks.theta += rng.normal(size=networks.theta.size, scale=0.1).astype(dtype)
+    return networks, problem, rng.permutation(n)[:30]
+
+
+ALL_FORMS = pytest.mark.parametrize(
+    ("scaled", "weighted"), [(False, False), (False, True), (True, False), (True, True)]
+)
+
+
+@ALL_FORMS
+def test_the_gradient_is_the_slope_of_the_loss(scaled, weighted):
+    networks, _, rows = objective(scaled, weighted)
+    networks.differentiate(rows)
+    slopes, step = np.empty_like(networks.theta), 1e-6
+    for i, value in enumerate(networks.theta.copy()):
+        networks.theta[i] = value + step
+        above = networks.loss(rows).sum()
+        networks.theta[i] = value - step
+        slopes[i] = (above - networks.loss(rows).sum()) / (2 * step)
+        networks.theta[i] = value
+    assert networks.gradient == pytest.approx(slopes, abs=1e-8)
+
+
+@pytest.mark.needs("torch")
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@ALL_FORMS
+def test_loss_and_gradient_are_those_of_autograd(scaled, weighted, dtype):
+    import torch
+
+    networks, problem, rows = objective(scaled, weighted, dtype)
+    x, w = torch.tensor(problem.inputs[rows]), torch.tensor(problem.w[rows])
+    theta = torch.tensor(networks.theta.astype(np.float64), requires_grad=True)
+    h, used = x.T, 0
+    for depth, layer in enumerate(networks.layers):
+        part = theta[used : used + layer.size].reshape(layer.shape)
+        used += layer.size
+        h = (torch.relu(h) if depth else h).expand(len(layer), -1, -1)
+        h = part[:, :, :-1] @ h + part[:, :, -1:]
+    if scaled:
+        z = torch.tensor(problem.logits[rows]).T / 2.0
+        h = torch.cat([z * theta[used:].exp()[:, None, None], h], dim=1)
+    log_mu = torch.log_softmax(h, dim=1)
+    lambda1, lambda2 = torch.tensor(SETTINGS, dtype=torch.float64).T[:, :, None]
+    right = -torch.gather(log_mu, 1, w.expand(len(h), 1, -1))[:, 0] - lambda1 * torch.logsumexp(log_mu[:, :-1], dim=1)
+    loss = torch.where(w == 4, -lambda2 * log_mu[:, -1], right)
+    if weighted:
+        loss = loss * torch.tensor(problem.sample_weight / problem.sample_weight.mean())[rows]
+    loss = loss.mean(dim=1)
     loss.sum().backward()
-    assert loss.item() == pytest.approx(2 * 1000, rel=1e-3)
-    assert torch.isfinite(logits.grad).all()
+    networks.differentiate(rows)
+    eps = 20 * np.finfo(dtype).eps
+    assert networks.loss(rows) == pytest.approx(loss.detach().numpy(), rel=eps)
+    assert networks.gradient == pytest.approx(theta.grad.numpy(), abs=eps)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_loss_and_gradient_stay_exact_where_one_class_is_certain(scaled, sign):
+    """The networks see 1, times ±1000 for the auxiliary class; both labels, one after the other."""
+    layer = np.zeros((1, 1 if scaled else 3, 2), np.float32)
+    layer[0, -1, 0] = sign * 1000
+    problem = Problem(np.ones((2, 1), np.float32), np.array([0, 2]), np.zeros((2, 2)) if scaled else None)
+    networks = Objective(problem, [(1.0, 0.5)], GridNetwork([layer]), 1.0 if scaled else None)
+    for row, (loss, slope) in enumerate([(2 * 1000, 2), (0, 0)] if sign > 0 else [(np.log(2), 0), (500, -0.5)]):
+        with np.errstate(over="ignore", divide="ignore"):
+            networks.differentiate(np.array([row]))
+            (found,) = networks.loss(np.array([row]))
+        assert found == pytest.approx(loss, rel=1e-3, abs=1e-6)
+        assert np.isfinite(networks.gradient).all()
+        last = networks.gradient[: layer.size].reshape(layer.shape)[0, -1]
+        assert last == pytest.approx([slope, slope])
 
 
 def test_both_means_are_equation_3():
@@ -76,24 +161,46 @@ def test_a_grid_trains_every_network_as_if_it_were_alone():
     assert not np.allclose(together[0].weights[0], together[1].weights[0])
 
 
+class Bowl:
+    """Two networks of one number each, whose loss has its least at 1 and at −2."""
+
+    def __init__(self):
+        self.theta, self.gradient = np.zeros(2), np.zeros(2)
+        self.layers = [self.theta.reshape(2, 1, 1)]
+
+    def differentiate(self, rows):
+        self.gradient[:] = 2 * (self.theta - [1, -2])
+
+
 def test_the_loop_finds_the_least_of_a_convex_loss():
-    target = torch.tensor([[1.0], [-2.0]])
-    theta = torch.zeros(2, 1, requires_grad=True)
-    rows = torch.arange(40.0)
+    bowl = Bowl()
     recipe = Recipe(epochs=1, batch_size=10, learning_rate=0.1, least_steps=400, one_cycle=True)
-    train(
-        [theta], lambda i: ((theta - target) ** 2 + 0 * rows[i].sum()).sum(dim=1), 40, recipe, np.random.default_rng(0)
-    )
-    assert theta.detach().numpy() == pytest.approx(target.numpy(), abs=1e-3)
+    train(bowl, 40, recipe, np.random.default_rng(0))
+    assert bowl.theta == pytest.approx([1, -2], abs=1e-3)
 
 
-def test_the_numpy_network_is_the_trained_one():
-    rng = np.random.default_rng(0)
-    network = GridNetwork.initialised((4, 7, 5), 2, rng)
-    x = rng.normal(size=(20, 4)).astype(np.float32)
-    expected = network(torch.from_numpy(x)).detach().numpy()
-    for g in range(2):
-        assert forward(*network.arrays(g), x) == pytest.approx(expected[g], abs=1e-5)
+@pytest.mark.needs("torch")
+def test_a_step_is_that_of_adamw_in_torch():
+    import torch
+
+    rng, bowl = np.random.default_rng(0), Bowl()
+    expected = torch.zeros(2, dtype=torch.float64, requires_grad=True)
+    ours, theirs = AdamW(bowl, 0.3), torch.optim.AdamW([expected], weight_decay=0.3)
+    for rate in (0.1, 0.05, 0.2, 0.01):
+        slope = rng.normal(size=2)
+        theirs.param_groups[0]["lr"], expected.grad, bowl.gradient[:] = rate, torch.tensor(slope), slope
+        theirs.step()
+        ours.step(rate)
+    assert bowl.theta == pytest.approx(expected.detach().numpy(), rel=1e-12)
+
+
+def test_the_network_that_scores_is_the_trained_one():
+    networks, problem, rows = objective(scaled=False, weighted=False)
+    layers = GridNetwork(networks.layers)
+    for g in range(len(SETTINGS)):
+        outputs = forward(*layers.arrays(g), problem.inputs[rows]).T[None]
+        loss = auxiliary_class_loss(outputs, problem.w[rows], *np.array(SETTINGS[g])[:, None, None])
+        assert loss == pytest.approx(networks.loss(rows)[g : g + 1])
 
 
 def test_folding_the_standardisation_away_changes_no_output():

@@ -52,7 +52,6 @@ def test_fit_saves_what_the_library_would_fit(folder, call, capsys, rows):
     assert "Saved: ts.safetensors" in text
 
 
-@pytest.mark.needs("torch")
 def test_fit_takes_a_pair_of_arrays_and_a_select_part(folder, call, capsys, quick_training):
     arguments = ["--method", "ccac-s", "--select", "new.csv", "--random-state", 3, "-o", "s.safetensors", "--json"]
     assert call("fit", "logits.npy", "y.npy", *arguments) == 0
@@ -64,7 +63,6 @@ def test_fit_takes_a_pair_of_arrays_and_a_select_part(folder, call, capsys, quic
     assert said["learned"]["lambda2"] == fitted.lambda2_
 
 
-@pytest.mark.needs("torch")
 def test_transfer_moves_the_last_layer(folder, call, capsys, quick_training):
     assert call("fit", "logits.npz", "--method", "ccac-s", "-o", "s.safetensors") == 0
     assert call("transfer", "s.safetensors", "new.csv", "-o", "here.safetensors") == 0
@@ -224,7 +222,6 @@ def test_features_are_fitted_and_scored(ending, options, featured_folder, featur
     )
 
 
-@pytest.mark.needs("torch")
 def test_features_in_a_file_are_left_to_the_methods_that_use_them(featured_folder, call, capsys, quick_training):
     assert call("fit", "fit.npz", "--method", "ccac-s", "-o", "s.safetensors", "--json") == 0
     assert answer(capsys)["features"] == 0

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-import torch
 
 from auxcal import NO_CLASS, Predictions, evaluate
 from auxcal.calibrators.auxiliary import MEANS
@@ -19,9 +18,7 @@ W = [0, 2, 1]
 
 
 def loss(lambda1, lambda2):
-    logits = torch.tensor(MU).log()[None]
-    weights = (torch.tensor([[value]]) for value in (lambda1, lambda2))
-    return auxiliary_class_loss(logits, torch.tensor(W), *weights).item()
+    return auxiliary_class_loss(np.log(MU).T[None], np.array(W), np.array([[lambda1]]), np.array([[lambda2]])).item()
 
 
 def test_the_label_is_the_class_where_the_prediction_is_right_and_else_the_auxiliary_one():

@@ -86,7 +86,6 @@ class TestParts:
 
 
 class TestMethods:
-    @pytest.mark.needs("torch")
     def test_every_calibrator_is_compared_in_the_order_of_the_list(self, quick_training):
         comparison = compare(drawn(3, n=400), bootstrap=0)
         assert [entry.method for entry in comparison.entries] == list(CALIBRATORS)

@@ -32,12 +32,7 @@ def needs(extra: str) -> Iterator[None]:
     except ImportError as error:
         if isinstance(error, MissingExtraError) or (error.name or "").startswith("auxcal"):
             raise
-        raise MissingExtraError(f"{error}. In a clone of auxcal: {install_command(extra)}", name=error.name) from error
-
-
-def install_command(extra: str) -> str:
-    """Return the command that installs an extra, in a clone of the repository: no package index has auxcal yet."""
-    return f"pip install '.[{extra}]'"
+        raise MissingExtraError(f"{error}. In a clone of auxcal: pip install '.[{extra}]'", name=error.name) from error
 
 
 def is_installed(extra: str) -> bool:

@@ -110,8 +110,8 @@ class Calibrator(ABC, Estimator):
     """Whether the last column of its `predict_proba` is the probability that none of the classes is right."""
     takes_signals: ClassVar[bool] = False
     """Whether it takes signals in place of logits; then it is a classifier of one class, "the answer"."""
-    fit_extra: ClassVar[str | None] = None
-    """The extra of the package that fitting needs, if any; scoring needs none."""
+    starts_at_random: ClassVar[bool] = False
+    """Whether the fit begins with random weights and takes the rows in a random order."""
     enough_rows: ClassVar[int] = ADVISED_ROWS
     """A fit on fewer rows gives an `InputWarning`."""
     learned: ClassVar[Mapping[str, Check] | None] = None

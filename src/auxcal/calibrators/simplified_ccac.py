@@ -7,7 +7,6 @@ from typing import Self
 import numpy as np
 
 from auxcal._core.arrays import as_rng
-from auxcal._core.extras import needs
 from auxcal._core.state import biases, layers
 from auxcal.calibrators.auxiliary import (
     CHOSEN,
@@ -108,8 +107,8 @@ def _retrain_last_layer(
     network: Network, data: Predictions, settings: list[Setting], recipe: Recipe, random_state: int | None
 ) -> list[Network]:
     """Train the temperature and the last layer on the output of the frozen layers."""
-    with needs("torch"):
-        from auxcal.calibrators.training import GridNetwork, Problem, train_networks
+    from auxcal.calibrators.training import GridNetwork, Problem, train_networks
+
     z = data.logits.astype(np.float32, copy=False)
     frozen_weights, frozen_biases = network.weights[:-1], network.biases[:-1]
     hidden = np.maximum(forward(frozen_weights, frozen_biases, z), 0) if frozen_weights else z

@@ -1,42 +1,22 @@
-"""Training of the networks of CCAC and CCAC-S; the only part of the library that fits with torch.
+"""Training of the networks of CCAC and CCAC-S.
 
-The networks of a whole grid of λ1 and λ2 are trained as one batch: every array has a leading axis for the settings.
+The networks of a whole grid of λ1 and λ2 are trained as one batch: an array has the shape (settings, features, rows).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import wraps
 from itertools import pairwise
-from typing import ParamSpec, TypeVar
+from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from auxcal._core.arrays import Floats, Ints, Weight
 from auxcal._core.progress import report_progress
 from auxcal._core.threads import one_thread
 from auxcal.calibrators.auxiliary import Network, Recipe
-
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
-
-
-def as_in_a_fresh_process(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Decorate what makes or trains networks: gradients are on, inference mode and autocast off.
-
-    The default dtype and device belong to all threads, so they stay; every tensor here names its own.
-    """
-
-    @wraps(function)
-    def freshly(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        with torch.inference_mode(False), torch.enable_grad(), torch.autocast("cpu", enabled=False):
-            return function(*args, **kwargs)
-
-    return freshly
 
 
 @dataclass(frozen=True)
@@ -45,52 +25,35 @@ class GridNetwork:
 
     Parameters
     ----------
-    weights : list of tensors of shape (G, inputs, outputs)
-    biases : list of tensors of shape (G, 1, outputs)
+    layers : list of arrays of shape (G, outputs, inputs + 1)
+        The weights of each layer; the last column is its bias.
     """
 
-    weights: list[Tensor]
-    biases: list[Tensor]
+    layers: list[Floats]
 
     @classmethod
-    @as_in_a_fresh_process
     def initialised(cls, sizes: tuple[int, ...], copies: int, rng: np.random.Generator) -> GridNetwork:
         """Draw one network (He's uniform for the weights, zeros for the biases) and copy it for every setting."""
-        weights, biases = [], []
+        layers = []
         for inputs, outputs in pairwise(sizes):
             bound = np.sqrt(6 / inputs)
-            weight = torch.from_numpy(rng.uniform(-bound, bound, (1, inputs, outputs)).astype(np.float32))
-            weights.append(weight.repeat(copies, 1, 1).requires_grad_())
-            biases.append(torch.zeros(copies, 1, outputs, dtype=torch.float32, device="cpu", requires_grad=True))
-        return cls(weights, biases)
+            weight = rng.uniform(-bound, bound, (inputs, outputs)).astype(np.float32)
+            layers.append(_layer(weight, np.zeros(outputs, np.float32), copies))
+        return cls(layers)
 
     @classmethod
-    @as_in_a_fresh_process
     def copied(cls, weight: Floats, bias: Floats, copies: int) -> GridNetwork:
         """Copy one layer, weight (inputs, outputs) and bias (outputs,), for every setting."""
-        layer, offset = torch.from_numpy(weight)[None], torch.from_numpy(bias)[None, None]
-        return cls([layer.repeat(copies, 1, 1).requires_grad_()], [offset.repeat(copies, 1, 1).requires_grad_()])
-
-    @property
-    def parameters(self) -> list[Tensor]:
-        """Everything that is trained."""
-        return [*self.weights, *self.biases]
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """Return the outputs (G, n, outputs) for the inputs (n, inputs) that all networks share."""
-        hidden = x.expand(len(self.weights[0]), -1, -1)
-        for layer, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
-            hidden = torch.baddbmm(bias, hidden, weight)
-            if layer < len(self.weights) - 1:
-                hidden = torch.relu(hidden)
-        return hidden
+        return cls([_layer(weight, bias, copies)])
 
     def arrays(self, setting: int) -> tuple[tuple[Floats, ...], tuple[Floats, ...]]:
-        """Return the weights and biases of one network as NumPy."""
-        return (
-            tuple(weight[setting].detach().numpy().copy() for weight in self.weights),
-            tuple(bias[setting, 0].detach().numpy().copy() for bias in self.biases),
-        )
+        """Return the weights and biases of one network, each weight as (inputs, outputs)."""
+        layers = [layer[setting] for layer in self.layers]
+        return tuple(layer[:, :-1].T.copy() for layer in layers), tuple(layer[:, -1].copy() for layer in layers)
+
+
+def _layer(weight: Floats, bias: Floats, copies: int) -> Floats:
+    return np.repeat(np.column_stack([weight.T, bias])[None], copies, axis=0)
 
 
 @dataclass(frozen=True)
@@ -120,7 +83,6 @@ class Problem:
         return float(len(self.w) if self.sample_weight is None else self.sample_weight.sum())
 
 
-@as_in_a_fresh_process
 def train_networks(
     problem: Problem,
     settings: Sequence[tuple[float, float]],
@@ -130,86 +92,207 @@ def train_networks(
     temperature: float | None = None,
 ) -> list[Network]:
     """Train the networks of `start`, one for each (λ1, λ2); for CCAC-S from the given temperature."""
-    x, w = torch.from_numpy(problem.inputs), torch.from_numpy(problem.w)
-    lambda1, lambda2 = torch.tensor(settings, dtype=torch.float32, device="cpu").T[:, :, None]
-    parameters = list(start.parameters)
-    if problem.logits is None or temperature is None:
-
-        def outputs(rows: Tensor) -> Tensor:
-            return start(x[rows])
-    else:
-        # z / T starts at z / T₀. The factor T₀ / T is trained: it starts at 1, whatever the scale of the logits.
-        scaled = torch.from_numpy((problem.logits / temperature).astype(np.float32))
-        log_factor = torch.zeros(len(settings), 1, 1, dtype=torch.float32, device="cpu", requires_grad=True)
-        parameters.append(log_factor)
-
-        def outputs(rows: Tensor) -> Tensor:
-            return torch.cat([scaled[rows] * log_factor.exp(), start(x[rows])], dim=2)
-
-    # Relative to the mean weight, so that the loss of a batch is that of all rows on average.
-    share = problem.sample_weight
-    weight = None if share is None else torch.from_numpy((share / share.mean()).astype(np.float32))
-
-    def loss(rows: Tensor) -> Tensor:
-        times = None if weight is None else weight[rows]
-        return auxiliary_class_loss(outputs(rows), w[rows], lambda1, lambda2, times)
-
-    train(parameters, loss, len(w), recipe, rng, problem.total_weight)
-    temperatures: Sequence[float | None] = [None] * len(settings)
-    if problem.logits is not None and temperature is not None:
-        temperatures = (temperature / log_factor.detach().exp().flatten().double().numpy()).tolist()
-    return [Network(*start.arrays(g), temperature=temperatures[g]) for g in range(len(settings))]
+    objective = Objective(problem, settings, start, temperature)
+    train(objective, len(problem.w), recipe, rng, problem.total_weight)
+    trained, temperatures = GridNetwork(objective.layers), objective.temperatures()
+    return [Network(*trained.arrays(g), temperature=temperatures[g]) for g in range(len(settings))]
 
 
 def auxiliary_class_loss(
-    logits: Tensor, w: Tensor, lambda1: Tensor, lambda2: Tensor, sample_weight: Tensor | None = None
-) -> Tensor:
+    outputs: Floats, w: Ints, lambda1: Floats, lambda2: Floats, sample_weight: Weight | None = None
+) -> Floats:
     """Return −Σ_{k≤K} w_k log μ_k − λ1 (1 − w_{K+1}) log(1 − μ_{K+1}) − λ2 w_{K+1} log μ_{K+1}.
 
     Parameters
     ----------
-    logits : tensor of shape (G, n, K + 1)
+    outputs : array of shape (G, K + 1, n)
         The outputs of G networks, the auxiliary class last.
-    w : tensor of shape (n,)
+    w : array of shape (n,)
         The extended label: the class where the prediction is correct, else K.
-    lambda1, lambda2 : tensors of shape (G, 1)
+    lambda1, lambda2 : arrays of shape (G, 1)
         The settings of the networks.
-    sample_weight : tensor of shape (n,), optional
+    sample_weight : array of shape (n,), optional
         How often each row counts, relative to the mean row.
 
     Returns
     -------
-    tensor of shape (G,)
+    array of shape (G,)
         The mean loss of each network.
     """
-    wrong = w == logits.shape[2] - 1
-    log_total = torch.logsumexp(logits, dim=2)
-    at_w = torch.gather(logits, 2, w.expand(logits.shape[0], -1)[:, :, None])[:, :, 0]
-    loss = (log_total - at_w) * torch.where(wrong, lambda2, 1.0)
-    if bool((lambda1 > 0).any()):
-        # 1 − μ_{K+1} is the sum of the others: as a logsumexp it stays exact where μ_{K+1} is near 1.
-        log_classes = torch.logsumexp(logits[:, :, :-1], dim=2)
-        loss = loss + (log_total - log_classes) * torch.where(wrong, 0.0, lambda1)
-    return loss.mean(dim=1) if sample_weight is None else (loss * sample_weight).mean(dim=1)
+    k = outputs.shape[1] - 1
+    highest = outputs[:, :k].max(axis=1)
+    log_classes = highest + np.log(np.exp(outputs[:, :k] - highest[:, None]).sum(axis=1))
+    log_odds = outputs[:, k] - log_classes
+    right = (
+        log_classes - outputs[:, np.minimum(w, k - 1), np.arange(len(w))] + (1 + lambda1) * np.logaddexp(0, log_odds)
+    )
+    loss = np.where(w == k, lambda2 * np.logaddexp(0, -log_odds), right)
+    return np.asarray((loss if sample_weight is None else loss * sample_weight).mean(axis=1))
+
+
+class Objective:
+    """The loss of G networks and its gradient, on any of the rows of a problem.
+
+    Attributes
+    ----------
+    theta, gradient : arrays of shape (p,)
+        All that is trained, and the gradient that `differentiate` writes.
+    layers : list of arrays of shape (G, outputs, inputs + 1)
+        The layers of the networks: views of theta.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        settings: Sequence[tuple[float, float]],
+        start: GridNetwork,
+        temperature: float | None = None,
+        dtype: type[np.floating[Any]] = np.float32,
+    ) -> None:
+        n, shapes = len(problem.w), [layer.shape for layer in start.layers]
+        if temperature is not None:
+            shapes.append((len(settings), 1, 1))
+        self.theta = np.zeros(sum(map(math.prod, shapes)), dtype)
+        self.gradient = np.zeros_like(self.theta)
+        self.layers, self._slopes = _views(self.theta, shapes), _views(self.gradient, shapes)
+        for layer, initial in zip(self.layers, start.layers, strict=False):
+            layer[:] = initial
+        self._lambda1, self._lambda2 = np.asarray(settings, dtype).T[:, :, None]
+        self._w, self._inputs = problem.w, _with_column(problem.inputs, 1, dtype)  # a one for the biases
+        self._temperature = temperature
+        if temperature is not None:
+            # z / T starts at z / T₀. The factor T₀ / T is trained: it starts at 1, whatever the scale of the logits.
+            self._log_factor, self._factor_slope = self.layers.pop(), self._slopes.pop()
+            self._scaled = _with_column(np.asarray(problem.logits) / temperature, 0, dtype)
+        # Relative to the mean weight, so that the loss of a batch is that of all rows on average.
+        share = np.ones(n) if problem.sample_weight is None else problem.sample_weight / problem.sample_weight.mean()
+        self._share = share.astype(dtype)
+        self._spaces: dict[int, _Space] = {}
+
+    def temperatures(self) -> Sequence[float | None]:
+        """Return the temperature of every network, if there is one."""
+        if self._temperature is None:
+            return [None] * len(self._lambda1)
+        return (self._temperature / np.exp(self._log_factor.astype(np.float64)).ravel()).tolist()
+
+    def loss(self, rows: Ints) -> Floats:
+        """Return the mean loss of each network on the given rows."""
+        outputs = self._forward(rows, self._space(len(rows)))
+        return auxiliary_class_loss(outputs, self._w[rows], self._lambda1, self._lambda2, self._share[rows])
+
+    def differentiate(self, rows: Ints) -> None:
+        """Write the gradient of the mean loss on the given rows.
+
+        The networks share no parameters, so the gradient of the sum of their losses is the gradient of each.
+        """
+        space = self._space(len(rows))
+        self._forward(rows, space)
+        self._differentiate_loss(rows, space)
+        self._backward(space)
+
+    def _space(self, n_rows: int) -> _Space:
+        if n_rows not in self._spaces:
+            n_outputs = self.layers[-1].shape[1] if self._temperature is None else self._scaled.shape[1]
+            self._spaces[n_rows] = _Space.for_rows(n_rows, self.layers, n_outputs)
+        return self._spaces[n_rows]
+
+    def _forward(self, rows: Ints, space: _Space) -> Floats:
+        """Return the outputs (G, K + 1, n); the space keeps what the gradient needs of the way there."""
+        np.take(self._inputs, rows, axis=0, out=space.inputs, mode="clip")
+        x = space.inputs.T
+        for layer, hidden in zip(self.layers, space.hidden, strict=False):
+            inner = hidden[:, :-1]
+            np.matmul(layer, x, out=inner)
+            np.maximum(inner, 0, out=inner)
+            x = hidden
+        if self._temperature is None:
+            np.matmul(self.layers[-1], x, out=space.outputs)
+        else:
+            space.scaled[:] = self._scaled[rows].T
+            np.multiply(space.scaled, np.exp(self._log_factor), out=space.outputs)
+            np.matmul(self.layers[-1], x, out=space.outputs[:, -1:])
+        return space.outputs
+
+    def _differentiate_loss(self, rows: Ints, space: _Space) -> None:
+        """Replace the outputs by the gradient of the loss with respect to them.
+
+        1 − μ_{K+1} is the sum of the other classes, whose logarithm is taken by itself: so it stays exact where
+        μ_{K+1} is near 1.
+        """
+        outputs, w, share = space.outputs, self._w[rows], self._share[rows] / self._share.dtype.type(len(rows))
+        classes, auxiliary = outputs[:, :-1], outputs[:, -1]
+        highest = classes.max(axis=1)
+        classes -= highest[:, None]
+        np.exp(classes, out=classes)
+        total = classes.sum(axis=1)
+        odds = np.exp(auxiliary - highest - np.log(total))
+        among_classes, wrong = 1 / (1 + odds), w == classes.shape[1]
+        in_auxiliary = 1 / (1 + 1 / odds)
+        of_right, of_wrong = np.where(wrong, 0, share), self._lambda2 * np.where(wrong, share, 0)
+        punished = self._lambda1 * of_right
+        classes *= ((among_classes * (of_right + of_wrong) - in_auxiliary * punished) / total)[:, None]
+        np.subtract(in_auxiliary * (of_right + punished), among_classes * of_wrong, out=auxiliary)
+        at_w = w * len(rows) + np.arange(len(rows))
+        outputs.reshape(len(outputs), -1)[:, at_w] -= of_right
+
+    def _backward(self, space: _Space) -> None:
+        slope = space.outputs
+        if self._temperature is not None:
+            by_factor = slope.reshape(len(slope), -1) @ space.scaled.ravel()
+            np.multiply(by_factor[:, None, None], np.exp(self._log_factor), out=self._factor_slope)
+            slope = slope[:, -1:]
+        for depth in reversed(range(len(self.layers))):
+            x = space.hidden[depth - 1].transpose(0, 2, 1) if depth else space.inputs
+            np.matmul(slope, x, out=self._slopes[depth])
+            if depth:
+                weight, below = self.layers[depth][:, :, :-1], space.slopes[depth - 1]
+                np.matmul(weight.transpose(0, 2, 1), slope, out=below)
+                below *= space.hidden[depth - 1][:, :-1] > 0
+                slope = below
+
+
+@dataclass(frozen=True)
+class _Space:
+    """The arrays of one batch, which every batch of its size uses again."""
+
+    inputs: Floats
+    hidden: list[Floats]
+    outputs: Floats
+    slopes: list[Floats]
+    scaled: Floats
+
+    @classmethod
+    def for_rows(cls, n: int, layers: list[Floats], n_outputs: int) -> _Space:
+        copies, dtype = len(layers[0]), layers[0].dtype
+        widths = [layer.shape[1] for layer in layers[:-1]]
+        return cls(
+            np.empty((n, layers[0].shape[2]), dtype),
+            [np.ones((copies, width + 1, n), dtype) for width in widths],  # the last is the one of the biases
+            np.empty((copies, n_outputs, n), dtype),
+            [np.empty((copies, width, n), dtype) for width in widths],
+            np.empty((n_outputs, n), dtype),
+        )
+
+
+def _views(flat: Floats, shapes: Sequence[tuple[int, ...]]) -> list[Floats]:
+    ends = np.cumsum([math.prod(shape) for shape in shapes])
+    return [part.reshape(shape) for part, shape in zip(np.split(flat, ends[:-1]), shapes, strict=True)]
+
+
+def _with_column(x: Floats, value: float, dtype: type[np.floating[Any]]) -> Floats:
+    wider = np.full((len(x), x.shape[1] + 1), value, dtype)
+    wider[:, :-1] = x
+    return wider
 
 
 def train(
-    parameters: list[Tensor],
-    loss: Callable[[Tensor], Tensor],
-    n_rows: int,
-    recipe: Recipe,
-    rng: np.random.Generator,
-    total_weight: float | None = None,
+    objective: Objective, n_rows: int, recipe: Recipe, rng: np.random.Generator, total_weight: float | None = None
 ) -> None:
-    """Minimise the loss of every network of the grid.
+    """Minimise the loss of every network of the grid, in place, by AdamW.
 
     Parameters
     ----------
-    parameters : list of tensors
-        Leaves that require a gradient; they are changed in place.
-    loss : callable
-        ``loss(rows)`` gives the loss of each network on the given rows, shape (G,). The networks share no parameters,
-        so the gradient of the sum is the gradient of each.
+    objective : Objective
     n_rows : int
         The rows of the fit part.
     recipe : Recipe
@@ -221,22 +304,47 @@ def train(
     batch = min(recipe.batch_size, n_rows)
     per_epoch = math.ceil(n_rows / batch)
     epochs = max(recipe.epochs, math.ceil(recipe.least_steps / per_epoch))
-    weights_per_row = sum(parameter[0].numel() for parameter in parameters) / (total_weight or n_rows)
-    with one_thread():  # for such small networks, threads cost more than they save
-        # Capped so that a step shrinks a weight to zero at most.
-        weight_decay = min(recipe.weight_decay * weights_per_row, 1 / recipe.learning_rate)
-        optimiser = torch.optim.AdamW(parameters, lr=recipe.learning_rate, weight_decay=weight_decay, fused=True)
-        step = 0
+    weights_per_row = objective.theta.size / len(objective.layers[0]) / (total_weight or n_rows)
+    # Capped so that a step shrinks a weight to zero at most.
+    optimiser = AdamW(objective, min(recipe.weight_decay * weights_per_row, 1 / recipe.learning_rate))
+    step, rate = 0, recipe.learning_rate
+    # For such small networks, threads cost more than they save. An overflow of the odds is a probability of 0 or 1.
+    with one_thread(), np.errstate(over="ignore", divide="ignore"):
         for _ in range(epochs):
-            for rows in torch.from_numpy(rng.permutation(n_rows)).split(batch):
+            order = rng.permutation(n_rows)
+            for first in range(0, n_rows, batch):
                 if recipe.one_cycle:
                     rate = recipe.learning_rate * _one_cycle(step / (epochs * per_epoch))
-                    optimiser.param_groups[0]["lr"] = rate
-                optimiser.zero_grad(set_to_none=True)
-                loss(rows).sum().backward()
-                optimiser.step()
+                objective.differentiate(order[first : first + batch])
+                optimiser.step(rate)
                 step += 1
             report_progress(step / (epochs * per_epoch))
+
+
+class AdamW:
+    """Adam with decoupled weight decay (Loshchilov and Hutter, 2019), with the constants of Adam's paper."""
+
+    def __init__(self, objective: Objective, weight_decay: float) -> None:
+        self._objective, self._weight_decay, self._steps = objective, weight_decay, 0
+        # Σ β^(t−i) g_i: the moments but for a factor 1 − β, which goes into the rate.
+        self._first, self._second = np.zeros_like(objective.theta), np.zeros_like(objective.theta)
+
+    def step(self, rate: float, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8) -> None:
+        """Move theta against the gradient, which is overwritten."""
+        self._steps += 1
+        theta, slope = self._objective.theta, self._objective.gradient
+        self._first *= beta1
+        self._first += slope
+        self._second *= beta2
+        slope *= slope
+        self._second += slope
+        np.sqrt(self._second, out=slope)
+        scale = math.sqrt((1 - beta2) / (1 - beta2**self._steps))
+        slope += epsilon / scale
+        np.divide(self._first, slope, out=slope)
+        slope *= rate * (1 - beta1) / (1 - beta1**self._steps) / scale
+        theta *= 1 - rate * self._weight_decay
+        theta -= slope
 
 
 def _one_cycle(done: float, warm_up: float = 0.2) -> float:

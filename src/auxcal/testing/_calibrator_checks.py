@@ -321,7 +321,7 @@ def weights_are_counted_or_refused(calibrator: Calibrator) -> None:
         )
     )
     off = np.abs(weighted - repeated)
-    exact = calibrator.fit_extra is None and not calibrator.cross_fits
+    exact = not calibrator.starts_at_random and not calibrator.cross_fits
     close = off.max() <= _TOLERANCE if exact else off.mean() <= np.abs(plain - repeated).mean()
     require(close, f"a row of weight w must count like w rows: confidences differ by up to {off.max():.2g}")
 
@@ -331,7 +331,7 @@ def the_order_of_the_rows_does_not_matter(calibrator: Calibrator) -> None:
 
     Networks are trained in random batches, so they are not compared.
     """
-    if calibrator.fit_extra is not None:
+    if calibrator.starts_at_random:
         return
     for n_classes in (4, 2):
         data = sample(n_classes=n_classes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,9 +13,8 @@ from sklearn.base import clone
 
 from auxcal._core.arrays import Groups, Ints, as_class_names, as_groups
 from auxcal._core.deferred_warnings import collect_warnings
-from auxcal._core.errors import AuxcalWarning, ConvergenceWarning, InvalidInputError
-from auxcal._core.extras import install_command, is_installed
-from auxcal._core.float_errors import ignore_float_errors, undecorated
+from auxcal._core.errors import ConvergenceWarning, InvalidInputError
+from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.progress import Report, silent
 from auxcal._core.text import one_of, some, visible
 from auxcal.calibrators import CALIBRATORS, Calibrator, method_named, seeded
@@ -214,7 +212,7 @@ def _signal_calibrators(
 def _calibrators(methods: Iterable[str] | Mapping[str, Calibrator] | None, random_state: int) -> dict[str, Calibrator]:
     """Return unfitted calibrators by name, the uncalibrated one first."""
     own = {name: clone(calibrator) for name, calibrator in methods.items()} if isinstance(methods, Mapping) else {}
-    names = _installed() if methods is None else list(own) or [_listed(name) for name in methods]
+    names = list(CALIBRATORS) if methods is None else list(own) or [_listed(name) for name in methods]
     listed = {name: seeded(CALIBRATORS[name], random_state) for name in (UNCALIBRATED, *names) if name not in own}
     return {name: (own | listed)[name] for name in dict.fromkeys((UNCALIBRATED, *names))}
 
@@ -224,20 +222,6 @@ def _listed(name: str) -> str:
         return method_named(name)
     except InvalidInputError as error:
         raise InvalidInputError(f"{error} Give a calibrator of your own as {{name: calibrator}}.") from None
-
-
-def _installed() -> list[str]:
-    """Return the methods that can be fitted here, and warn of those that lack their extra."""
-    missing = {name: kind for name, kind in CALIBRATORS.items() if kind.fit_extra and not is_installed(kind.fit_extra)}
-    if missing:
-        labels = " and ".join(kind.abbreviation for kind in missing.values())
-        commands = dict.fromkeys(install_command(str(kind.fit_extra)) for kind in missing.values())
-        warnings.warn(
-            f"left out: {labels}. To fit them, in a clone of auxcal: {', '.join(commands)}",
-            AuxcalWarning,
-            stacklevel=undecorated(4),
-        )
-    return [name for name in CALIBRATORS if name not in missing]
 
 
 def _entry(
