@@ -72,7 +72,6 @@ NEEDS = {
         "plots",
         "from auxcal.plots import reliability_diagrams; reliability_diagrams({'TS': (z[:, 0] % 1, y > 0)})",
     ),
-    "running experiments": ("experiments", "from auxcal_paper import run"),
     "a classifier of the experiments": ("experiments", "import auxcal_paper.classifiers.cifar_resnet"),
 }
 

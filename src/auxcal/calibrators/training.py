@@ -123,9 +123,8 @@ def auxiliary_class_loss(
     highest = outputs[:, :k].max(axis=1)
     log_classes = highest + np.log(np.exp(outputs[:, :k] - highest[:, None]).sum(axis=1))
     log_odds = outputs[:, k] - log_classes
-    right = (
-        log_classes - outputs[:, np.minimum(w, k - 1), np.arange(len(w))] + (1 + lambda1) * np.logaddexp(0, log_odds)
-    )
+    among_classes = log_classes - outputs[:, np.minimum(w, k - 1), np.arange(len(w))]
+    right = among_classes + (1 + lambda1) * np.logaddexp(0, log_odds)
     loss = np.where(w == k, lambda2 * np.logaddexp(0, -log_odds), right)
     return np.asarray((loss if sample_weight is None else loss * sample_weight).mean(axis=1))
 
