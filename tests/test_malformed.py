@@ -242,6 +242,7 @@ OTHER_CASES = {
         (HistogramBinning, "scheme", ["top"]),
         (ScalingBinning, "n_bins", [0, 2.0, None]),
         (ScalingBinning, "scheme", ["marginal"]),
+        (ScalingBinning, "bins_of", ["top", None]),
     ]
     for value in values
 }

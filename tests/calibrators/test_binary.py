@@ -131,14 +131,16 @@ def test_a_histogram_gives_the_accuracy_of_its_bins(strategy):
         assert np.unique(confidence, return_counts=True)[1] == pytest.approx(200, abs=2)
 
 
-def test_scaling_binning_gives_the_mean_of_the_platt_map_in_each_bin():
+@pytest.mark.parametrize("bins_of", ["all", "predicted"])
+def test_scaling_binning_gives_the_mean_of_the_platt_map_in_each_bin(bins_of):
     logits, y = draw(n=2000)
     platt = PlattScaling(scheme="per-class").fit(logits, y)
-    binned = ScalingBinning(n_bins=5).fit(logits, y)
+    binned = ScalingBinning(n_bins=5, bins_of=bins_of).fit(logits, y)
     scores = log_odds(logits)
     for k in range(4):
         slope, intercept = platt.coefficients_[k]
-        edges = np.quantile(scores[logits.argmax(axis=1) == k, k], [0.2, 0.4, 0.6, 0.8])
+        rows = logits.argmax(axis=1) == k if bins_of == "predicted" else slice(None)
+        edges = np.quantile(scores[rows, k], [0.2, 0.4, 0.6, 0.8])
         index = np.searchsorted(edges, scores[:, k], side="right")
         mapped = expit(slope * scores[:, k] + intercept)
         assert binned.values_[k] == pytest.approx([mapped[index == m].mean() for m in range(5)])
@@ -152,6 +154,16 @@ def test_scaling_binning_of_the_top_label_is_kumars():
     oracle.train_calibration(p, y)
     ours = ScalingBinning(n_bins=10, scheme="top-label").fit(logits, y).predict_confidence(logits)
     assert ours == pytest.approx(oracle.calibrate(p), abs=2e-3)
+
+
+def test_scaling_binning_of_each_class_is_kumars():
+    calibration = pytest.importorskip("calibration")
+    logits, y = draw(n=2000)
+    p = softmax(logits, axis=1)
+    oracle = calibration.PlattBinnerMarginalCalibrator(len(y), 10)
+    oracle.train_calibration(p, y)
+    ours = ScalingBinning(n_bins=10).fit(logits, y).predict_confidence(logits)
+    assert ours == pytest.approx(oracle.calibrate(p)[np.arange(len(y)), logits.argmax(axis=1)], abs=2e-3)
 
 
 def test_beta_finds_a_map_that_no_logistic_curve_can_follow():

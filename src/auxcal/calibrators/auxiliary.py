@@ -75,6 +75,9 @@ class Recipe:
 FAST = Recipe(epochs=20, batch_size=256, learning_rate=2e-2, least_steps=1500, weight_decay=0.3, one_cycle=True)
 """The default: far fewer steps than the paper's, in larger batches, with a schedule and weight decay."""
 
+PAPER_BATCH = 32
+"""The paper has no batch size; benchmarks/evidence/batch_sizes.py compares this one with others."""
+
 TRANSFER = Recipe(epochs=0, batch_size=64, learning_rate=3e-2, least_steps=300, one_cycle=True)
 """For CCAC-T, which fine-tunes a few dozen parameters on a few hundred rows."""
 
@@ -174,7 +177,7 @@ class AuxiliaryClassCalibrator(ProbaCalibrator):
             return FAST
         if self.recipe == "paper":
             _, epochs, learning_rate = self._architecture(n_classes)
-            return Recipe(epochs=epochs, batch_size=32, learning_rate=learning_rate)
+            return Recipe(epochs=epochs, batch_size=PAPER_BATCH, learning_rate=learning_rate)
         raise InvalidInputError(f"recipe must be 'fast' or 'paper'; got {self.recipe!r}.")
 
     def _settings(self) -> list[Setting]:

@@ -1,8 +1,11 @@
 """Scaling-binning (SB): a Platt map whose output is averaged over bins."""
 
+from typing import Literal, get_args
+
 import numpy as np
 
 from auxcal._core.arrays import Floats, Ints
+from auxcal._core.errors import InvalidInputError
 from auxcal._core.state import numbers
 from auxcal.calibrators.binary import BinaryCalibrator, Sample, Scheme
 from auxcal.calibrators.histogram_binning import bin_bounds, bin_means
@@ -11,6 +14,8 @@ from auxcal.calibrators.solvers.targets_and_weights import counts, times
 from auxcal.metrics.binning import check_bins, equal_mass_edges, index_by_edges
 from auxcal.programs import Operations, Value, in_bins
 
+BinsOf = Literal["all", "predicted"]
+
 
 class ScalingBinning(BinaryCalibrator):
     """Scaling-binning (SB): a Platt map, then equal-mass bins whose output is the mean of the map in the bin.
@@ -18,9 +23,13 @@ class ScalingBinning(BinaryCalibrator):
     Parameters
     ----------
     n_bins : int
-        M, the number of bins of each map. They hold equally many of the rows that are predicted as the map's class.
+        M, the number of bins of each map.
     scheme : {"per-class", "top-label"}
         One map for each class, or one for all predictions.
+    bins_of : {"all", "predicted"}
+        Which rows the bins of a class hold equally many of. "all" rows is the method of the paper: the predictions of
+        a class then share its last few bins, since most rows are of other classes. "predicted" takes the rows that are
+        predicted as the class, which spreads its predictions over all bins. With "top-label" both are the same.
 
     Attributes
     ----------
@@ -52,12 +61,15 @@ class ScalingBinning(BinaryCalibrator):
     }
     uses_weights = True
 
-    def __init__(self, n_bins: int = 20, scheme: Scheme = "per-class") -> None:
+    def __init__(self, n_bins: int = 20, scheme: Scheme = "per-class", bins_of: BinsOf = "all") -> None:
         self.n_bins = n_bins
         self.scheme = scheme
+        self.bins_of = bins_of
 
     def _fit_maps(self, samples: list[Sample]) -> str | None:
         check_bins(self.n_bins, "mass")
+        if self.bins_of not in get_args(BinsOf):
+            raise InvalidInputError(f"bins_of must be 'all' or 'predicted'; got {self.bins_of!r}.")
         coefficients, edges, values, converged = zip(*map(self._fit_map, samples), strict=True)
         self.coefficients_, self.edges_, self.values_ = np.stack(coefficients), np.stack(edges), np.stack(values)
         return unconverged(converged)
@@ -66,10 +78,9 @@ class ScalingBinning(BinaryCalibrator):
         coefficients, converged = fit_logistic(
             sample.ordered[None], sample.hits[None], sample.weight, sample.weight_of_hits
         )
-        # A class that is never predicted has all rows in its bins.
-        binned, weight = sample.predicted, sample.weight_of_predicted
-        if not len(binned):
-            binned, weight = sample.ordered, sample.weight
+        binned, weight = sample.ordered, sample.weight
+        if self.bins_of == "predicted" and len(sample.predicted):  # else the class is never predicted
+            binned, weight = sample.predicted, sample.weight_of_predicted
         edges = equal_mass_edges(binned.astype(np.float64), self.n_bins, weight)
         bounds = bin_bounds(sample.ordered, edges)
         slope, intercept = coefficients.astype(np.float32)
