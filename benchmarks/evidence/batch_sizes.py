@@ -2,8 +2,8 @@
 
     python -m benchmarks.evidence.batch_sizes [--rows N]
 
-CCAC with the paper's epochs and the whole grid of λ, on at most N rows (by default 5,000) of three packaged bundles, and
-two random states. Writes docs/figures/batch-sizes.csv. Takes about twenty minutes.
+CCAC with the paper's epochs and the whole grid of λ, on at most N rows (by default 5,000) of three packaged bundles,
+with two random states. Writes docs/figures/batch-sizes.csv. Takes about twenty minutes.
 """
 
 import sys
