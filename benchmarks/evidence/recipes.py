@@ -1,4 +1,4 @@
-"""Whether CCAC and CCAC-S are as good by our recipe as by the paper's, which trains for a hundred times as long.
+"""Whether CCAC and CCAC-S are as good by our recipe as by the paper's, which takes many more steps.
 
     python -m benchmarks.evidence.recipes [SUITE-SHIFT ...]
 
