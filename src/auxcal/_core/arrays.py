@@ -429,6 +429,14 @@ def check_shares(**shares: float) -> None:
             raise InvalidInputError(f"{name} must be a share in (0, 1); got {share!r}. {advice}")
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a label or a group is None, NaN or pandas' NA."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas' NA is neither equal to itself nor not
+        return True
+
+
 def as_groups(groups: ArrayLike, *, n_rows: int, name: str = "groups") -> Groups:
     """Check `groups`, what each row belongs to, and return them as numbers, strings or dates of shape (n,)."""
     array = to_numpy(groups, name)
@@ -437,7 +445,7 @@ def as_groups(groups: ArrayLike, *, n_rows: int, name: str = "groups") -> Groups
             f"{name} must be one number, string or date for each of the {n_rows} rows, shape ({n_rows},); got shape "
             f"{array.shape} and dtype {array.dtype}."
         )
-    missing = [each is None or each != each for each in array.tolist()] if array.dtype.kind in "fMO" else []
+    missing = [is_missing(each) for each in array.tolist()] if array.dtype.kind in "fMO" else []
     if any(missing):
         raise InvalidInputError(
             f"{name} must be known for every row; got {array[missing.index(True)]} in row {missing.index(True)} "

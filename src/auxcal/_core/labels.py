@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from auxcal._core.arrays import NO_CLASS, Bools, Ints, to_numpy
+from auxcal._core.arrays import NO_CLASS, Bools, Ints, is_missing, to_numpy
 from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.text import did_you_mean, some
 
@@ -64,6 +64,14 @@ class Labels:
         """Like `read`, without a warning."""
         codes = self.codes(values, n_classes)
         return codes, codes != LEFT_OUT
+
+    def are_there(self, values: NDArray[Any]) -> Bools:
+        """Return which rows have a label, whatever it is."""
+        if values.ndim != 1 or values.dtype.kind not in "fO":  # the others have no missing values, or are no labels
+            return np.ones(len(values), np.bool_)
+        missing = MISSING.difference(self.class_names or (), self.no_class)
+        text = as_text(values)
+        return np.fromiter((value not in missing for value in text), np.bool_, len(text))
 
     def required(self, values: NDArray[Any]) -> Ints:
         """Return the class of every row; raise an error where there is none."""
@@ -246,17 +254,9 @@ def are_indices(values: NDArray[Any]) -> bool:
     return values.dtype.kind in "iuf" or _are_numbers({value for value in as_text(values) if value not in MISSING})
 
 
-def is_missing(label: Any) -> bool:
-    """Whether a label is None, NaN or pandas' NA."""
-    try:
-        return label is None or bool(label != label)
-    except TypeError:  # pandas' NA is neither equal to itself nor not
-        return True
-
-
-def names_in(values: NDArray[Any]) -> tuple[str, ...]:
+def names_in(values: NDArray[Any], missing: Container[str] = MISSING) -> tuple[str, ...]:
     """Return the names that a column holds, sorted."""
-    return tuple(sorted({value for value in as_text(values) if value not in MISSING}))
+    return tuple(sorted({value for value in as_text(values) if value not in missing}))
 
 
 def _holds_text(values: NDArray[Any]) -> bool:

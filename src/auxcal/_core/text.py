@@ -54,6 +54,14 @@ def visible(text: str) -> str:
     return _INVISIBLE.sub(lambda found: repr(found.group())[1:-1], text)
 
 
+def utf8(text: str) -> bytes:
+    """Encode text; half of a character, as a cut-off escape of JSON leaves it, becomes the sign for a damaged one."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
 def first_line(kind: type, otherwise: str) -> str:
     """Return the first line of a class's own documentation, or something else where `python -OO` took it away."""
     return (kind.__doc__ or otherwise).strip().partition("\n")[0]

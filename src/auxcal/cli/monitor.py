@@ -112,7 +112,8 @@ def monitor(
     if out is not None:
         save_timeline(found, out, name=" ".join(Path(path).name for path in files))
     last, alarms = found.chunks[-1], tuple(alarm for _, alarm in raised)
-    save_metrics(metrics_of("monitor", calibrator).chunk(last).monitored(last.evidence, alarms, found.level), metrics)
+    numbers = metrics_of("monitor", calibrator).chunk(last, n_rows=facts.get("new_rows"))
+    save_metrics(numbers.monitored(last.evidence, alarms, found.level), metrics)
     if json:
         from auxcal.report.terminal import unlike_check
 

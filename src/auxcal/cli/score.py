@@ -110,7 +110,8 @@ def score(
     warning = _warning(verdict, fitted, f"{PROMISE_FAILS} {withdrawn}" if written.withdrawn else "")
     if warning is not None:
         echo_error(f"warning: {warning}")
-    found = {"method": fitted.abbreviation, "out": str(out), "warning": warning} | written._asdict()
+    counts = {name: getattr(written, name) for name in ("rows", "bad", "parts", "resumed", "withdrawn")}
+    found = {"method": fitted.abbreviation, "out": str(out), "warning": warning} | counts
     lines = [f"{written.resumed:,} of {written.parts:,} parts were there already."] if written.resumed else []
     if not to_standard_output:
         lines += [f"{written.rows - written.bad.total:,} rows scored with {fitted.abbreviation}. Saved: {out}"]
@@ -126,7 +127,8 @@ def _save_metrics(
     confidence = watch.mean_confidence
     if confidence is None and found is not None:  # of a folder, whose parts other processes scored
         confidence = found.confidence
-    numbers.add("rows", written.rows).add("bad_rows", written.bad.total).add("mean_confidence_ratio", confidence)
+    numbers.add("rows", written.rows - written.resumed_rows)
+    numbers.add("bad_rows", written.bad.total - written.resumed_bad).add("mean_confidence_ratio", confidence)
     if watch.calibrator.reference_ is not None:
         numbers.check(found).verdict("few" if found is None else watch.verdict())
     save_metrics(numbers, path)

@@ -11,10 +11,9 @@ from scipy.special import softmax
 from sklearn import get_config
 from sklearn.utils import _safe_indexing
 
-from auxcal._core.arrays import NO_CLASS, Bools, Floats, Ints
+from auxcal._core.arrays import NO_CLASS, Bools, Floats, Ints, is_missing
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
-from auxcal._core.labels import is_missing
 from auxcal.calibrators import Calibrator, ProbaCalibrator
 
 Labels: TypeAlias = NDArray[Any]

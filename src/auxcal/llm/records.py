@@ -50,7 +50,8 @@ def read_records(path: Path) -> Iterator[Record]:
     return READERS[ending](path)
 
 
-def _lines(path: Path) -> Iterator[Record]:
+def read_lines(path: Path) -> Iterator[Record]:
+    """Yield the lines of a file, whatever its extension."""
     decode = json.JSONDecoder().decode  # which json.loads would look for at each line
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
@@ -194,8 +195,8 @@ def _parquet(path: Path) -> Iterator[Record]:
 
 
 READERS: dict[str, Reader] = {
-    ".jsonl": _lines,
-    ".ndjson": _lines,
+    ".jsonl": read_lines,
+    ".ndjson": read_lines,
     ".json": _document,
     ".csv": _csv,
     ".parquet": _parquet,

@@ -112,9 +112,11 @@ class Metrics:
             "p_value_ratio", found.p_new, test="new", **labels
         )
 
-    def chunk(self, found: Chunk, **labels: str) -> Self:
-        """Add what a chunk says by itself."""
-        self.add("rows", found.n_rows, **labels).add("mean_confidence_ratio", found.confidence, **labels)
+    def chunk(self, found: Chunk, n_rows: int | None = None, **labels: str) -> Self:
+        """Add what a chunk says by itself; `n_rows` are those of the run, where it is not of this chunk alone."""
+        self.add("rows", found.n_rows if n_rows is None else n_rows, **labels).add(
+            "mean_confidence_ratio", found.confidence, **labels
+        )
         self.check(found.check, **labels).estimate("measured_accuracy", found.measured, **labels)
         return self.verdict(found.verdict, **labels)
 

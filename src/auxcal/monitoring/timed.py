@@ -9,9 +9,8 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from auxcal._core.arrays import Bools, Floats, Ints
+from auxcal._core.arrays import Bools, Floats, Ints, is_missing
 from auxcal._core.errors import InvalidInputError
-from auxcal._core.labels import is_missing
 
 Names: TypeAlias = NDArray[np.object_]
 """The name of each row's chunk."""

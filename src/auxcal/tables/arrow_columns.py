@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from auxcal._core.arrays import Bools, Floats, as_floats
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.extras import needs
+from auxcal._core.text import utf8
 from auxcal.tables.numpy_columns import (
     Column,
     Columns,
@@ -26,6 +27,7 @@ from auxcal.tables.numpy_columns import (
     Problem,
     Problems,
     check_fits_float,
+    plain_text,
     quoted,
     times_as_text,
 )
@@ -205,8 +207,9 @@ def from_numpy(values: NDArray[Any], missing: Bools | None = None) -> pa.Array:
     ['a', None]
     """
     if values.ndim == 1 and values.dtype == object and missing is None:
-        text = values.tolist()
-        return from_text(text) if all(value is None or type(value) is str for value in text) else pa.array(values)
+        kinds = set(map(type, values.tolist())) - {type(None)}
+        mixed = len(kinds) > 1 and kinds <= {str, int, float, bool}
+        return from_text(list(map(plain_text, values.tolist()))) if mixed or kinds <= {str} else pa.array(values)
     if not values.dtype.isnative:
         values = values.astype(values.dtype.newbyteorder("="))
     if values.ndim != 1 or values.dtype.kind not in "iufb":
@@ -224,7 +227,7 @@ def from_numpy(values: NDArray[Any], missing: Bools | None = None) -> pa.Array:
 
 def from_text(text: list[str | None]) -> pa.Array:
     """Return text as an array, null where there is none."""
-    encoded = [b"" if value is None else value.encode("utf-8", "surrogateescape") for value in text]
+    encoded = [b"" if value is None else utf8(value) for value in text]
     offsets = np.fromiter(accumulate(map(len, encoded), initial=0), np.int64, len(text) + 1)
     missing = np.fromiter((value is None for value in text), np.bool_, len(text))
     kind, width = (pa.string(), np.int32) if offsets[-1] < 2**31 else (pa.large_string(), np.int64)

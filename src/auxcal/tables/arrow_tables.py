@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from importlib import import_module
 from typing import Any, TypedDict, TypeVar
 
@@ -26,7 +26,7 @@ from auxcal.tables.rows import BadRows, convert
 from auxcal.tables.scored import add_tallies
 from auxcal.tables.scorer import Scorer
 from auxcal.tables.sources import Batch
-from auxcal.tables.spec import CONFIDENCE, PREDICTION, TableSpec
+from auxcal.tables.spec import CONFIDENCE, PREDICTION, TableSpec, is_optional_score
 
 with needs("tables"):
     import pyarrow as pa
@@ -53,11 +53,14 @@ class Scores:
         The probability that the prediction is correct, as precise as the logits; null for a bad row.
     bad : BadRows
         How many rows are bad, by what is wrong with them.
+    replaces : callable
+        Whether a column of a table has the name of scores, and so is of an earlier scoring.
     """
 
     prediction: Any
     confidence: Any
     bad: BadRows
+    replaces: Callable[[str], bool] = field(default=is_optional_score, repr=False)
 
     def as_structs(self) -> Any:
         """Return one array of structs with `prediction` and `confidence`, as functions of SQL engines give it."""
@@ -66,9 +69,13 @@ class Scores:
         return pa.StructArray.from_arrays(list(self._columns.values()), list(self._columns))
 
     def beside(self, table: _Table) -> _Table:
-        """Return a batch or a table with the columns `prediction` and `confidence`; existing ones are replaced."""
-        found = table.select([name for name in table.schema.names if name not in self._columns])
-        for name, column in self._columns.items():
+        """Return a batch or a table with the columns `prediction` and `confidence`.
+
+        Columns of an earlier scoring, such as `accepted` and `proba_0`, are left out.
+        """
+        written = self._columns
+        found = table.select([name for name in table.schema.names if name not in written and not self.replaces(name)])
+        for name, column in written.items():
             found = found.append_column(name, column)
         return found
 
@@ -142,7 +149,7 @@ def score(
     parts = [_scores_of(batch, scorer, names=names) for batch in batches]
     prediction = None if calibrator.takes_signals else pa.chunked_array([part.prediction for part in parts])
     confidence = pa.chunked_array([part.confidence for part in parts])
-    return Scores(prediction, confidence, sum((part.bad for part in parts), BadRows()))
+    return Scores(prediction, confidence, sum((part.bad for part in parts), BadRows()), parts[0].replaces)
 
 
 def _scores_of(batch: pa.RecordBatch, scorer: Scorer, *, names: bool) -> Scores:
@@ -158,7 +165,8 @@ def _scores_of(batch: pa.RecordBatch, scorer: Scorer, *, names: bool) -> Scores:
         prediction = from_numpy(scores.prediction.astype(np.int64, copy=False), scores.bad)
     if names and known.class_names:
         prediction = from_text(list(known.class_names)).take(prediction)
-    return Scores(prediction, from_numpy(scores.confidence, scores.bad), BadRows.among(rows.problems))
+    confidence = from_numpy(scores.confidence, scores.bad)
+    return Scores(prediction, confidence, BadRows.among(rows.problems), partial(scorer.replaces, layout=layout))
 
 
 def _lists(schema: pa.Schema) -> list[str]:
@@ -368,7 +376,13 @@ def _right(table: pa.Table, columns: TallyColumns) -> pa.Array:
             f"{both[1].type}. Score with names=False for indices."
         )
     classes = Classes(TableSpec(label=columns.label, prediction=columns.prediction))
-    predicted, true = classes.codes(*(ArrowColumn(column.combine_chunks()) for column in both))
+    has_score = np.asarray(pc.invert(pc.is_null(table[columns.confidence], nan_is_null=True)).to_numpy())
+    predicted, true = classes.codes(*(ArrowColumn(column.combine_chunks()) for column in both), scored=has_score)
+    if classes.like_missing:  # a worker sees some of the rows alone, and others may have no such prediction
+        raise InvalidInputError(
+            f"the class {classes.like_missing[0]!r} reads like a missing label. Add a column of whether each prediction "
+            f"is right, and name it with correct in place of label."
+        )
     return from_numpy(predicted == true, (predicted == LEFT_OUT) | (true == LEFT_OUT))
 
 

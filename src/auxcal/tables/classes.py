@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from auxcal._core.arrays import NO_CLASS, Ints
+from auxcal._core.arrays import NO_CLASS, Bools, Ints
 from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.labels import LEFT_OUT, MISSING, Labels, are_indices, as_text, names_in
 from auxcal._core.text import did_you_mean, some
@@ -20,7 +20,8 @@ from auxcal.tables.spec import TableSpec
 class Classes:
     """What the columns of the predictions and of the true classes say, with codes that are the same in all batches.
 
-    Where the spec does not name the classes, they are all that are predicted.
+    Where the spec does not name the classes, they are all that are predicted. What reads like a missing value, such as
+    NA, is a class too if it is predicted with a score.
     """
 
     def __init__(self, spec: TableSpec) -> None:
@@ -31,15 +32,23 @@ class Classes:
         self._predicted: set[str] = set()
         self._true: set[str] = set()
         self._indexed: bool | None = None  # whether classes are indices, which the first rows decide
+        self._missing = set(MISSING)  # what means that there is no class
+        self._unread: set[str] = set()  # labels that were taken for missing ones
 
-    def codes(self, predicted: Column, true: Column) -> tuple[Ints, Ints]:
-        """Return the predicted and the true class of each row, equal where the prediction is right."""
+    def codes(self, predicted: Column, true: Column, *, scored: Bools) -> tuple[Ints, Ints]:
+        """Return the predicted and the true class of each row, equal where the prediction is right.
+
+        `scored` are the rows that have a confidence.
+        """
         encoded = predicted.encoded(), true.encoded()
+        if self._given is None:
+            self._learn_missing(*encoded[0], scored)
         if self._given is None and self._indexed is None:
             self._indexed = self._are_indices(*(distinct for distinct, _ in encoded))
         if self._given is None and not self._indexed:
             for seen, (distinct, _) in zip((self._predicted, self._true), encoded, strict=True):
-                seen.update(names_in(distinct))
+                seen.update(names_in(distinct, self._missing))
+            self._unread.update(set(as_text(encoded[1][0])) & self._missing)
             of_predictions, of_labels = (self._places_of(distinct)[of_row] for distinct, of_row in encoded)
             return of_predictions, of_labels
         n_classes = None if self._given is None else len(self._given)
@@ -47,6 +56,11 @@ class Classes:
         if y.size and (least := int(np.min(y, initial=0, where=y != LEFT_OUT))) < NO_CLASS:
             raise InvalidInputError(f"{self._label} must be a class index, or {NO_CLASS} for no class; got {least}.")
         return codes_of(predicted, Labels(self._prediction, self._given), None), y
+
+    @property
+    def like_missing(self) -> list[str]:
+        """The classes whose names read like a missing value."""
+        return sorted(MISSING - self._missing)
 
     def finalize(self) -> tuple[str, ...] | None:
         """Return the names of the classes, if there are such, once all rows are read; warn of those never predicted."""
@@ -66,11 +80,25 @@ class Classes:
             at[self._places[name]] = place
         return at[codes]
 
+    def _learn_missing(self, distinct: NDArray[Any], of_row: Any, scored: Bools) -> None:
+        """Take what is predicted with a score for a class, also if it reads like a missing value."""
+        doubtful = [place for place, name in enumerate(as_text(distinct)) if name and name in self._missing]
+        if not doubtful or isinstance(of_row, slice):
+            return
+        names = set(as_text(distinct[np.intersect1d(of_row[scored], doubtful)]))
+        if names & self._unread:
+            name = min(names & self._unread)
+            raise InvalidInputError(
+                f"{name!r} is predicted, so it is a class; in the rows before, labels {name!r} were taken for missing. "
+                f"Name the classes with class_names (--class-names), or give the calibrator (--calibrator)."
+            )
+        self._missing -= names
+
     def _are_indices(self, predicted: NDArray[Any], true: NDArray[Any]) -> bool:
         if predicted.dtype.kind in "iu" and true.dtype.kind in "iu":
             return True
         known = (*self._labels.no_class, str(NO_CLASS))
-        telling = np.array([name for name in names_in(true) if name not in known], dtype=object)
+        telling = np.array([name for name in names_in(true, self._missing) if name not in known], dtype=object)
         indices = [are_indices(predicted), are_indices(telling) if len(telling) else are_indices(predicted)]
         if indices[0] != indices[1]:
             which = self._prediction, self._label
@@ -83,7 +111,9 @@ class Classes:
 
     def _places_of(self, distinct: NDArray[Any]) -> Ints:
         text = as_text(distinct)
-        places = (LEFT_OUT if name in MISSING else self._places.setdefault(name, len(self._places)) for name in text)
+        places = (
+            LEFT_OUT if name in self._missing else self._places.setdefault(name, len(self._places)) for name in text
+        )
         return np.fromiter(places, np.int64, len(text))
 
     def _check_predicted(self, names: Sequence[str]) -> None:

@@ -94,8 +94,8 @@ def find_signals(names: Sequence[str], spec: TableSpec, known: tuple[str, ...] |
 def find_logits(names: Sequence[str], spec: TableSpec) -> tuple[str, ...]:
     """Return the columns of the classes in order, or the name of the one matrix that holds them all."""
     columns, known, (matrix, prefix) = spec.columns, spec.inputs, _DEFAULTS[spec.as_probabilities]
-    if columns is None and known.column_names and matrix not in names:  # whose columns have no names
-        for name in known.column_names:
+    if columns is None and known.column_names and (matrix not in names or set(known.column_names) & set(names)):
+        for name in known.column_names:  # a matrix has no names of its columns, so it serves where none of them is
             check_column(
                 names,
                 name,
@@ -135,9 +135,10 @@ def _find_features(
 ) -> tuple[str, ...]:
     """Return the columns of the features, or the name of the one matrix; an empty tuple if there are none."""
     if features is None:  # a vector of that name can be anything
-        if _FEATURES in matrices:
+        known = spec.inputs.feature_names or ()
+        if _FEATURES in matrices and not set(known) & set(names):
             return (_FEATURES,)
-        features = spec.inputs.feature_names or ()
+        features = known
     found = tuple(features)
     if isinstance(features, str):
         advice = "name the columns of the features with features (--features)"

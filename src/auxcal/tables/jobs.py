@@ -31,10 +31,11 @@ from auxcal.persistence import fingerprint
 from auxcal.tables.discover import MANIFEST, SUCCESS, File, LocalFile, Part, as_file, digest, parts_in
 from auxcal.tables.numpy_columns import Column, Columns, NumpyColumn
 from auxcal.tables.readers import check_names, format_of_all, open_part, open_source
+from auxcal.tables.readers.json_lines import LINE
 from auxcal.tables.rows import BadRows
-from auxcal.tables.scorer import ACCEPTED, OutputFormat, ScoredBatch, Scorer, Watch, Written
+from auxcal.tables.scorer import OutputFormat, ScoredBatch, Scorer, Watch, Written
 from auxcal.tables.sources import Batch, Format
-from auxcal.tables.spec import CONFIDENCE
+from auxcal.tables.spec import ACCEPTED, CONFIDENCE, IN_FIT
 
 Holds: TypeAlias = Callable[[], bool]
 """Asked when all rows are scored: whether the promise that is kept with the calibrator holds for them."""
@@ -72,10 +73,11 @@ def score_folder(
             if isinstance(folder, LocalFile):  # what a killed process was writing
                 for left in filter(is_temporary, folder.path.rglob(_HIDDEN)):
                     left.unlink(missing_ok=True)
+            with open_source(*paths) as source:  # its first rows decide for all parts, before any process starts
+                first_rows, names = scorer.output_format(source), source.names
+                output = manifest.keep(first_rows, marks=scorer.marks(source))
             (folder / SUCCESS).remove()
             manifest.forget(to_do)
-            with open_source(*paths) as source:  # its first rows decide for all parts, before any process starts
-                output, names = scorer.output_format(source), source.names
             with TemporaryDirectory() as samples:
                 first = next(part for part in parts if not part.is_blank)
                 n_bytes = max(sum(part.size for part in to_do), 1)
@@ -94,7 +96,10 @@ def score_folder(
             raise InvalidInputError(f"{paths[0]}: no row could be scored; of {rows:,} there are {bad}.")
         with (folder / SUCCESS).atomic_write() as temporary:
             temporary.touch()
-        return Written(rows, bad, len(parts), len(parts) - len(to_do), withdrawn)
+        new = {part.relative for part in to_do}
+        there = [done for name, done in manifest.parts.items() if name not in new]
+        resumed = sum(done.rows for done in there), sum(done.bad.total for done in there)
+        return Written(rows, bad, len(parts), len(parts) - len(to_do), withdrawn, *resumed)
 
 
 def _held(folder: File) -> AbstractContextManager[None]:
@@ -197,15 +202,17 @@ def clear_accepted(kind: Format, scored: Path, out: Path) -> None:
     """Write a scored file again, with false for every row in the column `accepted`."""
 
     def revoked(batch: Batch) -> Columns:
-        columns: dict[str, Column] = {name: batch.columns[name] for name in source.names}
-        confidence = columns[CONFIDENCE]
+        columns: dict[str, Column] = {name: batch.columns[name] for name in names}
+        confidence = columns.get(CONFIDENCE)
         if isinstance(confidence, NumpyColumn) and np.isnan(confidence.data).any():  # of bad rows, in text
             columns[CONFIDENCE] = NumpyColumn(confidence.data, np.isnan(confidence.data))
         return columns | {ACCEPTED: NumpyColumn(np.zeros(len(batch), dtype=bool))}
 
     with kind.open(LocalFile(scored)) as source:
-        others = [name for name in source.names if name != CONFIDENCE]
-        kind.write(out, map(revoked, source.batches((CONFIDENCE,), others)))  # type: ignore[misc]
+        names = (LINE,) if LINE in source.names else source.names  # a line has all that was written
+        numbers = [name for name in names if name == CONFIDENCE]
+        others = [name for name in names if name != CONFIDENCE]
+        kind.write(out, map(revoked, source.batches(numbers, others)))  # type: ignore[misc]
 
 
 @dataclass(frozen=True)
@@ -262,7 +269,21 @@ class Manifest:
     folder: File
     made_with: dict[str, Any]
     parts: dict[str, Done] = field(default_factory=dict)
+    output: OutputFormat | None = None
     _unrecorded: int = 0
+
+    def keep(self, first_rows: OutputFormat, *, marks: bool) -> OutputFormat:
+        """Return what the first rows of the first run decided, which holds for the parts of later ones too.
+
+        `marks`: the parts get a column `in_fit`.
+        """
+        if marks and self.output is None and any(done.rows for done in self.parts.values()):
+            raise InvalidInputError(
+                f"{self.folder}: an earlier version of auxcal wrote these scores, some of them without the column "
+                f"{IN_FIT}. Give another folder, or score all parts again with overwrite=True (--overwrite)."
+            )
+        self.output = self.output or first_rows
+        return self.output
 
     def is_done(self, part: Part) -> bool:
         """Whether a part is there, made of this very file."""
@@ -290,14 +311,15 @@ class Manifest:
         """Write the record, whole or not at all."""
         self._unrecorded = 0
         parts = {name: asdict(done) for name, done in self.parts.items()}
+        record = {"format": _FORMAT, "made_with": self.made_with, "output": self.output, "parts": parts}
         with (self.folder / MANIFEST).atomic_write() as temporary:
-            temporary.write_text(json.dumps({"format": _FORMAT, "made_with": self.made_with, "parts": parts}))
+            temporary.write_text(json.dumps(record))
 
 
 def open_manifest(folder: File, made_with: dict[str, Any], names: Container[str], *, overwrite: bool) -> Manifest:
     """Return the record of a folder, new or not; refuse a folder that holds what a run did not leave there."""
     found, outputs = _read(folder), parts_in(folder)
-    before, parts = found or ({}, {})
+    before, parts, output = found or ({}, {}, None)
     foreign = next((name for name in outputs if name not in parts and (found is None or name not in names)), None)
     if foreign is not None and (found is None or overwrite):
         raise InvalidInputError(
@@ -323,11 +345,11 @@ def open_manifest(folder: File, made_with: dict[str, Any], names: Container[str]
             f"{folder / other[0]}: this is not what auxcal score wrote: it was changed or damaged since. Move it away, "
             f"and the part is scored again; or replace all parts with overwrite=True (--overwrite)."
         )
-    return Manifest(folder, made_with, there)
+    return Manifest(folder, made_with, there, output)
 
 
-def _read(folder: File) -> tuple[dict[str, Any], dict[str, Done]] | None:
-    """Return what the record of a folder says, and its parts; None if there is none."""
+def _read(folder: File) -> tuple[dict[str, Any], dict[str, Done], OutputFormat | None] | None:
+    """Return what the record of a folder says, its parts, and their format; None if there is none."""
     file = folder / MANIFEST
     if not file.exists():
         return None
@@ -336,6 +358,7 @@ def _read(folder: File) -> tuple[dict[str, Any], dict[str, Done]] | None:
     try:
         found = dict(json.loads(text))
         check_like(found["made_with"], {})
+        output = OutputFormat.restored(found.get("output"))
         parts = {name: Done(**done | {"bad": BadRows(**done["bad"])}) for name, done in found["parts"].items()}
         for done in parts.values():
             for name, count in (vars(done) | vars(done.bad)).items():
@@ -346,7 +369,7 @@ def _read(folder: File) -> tuple[dict[str, Any], dict[str, Done]] | None:
             f"{file}: this record of what was scored is damaged ({type(error).__name__}: {error}). Delete the folder, "
             f"or give another one."
         ) from error
-    return found["made_with"], parts
+    return found["made_with"], parts, output
 
 
 # Processes ------------------------------------------------------------------------------------------------------------

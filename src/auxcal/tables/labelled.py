@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from auxcal._core.arrays import NO_CLASS, Ints, as_features, as_rng
 from auxcal._core.errors import InputWarning, InvalidInputError
+from auxcal._core.labels import Labels, warn_of_unlabelled
 from auxcal._core.sampling import KEY, Reservoir, Rows, in_order
 from auxcal._core.text import some
 from auxcal.predictions import Predictions
@@ -174,7 +175,9 @@ def read_labelled(
         numbers, skip = [weight] if weight else [], spec.on_bad_rows == "skip"
         batches = usable_rows(source, layout, tuple(others), numbers=numbers, skip=skip)
         first = next(batches)
-        rows = _joined(map(_columns, chain((first,), batches)), label, sample, random_state)
+        n_classes = first.numbers.shape[1]
+        parts = map(_columns, chain((first,), batches))
+        rows = _joined(parts, label, spec.labels(n_classes), sample, random_state)
         logits = as_logit_matrix(rows[_LOGITS].values(), probabilities=layout.probabilities)
         y, kept = _labels(rows[label], spec, logits.shape[1])
         described = replace(
@@ -226,7 +229,7 @@ def _read_answers(
         for name in others:
             check_column(source.names, name, "Name another column.")
         parts = source.batches([weight] if weight else [], others)
-        rows = _joined(_numbered(parts), label, sample, random_state)
+        rows = _joined(_numbered(parts), label, spec.labels(1), sample, random_state)
     y, kept = _labels(rows[label], spec, 1)
     table = {name: signal_values(rows[name])[kept] for name in signals}
     data = Predictions.from_signals(
@@ -259,13 +262,22 @@ def _columns(rows: RowBatch) -> dict[str, Column]:
 
 
 def _joined(
-    parts: Iterable[dict[str, Column]], label: str, sample: int | None, random_state: int | None
+    parts: Iterable[dict[str, Column]], label: str, labels: Labels, sample: int | None, random_state: int | None
 ) -> dict[str, Column]:
-    """Return all rows, or a sample of them; say so if it is not all."""
+    """Return all rows, or a sample of those with a label; say so if it is not all."""
     if sample is None:
         return joined_columns(list(parts))
-    arrays = ({name: column.values() for name, column in part.items()} for part in parts)
-    drawn, n_rows = labelled_sample(arrays, label, sample, random_state)
+    n_read = 0
+
+    def labelled() -> Iterator[Rows]:
+        nonlocal n_read
+        for part in parts:
+            known = labels.are_there(part[label].values())
+            n_read += len(known)
+            yield {name: column.values()[known] for name, column in part.items()}
+
+    drawn, n_rows = labelled_sample(labelled(), label, sample, random_state)
+    warn_of_unlabelled(n_read - n_rows, n_read, label)
     if len(drawn[_INDEX]) < n_rows:
         warnings.warn(
             f"{len(drawn[_INDEX]):,} of {n_rows:,} rows are used, a random sample with every label in its share. "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
@@ -130,7 +131,7 @@ class NumpyColumn(ColumnValues):
             text = self.data.astype(object).tolist()
             return ["" if missing else str(each) for each, missing in zip(text, self.missing.tolist(), strict=True)]
         if kind in "OUS":
-            return quoted(_decoded(self.data, name) if kind == "S" else self.data.tolist())
+            return quoted(_decoded(self.data, name) if kind == "S" else map(plain_text, self.data.tolist()))
         if kind in "mM":
             return [text or "" for text in times_as_text(self.data)]
         if kind not in "biuf":
@@ -150,7 +151,7 @@ class NumpyColumn(ColumnValues):
                 check_fits_float(self.data[~self.missing], name)
             return self.values()
         if self.data.dtype == object:
-            return np.array(["" if each is None or each != each else str(each) for each in self.data], dtype=str)
+            return np.array([plain_text(each) or "" for each in self.data.tolist()], dtype=str)
         return self.data
 
     def joined(self, others: Sequence[Any], name: str) -> NumpyColumn:
@@ -205,6 +206,22 @@ def _changed(part: NDArray[Any], found: NDArray[Any]) -> NDArray[Any]:
     """Return what is left of an array after it was one of another type."""
     with np.errstate(invalid="ignore"):
         return part.astype(found.dtype).astype(part.dtype)
+
+
+def plain_text(value: Any) -> str | None:
+    """Return a value of a column of several types, as JSON can have, as text; None if it is missing.
+
+    Examples
+    --------
+    >>> from auxcal.tables.numpy_columns import plain_text
+    >>> list(map(plain_text, ["a", 1, True, None, ["b"]]))
+    ['a', '1', 'true', None, '["b"]']
+    """
+    if value is None or type(value) is str:
+        return value
+    if isinstance(value, bool | list | dict):
+        return json.dumps(value)
+    return None if value != value else str(value)
 
 
 def quoted(values: Iterable[str | None]) -> list[str]:

@@ -30,7 +30,7 @@ from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.labels import MISSING
 from auxcal.signals import SignalKind
 from auxcal.tables.columns import Layout
-from auxcal.tables.numpy_columns import Column, Columns, Problem, Problems
+from auxcal.tables.numpy_columns import Column, Columns, Problem, Problems, plain_text
 from auxcal.tables.sources import Batch, Source
 
 LEAVE_OUT = "leave them out with on_bad_rows='skip' (--on-bad-rows skip)"
@@ -184,7 +184,7 @@ def signal_values(column: Column, kind: SignalKind | None = None) -> NDArray[Any
     values = column.values()
     if values.dtype != object or not column.is_text:
         return values
-    text = [None if value is None or value.strip() in MISSING else value for value in values.tolist()]
+    text = [None if value is None or value.strip() in MISSING else value for value in map(plain_text, values.tolist())]
     if kind != "category":
         try:
             return np.array([np.nan if value is None else float(value) for value in text])

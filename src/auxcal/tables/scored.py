@@ -33,10 +33,7 @@ from auxcal.tables.numpy_columns import Column, Columns
 from auxcal.tables.readers import open_source
 from auxcal.tables.rows import LEAVE_OUT, counted_from, kept_groups, kept_weights
 from auxcal.tables.sources import Source
-from auxcal.tables.spec import ScoreOptions, TableSpec
-
-IN_FIT = "in_fit"
-"""The column of a table with labels: whether the row was in the fit, and so promises nothing."""
+from auxcal.tables.spec import IN_FIT, ScoreOptions, TableSpec
 
 MAX_WEIGHT = "max_weight"
 """The column beside the weights of picks: the largest weight that a row could have had."""
@@ -267,7 +264,8 @@ class _ScoredReader:
                 y = codes_of(columns[spec.label_name], spec.labels(1), None)
                 predicted = np.where(np.isnan(score), LEFT_OUT, 0)
             else:
-                predicted, y = self.classes.codes(columns[spec.prediction], columns[spec.label_name])
+                both = columns[spec.prediction], columns[spec.label_name]
+                predicted, y = self.classes.codes(*both, scored=~np.isnan(score))
         unscored = np.isnan(score) & (predicted == LEFT_OUT)
         bad = ~unscored & (~((score >= 0) & (score <= 1)) | (predicted == LEFT_OUT))
         if bad.any() and spec.on_bad_rows == "fail":

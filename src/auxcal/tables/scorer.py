@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
@@ -10,13 +11,15 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from auxcal._core.arrays import Bools, Floats, Ints, as_class_names, as_logits, log_of, look_like_probabilities
-from auxcal._core.errors import InvalidInputError
+from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.labels import MISSING, are_indices, as_text
+from auxcal._core.state import check_like
 from auxcal.calibrators import CALIBRATORS, Calibrator, ProbaCalibrator
 from auxcal.calibrators.fitting import validate_features
 from auxcal.tables.columns import Layout, find_layout
 from auxcal.tables.numpy_columns import Column, Columns, NumpyColumn, Problem
+from auxcal.tables.readers.json_lines import LINE
 from auxcal.tables.rows import (
     BadRows,
     RowBatch,
@@ -26,15 +29,18 @@ from auxcal.tables.rows import (
     convert,
     usable_rows,
 )
-from auxcal.tables.scored import IN_FIT
 from auxcal.tables.sources import Batch, Source
-from auxcal.tables.spec import CONFIDENCE, PREDICTION, TableSpec
-
-ACCEPTED = "accepted"
-"""The column that a calibrator with a certificate adds: whether the confidence reaches its threshold."""
-
-PROBA = "proba_"
-"""How the columns of calibrated class probabilities begin."""
+from auxcal.tables.spec import (
+    ACCEPTED,
+    CONFIDENCE,
+    IN_FIT,
+    MISCLASSIFIED_COLUMN,
+    NO_CLASS_COLUMN,
+    PREDICTION,
+    PROBA,
+    TableSpec,
+    is_optional_score,
+)
 
 Watch: TypeAlias = Callable[[Floats, Floats, Floats | None], None]
 """Looks at the logits, the confidence and the features of the good rows of a batch."""
@@ -43,13 +49,21 @@ Watch: TypeAlias = Callable[[Floats, Floats, Floats | None], None]
 class OutputFormat(NamedTuple):
     """What the first rows decide for all others, so that all parts of a table are alike.
 
-    The names that predictions are written as, None for indices; whether labels that are text become whole numbers; and
-    whether a column says of each row if it was in the fit, since some were.
+    The names that predictions are written as, None for indices; and whether labels that are text become whole numbers.
+    Which columns there are is decided by the calibrator and the names of the columns, before any row is read.
     """
 
     class_names: tuple[str, ...] | None
     whole_labels: bool
-    in_fit: bool = False
+
+    @classmethod
+    def restored(cls, recorded: Any) -> OutputFormat | None:
+        """Return what was recorded as JSON; None where nothing was."""
+        if recorded is None:
+            return None
+        names, whole = recorded
+        check_like(whole, False)
+        return cls(None if names is None else tuple(map(str, names)), whole)
 
 
 class RowScores(NamedTuple):
@@ -93,6 +107,8 @@ class Written(NamedTuple):
         How many files the output has, and how many of them were there already.
     withdrawn : bool
         Whether nothing is accepted, since the promise does not hold for these rows.
+    resumed_rows, resumed_bad : int
+        How many of the rows, and of the bad ones, are in parts that were there already.
     """
 
     rows: int
@@ -100,6 +116,8 @@ class Written(NamedTuple):
     parts: int = 1
     resumed: int = 0
     withdrawn: bool = False
+    resumed_rows: int = 0
+    resumed_bad: int = 0
 
 
 class Scorer:
@@ -154,17 +172,20 @@ class Scorer:
     def output_format(self, source: Source) -> OutputFormat:
         """Look at the first rows: refuse what can't be meant, and return what they decide."""
         layout, others = self._layout(source)
+        self._check_columns(source, layout, others)
         batch = next(iter(source.batches(layout.numbers, list(dict.fromkeys((*others, *layout.signals))))))
         rows = convert(batch, layout, others)
         self._check_first(batch, rows, layout)
-        return self._format(rows, self._marked(self.score(rows), others))
+        return self._format(rows)
 
     def batches(
         self, source: Source, output: OutputFormat | None = None, watch: Watch | None = None
     ) -> Generator[ScoredBatch, None, None]:
         """Yield the scores of each batch, and show `watch` its good rows; by default the first batch decides."""
         layout, others = self._layout(source)
-        before = 0
+        marks, before = self.marks(source), 0
+        if output is None:
+            self._check_columns(source, layout, others)
         for batch in source.batches(layout.numbers, list(dict.fromkeys((*others, *layout.signals)))):
             given = convert(batch, layout, others)
             if output is None:
@@ -175,9 +196,8 @@ class Scorer:
             scores = self.score(rows)
             if watch is not None and len(batch):
                 watch(scores.logits, scores.good_confidence, scores.features)
-            marked = self._marked(scores, others)
-            output = output or self._format(given, marked)
-            columns = self._columns(rows, scores, output, marked)
+            output = output or self._format(given)
+            columns = self._columns(rows, scores, output, self._marked(scores) if marks else None)
             yield ScoredBatch(columns, len(batch), BadRows.among(given.problems), batch.done)
             before += len(batch)
 
@@ -201,7 +221,45 @@ class Scorer:
     def _layout(self, source: Source, others: Sequence[str] = ()) -> tuple[Layout, list[str]]:
         """Return where the numbers are, and the columns that are passed through."""
         layout = self.layout(source.names, source.matrices, (self._label, *others))
-        return layout, [name for name in source.passable if name not in layout.numbers]
+        return layout, [
+            name for name in source.passable if name not in layout.numbers and not self.replaces(name, layout)
+        ]
+
+    def replaces(self, name: str, layout: Layout) -> bool:
+        """Whether a column is of an earlier scoring, and none that is read."""
+        read = (*layout.numbers, *layout.signals, self._label)
+        return name not in read and is_optional_score(name, self.calibrator.inputs_.class_names)
+
+    def marks(self, source: Source) -> bool:
+        """Whether a column says of each row if it was in the fit: where rows may have labels, and it can be told."""
+        may_have_labels = self._label in source.passable or LINE in source.passable  # which carries all that a line has
+        return may_have_labels and self.calibrator.fit_rows_ is not None
+
+    def _check_columns(self, source: Source, layout: Layout, others: Sequence[str]) -> None:
+        """Refuse labels that scores would replace; warn of columns that are left out, and of rows not to be told."""
+        written = {CONFIDENCE} if self.calibrator.takes_signals else {CONFIDENCE, PREDICTION}
+        written |= {ACCEPTED} if self.calibrator.certificate_ is not None else set()
+        written |= {IN_FIT} if self.marks(source) else set()
+        written |= set(self._proba_names()) if self._proba else set()
+        if self._label in others and self._label in written:
+            raise InvalidInputError(
+                f"the true classes are in the column {self._label!r}, which the scores would replace. Rename it, and "
+                f"name it with label (--label)."
+            )
+        old = [name for name in source.names if self.replaces(name, layout) and name not in written]
+        if old:
+            warnings.warn(
+                f"columns of an earlier scoring are left out: {', '.join(old)}. Rename what is your own.",
+                InputWarning,
+                stacklevel=2,
+            )
+        if self._label in others and self.calibrator.fit_rows_ is None:
+            warnings.warn(
+                f"{IN_FIT} is not written, because many rows of the fit are equal or its file is of an earlier version:"
+                f" find thresholds only on rows that were not in the fit.",
+                InputWarning,
+                stacklevel=2,
+            )
 
     def _check_shape(self, logits: Floats, features: Floats | None) -> None:
         """Refuse another number of columns than the calibrator was fitted with."""
@@ -230,21 +288,21 @@ class Scorer:
                 "(--probabilities)."
             )
 
-    def _marked(self, scores: RowScores, others: Sequence[str]) -> Bools | None:
-        """Return which rows were in the fit, where they have labels and it can be told."""
-        if self._label not in others or self.calibrator.fit_rows_ is None:
+    def _marked(self, scores: RowScores) -> Bools | None:
+        """Return which rows were in the fit, if it can be told."""
+        if self.calibrator.fit_rows_ is None:
             return None
         marked = self.calibrator.fit_rows_.contain(scores.logits, scores.features)
         return marked if scores.bad is None else _spread(marked, False, ~scores.bad)
 
-    def _format(self, rows: RowBatch, marked: Bools | None) -> OutputFormat:
+    def _format(self, rows: RowBatch) -> OutputFormat:
         label = rows.others.get(self._label)
         whole = False
         if label is not None:
             with contextlib.suppress(InvalidInputError):
                 whole = _whole_numbers(label) is not label
         names = prediction_names(label, self._class_names)
-        return OutputFormat(names, whole, marked is not None and bool(marked.any()))
+        return OutputFormat(names, whole)
 
     def _columns(self, rows: RowBatch, scores: RowScores, output: OutputFormat, marked: Bools | None) -> Columns:
         """Return what is passed through, and the scores; of a bad row there are none."""
@@ -257,14 +315,18 @@ class Scorer:
             scored = {PREDICTION: as_classes(scores.prediction, output.class_names, bad), **scored}
         if self.calibrator.certificate_ is not None:
             scored[ACCEPTED] = NumpyColumn(self.calibrator.certificate_.accepts(scores.confidence), bad)
-        if output.in_fit:
-            scored[IN_FIT] = NumpyColumn(np.zeros(len(rows), np.bool_) if marked is None else marked)
+        if marked is not None:
+            scored[IN_FIT] = NumpyColumn(marked)
         if scores.proba is not None:
-            names = as_class_names(self.calibrator.inputs_.class_names, self._widths[0])
-            last = "no_class" if self.calibrator.has_ood_column else "misclassified"
-            for name, column in zip((*names, last), scores.proba.T, strict=False):
-                scored[f"{PROBA}{name}"] = NumpyColumn(column, bad)
+            for name, column in zip(self._proba_names(), scores.proba.T, strict=False):
+                scored[name] = NumpyColumn(column, bad)
         return found | scored
+
+    def _proba_names(self) -> list[str]:
+        """Return the names of the columns of the probabilities, of which the last is not there for every method."""
+        names = as_class_names(self.calibrator.inputs_.class_names, self._widths[0])
+        last = NO_CLASS_COLUMN if self.calibrator.has_ood_column else MISCLASSIFIED_COLUMN
+        return [f"{PROBA}{name}" for name in (*names, last)]
 
 
 def _spread(values: Any, fill: Any, good: Bools) -> Any:

@@ -15,7 +15,28 @@ OnBadRows: TypeAlias = Literal["null", "skip", "fail"]
 """What becomes of a row that can't be used: no score, no row, or an error."""
 
 DEFAULT_LABEL = "y"
-PREDICTION, CONFIDENCE = "prediction", "confidence"
+PREDICTION, CONFIDENCE, ACCEPTED, IN_FIT = "prediction", "confidence", "accepted", "in_fit"
+"""The columns that stand beside the rows of a scored table: `ACCEPTED` where the calibrator keeps a promise, `IN_FIT`
+where the rows have labels and the calibrator knows the rows of its fit."""
+
+PROBA, NO_CLASS_COLUMN, MISCLASSIFIED_COLUMN = "proba_", "no_class", "misclassified"
+"""How the columns of calibrated class probabilities begin, and how the one that is of no class ends."""
+
+
+def is_optional_score(name: str, class_names: Sequence[str] | None = None) -> bool:
+    """Whether a column has a name that only some scorings write: in a table to score, it is of an earlier one.
+
+    Examples
+    --------
+    >>> from auxcal.tables.spec import is_optional_score
+    >>> names = "accepted", "proba_0", "proba_cat", "proba_of_rain"
+    >>> [is_optional_score(name, ["cat", "dog"]) for name in names]
+    [True, True, True, False]
+    """
+    ending = name.removeprefix(PROBA)
+    if ending == name:
+        return name in (ACCEPTED, IN_FIT)
+    return ending.isdecimal() or ending in (NO_CLASS_COLUMN, MISCLASSIFIED_COLUMN, *(class_names or ()))
 
 
 class LogitOptions(TypedDict, total=False):

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from auxcal._core.errors import FileFormatError
 from auxcal._core.extras import is_installed
 from auxcal._core.labels import MISSING
+from auxcal._core.text import utf8
 from auxcal._core.threads import fork_safe_lock
 from auxcal.tables import sources
 from auxcal.tables.discover import File, LocalFile, shortened
@@ -117,14 +118,14 @@ def _write(file: Any, batches: Iterator[Columns]) -> None:
         if number == 0:
             header = io.StringIO()
             csv.writer(header, lineterminator="\n").writerow(columns)
-            file.write(header.getvalue().encode())
+            file.write(utf8(header.getvalue()))
         if any(column.kind is not None for column in columns.values()):  # then pyarrow is there
             from auxcal.tables.arrow_columns import csv_rows
 
             file.write(csv_rows(columns))
         else:
             rows = zip(*(column.fields(name) for name, column in columns.items()), strict=True)
-            file.write("".join(f"{','.join(row)}\n" for row in rows).encode())
+            file.write(utf8("".join(f"{','.join(row)}\n" for row in rows)))
 
 
 # The head of a file ---------------------------------------------------------------------------------------------------

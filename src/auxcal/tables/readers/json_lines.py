@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from auxcal._core.errors import InvalidInputError
 from auxcal.llm import Answers
-from auxcal.llm.records import JSON, Record, read_records
+from auxcal.llm.records import JSON, Record, read_lines, read_records
 from auxcal.tables.discover import File, LocalFile, Part
 from auxcal.tables.numpy_columns import Columns, NumpyColumn
 from auxcal.tables.readers.named_arrays import as_source
 from auxcal.tables.sources import Batch, Source
+from auxcal.tables.spec import ACCEPTED, IN_FIT, is_optional_score
 
 LINE = "\0line"
 """The column of a line as it is in the file; what is written beside it is added to its object."""
@@ -71,16 +72,16 @@ def open_json_lines(file: File) -> Iterator[Source]:
         yield _line_source(file, arrays) if file.lines else as_source(arrays)
         return
     with file.local() as path:
-        first = list(islice(read_records(path), _FIRST))
+        first = list(islice(read_lines(path), _FIRST))
         names = dict.fromkeys(
             key for record in first for key, each in _row(record).items() if not isinstance(each, dict)
         )
         lists = [name for name in names if any(isinstance(_row(record).get(name), list) for record in first)]
 
         def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
-            records, found = read_records(path), False
-            while (rows := list(islice(records, _ROWS))) or not found:
-                found = True
+            records, some = read_lines(path), False
+            while (rows := list(islice(records, _ROWS))) or not some:
+                some = True
                 yield Batch({name: _column(rows, name) for name in (*numbers, *others)}, None)
 
         yield Source((*names, LINE), batches, tuple(name for name in names if name not in lists))
@@ -140,7 +141,8 @@ def _line_source(file: AnswersFile, arrays: dict[str, NDArray[Any]]) -> Source:
         for record in read_records(file.path):
             if record.value is None:
                 continue
-            row, text = rows_of_lines.get(record.line, -1), record.raw.decode() or json.dumps(record.value)
+            row, kept = rows_of_lines.get(record.line, -1), _unscored(record.value, answers.labels)
+            text = record.raw.decode() if kept is record.value and record.raw else json.dumps(kept)
             if row < 0:
                 waiting.append(text)
                 continue
@@ -163,14 +165,20 @@ def _line_source(file: AnswersFile, arrays: dict[str, NDArray[Any]]) -> Source:
     return Source((*arrays, LINE), batches, (LINE, *told))
 
 
+def _unscored(value: JSON, class_names: Sequence[str] | None) -> JSON:
+    """Return what a line holds without the keys of an earlier scoring."""
+    old = [key for key in value if is_optional_score(key, class_names)]
+    return {key: each for key, each in value.items() if key not in old} if old else value
+
+
 def write_json_lines(path: Path, batches: Iterator[Columns]) -> None:
     """Write each row as an object, with the keys of the line that it comes from, if there is one."""
-    with path.open("w", encoding="utf-8") as file:
+    with path.open("w", encoding="utf-8", errors="backslashreplace") as file:  # half a character, as JSON escapes it
         for columns in batches:
             names = [name for name in columns if name != LINE]
             lines = columns[LINE].values() if LINE in columns else ["{}"] * len(next(iter(columns.values())))
             rows = zip(*(_listed(columns[name]) for name in names), strict=True)
-            nothing = dict.fromkeys(names) | {name: False for name in names if name == "accepted"}
+            nothing = dict.fromkeys(names) | {name: False for name in names if name in (ACCEPTED, IN_FIT)}
             for line, row in zip(lines, rows, strict=True):
                 before, text, after = line if isinstance(line, Carried) else ([], line, [])
                 scored = [*((each, nothing) for each in before), (text, dict(zip(names, row, strict=True)))]
