@@ -75,9 +75,9 @@ def test_score_adds_to_each_line_and_never_accepts_what_is_no_answer(folder, cal
     out, again = tmp_path / "held.jsonl", tmp_path / "new.jsonl"
     assert call("score", calibrator, folder / "held.jsonl", "-o", out) == 0
     before, after = lines(folder / "held.jsonl"), lines(out)
-    assert [each | {"prediction": None, "confidence": None} for each in before] == [
-        each | {"prediction": None, "confidence": None} for each in after
-    ]
+    nothing = {"prediction": None, "confidence": None, "in_fit": False}
+    assert [each | nothing for each in before] == [each | nothing for each in after]
+    assert not any(each["in_fit"] for each in after)
     answered = np.array([number % 20 != 0 for number in range(600, 1800)])
     assert [each["confidence"] is not None for each in after] == answered.tolist()
     certified = tmp_path / "certified.safetensors"
@@ -87,6 +87,40 @@ def test_score_adds_to_each_line_and_never_accepts_what_is_no_answer(folder, cal
     accepted = np.array([each["accepted"] for each in lines(again)])
     assert 0 < accepted.sum() < len(accepted)
     assert not accepted[::20].any()
+
+
+def test_lines_that_were_scored_before_lose_what_is_not_written_again(folder, calibrator, call, tmp_path):
+    path, out, again = tmp_path / "old.jsonl", tmp_path / "out.jsonl", tmp_path / "again.jsonl"
+    old = {"accepted": True, "proba_A": 0.5, "proba_0": 0.5, "confidence": 0.5}
+    path.write_text("".join(json.dumps(each | old) + "\n" for each in lines(folder / "fit.jsonl")))
+    assert call("score", calibrator, path, "-o", out) == 0
+    assert all(not {"accepted", "proba_A", "proba_0"} & set(each) for each in lines(out))
+    assert sum(each["in_fit"] for each in lines(out)) == 570
+    assert call("threshold", out, "--label", "truth", "--risk", "0.2") == 2  # rows of the fit promise nothing
+    assert call("score", calibrator, out, "-o", again) == 0
+    assert lines(again) == lines(out)
+
+
+def test_a_promise_may_be_withdrawn_for_lines(folder, calibrator, call, tmp_path):
+    scored, certified, out = tmp_path / "held.jsonl", tmp_path / "certified.safetensors", tmp_path / "out.jsonl"
+    certified.write_bytes(calibrator.read_bytes())
+    assert call("score", certified, folder / "held.jsonl", "-o", scored) == 0
+    assert call("threshold", scored, "--risk", "0.2", "--save", certified) == 0
+    sure = [
+        json.loads(json.dumps(each).replace('"token": "The"', '"token": "C"')) for each in lines(folder / "new.jsonl")
+    ]
+    for each in sure:
+        each["tokens"] = [1, 2]
+        if each["response"]["choices"][0]["logprobs"]:
+            for place, token in enumerate(each["response"]["choices"][0]["logprobs"]["content"][0]["top_logprobs"]):
+                token["logprob"] = -0.001 if place == 0 else -9.0 - place
+    path = tmp_path / "sure.jsonl"
+    path.write_text("".join(json.dumps(each) + "\n" for each in sure))
+    assert call("score", certified, path, "-o", out) in (3, 4)
+    written = lines(out)
+    assert [each["tokens"] for each in written] == [[1, 2]] * len(sure)
+    assert not any(each["accepted"] for each in written)
+    assert sum(each["confidence"] is not None for each in written) == 570
 
 
 def test_score_keeps_the_lines_whose_truth_is_not_known(folder, calibrator, call, tmp_path):

@@ -380,7 +380,7 @@ def _right(table: pa.Table, columns: TallyColumns) -> pa.Array:
     predicted, true = classes.codes(*(ArrowColumn(column.combine_chunks()) for column in both), scored=has_score)
     if classes.like_missing:  # a worker sees some of the rows alone, and others may have no such prediction
         raise InvalidInputError(
-            f"the class {classes.like_missing[0]!r} reads like a missing label. Add a column of whether each prediction "
+            f"the class {classes.like_missing[0]!r} reads like a missing label. Add a column of whether a prediction "
             f"is right, and name it with correct in place of label."
         )
     return from_numpy(predicted == true, (predicted == LEFT_OUT) | (true == LEFT_OUT))

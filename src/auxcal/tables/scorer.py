@@ -14,7 +14,6 @@ from auxcal._core.arrays import Bools, Floats, Ints, as_class_names, as_logits, 
 from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.labels import MISSING, are_indices, as_text
-from auxcal._core.state import check_like
 from auxcal.calibrators import CALIBRATORS, Calibrator, ProbaCalibrator
 from auxcal.calibrators.fitting import validate_features
 from auxcal.tables.columns import Layout, find_layout
@@ -62,7 +61,8 @@ class OutputFormat(NamedTuple):
         if recorded is None:
             return None
         names, whole = recorded
-        check_like(whole, False)
+        if not isinstance(names, list | None) or not isinstance(whole, bool):
+            raise TypeError("output must be the names of the classes and whether labels are whole numbers")
         return cls(None if names is None else tuple(map(str, names)), whole)
 
 
