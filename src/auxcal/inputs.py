@@ -53,6 +53,8 @@ class Inputs:
         The names of the K classes, in the order of the columns.
     column_names : tuple of str or None
         The names of the K columns in their table or DataFrame, or of the one of a binary classifier.
+    array_name : str or None
+        The name of the array that holds the logits of all classes, where it is not the usual one.
     feature_names : tuple of str or None
         The names of the columns of the features.
     label_name : str or None
@@ -81,6 +83,7 @@ class Inputs:
     no_class: Names | None = None
     feature_table: tuple[Any, ...] | None = None
     raw_table: SignalColumns | None = None
+    array_name: str | None = None
 
     @classmethod
     def of(
@@ -115,6 +118,8 @@ class Inputs:
         known = asdict(self)
         if (raw := known.pop("raw_table")) is not None:  # files of all versions have it here
             known["feature_table"] = tuple(raw.values())
+        if self.array_name is None:  # which earlier versions do not know
+            del known["array_name"]
         return None if self == Inputs("logits") else np.array(json.dumps(known))
 
     @property
@@ -135,8 +140,7 @@ class Inputs:
             counts["column_names"] = max(1, min(2, len(self.column_names)))  # one column of the second class is enough
         counts["no_class"] = len(self.no_class) if isinstance(self.no_class, tuple) else 0
         wrong = [name for name, n in counts.items() if not _are_names(getattr(self, name), n)]
-        if not isinstance(self.label_name, str | None):
-            wrong.append("label_name")
+        wrong += [name for name in ("label_name", "array_name") if not isinstance(getattr(self, name), str | None)]
         if self.feature_table is not None:
             FeatureTable(*self.feature_table).check(n_features)
         if self.raw_table is not None:

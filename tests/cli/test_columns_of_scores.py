@@ -218,6 +218,17 @@ def test_an_array_serves_where_no_column_of_the_fit_is(folder, call, tmp_path):
     assert call("score", folder / "plain.safetensors", tmp_path / "new.npz", "-o", tmp_path / "out.csv") == 0
 
 
+@pytest.mark.parametrize("ending", [".npz", ".parquet"])
+def test_an_array_that_the_fit_named_comes_before_the_usual_one(ending, call, tmp_path):
+    for name, (logits, y), others in (("fit", FIT, {}), ("new", NEW, {"logits": (-NEW[0]).tolist()})):
+        columns = pa.table({"scores": logits.tolist(), **others, "y": y})
+        write(tmp_path / f"{name}{ending}", columns)
+    calibrator, out = tmp_path / "c.safetensors", tmp_path / "out.parquet"
+    assert call("fit", tmp_path / f"fit{ending}", "--columns", "scores", "--method", "platt", "-o", calibrator) == 0
+    assert call("score", calibrator, tmp_path / f"new{ending}", "-o", out) == 0
+    assert np.array_equal(read_scored(out).prediction, NEW[0].argmax(axis=1))
+
+
 def test_features_that_the_fit_named_come_before_an_array(featured, featured_platt):
     """As for the columns of the logits."""
     from auxcal.tables.columns import find_layout

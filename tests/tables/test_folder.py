@@ -1,5 +1,6 @@
 """A folder is scored part by part: each part appears whole, and a run that was stopped goes on where it was."""
 
+import csv
 import json
 import os
 import signal
@@ -102,7 +103,7 @@ def test_parts_have_one_schema(tmp_path):
 def test_one_file_of_all_parts_keeps_the_keys(table, tmp_path):
     score_table(CALIBRATOR, table, out=tmp_path / "scored.csv")
     lines = (tmp_path / "scored.csv").read_text().splitlines()
-    assert lines[0] == "id,y,day,prediction,confidence"
+    assert lines[0] == "id,y,day,prediction,confidence,in_fit"
     assert [line.split(",")[0].strip('"') for line in lines[1:]] == [str(i) for i in range(300)]
     assert lines[250].split(",")[2] == '"2"'
 
@@ -257,7 +258,8 @@ def promising():
 def accepted_of(file):
     if file.suffix == ".parquet":
         return pq.read_table(file)["accepted"].to_pylist()
-    return [line.endswith("true") for line in file.read_text().splitlines()[1:]]
+    with file.open(newline="") as lines:
+        return [row["accepted"] == "true" for row in csv.DictReader(lines)]
 
 
 def test_nothing_is_accepted_where_the_promise_does_not_hold(promising, table, tmp_path):

@@ -62,7 +62,7 @@ def test_scores_stand_beside_all_but_the_logits(name, ending, tmp_path):
 def test_the_columns_of_a_scored_table(name, tmp_path):
     score_file(CALIBRATOR, INPUTS[name](tmp_path / name), out=tmp_path / "scored.parquet")
     table = pq.read_table(tmp_path / "scored.parquet")
-    assert table.schema.names == ["id", "y", "prediction", "confidence"]
+    assert table.schema.names == ["id", "y", "prediction", "confidence", "in_fit"]
     assert table["id"].to_pylist() == IDS  # 001 is not 1
     assert table["y"].to_pylist() == Y.tolist()
 
@@ -70,7 +70,7 @@ def test_the_columns_of_a_scored_table(name, tmp_path):
 def test_a_scored_csv_is_plain(tmp_path):
     score_file(CALIBRATOR, write_csv(tmp_path / "new.csv"), out=tmp_path / "scored.csv")
     lines = (tmp_path / "scored.csv").read_text().splitlines()
-    assert lines[0] == "id,y,prediction,confidence"
+    assert lines[0] == "id,y,prediction,confidence,in_fit"
     assert lines[1].startswith('"000",-1,')
     assert len(lines) == N + 1
 
@@ -271,7 +271,7 @@ def test_features_are_read_with_their_rows(
     score_file(with_features, featured_file(ending), out=out, features=names)
     expected = with_features.predict_confidence(featured.logits, featured.features)
     np.testing.assert_allclose(read_scored(out).confidence, expected, rtol=1e-5)
-    assert pq.read_schema(out).names == ["y", "prediction", "confidence"]
+    assert pq.read_schema(out).names == ["y", "prediction", "confidence", "in_fit"]
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".npz"])
@@ -279,7 +279,7 @@ def test_features_are_passed_over_where_none_are_used(ending, featured, featured
     plain = TemperatureScaling().fit(featured.logits + 1, featured.y)
     score_file(plain, featured_file(ending), out=tmp_path / "scored.parquet")
     passed = [] if ending == ".npz" else ["age", "size"]
-    assert pq.read_schema(tmp_path / "scored.parquet").names == [*passed, "y", "prediction", "confidence"]
+    assert pq.read_schema(tmp_path / "scored.parquet").names == [*passed, "y", "prediction", "confidence", "in_fit"]
 
 
 def test_features_that_are_not_found_are_asked_for(featured_file, with_features, tmp_path):

@@ -15,7 +15,12 @@ from auxcal.tables.sources import Source
 from auxcal.tables.spec import TableSpec
 
 _FEATURES = "features"
-_DEFAULTS = {False: ("logits", "logit_"), True: ("proba", "prob_")}  # a matrix, and the prefix of columns
+USUAL_ARRAYS = "logits", "proba"
+"""What an array of logits, and one of probabilities, is called unless the fit named another one."""
+_DEFAULTS = {
+    False: (USUAL_ARRAYS[0], "logit_"),
+    True: (USUAL_ARRAYS[1], "prob_"),
+}  # a matrix, and the prefix of columns
 _MOST_SHOWN = 8  # names of columns in a sentence
 
 
@@ -94,6 +99,8 @@ def find_signals(names: Sequence[str], spec: TableSpec, known: tuple[str, ...] |
 def find_logits(names: Sequence[str], spec: TableSpec) -> tuple[str, ...]:
     """Return the columns of the classes in order, or the name of the one matrix that holds them all."""
     columns, known, (matrix, prefix) = spec.columns, spec.inputs, _DEFAULTS[spec.as_probabilities]
+    if known.array_name is not None and (known.array_name in names or matrix not in names):
+        matrix = known.array_name
     if columns is None and known.column_names and (matrix not in names or set(known.column_names) & set(names)):
         for name in known.column_names:  # a matrix has no names of its columns, so it serves where none of them is
             check_column(

@@ -19,7 +19,7 @@ from auxcal._core.labels import Labels, warn_of_unlabelled
 from auxcal._core.sampling import KEY, Reservoir, Rows, in_order
 from auxcal._core.text import some
 from auxcal.predictions import Predictions
-from auxcal.tables.columns import check_column, find_layout, find_logits, find_signals, find_weights
+from auxcal.tables.columns import USUAL_ARRAYS, check_column, find_layout, find_logits, find_signals, find_weights
 from auxcal.tables.numpy_columns import Column, NumpyColumn, joined_columns
 from auxcal.tables.readers import open_source
 from auxcal.tables.rows import RowBatch, as_logit_matrix, kept_groups, kept_weights, signal_values, usable_rows
@@ -185,6 +185,7 @@ def read_labelled(
             kind="probabilities" if layout.probabilities else "logits",
             class_names=spec.classes(logits.shape[1]),
             column_names=_names_of(first, layout.logits) or spec.inputs.column_names,
+            array_name=_array_name_of(first, layout.logits) or spec.inputs.array_name,
             feature_names=_names_of(first, layout.features) or spec.inputs.feature_names,
             label_name=label,
             no_class=spec.none_labels or None,
@@ -306,6 +307,12 @@ def _labels(column: Column, spec: TableSpec, n_classes: int) -> tuple[Ints, NDAr
 def _names_of(rows: RowBatch, names: tuple[str, ...]) -> tuple[str, ...] | None:
     """Return the names of columns; that of a whole array says nothing of its columns."""
     return names if names and rows.inputs[names[0]].ndim == 1 else None
+
+
+def _array_name_of(rows: RowBatch, names: tuple[str, ...]) -> str | None:
+    """Return the name of the array that holds all classes, unless it is a usual one."""
+    usual = not names or names[0] in USUAL_ARRAYS or rows.inputs[names[0]].ndim == 1
+    return None if usual else names[0]
 
 
 # A sample of the rows in one pass ------------------------------------------------------------------------------------
