@@ -67,7 +67,7 @@ def test_the_walk_from_scores_to_a_promise(fitted, tables, command, tmp_path, en
     getattr(tables[1], f"to_{ending}")(new, index=False)
     assert command("score", fitted, new, "-o", scored).returncode == 0
     table = pd.read_csv(scored) if ending == "csv" else pd.read_parquet(scored)
-    assert list(table) == ["verbal", "length", "topic", "right", "confidence"]
+    assert list(table) == ["verbal", "length", "topic", "right", "confidence", "in_fit"]
     np.testing.assert_allclose(table["confidence"], auxcal.load(fitted).predict_confidence(tables[1]), atol=1e-6)
     found = json.loads(command("evaluate", scored, "--correct", "right", "--json").out)
     assert found["accuracy"] == pytest.approx(tables[1]["right"].mean())

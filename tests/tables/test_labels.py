@@ -75,9 +75,10 @@ def test_columns_named_by_numbers_are_taken_by_name(tmp_path):
 
 def test_predictions_follow_the_labels_into_the_scored_file(tmp_path):
     path, out = tmp_path / "new.csv", tmp_path / "scored.csv"
-    path.write_text("cat,dog,y\n2,0,0\n0,2,1\n2,0,1\n")
+    path.write_text("cat,dog,y\n3,0,0\n0,3,1\n4,0,1\n")
     data = read_predictions(path, columns=["cat", "dog"])
     fitted = Uncalibrated()._fit_on(data)
+    path.write_text("cat,dog,y\n2,0,0\n0,2,1\n2,0,1\n")
     score_file(fitted, path, out=out)
     assert read_scored(out).class_names is None
     assert read_scored(out).correct.tolist() == [True, True, False]
