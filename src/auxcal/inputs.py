@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
+from numbers import Integral
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -29,7 +30,7 @@ from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.float_errors import undecorated
 from auxcal._core.labels import as_y, from_names
 from auxcal._core.state import from_json
-from auxcal._core.text import did_you_mean, percent
+from auxcal._core.text import did_you_mean, percent, some
 from auxcal.signals import FeatureTable, SignalColumns
 
 Kind = Literal["logits", "probabilities", "signals"]
@@ -99,7 +100,13 @@ class Inputs:
         """Return what is known about arrays or DataFrames; only DataFrames have names."""
         kind: Kind = "probabilities" if probabilities else "logits"
         named = None if class_names is None else as_class_names(class_names, n_classes)
-        return cls(kind, named, names_of(logits), names_of(features), no_class=no_class or None)
+        columns = names_of(logits)
+        if named is not None and columns is not None and named != columns and set(named) == set(columns):
+            raise InvalidInputError(
+                f"class_names must be in the order of the columns, {some(columns)}; got {some(named)}. Leave them out: "
+                f"the columns name the classes."
+            )
+        return cls(kind, named, columns, names_of(features), no_class=no_class or None)
 
     @classmethod
     def from_text(cls, text: Any, n_classes: int, n_features: int) -> Inputs:
@@ -161,12 +168,40 @@ class Inputs:
 
     def as_logits(self, given: ArrayLike, *, n_classes: int) -> Floats:
         """Check rows of the kind that a calibrator was fitted on, and return their logits, columns taken by name."""
-        ordered = by_name(given, self.column_names, "logits")
+        ordered = self.ordered(given, n_classes)
         if self.kind == "probabilities":
             return as_log_probabilities(ordered, n_classes=n_classes)
         array = as_logits(ordered, n_classes=n_classes)
         warn_of_wrong_kind(self.kind, array, stacklevel=4)
         return array
+
+    def ordered(self, logits: Any, n_classes: int) -> Any:
+        """Return a table with its columns in the order of the fit: by the names of the columns, or of the classes.
+
+        Where the fit has no names, columns that are called 0 to K-1 are in the order of these numbers.
+        """
+        given = names_of(logits)
+        if self.column_names is not None or given is None:
+            return by_name(logits, self.column_names, "logits")
+        numbers = tuple(map(str, range(n_classes)))
+        if self.class_names is not None and set(self.class_names) <= set(given):
+            return by_name(logits, self.class_names, "logits")
+        return by_name(logits, numbers, "logits") if set(numbers) == set(given) else logits
+
+    def places_in(self, part: Inputs, what: str) -> list[int] | None:
+        """Return the places of the classes in another part of the data, None where they are in the same order."""
+        both = [(self.column_names, part.column_names), (self.class_names, part.class_names)]
+        known = [(ours, theirs) for ours, theirs in both if ours is not None and theirs is not None]
+        ours, theirs = self.names, part.names
+        if not known and ours is not None and theirs is not None and set(ours) == set(theirs):
+            known = [(ours, theirs)]
+        orders = [places_of(ours, theirs, what) for ours, theirs in known]
+        if orders and orders[0] != orders[-1]:
+            raise InvalidInputError(
+                f"{what}: the columns and the classes must be in one order; got the columns {some(known[0][1])} for the "
+                f"classes {some(known[1][1])}. Give the names of the classes in the order of the columns."
+            )
+        return orders[0] if orders else None
 
     def as_features(self, given: Any) -> Any:
         """Return features as numbers, columns taken by name; those of a table with categories and gaps filled."""
@@ -239,28 +274,57 @@ def time_now() -> str:
 
 
 def names_of(table: Any) -> Names | None:
-    """Return the names of the columns of a DataFrame; None for other arrays, and if they are not distinct strings."""
-    columns = getattr(table, "columns", None)
-    if columns is None or callable(columns):
+    """Return the names of the columns of a DataFrame or an Arrow table; None where nothing has a name.
+
+    A number is a name too. But 0, 1, 2 and so on, in this order, is what pandas calls columns without names.
+    """
+    labels = _labels_of(table)
+    are_numbers = all(isinstance(label, Integral) for label in labels)
+    if are_numbers and labels == list(range(len(labels))):
         return None
-    names = tuple(columns)
-    plain = all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
-    return tuple(str(name) for name in names) if plain else None
+    names = tuple(map(str, labels))
+    if len(set(names)) < len(names):
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise InvalidInputError(
+            f"every column needs a name of its own, by which it is known; got {twice!r} more than once. Rename one of "
+            f"them, or give an array, whose columns have no names."
+        )
+    return names
 
 
-def by_name(table: Any, names: Names | None, what: str) -> Any:
-    """Return the columns of a DataFrame with these names, in this order; other arrays unchanged."""
-    given = names_of(table)
-    if names is None or given is None or given == names:
-        return table
-    missing = [name for name in names if name not in given]
+def _labels_of(table: Any) -> list[Any]:
+    """Return what the columns of a table are called, which need not be text."""
+    columns = getattr(table, "columns", None)
+    if not hasattr(table, "iloc"):  # pandas has attributes that are columns
+        columns = getattr(table, "column_names", columns)  # of an Arrow table, whose columns are arrays
+    return [] if columns is None or callable(columns) else list(columns)
+
+
+def places_of(wanted: Names, given: Names, what: str) -> list[int] | None:
+    """Return the places of the names of the fit among others; None if they are the same, in the same order."""
+    if given == wanted:
+        return None
+    places = {name: place for place, name in enumerate(given)}
+    missing = [name for name in wanted if name not in places]
     if missing:
         raise InvalidInputError(
             f"{what} must have the columns that the calibrator was fitted with; there is no "
             f"{missing[0]!r}{did_you_mean(missing[0], given)}. Rename the columns, or give an array with "
             f"the columns in the order of the fit."
         )
-    return table[list(names)]
+    return [places[name] for name in wanted]
+
+
+def by_name(table: Any, names: Names | None, what: str) -> Any:
+    """Return the columns of a table with these names, in this order; other arrays unchanged."""
+    given, labels = names_of(table), _labels_of(table)
+    if names is not None and given is None and set(names) == set(map(str, labels)):
+        given = tuple(map(str, labels))  # the fit had these numbers as names, in another order
+    places = None if names is None or given is None else places_of(names, given, what)
+    if places is None:
+        return table
+    chosen = [labels[place] for place in places]
+    return table.select(chosen) if hasattr(table, "select") else table[chosen]
 
 
 def warn_of_wrong_kind(kind: Kind | None, logits: Floats, *, stacklevel: int) -> None:

@@ -32,7 +32,7 @@ from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.labels import NoClassLabels, as_no_class, as_y, from_names
 from auxcal._core.text import some
 from auxcal._core.threads import cached_property
-from auxcal.inputs import Inputs
+from auxcal.inputs import Inputs, places_of
 from auxcal.signals import UNSEEN, SignalColumns
 from auxcal.splits import Units, ordered_rows
 
@@ -161,13 +161,13 @@ class Predictions:
 
     def recoded(self, fit: Predictions) -> Predictions:
         """Return rows with signals, or features of a table, with the codes that levels have in a fit part."""
-        before, after = self.inputs.signal_columns, fit.inputs.signal_columns
+        after = fit.inputs.signal_columns
+        before, x = self.inputs.signal_columns.in_order_of(after.names, np.array(self.features))
         if before.names != after.names or before.kinds != after.kinds:
             raise InvalidInputError(
                 f"both parts must have the same signals or features, {some(after.names)}, of the same types; got "
                 f"{some(before.names)}. Read both in the same way."
             )
-        x = np.array(self.features)
         for j, (old, new) in enumerate(zip(before.levels, after.levels, strict=True)):
             known = x[:, j] >= 0
             places = {level: place for place, level in enumerate(new)}
@@ -175,6 +175,23 @@ class Predictions:
             if old:
                 x[known, j] = codes[x[known, j].astype(np.intp)]
         return self._with(features=x, inputs=fit.inputs)
+
+    def in_order_of(self, fit: Inputs, what: str) -> Predictions:
+        """Return the rows with the classes, and the features, in the order that they have in a fit part, by name."""
+        places, changes = fit.places_in(self.inputs, what), {}
+        if places is not None:
+            order = np.array(places)
+            known = {name: getattr(self.inputs, name) for name in ("column_names", "class_names")}
+            moved = {name: each and tuple(each[place] for place in places) for name, each in known.items()}
+            y = np.where(self.y == NO_CLASS, NO_CLASS, np.argsort(order)[self.y])
+            changes |= {"logits": self.logits[:, order], "y": y, "inputs": replace(self.inputs, **moved)}
+        ours, theirs = fit.feature_names, self.inputs.feature_names
+        if self.features is not None and ours and theirs and not (fit.raw_table or self.inputs.raw_table):
+            columns = places_of(ours, theirs, f"{what}: the features")
+            if columns is not None:
+                inputs = replace(changes.get("inputs", self.inputs), feature_names=ours)
+                changes |= {"features": self.features[:, columns], "inputs": inputs}
+        return self._with(**changes) if changes else self
 
     @classmethod
     def _of_signals(
@@ -280,6 +297,7 @@ class Predictions:
 
     def joined(self, other: Predictions) -> Predictions:
         """Return the rows of both, of the same target classifier; what only one has is dropped, except weights."""
+        other = other.in_order_of(self.inputs, "the other part")
         weighted = self.sample_weight is not None or other.sample_weight is not None
         first, second = (
             {**part._columns(), "sample_weight": _weight(part) if weighted else None} for part in (self, other)

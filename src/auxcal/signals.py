@@ -101,6 +101,14 @@ class SignalColumns:
             codes[:, k] = places_of_levels(x[:, j], int(n))
         return x[:, self.are_numbers], codes
 
+    def in_order_of(self, names: Sequence[str], x: Floats) -> tuple[SignalColumns, Floats]:
+        """Return the columns, and their matrix, in the order of the same names; unchanged if the names are others."""
+        if sorted(names) != sorted(self.names):
+            return self, x
+        places = [self.names.index(name) for name in names]
+        kinds, levels = (tuple(each[place] for place in places) for each in (self.kinds, self.levels))
+        return SignalColumns(tuple(names), kinds, levels), x[:, places]
+
     def encode(self, signals: Any) -> Floats:
         """Return the matrix of a table with these columns, in any order; others are ignored.
 

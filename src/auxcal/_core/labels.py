@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -32,7 +32,7 @@ class Labels:
     name : str
         The name of the array or column.
     class_names : sequence of str, optional
-        The names of the classes, in order. If they are whole numbers, a number is a name, else an index.
+        The names of the classes, in order. If one of them is a number, every number is a name, else an index.
     no_class : sequence of str
         The labels that mean none of the classes; -1 always does, unless a class has that name.
     unknown_is_no_class : bool or None
@@ -85,7 +85,7 @@ class Labels:
         """Return an index, `NO_CLASS`, or the code of a missing label for each row."""
         if self.says_correct:
             return self._right_or_wrong(as_text(values))
-        if values.dtype.kind in "iuf" and not self.no_class and not _are_numbers(self.class_names or ()):
+        if values.dtype.kind in "iuf" and not self.no_class and not has_number(self.class_names):
             return self._checked(_whole(values, self.name), n_classes)
         if values.dtype.kind == "b" and self.class_names is None:
             raise InvalidInputError(
@@ -117,7 +117,7 @@ class Labels:
         known |= dict.fromkeys(self.no_class, NO_CLASS) | names
         distinct = dict.fromkeys(text)
         others = [value for value in distinct if value not in known]
-        if not _are_numbers(names) and not names.keys() & distinct.keys() and _are_numbers(others):
+        if not has_number(names) and not names.keys() & distinct.keys() and _are_numbers(others):
             return known | self._indices(others, text)
         if others and not self.unknown_is_no_class:
             unknown = others if names else [value for value in others if not _is_number(value)]
@@ -159,9 +159,13 @@ NoClassLabels: TypeAlias = str | int | Sequence[str | int] | None
 
 
 def from_names(y: ArrayLike, class_names: Sequence[str] | None, no_class: Sequence[str] = ()) -> ArrayLike:
-    """Return the names of classes, and labels that mean none of them, as indices; other labels stay as they are."""
+    """Return the names of classes, and labels that mean none of them, as indices; other labels stay as they are.
+
+    Where a class is called by a number, all numbers are names, as in files.
+    """
     values = to_numpy(y, "y")
-    if values.ndim != 1 or not (no_class or (class_names is not None and _holds_text(values))):
+    are_names = _holds_text(values) or (values.dtype.kind in "iufO" and has_number(class_names))
+    if values.ndim != 1 or not (no_class or (class_names is not None and are_names)):
         return y
     values = values.astype(object) if values.dtype.kind in "UT" else values
     codes, kept = Labels("y", class_names, no_class, unknown_is_no_class=None).known(values, None)
@@ -276,6 +280,11 @@ def _written(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()  # as CSV files of tables have it
     return "" if is_missing(value) else str(value).strip()
+
+
+def has_number(class_names: Iterable[str] | None) -> bool:
+    """Whether a class is called by a number; then a number among the labels is a name, and no index."""
+    return any(map(_is_number, class_names or ()))
 
 
 def _are_numbers(names: Any) -> bool:

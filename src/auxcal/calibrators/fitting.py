@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from auxcal._core.arrays import Bools, Floats, as_features, check_spread, check_total
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.state import check_learned, numbers
-from auxcal.inputs import Inputs, by_name
 from auxcal.metrics import METRICS
 from auxcal.predictions import Predictions
 from auxcal.reference import Reference, confidence_of_strata, describe_groups, large_groups, repeated, sample_rows
@@ -95,12 +94,13 @@ def features_for(calibrator: Calibrator, data: Predictions) -> Floats | None:
 
 def as_select(select: SelectPart, data: Predictions) -> Predictions:
     """Check the select part, which must be of the same target classifier as the fit part."""
-    part = select if isinstance(select, Predictions) else _predictions(select, data.inputs)
+    part = select if isinstance(select, Predictions) else _predictions(select, data)
     if part.n_classes != data.n_classes:
         raise InvalidInputError(
             f"select: the logits of the select part must have {data.n_classes} columns as those of the fit part; got "
             f"{part.n_classes}. Use the same target classifier for both."
         )
+    part = part.in_order_of(data.inputs, "select")
     if part.inputs.raw_table and data.inputs.raw_table:
         part = part.recoded(data)
     elif part.inputs.raw_table and data.inputs.feature_table:
@@ -115,8 +115,9 @@ def as_select(select: SelectPart, data: Predictions) -> Predictions:
     return part.counted()
 
 
-def _predictions(select: Any, inputs: Inputs) -> Predictions:
+def _predictions(select: Any, data: Predictions) -> Predictions:
     """Return the rows of the select part, of the same kind as the fit part, columns taken by name."""
+    inputs = data.inputs
     if not isinstance(select, tuple | list) or len(select) not in (2, 3):
         raise InvalidInputError(
             f"select must be a pair (logits, y), with features a triple (logits, y, features); got "
@@ -124,7 +125,7 @@ def _predictions(select: Any, inputs: Inputs) -> Predictions:
         )
     features = inputs.as_features(select[2]) if len(select) == 3 else None
     try:
-        logits = by_name(select[0], inputs.column_names, "logits")
+        logits = inputs.ordered(select[0], data.n_classes)
         labels: dict[str, Any] = {"class_names": inputs.names, "no_class": inputs.no_class}
         return Predictions(logits, select[1], features, probabilities=inputs.kind == "probabilities", **labels)
     except InvalidInputError as error:

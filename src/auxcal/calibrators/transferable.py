@@ -63,7 +63,7 @@ class Transferable(Calibrator):
         from sklearn.base import clone
 
         as_logits(data.logits, n_classes=self.n_features_in_)
-        new, data = clone(self), rows_to_fit(self, data)
+        new, data = clone(self), rows_to_fit(self, data.in_order_of(self.inputs_, "the new rows"))
         given = None if select is None else as_select(select, data)
         fit, part = new._parts(data, given, share=SELECT_SHARE)
         with one_thread():

@@ -392,6 +392,7 @@ def adapt_seen(
     """Return a calibrator for the mix of rows that are represented already, as in `RowSample.seen`."""
     if some is not None:
         as_logits(some.logits, n_classes=calibrator.n_features_in_)
+        some = some.in_order_of(calibrator.inputs_, "labelled")
     found = compare(calibrator, seen, level)
     if found.verdict == "new":
         problem = "these rows contain something that the fit did not, which no mix explains; adapting can make it worse"

@@ -113,7 +113,7 @@ def compare(
     >>> [entry.label for entry in comparison.ranked]
     ['TS', 'Platt', 'MP']
     """
-    data = _predictions(data, y, correct)
+    data = _predictions(data, y, correct, class_names)
     warn_of_probabilities(data.inputs.kind, data.logits, stacklevel=2)
     if class_names is not None:
         data = data._with(inputs=replace(data.inputs, class_names=as_class_names(class_names, data.n_classes)))
@@ -153,7 +153,9 @@ def compare(
     return replace(found, slices=tuple(slices))
 
 
-def _predictions(data: Predictions | Any, y: ArrayLike | None, correct: ArrayLike | None) -> Predictions:
+def _predictions(
+    data: Predictions | Any, y: ArrayLike | None, correct: ArrayLike | None, class_names: Sequence[str] | None
+) -> Predictions:
     if isinstance(data, Predictions):
         if y is not None or correct is not None:
             raise InvalidInputError("data are auxcal.Predictions, which have their y; got another. Leave y out.")
@@ -168,7 +170,7 @@ def _predictions(data: Predictions | Any, y: ArrayLike | None, correct: ArrayLik
             f"auxcal.compare(logits, y), or auxcal.compare(auxcal.Predictions(logits, y)); for signals "
             f"auxcal.compare(signals, correct=correct)."
         )
-    return Predictions(data, y)
+    return Predictions(data, y, class_names=class_names)
 
 
 def _parts(data: Predictions, test: Predictions | float, random_state: int) -> tuple[Predictions, Predictions, Ints]:
@@ -181,12 +183,7 @@ def _parts(data: Predictions, test: Predictions | float, random_state: int) -> t
             f"the test part must have the {data.n_classes} columns of logits that the data have; got "
             f"{test.n_classes}. Use the same target classifier for both."
         )
-    wanted, got = data.inputs.column_names, test.inputs.column_names
-    if wanted is not None and got is not None and wanted != got:
-        raise InvalidInputError(
-            f"the test part must have the columns of the data in the same order, {some(wanted)}; got {some(got)}. Put "
-            f"them into that order, and let y follow."
-        )
+    test = test.in_order_of(data.inputs, "the test part")
     if data.inputs.raw_table and test.inputs.raw_table:
         return data, test.recoded(data), np.arange(len(test))
     if test.n_features != data.n_features:
