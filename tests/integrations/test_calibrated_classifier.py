@@ -12,9 +12,20 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GridSearchCV, GroupKFold, RepeatedStratifiedKFold, StratifiedKFold, TimeSeriesSplit
+from sklearn.metrics import fbeta_score, make_scorer
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    GroupKFold,
+    RepeatedStratifiedKFold,
+    StratifiedKFold,
+    TimeSeriesSplit,
+    TunedThresholdClassifierCV,
+)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from auxcal import (
@@ -29,6 +40,7 @@ from auxcal import (
     PlattScaling,
     TemperatureScaling,
     Uncalibrated,
+    evaluate,
 )
 
 SCORERS = [LogisticRegression(), LinearSVC(), GaussianNB(), RandomForestClassifier(10), KNeighborsClassifier()]
@@ -58,6 +70,16 @@ class Recording(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X):  # noqa: N803
         return softmax(X[:, : len(self.classes_)], axis=1)
 
+    def predict(self, X):  # noqa: N803
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+class Costly(Recording):
+    """Predicts what costs least, and so not always the likeliest class."""
+
+    def predict(self, X):  # noqa: N803
+        return self.classes_[(self.predict_proba(X) * [1, 1.5, 3]).argmax(axis=1)]
+
 
 # The logits
 
@@ -68,6 +90,54 @@ def test_the_predictions_are_those_of_the_estimator_alone(estimator, three):
     classifier = CalibratedClassifier(estimator, PlattScaling()).fit(*three)
     assert (classifier.predict(three[0]) == clone(estimator).fit(*three).predict(three[0])).all()
     assert list(classifier.classes_) == ["ant", "bee", "cow"]
+
+
+WITH_THRESHOLDS = {
+    "fixed": FixedThresholdClassifier(LogisticRegression(), threshold=0.2),
+    "tuned": TunedThresholdClassifierCV(LogisticRegression(), scoring=make_scorer(fbeta_score, beta=3, pos_label="yes"), cv=3),
+    "in a pipeline": make_pipeline(StandardScaler(), FixedThresholdClassifier(LogisticRegression(), threshold=0.85)),
+}
+
+
+@pytest.mark.parametrize("kind", WITH_THRESHOLDS)
+@pytest.mark.parametrize("frozen", [False, True])
+def test_an_estimator_with_a_threshold_keeps_its_predictions_and_their_confidence(kind, frozen):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(6000, 4))
+    y = np.where(x[:, 0] + rng.logistic(size=6000) > 0, "yes", "no")
+    estimator = WITH_THRESHOLDS[kind]
+    alone = clone(estimator).fit(x[:2000], y[:2000])
+    classifier = CalibratedClassifier(FrozenEstimator(alone) if frozen else estimator).fit(x[:2000], y[:2000])
+    prediction, new = classifier.predict(x[2000:]), y[2000:]
+    assert (prediction == alone.predict(x[2000:])).all()
+    assert (prediction != np.where(x[2000:, 0] > 0, "yes", "no")).mean() > 0.1
+    confidence = classifier.predict_confidence(x[2000:])
+    for each in ("yes", "no"):
+        rows = prediction == each
+        assert abs(confidence[rows].mean() - (new[rows] == each).mean()) < 0.06
+    proba = classifier.predict_proba(x[2000:])
+    assert (classifier.classes_[proba.argmax(axis=1)] == prediction).all()
+    assert evaluate(confidence, new == prediction)["ece"] < 0.05
+
+
+def test_a_prediction_that_is_not_the_likeliest_class_stays(three):
+    classifier = CalibratedClassifier(Costly(), PlattScaling()).fit(*three)
+    prediction = classifier.predict(three[0])
+    likeliest = classifier.estimator_.predict_proba(three[0]).argmax(axis=1)
+    assert (prediction == clone(classifier.estimator).fit(*three).predict(three[0])).all()
+    assert 0.05 < (prediction != classifier.classes_[likeliest]).mean() < 1 / 3
+    assert (classifier.classes_[classifier.predict_proba(three[0]).argmax(axis=1)] == prediction).all()
+    assert classifier.score(*three) == (prediction == three[1]).mean()
+
+
+def test_scores_of_pairs_of_three_classes_are_refused(three):
+    pairs = SVC(decision_function_shape="ovo")
+    with pytest.raises(InvalidInputError, match="must predict the class with the largest score in most rows"):
+        CalibratedClassifier(pairs, PlattScaling()).fit(*three)
+    with pytest.raises(InvalidInputError, match="decision_function_shape='ovr'"):
+        CalibratedClassifier(FrozenEstimator(pairs.fit(*three)), PlattScaling()).fit(*three)
+    one_for_each = CalibratedClassifier(SVC(decision_function_shape="ovr"), PlattScaling()).fit(*three)
+    assert (one_for_each.predict(three[0]) == SVC().fit(*three).predict(three[0])).all()
 
 
 @pytest.mark.parametrize("method", CALIBRATORS)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn import get_config
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from auxcal._core.arrays import NO_CLASS, Bools, Floats, Ints, is_missing
 from auxcal._core.errors import InvalidInputError
@@ -20,6 +21,18 @@ Labels: TypeAlias = NDArray[Any]
 
 _LEAST = np.log(1e-12)
 """Floor of log-probabilities, a judgement: a forest's may be -inf, and naive Bayes' in the thousands dominate a fit."""
+
+
+_ABOVE = 1e-6
+"""How far a prediction is raised above the largest score, relative to it: what float32 still tells apart."""
+
+_LOOKED_AT = 10_000
+"""The rows that show the threshold of an estimator: with so many, few new ones lie between it and what was found."""
+
+_MOST_RAISED = 1 / 3
+"""The share of rows in which another class may have the largest score, a judgement.
+
+Votes that are tied differ in a few; the scores of pairs of three classes differ in two thirds."""
 
 
 def logits_of(estimator: Any, X: Any) -> Floats:
@@ -45,9 +58,80 @@ def logits_of(estimator: Any, X: Any) -> Floats:
     return logits
 
 
-def held_out_logits(estimator: Any, X: Any, y: Labels, train: Ints, test: Ints, params: Mapping[str, Any]) -> Floats:
-    """Return the logits of the test rows by the estimator fitted on the train rows."""
-    return logits_of(fitted(estimator, X, y, train, params), _safe_indexing(X, test))
+def predicted(estimator: Any, X: Any) -> Labels:
+    """Return the classes that a fitted classifier predicts."""
+    with np.errstate(divide="ignore"):  # naive Bayes takes the logarithm of a class that has no weight
+        return np.asarray(estimator.predict(X))
+
+
+class Scored(NamedTuple):
+    """Logits in which the class that the estimator predicts is the largest, and how they came to be so."""
+
+    logits: Floats
+    offset: float
+    """What was taken off the score of the second of two classes: the estimator's own threshold, on the same scale."""
+    raised: Bools
+    """The rows in which the score of the prediction was not the largest even so, and was raised to just above it."""
+
+
+def scored(estimator: Any, X: Any, offset: float | None = None) -> Scored:
+    """Return the logits of rows, by which the estimator's prediction stays what it is; by default find the offset."""
+    logits = np.array(logits_of(estimator, X))
+    prediction = indices_of(predicted(estimator, X), estimator.classes_, np.ones(len(logits), bool))
+    if offset is None:
+        offset = _offset(logits, prediction)
+    if offset:
+        logits[:, 1] -= offset
+    raised = logits.argmax(axis=1) != prediction
+    largest = logits[raised].max(axis=1)
+    logits[raised, prediction[raised]] = largest + _ABOVE * np.maximum(1, np.abs(largest))
+    return Scored(logits, offset, raised)
+
+
+def _offset(logits: Floats, prediction: Ints) -> float:
+    """Return the number that parts the scores of two classes as the predictions are; 0 if the sign does so."""
+    if logits.shape[1] != 2 or (logits.argmax(axis=1) == prediction).all():
+        return 0.0
+    score = logits[:, 1] - logits[:, 0]
+    order = np.argsort(score)
+    score, second = score[order], prediction[order] == 1
+    below = np.concatenate([[0], np.cumsum(second)])  # predictions of the second class with a lower score
+    above = np.concatenate([[0], np.cumsum(~second)])
+    cut = int(np.argmin(below + (above[-1] - above)))
+    edges = np.concatenate([score[:1] - 1, score, score[-1:] + 1])
+    return float((edges[cut] + edges[cut + 1]) / 2)
+
+
+def check_agreement(estimator: Any, raised: Bools) -> None:
+    """Reject scores that say little about the predictions of the estimator."""
+    if raised.mean() > _MOST_RAISED:
+        raise InvalidInputError(
+            f"estimator must predict the class with the largest score in most rows; in {int(raised.sum()):,} of "
+            f"{len(raised):,} rows it does not, so its scores belong to something else than its classes: {estimator!r}."
+            f" A support vector machine has one for each class with decision_function_shape='ovr'."
+        )
+
+
+def threshold_of(estimator: Any, X: Any) -> float:
+    """Return the offset of a fitted estimator, by some of the rows, and check that its scores are those of classes."""
+    n_rows = _num_samples(X)
+    found = scored(estimator, _safe_indexing(X, np.unique(np.linspace(0, n_rows - 1, _LOOKED_AT).astype(np.intp))))
+    check_agreement(estimator, found.raised)
+    return found.offset
+
+
+def held_out_logits(
+    estimator: Any, X: Any, y: Labels, train: Ints, test: Ints, params: Mapping[str, Any], offset: float
+) -> Floats:
+    """Return the logits of the test rows by the estimator fitted on the train rows.
+
+    Of two classes, the offset of the one estimator that is used in the end decides what is predicted: copies that are
+    fitted on fewer rows may have found another threshold.
+    """
+    copy, part = fitted(estimator, X, y, train, params), _safe_indexing(X, test)
+    if len(copy.classes_) > 2:
+        return scored(copy, part).logits
+    return logits_of(copy, part) - np.array([0, offset])
 
 
 def fitted(estimator: Any, X: Any, y: Labels, rows: Ints, params: Mapping[str, Any]) -> Any:

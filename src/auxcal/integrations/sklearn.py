@@ -25,15 +25,18 @@ from auxcal._core.text import did_you_mean
 from auxcal.calibrators import CALIBRATORS, Calibrator, method_named, seeded
 from auxcal.integrations._estimators import (
     Labels,
+    check_agreement,
     check_folds,
     check_labelled,
     class_proba,
     fitted,
     held_out_logits,
     indices_of,
-    logits_of,
     of_rows,
+    predicted,
     routes,
+    scored,
+    threshold_of,
 )
 from auxcal.metrics import METRICS
 
@@ -75,6 +78,9 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         The fitted estimator.
     calibrator_ : Calibrator
         The calibrator of `predict_confidence`, fitted on all rows.
+    offset_ : float
+        What is taken off the score of the second of two classes, so that the estimator's prediction has the larger one:
+        0 but for an estimator with a threshold of its own, such as scikit-learn's `TunedThresholdClassifierCV`.
     class_calibrator_ : Calibrator
         The calibrator of `predict_proba`, fitted on the rows that have a class; if all have one, the same object.
     n_features_in_ : int
@@ -84,6 +90,11 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     Notes
     -----
+    The confidence is for the class that the estimator predicts, whatever its scores are. With a threshold of its own,
+    the scores of two classes are shifted by it; where another class has the largest score all the same, as after a tie
+    of votes, that of the prediction is put just above it. If that is so in more than a third of the rows, the scores
+    are refused: those of pairs of classes, for instance, are none of classes.
+
     ``fit(X, y, sample_weight=…, groups=…)`` gives the weights to the estimator and the calibrator, the groups to the
     splitter and the calibrator, and other metadata to the estimator. With ``enable_metadata_routing`` their own
     requests decide; the default calibrator requests both.
@@ -156,12 +167,13 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                     stacklevel=2,
                 )
         routed = self._routed(params)
-        estimator, logits, rows = self._scored(X, y, routed)
+        estimator, logits, rows, offset = self._scored(X, y, routed)
         indices = indices_of(y[rows], estimator.classes_, self._has_class(y[rows]))
         calibrators = self._calibrators(logits, indices, of_rows(routed.calibrator.fit, rows, len(y)))
         fresh = copy.copy(self)
         fresh.estimator_, fresh.classes_ = estimator, estimator.classes_
         fresh.calibrator_, fresh.class_calibrator_ = calibrators
+        fresh.offset_ = offset
         for name in ("n_features_in_", "feature_names_in_"):
             fresh.__dict__.pop(name, None)
             if hasattr(estimator, name):
@@ -170,7 +182,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> Labels:
-        """Return the estimator's prediction for each row, the class with the largest logit.
+        """Return the estimator's prediction for each row.
 
         Parameters
         ----------
@@ -182,8 +194,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         array of shape (n,)
         """
         now = copy.copy(self)
-        top = now._logits(X).argmax(axis=1)
-        return now.classes_[top]
+        check_is_fitted(now)
+        return predicted(now.estimator_, X)
 
     def predict_confidence(self, X: Any) -> Floats:
         """Return the probability that `predict` is right, for each row.
@@ -266,13 +278,15 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         return self.calibrator
 
-    def _scored(self, X: Any, y: Labels, routed: Any) -> tuple[Any, Floats, Ints]:
-        """Return the fitted estimator, out-of-fold logits, and their row numbers."""
+    def _scored(self, X: Any, y: Labels, routed: Any) -> tuple[Any, Floats, Ints, float]:
+        """Return the fitted estimator, out-of-fold logits, their row numbers, and the estimator's own threshold."""
         if isinstance(self.estimator, FrozenEstimator) or (isinstance(self.cv, str) and self.cv == "prefit"):
-            return _already_fitted(self.estimator), logits_of(self.estimator, X), np.arange(len(y))
+            found = scored(_already_fitted(self.estimator), X)
+            check_agreement(self.estimator, found.raised)
+            return self.estimator, found.logits, np.arange(len(y)), found.offset
         return self._cross_fitted(X, y, routed)
 
-    def _cross_fitted(self, X: Any, y: Labels, routed: Any) -> tuple[Any, Floats, Ints]:
+    def _cross_fitted(self, X: Any, y: Labels, routed: Any) -> tuple[Any, Floats, Ints, float]:
         has_class, of_fit = self._has_class(y), routed.estimator.fit
         classes = np.unique(y[has_class])
         if len(classes) < 2:
@@ -283,12 +297,13 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         # Samples of no class are a stratum of their own, so that the copy of each fold scores its share of them.
         folds = list(check_cv(self.cv, y, classifier=True).split(X, y, **routed.splitter.split))
         check_folds(folds, y, classes)
+        estimator = fitted(clone(self.estimator), X, y, np.flatnonzero(has_class), of_fit)
+        offset = threshold_of(estimator, X)
         logits = Parallel(n_jobs=self.n_jobs)(
-            delayed(held_out_logits)(clone(self.estimator), X, y, train[has_class[train]], test, of_fit)
+            delayed(held_out_logits)(clone(self.estimator), X, y, train[has_class[train]], test, of_fit, offset)
             for train, test in folds
         )
-        estimator = fitted(clone(self.estimator), X, y, np.flatnonzero(has_class), of_fit)
-        return estimator, np.concatenate(logits), np.concatenate([test for _, test in folds])
+        return estimator, np.concatenate(logits), np.concatenate([test for _, test in folds]), offset
 
     def _calibrators(self, logits: Floats, indices: Ints, params: Mapping[str, Any]) -> tuple[Calibrator, Calibrator]:
         """Return the calibrators of `predict_confidence` and of `predict_proba`."""
@@ -307,7 +322,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _logits(self, X: Any) -> Floats:
         check_is_fitted(self)
-        return logits_of(self.estimator_, X)
+        return scored(self.estimator_, X, self.offset_).logits
 
 
 def _already_fitted(estimator: Any) -> Any:
