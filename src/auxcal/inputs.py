@@ -66,6 +66,8 @@ class Inputs:
         What a `FeatureTable` holds, if a fit made numbers of features with categories or gaps.
     raw_table : SignalColumns or None
         The columns of signals, or of features of which no fit has made numbers yet.
+    answers : tuple of str or None
+        What the language model could answer whose signals these are, so that its texts are read in the same way later.
 
     Examples
     --------
@@ -85,6 +87,7 @@ class Inputs:
     feature_table: tuple[Any, ...] | None = None
     raw_table: SignalColumns | None = None
     array_name: str | None = None
+    answers: Names | None = None
 
     @classmethod
     def of(
@@ -125,8 +128,9 @@ class Inputs:
         known = asdict(self)
         if (raw := known.pop("raw_table")) is not None:  # files of all versions have it here
             known["feature_table"] = tuple(raw.values())
-        if self.array_name is None:  # which earlier versions do not know
-            del known["array_name"]
+        for name in ("array_name", "answers"):
+            if known[name] is None:  # so that most files don't mention it
+                del known[name]
         return None if self == Inputs("logits") else np.array(json.dumps(known))
 
     @property
@@ -145,7 +149,8 @@ class Inputs:
         counts = {"class_names": n_classes, "column_names": n_classes, "feature_names": n_features}
         if n_classes == 2 and isinstance(self.column_names, tuple):
             counts["column_names"] = max(1, min(2, len(self.column_names)))  # one column of the second class is enough
-        counts["no_class"] = len(self.no_class) if isinstance(self.no_class, tuple) else 0
+        for name in ("no_class", "answers"):  # as many as there are
+            counts[name] = len(getattr(self, name)) if isinstance(getattr(self, name), tuple) else 0
         wrong = [name for name, n in counts.items() if not _are_names(getattr(self, name), n)]
         wrong += [name for name in ("label_name", "array_name") if not isinstance(getattr(self, name), str | None)]
         if self.feature_table is not None:

@@ -236,6 +236,31 @@ def test_without_log_probabilities_signals_take_their_place(stated, call, capsys
     assert call("check", out, stated / "held.jsonl", "--labels", "A,B") == 0
 
 
+def test_signals_of_several_replies_remember_the_labels(call, capsys, tmp_path):
+    rng = np.random.default_rng(2)
+    for name in ("fit", "held"):
+        records = []
+        for number in range(400):
+            easy = rng.random()
+            for reply in range(5):
+                text = f"Answer: **{'A' if rng.random() < easy else 'B'}**."
+                choice = {"message": {"content": text}, "finish_reason": "stop", "logprobs": None}
+                response = {"id": f"{name}-{number}-{reply}", "choices": [choice]}
+                records.append({"id": f"q{number}", "truth": "A", "response": response})
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    fitted = tmp_path / "sig.safetensors"
+    true = "--truth", "truth"
+    assert call("fit", tmp_path / "fit.jsonl", "--labels", "A,B", *true, "-o", fitted) == 0
+    assert auxcal.load(fitted).inputs_.answers == ("A", "B")
+    for labels in ((), ("--labels", "A,B")):
+        out = tmp_path / f"scored{len(labels)}.csv"
+        assert call("score", fitted, tmp_path / "held.jsonl", *true, *labels, "-o", out) == 0
+        capsys.readouterr()
+        assert call("evaluate", out, "--correct", "correct", "--json") == 0
+        assert 0.4 < json.loads(capsys.readouterr().out)["accuracy"] < 0.6
+    assert (tmp_path / "scored0.csv").read_text() == (tmp_path / "scored2.csv").read_text()
+
+
 def test_without_log_probabilities_and_signals_the_error_says_so(call, tmp_path, capsys):
     record = {"id": 1, "truth": "A", "response": {"choices": [{"message": {"content": "A"}, "logprobs": None}]}}
     (tmp_path / "a.jsonl").write_text(json.dumps(record) + "\n")

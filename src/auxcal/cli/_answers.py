@@ -32,13 +32,15 @@ def declared(
 
 def with_answers(arguments: dict[str, Any], labels: str | None, truth: str | None) -> dict[str, Any]:
     """Return the arguments of a command in which files of answers are read, and the table says what they hold."""
+    from auxcal.inputs import Inputs
     from auxcal.llm import FILES, holds_answers
 
     files = [path for path in arguments["files"] if Path(path).suffix.lower() in FILES]
     if not files or not (labels or truth or all(map(holds_answers, files))):
         return arguments
     table, fitted = arguments["table"], _calibrator_of(arguments)
-    names = labels.split(",") if labels else fitted.inputs_.class_names if fitted else None
+    known = Inputs() if fitted is None else fitted.inputs_
+    names = labels.split(",") if labels else known.class_names or known.answers
     by = arguments.get("by") or ()
     signals_in = fitted is not None and fitted.takes_signals
     own = table.signals or (() if fitted is None else _signals_of(fitted))
@@ -64,7 +66,8 @@ def _columns(
     if isinstance(fitted, SignalCalibrator):
         return {"signals": None, "correct": "correct"}, fitted.columns.names
     if answers.logits is None:
-        return {"signals": first.all_signals(others), "correct": "correct"}, ()
+        inputs = replace(arguments["table"].inputs, answers=answers.labels)
+        return {"signals": first.all_signals(others), "correct": "correct", "inputs": inputs}, ()
     found = {"class_names": answers.labels, "signals": None} | ({} if answers.y is None else {"label": first.label})
     method = arguments.get("method")
     uses = method is None or CALIBRATORS[method_named(method)].uses_features

@@ -240,7 +240,7 @@ def _read_answers(
         groups=kept_groups(rows[group], kept)[kept] if group else None,
         sample_weight=kept_weights(rows[weight], kept)[kept] if weight else None,
     )
-    data = data._with(inputs=replace(data.inputs, label_name=label))
+    data = data._with(inputs=replace(data.inputs, label_name=label, answers=spec.inputs.answers))
     ids = rows[id_column].values()[kept] if id_column else None
     return Labelled(data, rows[_INDEX].values()[kept], ids, {name: rows[name].slices()[kept] for name in by})
 
