@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import auxcal
-from auxcal import NO_CLASS, InvalidInputError, Predictions, SimplifiedCCAC, TemperatureScaling, VectorScaling
+from auxcal import NO_CLASS, Dirichlet, InvalidInputError, Predictions, TemperatureScaling, VectorScaling
 
 NAMES = ["cat", "dog", "bird"]
 TURNED, ORDER = ["bird", "cat", "dog"], [2, 0, 1]
@@ -45,8 +45,8 @@ def record_batch(array, names):
 
 def of_decimals(array, names):
     pa, decimal = pytest.importorskip("pyarrow"), pytest.importorskip("decimal")
-    columns = [pa.array([decimal.Decimal(f"{value:.17f}") for value in each], pa.decimal128(30, 17)) for each in array.T]
-    return pa.table(columns, names=list(names))
+    exact = [[decimal.Decimal(f"{value:.17f}") for value in column] for column in array.T]
+    return pa.table([pa.array(column, pa.decimal128(30, 17)) for column in exact], names=list(names))
 
 
 TABLES = [Frame, of_pandas, of_polars, arrow_table, record_batch, of_decimals]
@@ -98,7 +98,7 @@ class TestNumbersAsNames:
 
     def test_a_name_that_is_there_twice_is_refused(self, fitted):
         for use in (fitted.predict_confidence, lambda rows: VectorScaling().fit(rows, Y)):
-            with pytest.raises(InvalidInputError, match="a name of its own.*got 'cat' more than once"):
+            with pytest.raises(InvalidInputError, match=r"a name of its own.*got 'cat' more than once"):
                 use(Frame(LOGITS, ["cat", "cat", "dog"]))
 
     def test_the_names_of_classes_order_the_columns_of_a_later_table(self):
@@ -136,17 +136,21 @@ class TestNumbersAsLabels:
     def test_elsewhere_a_number_is_an_index(self):
         assert Predictions(LOGITS[:3], [0, 2, -1], class_names=NAMES).y.tolist() == [0, 2, NO_CLASS]
 
-    def test_a_file_is_read_by_the_same_rule(self, tmp_path):
+    @pytest.mark.parametrize(
+        ("columns", "labels"),
+        [
+            (["2", "0", "1"], [2, 0, 1, 1]),
+            (["-1", "0", "1"], [-1, 0, 1, -1]),
+            (["1", "-1", "other"], [1, -1, 1, -1]),
+            (["cat", "dog", "bird"], [2, -1, 0, 1]),
+        ],
+    )
+    def test_a_file_is_read_by_the_same_rule(self, columns, labels, tmp_path):
         path = tmp_path / "rows.csv"
-        rows = "".join(f"{a},{b},{c},{y}\n" for (a, b, c), y in zip(LOGITS.tolist(), Y.tolist(), strict=True))
-        for columns in (["2", "0", "1"], ["-1", "0", "1"], ["1", "-1", "other"]):
-            path.write_text(f"{','.join(columns)},y\n{rows.replace(',2', ',1') if '2' not in columns else rows}")
-            labels = np.loadtxt(path, delimiter=",", skiprows=1)[:, 3].astype(int)
-            if "0" not in columns:
-                labels = np.where(labels == 0, 1, labels)
-                path.write_text(path.read_text().replace(",0\n", ",1\n"))
-            read = auxcal.formats.read_predictions(path, columns=columns)
-            assert read.y.tolist() == Predictions(Frame(LOGITS, columns), labels).y.tolist()
+        rows = [f"{a},{b},{c},{y}" for (a, b, c), y in zip(LOGITS.tolist(), labels, strict=False)]
+        path.write_text("\n".join([f"{','.join(columns)},y", *rows]))
+        read = auxcal.formats.read_predictions(path, columns=columns)
+        assert read.y.tolist() == Predictions(Frame(LOGITS[:4], columns), labels).y.tolist()
 
     def test_later_labels_are_read_as_those_of_the_fit(self):
         fitted = VectorScaling().fit(Frame(LOGITS[:, ORDER], ["2", "0", "1"]), Y)
@@ -180,7 +184,7 @@ class TestParts:
 
     def test_a_select_part(self):
         for fit, part in self.parts():
-            method = SimplifiedCCAC(lambda2=(0.5, 1.0), random_state=0)
+            method = Dirichlet(off_diagonal=(0.1, 1.0), intercept=0.1, random_state=0)
             found = method.fit(LOGITS, Y, part, class_names=NAMES).predict_confidence(LOGITS)
             assert np.array_equal(found, method.fit(LOGITS, Y, (fit.logits, Y)).predict_confidence(LOGITS))
 
@@ -203,7 +207,7 @@ class TestParts:
 
     def test_other_names_are_refused(self):
         fit = Predictions(Frame(LOGITS, NAMES), Y)
-        with pytest.raises(InvalidInputError, match="the test part must have the columns .*; there is no 'bird'"):
+        with pytest.raises(InvalidInputError, match=r"the test part must have the columns .*; there is no 'bird'"):
             auxcal.compare(fit, test=Predictions(Frame(LOGITS, ["cat", "dog", "fish"]), Y), methods=["platt"])
 
     def test_names_that_contradict_each_other_are_refused(self):
@@ -225,3 +229,29 @@ class TestParts:
         fit = Predictions.from_signals(table, Y == 0)
         part = Predictions.from_signals({"topic": table["topic"], "verbal": table["verbal"]}, Y == 0)
         assert np.array_equal(part.recoded(fit).features, fit.features)
+
+
+class TestPandasOwnTypes:
+    """Categories and missing values of pandas."""
+
+    def test_categories_are_names(self):
+        pd = pytest.importorskip("pandas")
+        labels = pd.Categorical([NAMES[max(k, 0)] for k in Y])
+        frame = pd.DataFrame(LOGITS, columns=pd.CategoricalIndex(NAMES))
+        assert Predictions(frame, labels).y.tolist() == np.maximum(Y, 0).tolist()
+        assert Predictions(frame, pd.Series(labels)).y.tolist() == np.maximum(Y, 0).tolist()
+
+    def test_a_missing_number_is_one_clear_sentence(self, fitted):
+        pd = pytest.importorskip("pandas")
+        frame = pd.DataFrame(LOGITS, columns=NAMES).astype("Float64")
+        assert np.allclose(fitted.predict_proba(frame[TURNED]), fitted.predict_proba(LOGITS), atol=1e-6)
+        frame.loc[3, "dog"] = pd.NA
+        with pytest.raises(InvalidInputError, match=r"logits must be (numbers|finite)"):
+            fitted.predict_proba(frame)
+
+    def test_a_missing_label_is_one_clear_sentence(self):
+        pd = pytest.importorskip("pandas")
+        with pytest.raises(InvalidInputError, match="y must have a class in every row; got nothing in row 1"):
+            Predictions(LOGITS[:3], pd.array(["cat", pd.NA, "dog"], dtype="string"), class_names=NAMES)
+        with pytest.raises(InvalidInputError, match="Leave out the rows without a label"):
+            Predictions(LOGITS[:3], pd.array([0, pd.NA, 1], dtype="Int64"))

@@ -17,12 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 from auxcal._core.arrays import (
     LEAST_PROBABILITY,
     NO_CLASS,
+    Bools,
     Floats,
     Ints,
     as_class_names,
     as_correct,
     as_log_probabilities,
     as_logits,
+    look_like_percentages,
     look_like_probabilities,
 )
 from auxcal._core.deferred_warnings import warn
@@ -203,8 +205,8 @@ class Inputs:
         orders = [places_of(ours, theirs, what) for ours, theirs in known]
         if orders and orders[0] != orders[-1]:
             raise InvalidInputError(
-                f"{what}: the columns and the classes must be in one order; got the columns {some(known[0][1])} for the "
-                f"classes {some(known[1][1])}. Give the names of the classes in the order of the columns."
+                f"{what}: the columns and the classes must be in one order; got the columns {some(known[0][1])} for "
+                f"the classes {some(known[1][1])}. Give the names of the classes in the order of the columns."
             )
         return orders[0] if orders else None
 
@@ -313,9 +315,8 @@ def places_of(wanted: Names, given: Names, what: str) -> list[int] | None:
     missing = [name for name in wanted if name not in places]
     if missing:
         raise InvalidInputError(
-            f"{what} must have the columns that the calibrator was fitted with; there is no "
-            f"{missing[0]!r}{did_you_mean(missing[0], given)}. Rename the columns, or give an array with "
-            f"the columns in the order of the fit."
+            f"{what} must have the columns of the fit; there is no {missing[0]!r}{did_you_mean(missing[0], given)}. "
+            f"Rename the columns, or give an array with the columns in the order of the fit."
         )
     return [places[name] for name in wanted]
 
@@ -334,7 +335,16 @@ def by_name(table: Any, names: Names | None, what: str) -> Any:
 
 def warn_of_wrong_kind(kind: Kind | None, logits: Floats, *, stacklevel: int) -> None:
     """Warn if rows to score look like probabilities but the calibrator was fitted on logits."""
-    if kind == "logits" and len(logits) and look_like_probabilities(logits):
+    if kind != "logits" or not len(logits):
+        return
+    if look_like_percentages(logits):
+        warnings.warn(
+            "the calibrator was fitted on logits, and every row given adds up to 100, as percentages do. Give the "
+            "logits, or divide by 100 and fit a calibrator with probabilities=True (--probabilities).",
+            InputWarning,
+            stacklevel=undecorated(stacklevel + 1),
+        )
+    if look_like_probabilities(logits):
         warnings.warn(
             "the calibrator was fitted on logits, and every row given looks like probabilities: all numbers are from 0 "
             "to 1. Give the logits, or fit a calibrator with probabilities=True (--probabilities).",
@@ -355,8 +365,30 @@ def warn_of_few_rows(n_rows: int, enough: int = ADVISED_ROWS, *, signals: bool =
         )
 
 
+def warn_of_no_errors(kind: Kind | None, correct: Bools, *, stacklevel: int) -> None:
+    """Warn if all predictions are right, so that there is nothing to learn from; of few rows, that is no surprise."""
+    if len(correct) < ADVISED_ROWS or not correct.all():
+        return
+    what = "Is y what the classifier predicts? Give the true classes (--label)"
+    if kind == "signals":
+        what = "Check the column that says whether an answer is right (--correct)"
+    warn(
+        f"all {len(correct):,} predictions are right, so nothing can be learned of errors. {what}, of rows that it was "
+        f"not trained on.",
+        InputWarning,
+        stacklevel=stacklevel + 1,
+    )
+
+
 def warn_of_probabilities(kind: Kind | None, logits: Floats, *, stacklevel: int) -> None:
     """Warn if the given logits look like probabilities."""
+    if kind == "logits" and look_like_percentages(logits):
+        warn(
+            "every row of the logits adds up to 100, as percentages do. If they are such, divide them by 100 and give "
+            "probabilities=True (--probabilities).",
+            InputWarning,
+            stacklevel=stacklevel + 1,
+        )
     if kind == "logits" and look_like_probabilities(logits):
         warn(
             "the logits look like probabilities: all numbers are from 0 to 1. If they are, give "

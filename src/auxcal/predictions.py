@@ -178,11 +178,14 @@ class Predictions:
 
     def in_order_of(self, fit: Inputs, what: str) -> Predictions:
         """Return the rows with the classes, and the features, in the order that they have in a fit part, by name."""
-        places, changes = fit.places_in(self.inputs, what), {}
+        places = fit.places_in(self.inputs, what)
+        changes: dict[str, Any] = {}
         if places is not None:
             order = np.array(places)
             known = {name: getattr(self.inputs, name) for name in ("column_names", "class_names")}
-            moved = {name: each and tuple(each[place] for place in places) for name, each in known.items()}
+            moved: dict[str, Any] = {
+                name: each and tuple(each[place] for place in places) for name, each in known.items()
+            }
             y = np.where(self.y == NO_CLASS, NO_CLASS, np.argsort(order)[self.y])
             changes |= {"logits": self.logits[:, order], "y": y, "inputs": replace(self.inputs, **moved)}
         ours, theirs = fit.feature_names, self.inputs.feature_names

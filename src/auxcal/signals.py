@@ -106,7 +106,7 @@ class SignalColumns:
         if sorted(names) != sorted(self.names):
             return self, x
         places = [self.names.index(name) for name in names]
-        kinds, levels = (tuple(each[place] for place in places) for each in (self.kinds, self.levels))
+        kinds, levels = tuple(self.kinds[place] for place in places), tuple(self.levels[place] for place in places)
         return SignalColumns(tuple(names), kinds, levels), x[:, places]
 
     def encode(self, signals: Any) -> Floats:

@@ -124,3 +124,18 @@ def test_what_is_no_log_probability_is_refused(logprob):
 def test_labels_are_a_list():
     with pytest.raises(InvalidInputError, match=r"\['A', 'B'\]; got 'AB'"):
         LabelTokens("AB")
+
+
+@pytest.mark.parametrize("piece", ["\n", " \n", "\n*", "\n(", "answer is ", "A\n"])
+def test_a_long_reply_is_searched_once(piece):
+    labels = LabelTokens(["A", "B"])
+    text = piece * 100_000  # of which a quadratic search takes minutes
+    labels.find(text + "x")
+    assert labels.find(text + "\nB") == (1, len(text) + 1)
+
+
+@pytest.mark.parametrize("blank", ["\n", " ", "\t", "\r\n", "\u2028", "\n \n", "\n**", " (\n"])
+def test_an_answer_on_a_line_of_its_own_is_found_after_any_blanks(blank):
+    labels = LabelTokens(["yes", "no"])
+    text = f"It could be yes or no.\n{blank}no"
+    assert labels.find(text + " .") == (1, len(text) - 2)

@@ -232,6 +232,11 @@ def as_log_probabilities(proba: ArrayLike, *, n_classes: int | None = None) -> F
     wrong = ~are_probabilities(array)
     if wrong.any():
         row = int(np.argmax(wrong))
+        if look_like_percentages(array):
+            raise InvalidInputError(
+                "probabilities must be from 0 to 1 and add up to 1 in every row; these rows add up to 100. Divide "
+                "percentages by 100."
+            )
         raise InvalidInputError(
             f"probabilities must be from 0 to 1 and add up to 1 in every row, to within {_SUM_TOLERANCE}; row {row} "
             f"has {array[row].min():.4g} to {array[row].max():.4g} with the sum "
@@ -300,6 +305,14 @@ def look_like_probabilities(logits: Floats) -> bool:
         return False
     one_column = logits.shape[1] == 2 and not logits[:, 0].any() and bool(logits.max() <= 1 and logits.min() >= 0)
     return one_column or bool(are_probabilities(logits).all())
+
+
+def look_like_percentages(logits: Floats) -> bool:
+    """Whether every row is non-negative and adds up to 100."""
+    first = logits[0]
+    if not (first.min() >= 0 and abs(first.sum() - 100) <= 100 * _SUM_TOLERANCE):
+        return False
+    return bool(are_probabilities(logits / 100).all())
 
 
 def log_of(proba: Floats) -> Floats:

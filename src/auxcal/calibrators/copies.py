@@ -18,6 +18,7 @@ from auxcal._core.deferred_warnings import warn
 from auxcal._core.equal_rows import EqualRows, are_copies, in_equal_numbers
 from auxcal._core.errors import InputWarning
 from auxcal._core.logits import expit, top_scores
+from auxcal._core.text import percent
 from auxcal.calibrators.fitting import MOST_REPEATED
 from auxcal.calibrators.repeated_samples import repeated_samples
 from auxcal.calibrators.solvers.logistic import fit_logistic
@@ -77,6 +78,23 @@ def parts_with_units(
     if units is None:
         return data, select
     return data._with(groups=units[: len(data)]), select._with(groups=units[len(data) :])
+
+
+def warn_of_same_rows(data: Predictions, test: Predictions, *, stacklevel: int) -> None:
+    """Warn if rows of the test part are among those that methods are fitted on.
+
+    Where rows repeat, equal rows need not be the same ones; then only parts that are equal as a whole are noticed.
+    """
+    ours, theirs = (np.sort(row_hashes(part.logits, part.features)) for part in (data, test))
+    distinct = len(np.unique(ours)) >= (1 - MOST_REPEATED) * len(ours)
+    share = float(np.isin(theirs, ours).mean()) if distinct else float(np.array_equal(ours, theirs))
+    if share > MOST_REPEATED:
+        warn(
+            f"{percent(share)} of the rows of the test part are among the data, on which every method looks better "
+            f"than on new rows. Give other rows, or leave the test part out: then a share of the data is held out.",
+            InputWarning,
+            stacklevel=stacklevel + 1,
+        )
 
 
 def merge_copies(data: Predictions) -> tuple[Predictions, Ints | slice]:

@@ -88,13 +88,20 @@ def fit(
 
 
 def check_kind(data: auxcal.Predictions, *paths: Path | str) -> None:
-    """Refuse logits that are all from 0 to 1: --probabilities was forgotten."""
-    from auxcal._core.arrays import look_like_probabilities
+    """Refuse logits that are probabilities, or percentages: --probabilities was forgotten."""
+    from auxcal._core.arrays import look_like_percentages, look_like_probabilities
 
-    if data.inputs.kind == "logits" and look_like_probabilities(data.logits):
+    if data.inputs.kind != "logits":
+        return
+    names = " and ".join(map(str, paths))
+    if look_like_percentages(data.logits):
         raise InvalidInputError(
-            f"{' and '.join(map(str, paths))}: expected logits; all numbers are from 0 to 1, as probabilities are. "
-            f"Give --probabilities."
+            f"{names}: expected logits; every row adds up to 100, as percentages do. Divide them by 100, and give "
+            f"--probabilities."
+        )
+    if look_like_probabilities(data.logits):
+        raise InvalidInputError(
+            f"{names}: expected logits; all numbers are from 0 to 1, as probabilities are. Give --probabilities."
         )
 
 
@@ -109,7 +116,7 @@ def training(what: str, *files: Path | str | None) -> Iterator[None]:
 def save_fitted(calibrator: auxcal.Calibrator, data: auxcal.Predictions, out: Path, *, json: bool) -> None:
     """Save a calibrator; print what it learned, from which rows, and where it is."""
     calibrator.save(out)
-    if data.accuracy >= _TOO_ACCURATE:
+    if _TOO_ACCURATE <= data.accuracy < 1:  # where all are right, the fit warns
         echo_error(
             f"warning: are these rows that the classifier was trained on? It has {percent(data.accuracy)} of them "
             f"right. Fit on rows that it has not seen."

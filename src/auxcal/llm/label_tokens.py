@@ -193,6 +193,6 @@ def _patterns(labels: Sequence[str], *, sensitive: bool) -> list[re.Pattern[str]
     return [
         re.compile(rf"(?:{_LEAD}){_BETWEEN}{either}"),
         re.compile(rf"\A[\s\"'*_(\[]*{marked}"),
-        re.compile(rf"(?:\A|\n)[\s\"'*_(\[]*{marked}[\s.\"'*)\]]*\Z"),
+        re.compile(rf"(?:\A|\n)(?:[\"'*_(\[]|[^\S\n])*{marked}[\s.\"'*)\]]*\Z"),
         re.compile(rf"(?<!\w)(?P<label>{word}|(?<=\(){letter}(?=\)))"),
     ]

@@ -24,6 +24,7 @@ from auxcal._core.arrays import (
     as_logits,
     both_classes,
     largest_of,
+    look_like_percentages,
 )
 from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
@@ -267,9 +268,10 @@ def _describe_problem(rows: RowBatch, row: int, before: int, problem: Problem, *
     if problem == Problem.WIDTH:
         return f"the lists of {what} or features must have the same length in all rows; row {place} has another one"
     if problem == Problem.NO_PROBABILITIES:
+        percent = " (divide percentages by 100)" if look_like_percentages(values[None]) else ""
         return (
             f"probabilities must be from 0 to 1 and add up to 1 in every row; row {place} has {values.min():.4g} to "
-            f"{values.max():.4g} with the sum {values.sum(dtype=np.float64):.4g}"
+            f"{values.max():.4g} with the sum {values.sum(dtype=np.float64):.4g}{percent}"
         )
     what = "logits"
     if rows.features is not None and (np.abs(values) <= LARGEST).all():

@@ -10,7 +10,16 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from auxcal._core.arrays import Bools, Floats, Ints, as_class_names, as_logits, log_of, look_like_probabilities
+from auxcal._core.arrays import (
+    Bools,
+    Floats,
+    Ints,
+    as_class_names,
+    as_logits,
+    log_of,
+    look_like_percentages,
+    look_like_probabilities,
+)
 from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.labels import MISSING, are_indices, as_text
@@ -279,8 +288,16 @@ class Scorer:
         self._check_kind(rows.numbers[rows.good])
 
     def _check_kind(self, logits: Floats) -> None:
-        """Refuse probabilities where logits were fitted on."""
-        if not self._probabilities and self.calibrator.inputs_.kind == "logits" and look_like_probabilities(logits):
+        """Refuse probabilities and percentages where logits were fitted on."""
+        if self._probabilities or self.calibrator.inputs_.kind != "logits" or not len(logits):
+            return
+        if look_like_percentages(logits):
+            raise InvalidInputError(
+                "the calibrator was fitted on logits, and every row of these adds up to 100, as percentages do. Name "
+                "the columns of the logits with columns (--columns), or divide by 100 and fit a calibrator on "
+                "probabilities."
+            )
+        if look_like_probabilities(logits):
             raise InvalidInputError(
                 "the calibrator was fitted on logits, and these look like probabilities: all numbers are from "
                 "0 to 1. Name the columns of the logits with columns (--columns), or fit a "

@@ -16,11 +16,11 @@ from auxcal._core.deferred_warnings import collect_warnings
 from auxcal._core.errors import ConvergenceWarning, InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.progress import Report, silent
-from auxcal._core.text import one_of, some, visible
+from auxcal._core.text import one_of, visible
 from auxcal.calibrators import CALIBRATORS, Calibrator, method_named, seeded
-from auxcal.calibrators.copies import with_units
+from auxcal.calibrators.copies import warn_of_same_rows, with_units
 from auxcal.calibrators.fitting import features_for
-from auxcal.inputs import warn_of_few_rows, warn_of_probabilities
+from auxcal.inputs import warn_of_few_rows, warn_of_no_errors, warn_of_probabilities
 from auxcal.metrics import evaluate_by, evaluate_sample
 from auxcal.metrics.edge import Sample
 from auxcal.predictions import Predictions
@@ -120,6 +120,9 @@ def compare(
     if not isinstance(test, Predictions):
         data = with_units(data, stacklevel=2)  # a copy of a row of the fit would be no test
     fit, held_out, rows = _parts(data, test, random_state)
+    warn_of_no_errors(data.inputs.kind, data.correct, stacklevel=2)
+    if isinstance(test, Predictions):
+        warn_of_same_rows(fit, held_out, stacklevel=2)
     warn_of_few_rows(len(fit), signals=data.inputs.kind == "signals", stacklevel=2)
     source = held_out if isinstance(test, Predictions) else data
     if ids is not None and len(ids) != len(source):

@@ -223,4 +223,4 @@ def _numbers(text: str) -> Markup:
     marked = re.sub(
         r"((?:over |under )?\d+(?:\.\d+)?) %", r'<strong class="whole">\1&nbsp;%</strong>', str(escape(text))
     )
-    return Markup(re.sub(r"(\w+(?:-\w+)+)", r'<span class="whole">\1</span>', marked))
+    return Markup(re.sub(r"((?<!\w)\w+(?:-\w+)+)", r'<span class="whole">\1</span>', marked))
