@@ -95,9 +95,7 @@ def test_the_predictions_are_those_of_the_estimator_alone(estimator, three):
 FBETA = make_scorer(fbeta_score, beta=3, pos_label="yes")
 WITH_THRESHOLDS = {
     "fixed": FixedThresholdClassifier(LogisticRegression(), threshold=0.2),
-    "tuned": TunedThresholdClassifierCV(
-        LogisticRegression(), scoring=FBETA, cv=3
-    ),
+    "tuned": TunedThresholdClassifierCV(LogisticRegression(), scoring=FBETA, cv=3),
     "in a pipeline": make_pipeline(StandardScaler(), FixedThresholdClassifier(LogisticRegression(), threshold=0.85)),
 }
 

@@ -39,7 +39,6 @@ from auxcal.inputs import (
     FittedOn,
     Inputs,
     warn_of_few_rows,
-    warn_of_no_errors,
     warn_of_probabilities,
     warn_of_zeros,
 )
@@ -355,7 +354,6 @@ class Calibrator(ABC, Estimator):
         self._forget()
         warn_of_probabilities(data.inputs.kind, data.logits, stacklevel=3)
         warn_of_zeros(data.inputs.kind, data.logits, stacklevel=3)
-        warn_of_no_errors(data.inputs.kind, data.correct, stacklevel=3)
         data = rows_to_fit(self, data)
         if data.inputs.raw_table and not self.takes_signals:
             data = with_numbers(data, getattr(self, "random_state", None))

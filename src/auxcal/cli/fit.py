@@ -116,7 +116,7 @@ def training(what: str, *files: Path | str | None) -> Iterator[None]:
 def save_fitted(calibrator: auxcal.Calibrator, data: auxcal.Predictions, out: Path, *, json: bool) -> None:
     """Save a calibrator; print what it learned, from which rows, and where it is."""
     calibrator.save(out)
-    if _TOO_ACCURATE <= data.accuracy < 1:  # where all are right, the fit warns
+    if data.accuracy >= _TOO_ACCURATE:
         echo_error(
             f"warning: are these rows that the classifier was trained on? It has {percent(data.accuracy)} of them "
             f"right. Fit on rows that it has not seen."
