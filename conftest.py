@@ -35,7 +35,6 @@ NEEDS = {
     "plots": [
         "src/auxcal/report/plots",
         "tests/report/test_displays.py",
-        "tests/report/test_panels.py",
         "tests/report/test_plot_imports.py",
     ],
     "experiments": [

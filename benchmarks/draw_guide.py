@@ -14,7 +14,6 @@ from matplotlib.ticker import NullLocator, PercentFormatter
 
 from auxcal import CCAC, CCACX, Predictions, Uncalibrated
 from auxcal.metrics import ece
-from auxcal.plots import reliability_diagrams
 from auxcal.report.plots.style import (
     CORRECT,
     LINES,
@@ -28,6 +27,7 @@ from auxcal.report.plots.style import (
     new_figure,
 )
 from auxcal_paper.bundles import bundle
+from auxcal_paper.figures import reliability_diagrams
 from auxcal_paper.suites import suite
 
 LAMBDA1 = (0.0, 0.5, 1.0)

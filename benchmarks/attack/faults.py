@@ -38,7 +38,6 @@ _MORE = {
     "score into a folder": "score cal.safetensors parts -o scored --jobs 1",
     "fit signals": "fit answers.csv --signals score,topic --correct right -o new.safetensors",
     "score signals": "score signals.safetensors answers.csv -o scored.csv",
-    "plan with a picture": "plan scored-before.csv --accuracy-within 0.03 --plot plan.png",
 }
 _CALLS = ("open", "close", "fsync", "chmod", "mkdir", "link", "rename", "replace", "unlink", "rmdir", "scandir")
 _BEFORE_UNLINK = ("replace", "close a file")  # after which a temporary file is removed, which can fail too

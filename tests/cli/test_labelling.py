@@ -216,8 +216,6 @@ def test_a_plan_with_and_without_a_pilot(call, capsys):
     assert call("plan", "rest.csv", "--accuracy-within", 0.02, "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert found["needed"] == plan(read_confidence("rest.csv"), accuracy_within=0.02).needed
-    assert call("plan", "rest.csv", "--plot", "plan.gif") == 2
-    assert "--plot writes .png, .svg, .pdf" in capsys.readouterr().err
     assert call("plan", "rest.csv", "--pilot", "test.csv", "--risk", 0.001, "--coverage", 1 - 1e-9) == 0
     text = capsys.readouterr().out
     assert "500     ±" in text
@@ -283,13 +281,6 @@ def test_a_plan_from_logits_alone_takes_the_classifiers_own_confidence(call, cap
     assert high / low > 1.5
     assert call("plan", "rest.npz", "--columns", "scores") == 2
     assert "'scores'" in capsys.readouterr().err
-
-
-@pytest.mark.needs("plots")
-def test_a_plan_as_a_picture(folder, call):
-    call("score", "t.safetensors", "rest.npz", "-o", "rest.csv")
-    assert call("plan", "rest.csv", "--accuracy-within", 0.02, "--plot", "plan.png") == 0
-    assert (folder / "plan.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_picks_replace_neither_the_file_nor_a_column(folder, call, capsys):

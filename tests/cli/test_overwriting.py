@@ -35,14 +35,13 @@ COMMANDS = {
     "best": ("data-temperature.safetensors", ["compare", "data.npz", "--methods", "temperature", "--out", "."]),
     "demo": ("report.html", ["demo"]),
     "export": ("mine.onnx", ["export", "c.safetensors", "-o", "mine.onnx"]),
-    "plan": ("mine.png", ["plan", "new.csv", "--plot", "mine.png"]),
     "monitor": ("mine.html", ["monitor", "c.safetensors", "new.csv", "--by", "id", "--out", "mine.html"]),
 }
 
 
 def with_extras(*commands):
     """Return commands to try, each where the extra is installed that writes its file."""
-    extras = {"compare": "report", "demo": "report", "export": "onnx", "plan": "plots", "monitor": "report"}
+    extras = {"compare": "report", "demo": "report", "export": "onnx", "monitor": "report"}
     return [pytest.param(each, marks=pytest.mark.needs(extras[each]) if each in extras else ()) for each in commands]
 
 

@@ -68,10 +68,6 @@ NEEDS = {
         "plots",
         "from auxcal.plots import RiskCoverageDisplay as Display; Display.from_predictions(z[:, 0] % 1, y > 0).plot()",
     ),
-    "panels": (
-        "plots",
-        "from auxcal.plots import reliability_diagrams; reliability_diagrams({'TS': (z[:, 0] % 1, y > 0)})",
-    ),
     "a classifier of the experiments": ("experiments", "import auxcal_paper.classifiers.cifar_resnet"),
 }
 

@@ -148,7 +148,7 @@ def test_the_answer_is_what_is_seen_first(page, comparisons):
 
 
 def test_every_chart_is_drawn_and_says_what_it_is(page):
-    for name in ("reliability", "histogram", "heatmap", "map"):
+    for name in ("reliability", "histogram"):
         assert page.find_elements(By.CSS_SELECTOR, f"article:not([hidden]) [data-chart={name}] .before svg[aria-label]")
     assert one(page, "[data-chart=curve] svg").get_attribute("aria-label")
     assert one(page, ".picker .chart svg").get_attribute("aria-label")
@@ -186,9 +186,8 @@ def test_another_method_changes_every_chart_of_the_after_side_and_no_other(page,
     assert trade(page) == expected_trade(comparisons[0], other, 0.9)
 
 
-def test_a_method_without_probabilities_says_that_it_has_none(page):
+def test_a_method_that_is_chosen_is_marked_in_the_table(page):
     Select(one(page, "select.method")).select_by_value("platt")
-    assert "no probabilities" in one(page, "[data-chart=heatmap] .after").text
     assert one(page, "tr.chosen").get_attribute("data-method") == "platt"
 
 

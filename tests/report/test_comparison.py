@@ -10,6 +10,7 @@ from auxcal import (
     CALIBRATORS,
     NO_CLASS,
     Calibrator,
+    InputWarning,
     InvalidInputError,
     Predictions,
     TemperatureScaling,
@@ -138,9 +139,10 @@ class TestScores:
         assert comparison.best is comparison.ranked[0]
         assert [row["best"] for row in comparison.table] == [True, False, False, False]
 
-    def test_a_test_part_without_a_wrong_row_has_dashes_and_no_warning(self):
+    def test_a_test_part_without_a_wrong_row_has_dashes_and_one_warning(self):
         logits = np.eye(3).repeat(40, axis=0) * 5
-        comparison = compare(Predictions(logits, np.arange(3).repeat(40)), methods=["platt"], bootstrap=3)
+        with pytest.warns(InputWarning, match="all 120 predictions are right"):
+            comparison = compare(Predictions(logits, np.arange(3).repeat(40)), methods=["platt"], bootstrap=3)
         assert np.isnan(comparison.before.scores["auroc"])
         assert "–" in str(comparison)
 

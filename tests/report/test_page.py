@@ -57,14 +57,6 @@ class TestData:
             assert sum(found["histogram"]["wrong"]) == (~comparisons[0].test.correct).sum()
             assert found["curve"]["risk"][-1] == pytest.approx(1 - comparisons[0].test.correct.mean(), abs=1e-4)
 
-    def test_maps_are_made_of_the_classifier_and_the_best_alone(self, page, comparisons):
-        methods = data_of(page)["sets"][0]["methods"]
-        assert {name for name, method in methods.items() if "map" in method} == {
-            "uncalibrated",
-            comparisons[0].best.method,
-        } & {"uncalibrated", "temperature", "ccac-s"}
-        assert {name for name, method in methods.items() if "heatmap" in method} == set(methods) - {"platt"}
-
     def test_rows_that_the_comparison_has_checked_are_not_checked_again(self, comparisons, tmp_path, monkeypatch):
         monkeypatch.setattr("auxcal.predictions.as_logits", None)
         comparisons[0].save_report(tmp_path / "page.html")
@@ -98,9 +90,9 @@ class TestSafety:
 
 
 class TestWords:
-    def test_the_answer_the_threshold_and_what_to_do_next_come_first_and_maps_last(self, page, comparisons):
+    def test_the_answer_the_threshold_and_what_to_do_next_come_first(self, page, comparisons):
         plain = re.sub(r"<[^>]+>", "", page).replace("&nbsp;", " ")
-        heads = ("How far to trust it", "What to do next", "All methods", "Where it is confidently wrong", "t-SNE of")
+        heads = ("How far to trust it", "What to do next", "All methods", "Where it is confidently wrong")
         places = [plain.index(each) for each in (comparisons[0].answer.found, *heads)]
         assert places == sorted(places)
         assert comparisons[0].answer.found in plain
@@ -165,8 +157,7 @@ def of_size(n, k, methods, correct_share=0.5):
     return Comparison("large", tuple(entries), test, np.arange(n) + 10**6, n, agreement)
 
 
-def test_a_page_of_40000_samples_and_all_methods_is_under_5_megabytes(tmp_path, monkeypatch):
-    monkeypatch.setattr("auxcal.report.html._payload.MAPPED_PER_CLASS", 5)  # the maps are small, but slow
+def test_a_page_of_40000_samples_and_all_methods_is_under_5_megabytes(tmp_path):
     save_report([of_size(40_000, 100, CALIBRATORS)], tmp_path / "page.html")
     assert (tmp_path / "page.html").stat().st_size < 5 * MEGABYTE
 

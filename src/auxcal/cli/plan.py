@@ -11,14 +11,11 @@ from typing import Annotated, Any
 import typer
 
 import auxcal
-from auxcal._core.files import atomic_write
 from auxcal._core.text import percent
-from auxcal.cli._files import refuse_overwrite
-from auxcal.cli._options import CLASSES, SCORES, Json, Overwrite, TableSpec, table_options
+from auxcal.cli._options import CLASSES, SCORES, Json, TableSpec, table_options
 from auxcal.cli.output import echo_result
 
 _BAR = 24  # characters of the largest ECE, which leaves the lines below 80
-_PICTURES = (".png", ".svg", ".pdf")
 _LABEL = (
     "The column of the true classes, in the pilot or, without one, in FILE, whose labelled rows are then the pilot: "
     "names or indices, as the predictions are; -1 for none of the classes. [default: y]"
@@ -37,9 +34,7 @@ def plan(
     coverage: Annotated[
         float | None, "The share of predictions that the threshold should accept. [default: 0.5]"
     ] = None,
-    plot: Annotated[Path | None, "Where to draw the curves: a .png, .svg or .pdf file."] = None,
     table: Annotated[TableSpec, table_options(*SCORES, "columns", "probabilities", *CLASSES, label=_LABEL)],
-    overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Forecast what more labels would gain, and how many labels a goal takes.
@@ -51,19 +46,15 @@ def plan(
     Examples
     --------
     auxcal plan rest.parquet --accuracy-within 0.01
-    auxcal plan rest.parquet --pilot labelled.parquet --risk 0.05 --coverage 0.6 --plot plan.png
+    auxcal plan rest.parquet --pilot labelled.parquet --risk 0.05 --coverage 0.6
     """
     if coverage is not None and risk is None:
         raise typer.BadParameter("--coverage is that of a promise: give --risk too.")
-    if plot is not None:
-        refuse_overwrite(plot, overwrite=overwrite)
     coverage = 0.5 if coverage is None else coverage
     labelled, rows, calibrated = _read(file, pilot, replace(table, on_bad_rows="skip"))
     found = auxcal.labelling.plan(
         *labelled, rows, ece=ece, accuracy_within=accuracy_within, risk=risk, coverage=coverage, calibrated=calibrated
     )
-    if plot is not None:
-        _draw(found, plot, file.stem)
     error, within, promised, share = (f"{100 * (each or 0):g} %" for each in (ece, accuracy_within, risk, coverage))
     goals = {
         "ece": f"an ECE of {error}",
@@ -91,15 +82,6 @@ def _read(file: Path, pilot: Path | None, table: TableSpec) -> tuple[tuple[Any, 
             f"the column with --label, give labelled rows with --pilot, or leave these options out."
         )
     return own or (rows, None), rows, calibrated
-
-
-def _draw(found: auxcal.labelling.Plan, path: Path, name: str) -> None:
-    if path.suffix not in _PICTURES:
-        raise typer.BadParameter(f"--plot writes {', '.join(_PICTURES)}; got {path.name!r}.")
-    auxcal.inputs.time_now()  # Matplotlib reads SOURCE_DATE_EPOCH too: if it is no time, this says so
-    figure = auxcal.plots.PlanDisplay.from_plan(found).plot(title=name).figure_
-    with atomic_write(path) as temporary:
-        figure.savefig(temporary, format=path.suffix[1:])
 
 
 def _lines(found: auxcal.labelling.Plan, goals: dict[str, str]) -> Iterator[str]:

@@ -78,41 +78,38 @@ class FigureKind:
 
 
 def _histograms(fitted: Fitted) -> Figure:
-    from auxcal.report.plots import confidence_histograms
+    from auxcal_paper.figures import confidence_histograms
 
     return confidence_histograms(fitted.scored())  # type: ignore[arg-type]
 
 
 def _reliability(fitted: Fitted) -> Figure:
-    from auxcal.report.plots import reliability_diagrams
+    from auxcal_paper.figures import reliability_diagrams
 
     return reliability_diagrams(fitted.scored())  # type: ignore[arg-type]
 
 
 def _tsne(fitted: Fitted) -> Figure:
-    from auxcal.report.plots import tsne_panels
+    from auxcal_paper.figures import tsne_panels
 
     counts = np.bincount(fitted.test.prediction, minlength=fitted.test.n_classes)
     most_predicted = np.argsort(-counts, kind="stable")[:_MOST_SHOWN]
     return tsne_panels(
         fitted.probas(),
-        fitted.test.logits,
-        fitted.test.y,
+        fitted.test,
         classes=sorted(most_predicted.tolist()),
         class_names=fitted.class_names,
     )
 
 
 def _heatmaps(fitted: Fitted) -> Figure:
-    from auxcal.report.plots import heatmap_panels
+    from auxcal_paper.figures import heatmap_panels
 
     return heatmap_panels(
         fitted.probas(),
-        fitted.test.logits,
-        fitted.test.y,
+        fitted.test,
         of_class=_SHOWN_CLASS if fitted.test.n_classes > _SHOWN_CLASS else None,
         class_names=fitted.class_names,
-        columns=len(fitted.probas()),
     )
 
 

@@ -22,7 +22,7 @@ from auxcal.metrics import METRICS, Slice
 from auxcal.monitoring import Timeline
 from auxcal.report.comparison import Comparison, Entry
 from auxcal.report.html._payload import LEVELS, payload, script_json, timeline_payload
-from auxcal.report.plots.style import CLASSES, CORRECT, FAINT, INK, MUTED, WRONG
+from auxcal.report.plots.style import CORRECT, FAINT, INK, MUTED, WRONG
 from auxcal.report.terminal import VERDICTS, alarms, chunk_cells, found, then, to_label, unlike_check
 
 with needs("report"):
@@ -94,7 +94,7 @@ def save_report(
     _write(
         path,
         "report.html",
-        {"levels": LEVELS, "colours": CLASSES, "sets": [payload(comparison) for comparison in comparisons]},
+        {"levels": LEVELS, "sets": [payload(comparison) for comparison in comparisons]},
         title=title,
         sets=list(zip(comparisons, saved or nothing, about or nothing, strict=True)),
         metrics=METRICS,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,19 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from auxcal._core.arrays import Floats, as_class_names
 from auxcal._core.errors import InvalidInputError
-from auxcal.calibrators import ProbaCalibrator
-from auxcal.calibrators.fitting import features_for
 from auxcal.metrics import NoiseFloor
 from auxcal.monitoring import Chunk, Timeline
 from auxcal.predictions import Predictions
 from auxcal.report.comparison import Comparison, Entry
-from auxcal.report.plots import (
-    ConfidenceHistogramDisplay,
-    HeatmapDisplay,
-    ReliabilityDisplay,
-    RiskCoverageDisplay,
-    TSNEDisplay,
-)
+from auxcal.report.plots import ConfidenceHistogramDisplay, ReliabilityDisplay, RiskCoverageDisplay
 from auxcal.thresholds import thresholds_at_risks
 
 LEVELS = 60_000
@@ -33,14 +24,8 @@ LEVELS = 60_000
 RISKS = (0.01, 0.02, 0.05, 0.1)
 """The errors that the picker has buttons for."""
 
-# What is legible on a page, and quick to make; judged by eye, no script chose these numbers.
 CURVE_POINTS = 200  # one for each half per cent of coverage
-MOST_HEATMAP_CLASSES = 100  # with more, the columns are too narrow to read
-MOST_MAPPED_CLASSES = 20  # more colours can't be told apart
-MOST_MAPPED = 600  # samples of a map; t-SNE's time grows faster than their number
-MAPPED_PER_CLASS = 25
 MOST_LISTED = 15  # wrong answers, as many as mistakes.js lists
-ALWAYS_MAPPED = "ccac-x"  # the default of `auxcal fit`, even where another method is best
 
 
 def payload(comparison: Comparison) -> dict[str, Any]:
@@ -72,21 +57,8 @@ def _signals(comparison: Comparison, mistakes: list[int]) -> list[dict[str, Any]
 
 
 def _method(comparison: Comparison, entry: Entry) -> dict[str, Any]:
-    calibrator, confidence = entry.measured()
-    found = {
-        "label": entry.label,
-        "confidence": packed(quantise(confidence)),
-        **_of_confidence(confidence, entry.scores, comparison.test),
-    }
-    if isinstance(calibrator, ProbaCalibrator):
-        mapped = entry in (comparison.before, comparison.best) or entry.method == ALWAYS_MAPPED
-        proba = calibrator.proba_validated(comparison.test.logits, features_for(calibrator, comparison.test))
-        found |= _of_proba(proba, comparison, mapped=mapped)
-    return found
-
-
-def _of_confidence(confidence: Floats, scores: Mapping[str, float], test: Predictions) -> dict[str, Any]:
-    correct = test.correct
+    _, confidence = entry.measured()
+    scores, correct = entry.scores, comparison.test.correct
     floor = NoiseFloor(scores["ece_floor"], scores["ece_floor_p95"])
     reliability = ReliabilityDisplay.from_predictions(confidence, correct, floor=floor)
     histogram = ConfidenceHistogramDisplay.from_predictions(confidence, correct)
@@ -95,9 +67,11 @@ def _of_confidence(confidence: Floats, scores: Mapping[str, float], test: Predic
     # ECE and floor are the table's, so that the numbers agree.
     of_all = {"ece": scores["ece"], "floor": scores["ece_floor_p95"]}
     return {
+        "label": entry.label,
+        "confidence": packed(quantise(confidence)),
         "reliability": {"count": reliability.count.tolist(), **bins, **of_all},
         "histogram": {"correct": histogram.correct.tolist(), "wrong": histogram.wrong.tolist()},
-        "promised": _promised(confidence, test),
+        "promised": _promised(confidence, comparison.test),
         "curve": {name: rounded(getattr(curve, name)) for name in ("coverage", "risk", "best")},
     }
 
@@ -114,32 +88,6 @@ def _promised(confidence: Floats, test: Predictions) -> dict[str, list[float] | 
     except InvalidInputError:
         return dict.fromkeys(f"{risk:g}" for risk in RISKS)
     return {f"{risk:g}": None if each is None else [each.threshold, each.coverage] for risk, each in found.items()}
-
-
-def _of_proba(proba: Floats, comparison: Comparison, *, mapped: bool) -> dict[str, Any]:
-    test = comparison.test
-    found: dict[str, Any] = {}
-    if test.n_classes <= MOST_HEATMAP_CLASSES:
-        heat = HeatmapDisplay.from_predictions(proba, test)
-        blocks = {name: packed(np.rint(255 * getattr(heat, name)).astype(np.uint8)) for name in ("correct", "wrong")}
-        found["heatmap"] = {"ofClass": heat.of_class, "columns": proba.shape[1], **blocks}
-    if mapped:
-        found["map"] = _map(proba, comparison)
-    return found
-
-
-def _map(proba: Floats, comparison: Comparison) -> dict[str, Any]:
-    test = comparison.test
-    counts = np.bincount(test.prediction, minlength=test.n_classes)
-    shown = np.sort(np.argsort(-counts, kind="stable")[:MOST_MAPPED_CLASSES])
-    n_per_class = min(MAPPED_PER_CLASS, MOST_MAPPED // len(shown))
-    display = TSNEDisplay.from_predictions(proba, test, n_per_class=n_per_class, classes=shown.tolist())
-    return {
-        "x": rounded(display.embedding[:, 0], 2),
-        "y": rounded(display.embedding[:, 1], 2),
-        "prediction": display.prediction.tolist(),
-        "correct": display.correct.astype(int).tolist(),
-    }
 
 
 def timeline_payload(timeline: Timeline) -> dict[str, Any]:

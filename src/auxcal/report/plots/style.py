@@ -8,8 +8,6 @@ from contextlib import AbstractContextManager, contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from auxcal._core.extras import needs
 
 if TYPE_CHECKING:
@@ -22,24 +20,13 @@ WRONG = "#D55E00"
 INK = "#1f2933"
 MUTED = "#667380"
 FAINT = "#e3e7eb"
-HEAT = "cividis"
 REFERENCE: dict[str, Any] = {"linewidth": 0.9, "linestyle": (0, (4, 3))}  # perfect calibration
-# With seven colours, enough for 21 curves.
-DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)))
 LINES = (CORRECT, WRONG, "#009E73", "#CC79A7", "#56B4E9", "#E69F00", INK)
-# Petroff's accessible sequence of ten colours, arXiv:2107.02270.
-CLASSES = (
-    "#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd",
-)  # fmt: skip
 
 # Sizes in points, and limits of what is legible: by eye.
 TEXT = 8.5
 SMALL = 7.5
 DPI = 160
-MOST_NAMES = 20
-"""With more classes there is no room for the name of each."""
-LONG_NAME = 12
-"""Letters; a longer class name has a line of its own, or is in the legend."""
 
 _RC: dict[Any, Any] = {
     "axes.facecolor": "white",
@@ -155,17 +142,6 @@ def header(ax: Axes, title: str | None, subtitle: str = "", *, legend: bool = Fa
         ax.set_title(title, loc="left", pad=above)
 
 
-def colour_scale(figure: Any, axes: Sequence[Axes]) -> None:
-    """Draw the colour bar of the probabilities next to axes with heatmaps, if any has something to show."""
-    image = next((image for ax in axes for image in ax.images), None)
-    if image is None:
-        return
-    bar = figure.colorbar(image, ax=axes, shrink=0.5, aspect=22, pad=0.02)
-    apply_style(bar.ax)
-    bar.set_label("probability")
-    bar.outline.set_visible(False)
-
-
 def text_width(text: str) -> float:
     """Estimate the width of a small text, in inches: a letter of DejaVu Sans is 0.54 of its size wide on average."""
     return 0.056 * len(text)
@@ -185,12 +161,3 @@ def figure_legend(figure: Figure, axes: Axes) -> None:
     ncols = legend_columns(names, width)
     figure.set_size_inches(width, height + 0.1 + 0.16 * -(-len(names) // ncols))
     figure.legend(handles, names, loc="outside lower center", ncols=ncols)
-
-
-def class_colours(n_classes: int) -> list[Any]:
-    """Return one colour for each class; with more than ten classes, neighbours have similar colours."""
-    if n_classes <= len(CLASSES):
-        return list(CLASSES[:n_classes])
-    from matplotlib import colormaps
-
-    return list(colormaps["turbo"](np.linspace(0.03, 0.97, n_classes)))
