@@ -20,6 +20,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import torch
+from auxcal_paper.classifiers.efficientnet import efficientnet_lite0
 from benchmarks.results import write_table
 from benchmarks.speed.data import predictions
 from benchmarks.speed.measure import in_turns
@@ -34,7 +35,6 @@ from auxcal.torch import as_module
 from auxcal_paper.classifiers._image_classifier import ImageClassifier, Normalise
 from auxcal_paper.classifiers._onnx import _exported
 from auxcal_paper.classifiers.cifar_resnet import cifar_resnet
-from auxcal_paper.classifiers.efficientnet import efficientnet_lite0
 
 N_FIT = 5_000
 ROUNDS, SECONDS = 150, 12.0

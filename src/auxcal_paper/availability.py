@@ -39,7 +39,7 @@ def is_ready(suite: Suite, data_dir: Path, cache_dir: Path) -> bool:
     >>> from pathlib import Path
     >>> from auxcal_paper.availability import is_ready
     >>> from auxcal_paper.suites import suite
-    >>> is_ready(suite("imagenet-efficientnet"), Path("nowhere"), Path("nowhere"))
+    >>> is_ready(suite("imagenet-resnet50"), Path("nowhere"), Path("nowhere"))
     False
     """
     return not any(_status(suite, shift, data_dir, cache_dir).startswith(_MISSING) for shift in suite.shifts)

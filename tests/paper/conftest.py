@@ -7,8 +7,6 @@ from auxcal import NO_CLASS, Predictions
 from auxcal._core import threads
 from auxcal_paper.suites import Suite
 
-WNIDS = ["n04285008", "n01443537", "n02123045"]  # not sorted, as in the official file
-
 
 @pytest.fixture(autouse=True)
 def one_thread():
@@ -40,33 +38,6 @@ def cifar100_dir(cifar10_dir):
         labels = np.column_stack([np.zeros(n), rng.permutation(np.arange(n) % 100)]).astype(np.uint8)
         np.hstack([labels, rng.integers(0, 256, (n, 3072), dtype=np.uint8)]).tofile(folder / f"{part}.bin")
     return cifar10_dir
-
-
-@pytest.fixture
-def tiny_dir(tmp_path):
-    """A Tiny-ImageNet of 3 classes with 4 training and 2 validation images of one colour each."""
-    image_module = pytest.importorskip("PIL.Image")
-    root = tmp_path / "tiny-imagenet-200"
-    (root / "val" / "images").mkdir(parents=True)
-    (root / "wnids.txt").write_text("\n".join(WNIDS) + "\n")
-    annotations = []
-    for colour, wnid in enumerate(sorted(WNIDS)):
-        folder = root / "train" / wnid / "images"
-        folder.mkdir(parents=True)
-        for i in range(4):
-            _save(image_module, folder / f"{wnid}_{i * 7}.JPEG", colour, "L" if i == 3 else "RGB")
-        for i in range(2):
-            name = f"val_{i * 3 + colour}.JPEG"
-            _save(image_module, root / "val" / "images" / name, colour, "RGB")
-            annotations.append(f"{name}\t{wnid}\t0\t0\t63\t63\n")
-    (root / "val" / "val_annotations.txt").write_text("".join(reversed(annotations)))
-    return tmp_path
-
-
-def _save(image_module, path, colour, mode):
-    pixels = np.zeros((64, 64, 3), np.uint8)
-    pixels[..., colour] = 255
-    image_module.fromarray(pixels).convert(mode).save(path, "JPEG", quality=95)
 
 
 @pytest.fixture

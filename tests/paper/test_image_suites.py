@@ -9,7 +9,6 @@ from auxcal_paper.classifiers._image_classifier import ImageClassifier
 from auxcal_paper.datasets._images import Images
 from auxcal_paper.shifts.images import D1, Augment
 from auxcal_paper.suites import _images as parts
-from auxcal_paper.suites import imagenet, tiny100
 
 
 def some_images(n, n_classes, value):
@@ -54,24 +53,3 @@ def test_half_of_the_adversarial_sample_is_attacked():
     assert (prediction[10:30] != y[10:30]).all()
     untouched = {image.tobytes() for image in pool.unit()}
     assert all(image.tobytes() in untouched for image in [*images[:10], *images[30:]])
-
-
-def test_the_other_classes_of_tiny100_map_to_the_first_hundred():
-    names = sorted(imagenet.imagenet_indices())
-    for other, own in tiny100.CLASS_OF_OTHER.items():
-        assert names.index(other) >= 100 > names.index(own)
-
-
-def test_imagenet_indices_keep_the_sorted_order():
-    indices = imagenet.imagenet_indices()
-    assert len(indices) == 200
-    assert list(indices) == sorted(indices)
-    assert list(indices.values()) == sorted(set(indices.values()))
-    assert max(indices.values()) < 1000
-    # three that the Keras and torchvision documentation name
-    assert (indices["n01443537"], indices["n02099601"], indices["n07753592"]) == (1, 207, 954)
-
-
-def test_imagenet_images_have_the_class_of_their_wnid(tiny_dir):
-    val = imagenet._val(tiny_dir)
-    assert val.y.tolist() == [1, 1, 281, 281, 817, 817]

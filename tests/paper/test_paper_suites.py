@@ -1,5 +1,7 @@
 """The paper's own suites run from end to end on small files of the official layouts."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -9,11 +11,12 @@ from auxcal._core.errors import FileFormatError
 from auxcal_paper import suites
 from auxcal_paper.availability import availability, is_ready
 from auxcal_paper.classifiers import imagenet_vgg, train_vgg16
-from auxcal_paper.classifiers.imagenet_vgg import imagenet_vgg16
 from auxcal_paper.classifiers.resnet50 import ResNet50
+from auxcal_paper.datasets import dataset
 from auxcal_paper.datasets.cifar10 import CLASSES, load_cifar10
 from auxcal_paper.datasets.cifar100 import BUS, PICKUP_TRUCK, load_cifar100
-from auxcal_paper.datasets.imagenet import N_CLASSES, imagenet_paths, read_images
+from auxcal_paper.datasets.imagenet import N_CLASSES, enlarged, imagenet_paths, read_images
+from auxcal_paper.suites import imagenet
 from auxcal_paper.suites.cifar import (
     CIFAR_RESNET50,
     CIFAR_RESNETS,
@@ -26,11 +29,11 @@ from auxcal_paper.suites.cifar import (
     Sizes,
     cifar_suite,
 )
-from auxcal_paper.suites.paper_imagenet import PAPER_IMAGENET, paper_imagenet_suite
+from auxcal_paper.suites.imagenet import IMAGENET, ROUNDS, imagenet_suite
 
-from .test_image_classifiers import keras_file, randomised, resnet_files
+from .test_image_classifiers import keras_file, keras_resnet, keras_vgg_file, randomised, resnet_files
 
-THE_SIX = (*CIFAR_VGG16, *CIFAR_RESNET50, *PAPER_IMAGENET)
+THE_SIX = (*CIFAR_VGG16, *CIFAR_RESNET50, *IMAGENET)
 SMALL = Sizes(augmented=(20, 10), out_of_distribution=(20, 10), adversarial=6, parts=(20, 5, 5))
 
 
@@ -39,7 +42,7 @@ def imagenet_dir(cifar100_dir):
     """An image for each of the 1000 classes, wider than high, in one of ten colours."""
     image_module = pytest.importorskip("PIL.Image")
     for index in range(N_CLASSES):
-        folder = cifar100_dir / "imagenet-val" / f"n{index:08}"
+        folder = cifar100_dir / dataset("imagenet").folder / "ILSVRC2012_img_val_subset" / str(index)
         folder.mkdir(parents=True)
         image_module.new("RGB", (20, 16), (25 * (index % 10), 0, 255)).save(folder / "ILSVRC2012_val_00000001.JPEG")
     return cifar100_dir
@@ -51,7 +54,7 @@ def put_weights(data_dir, n_classes, network):
     if network is VGG16:
         keras_file(folder / f"cifar{n_classes}vgg.h5", n_classes, np.random.default_rng(0))
     elif network is RESNET50:
-        torch.save(randomised(ResNet50(n_classes, for_cifar=True)).state_dict(), folder / "resnet50.pt")
+        torch.save(randomised(ResNet50(n_classes, keras=False)).state_dict(), folder / "resnet50.pt")
     else:
         resnet_files(folder)
 
@@ -69,7 +72,7 @@ def test_the_six_are_listed_with_what_they_need(tmp_path):
 
 def test_they_have_the_papers_sizes():
     assert {entry.sizes for entry in (*CIFAR_RESNETS, *CIFAR_VGG16, *CIFAR_RESNET50)} == {(30_000, 2_000, 8_000)}
-    assert {entry.sizes for entry in PAPER_IMAGENET} == {(10_000, 2_000, 18_000)}
+    assert {entry.sizes for entry in IMAGENET} == {(10_000, 2_000, 18_000)}
 
 
 @pytest.mark.parametrize(
@@ -125,23 +128,24 @@ def test_the_two_classes_are_those_of_the_official_lists():
 
 @pytest.mark.parametrize("network", ["VGG16", "ResNet-50"])
 def test_an_imagenet_suite_builds_its_bundles(network, imagenet_dir, monkeypatch):
-    folder = imagenet_dir / f"imagenet-{network.lower().replace('-', '')}"
-    folder.mkdir()
-    if network == "VGG16":  # 528 MB of weights: the file is tried where it is loaded, a small network stands in here
-        (folder / "vgg16-397923af.pth").touch()
-        small = torch.nn.Sequential(torch.nn.AvgPool2d(32), torch.nn.Flatten(), torch.nn.Linear(147, 1000)).eval()
-        monkeypatch.setattr(imagenet_vgg, "load_weights", lambda make, path: small)
-        assert imagenet_vgg16(imagenet_dir).network is small
+    suite = imagenet_suite(network)
+    weights = dataset(suite.needs[-1])
+    path = imagenet_dir / weights.folder / weights.files[0]
+    path.parent.mkdir(parents=True)
+    if network == "VGG16":  # at a 16th of its width: the file of the whole has 528 MB
+        keras_vgg_file(path, 1 / 16)
+        monkeypatch.setattr(imagenet_vgg, "imagenet_vgg16", partial(imagenet_vgg.imagenet_vgg16, width=1 / 16))
     else:
-        weights = randomised(ResNet50(1000, for_cifar=False)).state_dict()
-        torch.save(weights, folder / "resnet50-0676ba61.pth")
-    sizes = {"D0": (3, 0), "D1": (3, 0), "OOD": (1, 2)}
-    suite = paper_imagenet_suite(network, sizes, parts=(1, 1, 1))
+        keras_resnet(path.parent)
+    paths, y = imagenet_paths(imagenet_dir)
+    monkeypatch.setattr(imagenet, "imagenet_paths", lambda data_dir: (paths[:3], y[:3]))
     shares = []
     bundles = {shift: suite.build(shift, imagenet_dir, shares.append) for shift in suite.shifts}
-    assert {shift: len(bundle) for shift, bundle in bundles.items()} == {"D0": 3, "D1": 3, "OOD": 3}
-    assert (bundles["OOD"].y[1:] == NO_CLASS).all()
-    assert (bundles["D1"].y >= 0).all()
+    assert {shift: len(bundle) for shift, bundle in bundles.items()} == {"D0": 3, "D1": 3 * ROUNDS, "OOD": 6}
+    np.testing.assert_array_equal(bundles["OOD"].y, [0, 1, 2, NO_CLASS, NO_CLASS, NO_CLASS])
+    np.testing.assert_array_equal(bundles["OOD"].logits[:3], bundles["D0"].logits)
+    np.testing.assert_array_equal(bundles["D1"].y, bundles["D1"].groups)
+    assert len(np.unique(bundles["D1"].logits, axis=0)) == 3 * ROUNDS
     assert all(bundle.n_classes == 1000 for bundle in bundles.values())
     assert shares[-1] == 1
 
@@ -155,8 +159,9 @@ def test_images_are_scaled_and_cut_to_their_middle(imagenet_dir):
 
 
 def test_a_class_that_is_missing_is_noticed(imagenet_dir):
-    (imagenet_dir / "imagenet-val" / "n00000000").rename(imagenet_dir / "aside")
-    with pytest.raises(FileFormatError, match="got 999"):
+    folder = imagenet_dir / dataset("imagenet").folder / "ILSVRC2012_img_val_subset"
+    (folder / "17").rename(imagenet_dir / "aside")
+    with pytest.raises(FileFormatError, match="there are none of 1, such as 17"):
         imagenet_paths(imagenet_dir)
 
 
@@ -165,3 +170,11 @@ def test_another_file_is_not_cifar100(contents, cifar100_dir):
     (cifar100_dir / "cifar-100-binary" / "test.bin").write_bytes(contents)
     with pytest.raises(FileFormatError, match="binary version of CIFAR-100"):
         load_cifar100(cifar100_dir, "test")
+
+
+def test_small_images_are_enlarged_between_their_pixels():
+    pixels = np.array([[[[0, 100]], [[50, 50]], [[255, 0]]]], np.uint8)
+    red = np.array([0, 0, 25, 75, 100, 100]) / 255  # of six pixels, two are beyond the middle of the outer ones
+    large = enlarged(pixels, 4)
+    assert large.shape == (1, 3, 4, 4)
+    np.testing.assert_allclose(large[0, 0], np.tile(red[1:5], (4, 1)), atol=1e-6)

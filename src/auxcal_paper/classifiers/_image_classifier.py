@@ -13,6 +13,9 @@ from auxcal_paper.classifiers._onnx import OnnxNetwork
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
+KERAS_MEAN = (123.68 / 255, 116.779 / 255, 103.939 / 255)
+KERAS_STD = (1 / 255,) * 3
+"""What Keras' VGG16 and ResNet-50 for ImageNet subtract, and no division, on the scale 0 to 255."""
 
 
 @dataclass(frozen=True, eq=False)

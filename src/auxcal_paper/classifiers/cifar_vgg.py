@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import torch
-from torch import Tensor, nn
+from torch import nn
 
-from auxcal._core.errors import FileFormatError, InvalidInputError, MissingDataError
-from auxcal._core.extras import needs
+from auxcal._core.errors import InvalidInputError
 from auxcal_paper.classifiers._image_classifier import ImageClassifier
+from auxcal_paper.classifiers._keras import fill, keras_layers
 from auxcal_paper.classifiers._vgg import vgg16_convolutions
 from auxcal_paper.classifiers._weights import load_weights, read_state_dict
 
@@ -56,15 +52,7 @@ def cifar_vgg16(path: Path, *, n_classes: int = 10) -> ImageClassifier:
     if n_classes not in _SCALES:
         raise InvalidInputError(f"n_classes must be 10 or 100, for which there are weights; got {n_classes}.")
     network = cifar_vgg_network(n_classes)
-    layers = [layer for layer in network if list(layer.parameters())]
-    arrays = list(_keras_layers(path))
-    if len(arrays) != len(layers):
-        raise FileFormatError(
-            f"{path}: expected the {len(layers)} layers with weights of the VGG16 for CIFAR; got "
-            f"{len(arrays)}. The file is of another network."
-        )
-    for layer, (name, values) in zip(layers, arrays, strict=True):
-        _fill(layer, values, f"{path}: {name}")
+    fill(network, list(keras_layers(path)), path)
     return ImageClassifier(network.eval(), *cifar_scales(n_classes))
 
 
@@ -73,48 +61,3 @@ def trained_cifar_vgg16(path: Path, *, n_classes: int = 10) -> ImageClassifier:
     width = read_state_dict(path)["0.weight"].shape[0] / 64
     network = load_weights(lambda: cifar_vgg_network(n_classes, width=width), path)
     return ImageClassifier(network, *cifar_scales(n_classes))
-
-
-def _keras_layers(path: Path) -> Iterator[tuple[str, list[Any]]]:
-    with needs("experiments"):
-        import h5py
-    if not path.is_file():
-        raise MissingDataError(
-            f"{path}: expected a file of weights; there is none. Get cifar10vgg.h5 or cifar100vgg.h5, "
-            f"which the README of https://github.com/geifmany/cifar-vgg links."
-        )
-    try:
-        with h5py.File(path, "r") as file:
-            root = file.get("model_weights", file)
-            for name in _texts(root.attrs["layer_names"]):
-                values = [np.asarray(root[name][key]) for key in _texts(root[name].attrs["weight_names"])]
-                if values:
-                    yield name, values
-    except (OSError, KeyError) as error:
-        raise FileFormatError(
-            f"{path}: expected weights in the HDF5 layout of Keras; reading failed with {error}. Write it "
-            f"with model.save_weights('name.h5')."
-        ) from error
-
-
-def _texts(values: Any) -> list[str]:
-    return [value.decode() if isinstance(value, bytes) else str(value) for value in values]
-
-
-def _fill(layer: nn.Module, values: list[Any], where: str) -> None:
-    tensors: list[Tensor] = [layer.weight, layer.bias]  # type: ignore[list-item]
-    if isinstance(layer, nn.Conv2d):
-        values = [values[0].transpose(3, 2, 0, 1), *values[1:]] if values[0].ndim == 4 else values
-    elif isinstance(layer, nn.Linear):
-        values = [values[0].T, *values[1:]]
-    else:
-        tensors += [layer.running_mean, layer.running_var]  # type: ignore[list-item]
-    expected, got = [tuple(tensor.shape) for tensor in tensors], [tuple(value.shape) for value in values]
-    if expected != got:
-        raise FileFormatError(
-            f"{where}: expected weights of the shapes {expected}; got {got}. The file is of another network, "
-            f"or of one for another number of classes."
-        )
-    with torch.no_grad():
-        for tensor, value in zip(tensors, values, strict=True):
-            tensor.copy_(torch.from_numpy(np.ascontiguousarray(value, dtype=np.float32)))

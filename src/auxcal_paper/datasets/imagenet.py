@@ -1,4 +1,4 @@
-"""The 50,000 validation images of ImageNet 2012, in a folder for each of the 1000 WordNet ids."""
+"""5,000 validation images of ImageNet 2012, five of each class, in a folder for each of the 1000 classes."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ _BORDER = 1 / 16  # of 256 pixels on each side, the 224 that the published class
 
 
 def imagenet_paths(data_dir: Path) -> tuple[list[Path], Ints]:
-    """Return the image files in ``data_dir/imagenet-val`` and the class of each, an index of the sorted ids."""
-    folder = dataset("imagenet").require(data_dir)
-    wnids = sorted(path.name for path in folder.glob("n*") if path.is_dir())
-    if len(wnids) != N_CLASSES:
+    """Return the image files and the class of each, sorted by class and name."""
+    folder = dataset("imagenet").require(data_dir) / "ILSVRC2012_img_val_subset"
+    files = [(path, index) for index in range(N_CLASSES) for path in sorted((folder / str(index)).glob("*.JPEG"))]
+    y = np.array([index for _, index in files], dtype=np.intp)
+    absent = np.setdiff1d(np.arange(N_CLASSES), y)
+    if len(absent):
         raise FileFormatError(
-            f"{folder}: expected a folder for each of the {N_CLASSES} classes of ImageNet, named by its WordNet id; "
-            f"got {len(wnids)}. Sort the validation images into such folders."
+            f"{folder}: expected images in a folder for each of the {N_CLASSES} classes of ImageNet, 0 to "
+            f"{N_CLASSES - 1}; there are none of {len(absent)}, such as {absent[0]}. Get the repository again."
         )
-    files = [(path, index) for index, wnid in enumerate(wnids) for path in sorted((folder / wnid).glob("*.JPEG"))]
-    return [path for path, _ in files], np.array([index for _, index in files], dtype=np.intp)
+    return [path for path, _ in files], y
 
 
 def read_images(paths: Sequence[Path], size: int) -> NDArray[np.float32]:
@@ -43,13 +44,9 @@ def read_images(paths: Sequence[Path], size: int) -> NDArray[np.float32]:
 
 
 def enlarged(pixels: NDArray[np.uint8], size: int) -> NDArray[np.float32]:
-    """Return small images (n, 3, H, W) from 0 to 1, enlarged to a size, bilinearly."""
-    with needs("experiments"):
-        from PIL import Image
-    images = [Image.fromarray(image).resize((size, size), Image.Resampling.BILINEAR) for image in _last(pixels)]
-    return np.divide(np.stack([np.asarray(image).transpose(2, 0, 1) for image in images]), 255, dtype=np.float32)
-
-
-def _last(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Put the channels last, as Pillow expects them."""
-    return np.ascontiguousarray(pixels.transpose(0, 2, 3, 1))
+    """Return small images (n, 3, H, W) from 0 to 1, enlarged to a size, bilinearly, as tf.image.resize does it."""
+    with needs("torch"):
+        import torch
+    small = torch.from_numpy(np.divide(pixels, 255, dtype=np.float32))
+    large: NDArray[np.float32] = torch.nn.functional.interpolate(small, size=(size, size), mode="bilinear").numpy()
+    return large

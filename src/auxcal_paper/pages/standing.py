@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
-from auxcal_paper.datasets import dataset
 from auxcal_paper.pages.markdown import markdown_table
 from auxcal_paper.paper import PAPER_ACCURACIES, paper_tables
 from auxcal_paper.results import Results
@@ -16,7 +15,6 @@ _BASES: dict[Basis, str] = {
     "own": "its data and its network",
     "layout": "its data, its network's layout trained by us",
     "network": "its data, another network",
-    "substitute": "other data and another network",
 }
 """What a suite stands on, the nearest to the paper first."""
 
@@ -31,13 +29,13 @@ def tables_of_the_paper(suites: Sequence[Suite], results: Results) -> list[str]:
             counts[suite.basis if suite else None] += 1
         theirs = _percents(PAPER_ACCURACIES[experiment].values())
         ours = _percents(_accuracy(results, suite, shift) for shift, suite in standing.items())
-        lines.append([" on ".join(experiment), ", ".join(shifts), _what(experiment, standing), theirs, ours])
-    kinds = {basis: count for basis, count in counts.items() if basis in ("own", "layout", "network")}
+        lines.append([" on ".join(experiment), ", ".join(shifts), _what(experiment, standing, suites), theirs, ours])
+    nothing = counts.pop(None)
     return [
-        f"Of the paper's {sum(counts.values())} tables, {sum(kinds.values())} stand here on the paper's own images or "
-        f"texts: {counts['own']} with its own network, {counts['layout']} with its network's layout trained by us, and "
-        f"{counts['network']} with another network. {counts['substitute']} stand on other data, and {counts[None]} "
-        f"have nothing here yet. What differs is said on the pages, and the accuracies tell how much.",
+        f"Of the paper's {sum(counts.values()) + nothing} tables, {sum(counts.values())} stand here on the paper's own "
+        f"images or texts: {counts['own']} with its own network, {counts['layout']} with its network's layout trained "
+        f"by us, and {counts['network']} with another network; {nothing} have nothing here yet. What differs is said "
+        f"on the pages, and the accuracies tell how much.",
         markdown_table(
             ["The paper's tables", "Shifts", "What stands here", "Accuracy in the paper", "here"], lines, numbers=False
         ),
@@ -58,7 +56,7 @@ def _nearest(experiment: tuple[str, str], shift: str, suites: Sequence[Suite], r
     return min(found, key=lambda suite: list(_BASES).index(suite.basis), default=None)
 
 
-def _what(experiment: tuple[str, str], standing: Mapping[str, Suite | None]) -> str:
+def _what(experiment: tuple[str, str], standing: Mapping[str, Suite | None], suites: Sequence[Suite]) -> str:
     """Say which suites stand for an experiment, the shifts of each where there are several, and what its own lacks."""
     by_name: dict[str, list[str]] = {}
     for shift, suite in standing.items():
@@ -69,7 +67,8 @@ def _what(experiment: tuple[str, str], standing: Mapping[str, Suite | None]) -> 
     own = [suite for suite in official if suite.basis == "own"]
     if not own or any(suite and suite.basis == "own" for suite in standing.values()):
         return here
-    return f"{here}; its own waits for {' and '.join(name for name in own[0].needs if not dataset(name).url)}"
+    there = {name for suite in suites for name in suite.needs}
+    return f"{here}; its own waits for {' and '.join(name for name in own[0].needs if name not in there)}"
 
 
 def _accuracy(results: Results, suite: Suite | None, shift: str) -> float | None:

@@ -115,7 +115,7 @@ def index_page(suites: Sequence[Suite], results: Results) -> str:
         for shift in results.where(suite=suite.name).distinct("shift"):
             here = results.where(suite=suite.name, shift=shift)
             judged = verdicts(suite, shift, here)
-            if suite.basis != "substitute" and stands_nearest(suite, shift, suites, results):
+            if stands_nearest(suite, shift, suites, results):
                 counted += [verdict for verdict in judged if verdict is not None]
             lines.append(_index_line(suite, shift, here, judged))
     columns = ["Suite", "Shift", "Accuracy", *(METHODS[name].label for name in _IN_INDEX)]

@@ -3,25 +3,21 @@
 from auxcal._core.errors import InvalidInputError
 from auxcal_paper.suites._suite import Suite
 from auxcal_paper.suites.cifar import CIFAR_RESNET50, CIFAR_RESNETS, CIFAR_VGG16
-from auxcal_paper.suites.imagenet import IMAGENET_EFFICIENTNET
+from auxcal_paper.suites.imagenet import IMAGENET
 from auxcal_paper.suites.ng18 import NG18_DAN
-from auxcal_paper.suites.paper_imagenet import PAPER_IMAGENET
 from auxcal_paper.suites.r8 import R8_DAN
-from auxcal_paper.suites.tiny100 import TINY100_EFFICIENTNET
 
 __all__ = ["SUITES", "Suite", "suite"]
 
 SUITES: tuple[Suite, ...] = (
     *CIFAR_RESNETS,
     *CIFAR_VGG16,
-    IMAGENET_EFFICIENTNET,
+    *IMAGENET,
     R8_DAN,
     NG18_DAN,
-    TINY100_EFFICIENTNET,
     *CIFAR_RESNET50,
-    *PAPER_IMAGENET,
 )
-"""Every suite: those that stand for the paper's, in its order; one of our own; then the paper's, for official files."""
+"""Every suite: those that stand for the paper's, in its order; then its ResNet-50 for CIFAR, for who has weights."""
 
 
 def suite(name: str) -> Suite:

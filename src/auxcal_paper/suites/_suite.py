@@ -15,8 +15,8 @@ CLEAN = "D0"
 NOT_IN_PAPER = "The paper has no such table."
 """What is said of D0, the classifier on its own clean test data."""
 
-Basis: TypeAlias = Literal["own", "layout", "network", "substitute"]
-"""What a suite stands on: the paper's data, with its network, its layout trained by us or another, or other data."""
+Basis: TypeAlias = Literal["own", "layout", "network"]
+"""What a suite stands on: the paper's data, with its network, its layout trained by us, or another."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Suite:
         How each shift differs from the paper's setting, in one or two sentences.
     build : callable
         ``build(shift, data_dir, report)`` makes the bundle; ``report`` is told the share that is done.
-    basis : {"own", "layout", "network", "substitute"}
+    basis : {"own", "layout", "network"}
         What it stands on.
     left_out : dict of method to str
         The methods that are not run here, and why.
