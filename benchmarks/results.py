@@ -33,9 +33,7 @@ CLEAN = {
     ("lenet-5-cifar-10", "D0"): "LeNet-5, CIFAR-10",
     ("r8-dan", "D0"): "DAN, R8",
     ("ng18-dan", "D0"): "DAN, NG18",
-    ("tiny100-efficientnet", "D0"): "EfficientNet, 100 classes",
     ("densenet-bc-100-cifar-100", "D0"): "DenseNet-BC, CIFAR-100",
-    ("imagenet-efficientnet", "D0"): "EfficientNet, ImageNet",
 }
 """Classifiers on their own clean test data; two of them are records of other people's classifiers."""
 

@@ -2,8 +2,8 @@
 
     python -m benchmarks.serving [FOLDER] [DATA]
 
-Runs CCAC-X for ten classes by itself, then a ResNet-20 for CIFAR-10 and an EfficientNet-Lite0 for ImageNet as ONNX
-models, each alone and with CCAC-X attached. Every answer is compared with that of Python first. What counts is CPU time
+Runs CCAC-X for ten classes by itself, then a ResNet-20 for CIFAR-10 and a ResNet-50 for ImageNet as ONNX models,
+each alone and with CCAC-X attached. Every answer is compared with that of Python first. What counts is CPU time
 on one thread, the least of several runs that take turns, since others may use the machine.
 Writes serving-rows.csv and serving-classifiers.csv into the folder, docs/figures by default. DATA holds the weights.
 Takes five minutes.
@@ -20,7 +20,6 @@ import numpy as np
 import onnx
 import onnxruntime
 import torch
-from auxcal_paper.classifiers.efficientnet import efficientnet_lite0
 from benchmarks.results import write_table
 from benchmarks.speed.data import predictions
 from benchmarks.speed.measure import in_turns
@@ -35,6 +34,8 @@ from auxcal.torch import as_module
 from auxcal_paper.classifiers._image_classifier import ImageClassifier, Normalise
 from auxcal_paper.classifiers._onnx import _exported
 from auxcal_paper.classifiers.cifar_resnet import cifar_resnet
+from auxcal_paper.classifiers.resnet50 import imagenet_resnet50
+from auxcal_paper.datasets import dataset
 
 N_FIT = 5_000
 ROUNDS, SECONDS = 150, 12.0
@@ -101,10 +102,10 @@ def main(folder: Path = Path("docs/figures"), data: Path = Path("data")) -> None
     ten, thousand = fitted(10), fitted(1000)
     with torch.no_grad(), one_thread():
         rows = [of_rows(ten, 1, 200), of_rows(ten, 100_000, 1)]
-        resnet, efficientnet = cifar_resnet(data, 20), efficientnet_lite0(data, size=224)
+        small, large = cifar_resnet(data, 20), imagenet_resnet50(dataset("imagenet-resnet50").path(data))
         networks = [
-            *(of_classifier("ResNet-20", resnet, 32, ten, n) for n in (1, 64)),
-            *(of_classifier("EfficientNet-Lite0", efficientnet, 224, thousand, n) for n in (1, 16)),
+            *(of_classifier("ResNet-20", small, 32, ten, n) for n in (1, 64)),
+            *(of_classifier("ResNet-50", large, 224, thousand, n) for n in (1, 16)),
         ]
     write_table(folder / "serving-rows.csv", ["CCAC-X, 10 classes", "Python", "torch", "ONNX"], rows)
     write_table(folder / "serving-classifiers.csv", ["", "alone", "with CCAC-X", "more"], networks)

@@ -1,4 +1,4 @@
-"""What each part of CCAC-X brings: the method without it, on seven bundles.
+"""What each part of CCAC-X brings: the method without it, on six bundles.
 
     python -m benchmarks.evidence.ablation [FOLDER]
 
@@ -34,7 +34,6 @@ RANDOM_STATES = (0, 1, 2)
 WHOLE = "the whole"
 BASE_CALIBRATORS = ("beta calibration", "isotonic regression", "the open map", "the shared curve")
 ABLATED = BUNDLES | {
-    ("tiny100-efficientnet", "OOD"): "Tiny-ImageNet, OOD",
     ("lenet-5-cifar-10", "D0"): "LeNet-5, clean",
 }
 

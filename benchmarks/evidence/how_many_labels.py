@@ -158,8 +158,8 @@ def draw_panel(ax: Axes, results: Results, metric: str, colours: dict[str, str])
 def draw_clean(results: Results) -> Figure:
     """Draw by how much each method is better or worse than temperature scaling where nothing shifts."""
     with house_style():
-        figure = new_figure(7.4, 8.4)
-        axes = figure.subplots(4, 2)
+        figure = new_figure(7.4, 6.4)
+        axes = figure.subplots(3, 2)
         for ax, ((suite, shift), title) in zip(axes.flat, CLEAN.items(), strict=True):
             here = results.where(suite=suite, shift=shift)
             apply_style(ax)

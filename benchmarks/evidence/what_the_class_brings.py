@@ -4,7 +4,7 @@
 
 Matrix scaling is fitted twice: on the true classes, and with a random class other than the prediction for every wrong
 row of the fit part, which leaves it what CCAC knows: that the prediction is wrong there.
-The last two cases need the bundles of tiny100-efficientnet in the cache.
+The last two cases need the data of cifar100-resnet56, or its bundles in the cache.
 """
 
 import sys
@@ -21,8 +21,8 @@ CASES = (
     ("cifar10-resnet20", "D2"),
     ("r8-dan", "D1"),
     ("ng18-dan", "D1"),
-    ("tiny100-efficientnet", "D1"),
-    ("tiny100-efficientnet", "D2"),
+    ("cifar100-resnet56", "D1"),
+    ("cifar100-resnet56", "D2"),
 )
 
 
