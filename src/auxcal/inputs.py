@@ -353,6 +353,23 @@ def warn_of_wrong_kind(kind: Kind | None, logits: Floats, *, stacklevel: int) ->
         )
 
 
+def refuse_wrong_kind(kind: Kind | None, logits: Floats) -> None:
+    """Refuse probabilities and percentages where a calibrator was fitted on logits."""
+    if kind != "logits" or not len(logits):
+        return
+    if look_like_percentages(logits):
+        raise InvalidInputError(
+            "the calibrator was fitted on logits, and every row of these adds up to 100, as percentages do. Name the "
+            "columns of the logits with columns (--columns), or divide by 100 and fit a calibrator on probabilities."
+        )
+    if look_like_probabilities(logits):
+        raise InvalidInputError(
+            "the calibrator was fitted on logits, and these look like probabilities: all numbers are from 0 to 1. Name "
+            "the columns of the logits with columns (--columns), or fit a calibrator on probabilities; if it was "
+            "fitted on log-probabilities, give probabilities=True (--probabilities)."
+        )
+
+
 def warn_of_few_rows(n_rows: int, enough: int = ADVISED_ROWS, *, signals: bool = False, stacklevel: int) -> None:
     """Warn of fewer rows than a method should learn from."""
     instead = ", or use temperature scaling, or Platt scaling if some samples have no class"

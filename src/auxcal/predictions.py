@@ -29,7 +29,7 @@ from auxcal._core.arrays import (
 from auxcal._core.errors import AuxcalError, FileFormatError, InvalidInputError
 from auxcal._core.files import as_path, atomic_write, check_regular, open_arrays
 from auxcal._core.float_errors import ignore_float_errors
-from auxcal._core.labels import NoClassLabels, as_no_class, as_y, from_names
+from auxcal._core.labels import NoClassLabels, are_names, as_no_class, as_y, from_names
 from auxcal._core.text import some
 from auxcal._core.threads import cached_property
 from auxcal.inputs import Inputs, places_of
@@ -103,6 +103,8 @@ class Predictions:
         n, k = checked.shape
         kind, ood = {"n_classes": k, "probabilities": probabilities}, as_no_class(no_class)
         inputs = Inputs.of(logits, features, **kind, class_names=class_names, no_class=ood)
+        if inputs.class_names is None and are_names(y, inputs.names):  # then predictions are called as labels are
+            inputs = replace(inputs, class_names=inputs.names)
         vars(self).update(
             logits=checked,
             y=as_y(from_names(y, inputs.names, ood), n_rows=n, n_classes=k),

@@ -155,7 +155,7 @@ def test_show_says_what_the_file_knows(fitted, call, capsys):
 
 def test_score_needs_no_options_and_writes_names(scored):
     rows, new = read(scored), table(1)
-    assert list(rows[0]) == ["case", "truth", "prediction", "confidence"]
+    assert list(rows[0]) == ["case", "truth", "prediction", "confidence", "in_fit"]
     assert [row["case"] for row in rows] == [row["case"] for row in new]
     assert [row["prediction"] for row in rows] == [max(CLASSES, key=lambda name: row[f"p_{name}"]) for row in new]
 

@@ -113,6 +113,7 @@ class Labels:
     def _meanings(self, text: list[str]) -> dict[str, int]:
         """Return the code of every label that there is."""
         names = {name: place for place, name in enumerate(self.class_names or ())}
+        names = {f"{float(name):.15g}": place for name, place in names.items() if _is_number(name)} | names
         known = dict.fromkeys(MISSING, LEFT_OUT) | {str(NO_CLASS): NO_CLASS}
         known |= dict.fromkeys(self.no_class, NO_CLASS) | names
         distinct = dict.fromkeys(text)
@@ -164,8 +165,10 @@ def from_names(y: ArrayLike, class_names: Sequence[str] | None, no_class: Sequen
     Where a class is called by a number, all numbers are names, as in files.
     """
     values = to_numpy(y, "y")
-    are_names = _holds_text(values) or (values.dtype.kind in "iufO" and has_number(class_names))
-    if values.ndim != 1 or not (no_class or (class_names is not None and are_names)):
+    if values.ndim != 1:
+        return y
+    may_be_names = _holds_text(values) or (values.dtype.kind in "iufO" and has_number(class_names))
+    if not (no_class or (class_names is not None and may_be_names)):
         return y
     values = values.astype(object) if values.dtype.kind in "UT" else values
     codes, kept = Labels("y", class_names, no_class, unknown_is_no_class=None).known(values, None)
@@ -176,6 +179,14 @@ def from_names(y: ArrayLike, class_names: Sequence[str] | None, no_class: Sequen
             f"leave them out."
         )
     return codes
+
+
+def are_names(y: ArrayLike, class_names: Sequence[str] | None) -> bool:
+    """Whether labels are, or hold, names of classes."""
+    values = to_numpy(y, "y")
+    if class_names is None or values.ndim != 1 or (values.dtype.kind != "O" and not _holds_text(values)):
+        return values.ndim == 1 and has_number(class_names)
+    return not set(as_text(values)).isdisjoint(class_names)
 
 
 def as_y(y: ArrayLike, *, n_rows: int, n_classes: int) -> Ints:

@@ -21,7 +21,7 @@ from auxcal._core.logits import at_prediction, expit, top_scores
 from auxcal._core.state import Check
 from auxcal._core.threads import one_thread
 from auxcal.adaptation import Adaptation
-from auxcal.calibrators.copies import parts_with_units
+from auxcal.calibrators.copies import parts_with_units, warn_of_same_rows
 from auxcal.calibrators.estimator import Estimator
 from auxcal.calibrators.facts import to_html
 from auxcal.calibrators.feature_tables import is_table, with_numbers
@@ -358,6 +358,8 @@ class Calibrator(ABC, Estimator):
         if data.inputs.raw_table and not self.takes_signals:
             data = with_numbers(data, getattr(self, "random_state", None))
         given = None if select is None else as_select(select, data)
+        if given is not None and self._searches(data.n_classes):
+            warn_of_same_rows(data, given, "select", stacklevel=3)
         if self.cross_fits or (given is None and self._searches(data.n_classes)):
             data, given = parts_with_units(data, given, stacklevel=3)
         fit, part = self._parts(data, given, share=SELECT_SHARE)

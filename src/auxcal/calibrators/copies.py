@@ -80,18 +80,19 @@ def parts_with_units(
     return data._with(groups=units[: len(data)]), select._with(groups=units[len(data) :])
 
 
-def warn_of_same_rows(data: Predictions, test: Predictions, *, stacklevel: int) -> None:
-    """Warn if rows of the test part are among those that methods are fitted on.
+def warn_of_same_rows(data: Predictions, part: Predictions, what: str, *, stacklevel: int) -> None:
+    """Warn if rows of another part are among those that methods are fitted on.
 
     Where rows repeat, equal rows need not be the same ones; then only parts that are equal as a whole are noticed.
     """
-    ours, theirs = (np.sort(row_hashes(part.logits, part.features)) for part in (data, test))
+    ours, theirs = (np.sort(row_hashes(each.logits, each.features)) for each in (data, part))
     distinct = len(np.unique(ours)) >= (1 - MOST_REPEATED) * len(ours)
     share = float(np.isin(theirs, ours).mean()) if distinct else float(np.array_equal(ours, theirs))
     if share > MOST_REPEATED:
         warn(
-            f"{percent(share)} of the rows of the test part are among the data, on which every method looks better "
-            f"than on new rows. Give other rows, or leave the test part out: then a share of the data is held out.",
+            f"{percent(share)} of the rows of the {what} part are among those of the fit, on which every method looks "
+            f"better than on new rows. Give other rows, or leave the {what} part out: then a share of the rows is held "
+            f"out.",
             InputWarning,
             stacklevel=stacklevel + 1,
         )

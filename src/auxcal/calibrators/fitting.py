@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from auxcal._core.arrays import Bools, Floats, as_features, check_spread, check_total
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.state import check_learned, numbers
+from auxcal.inputs import warn_of_probabilities
 from auxcal.metrics import METRICS
 from auxcal.predictions import Predictions
 from auxcal.reference import Reference, confidence_of_strata, describe_groups, large_groups, repeated, sample_rows
@@ -101,6 +102,7 @@ def as_select(select: SelectPart, data: Predictions) -> Predictions:
             f"{part.n_classes}. Use the same target classifier for both."
         )
     part = part.in_order_of(data.inputs, "select")
+    warn_of_probabilities(part.inputs.kind, part.logits, stacklevel=4)
     if part.inputs.raw_table and data.inputs.raw_table:
         part = part.recoded(data)
     elif part.inputs.raw_table and data.inputs.feature_table:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import auxcal
 from auxcal._core.progress import progress_bar
-from auxcal.cli._files import check_out, load_calibrator
+from auxcal.cli._files import check_out, errors_about, load_calibrator
 from auxcal.cli._options import CalibratorFile, CalibratorOut, Files, Json, Level, NewTable, Overwrite
 from auxcal.cli.output import echo_result
 
@@ -42,6 +42,9 @@ def adapt(
         rows = auxcal.tables.read_rows(fitted, *files, spec=table, report=report)
         sample = auxcal.monitoring.sampled(fitted, rows)
     some = None if labelled is None else auxcal.tables.read_predictions(labelled, spec=table.known_to(fitted.inputs_))
+    if some is not None and some.inputs.kind == "logits":
+        with errors_about(labelled):
+            auxcal.inputs.refuse_wrong_kind(fitted.inputs_.kind, some.logits)
     adapted = auxcal.monitoring.adapt_seen(fitted, sample.seen, sample.n_rows, some, if_new, level)
     adapted.save(out)
     lines = f"{adapted.abbreviation} adapted to {facts(adapted)['adapted to']}.", f"Saved: {out}"

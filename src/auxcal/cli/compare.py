@@ -69,6 +69,7 @@ def compare(
     for name, paths in sets.items():
         check_kind(data[name].data, *paths)
     held_out = None if test is None else read(test)
+    check_kind(held_out and held_out.data, test)
     inputs = input_paths({"files": files, "test": test, "class_names": context.params["class_names"]})
     make_folder(out, inputs)
     for name in (PAGE, *NUMBERS):

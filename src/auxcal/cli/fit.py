@@ -82,16 +82,17 @@ def fit(
     data = read(*files)
     check_kind(data, *files)
     part = None if select is None else read(select)
+    check_kind(part, select)
     with training(f"fitting {calibrator.abbreviation}", *files, select):
         calibrator._fit_on(data, part)
     save_fitted(calibrator, data, out, json=json)
 
 
-def check_kind(data: auxcal.Predictions, *paths: Path | str) -> None:
+def check_kind(data: auxcal.Predictions | None, *paths: Path | str | None) -> None:
     """Refuse logits that are probabilities, or percentages: --probabilities was forgotten."""
     from auxcal._core.arrays import look_like_percentages, look_like_probabilities
 
-    if data.inputs.kind != "logits":
+    if data is None or data.inputs.kind != "logits":
         return
     names = " and ".join(map(str, paths))
     if look_like_percentages(data.logits):

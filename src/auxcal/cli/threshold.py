@@ -82,6 +82,7 @@ def threshold(
     if max_weight is not None:
         scored = scored._replace(max_weight=max_weight)
     with errors_about(file):
+        auxcal.inputs.warn_of_no_errors("signals" if spec.says_correct else None, scored.correct, stacklevel=1)
         found = auxcal.tables.find_thresholds(
             scored, risks, coverage=coverage, level=level, per_class=per_class, promise=not empirical
         )

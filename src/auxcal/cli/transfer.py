@@ -50,5 +50,8 @@ def transfer(
     data = auxcal.tables.read_predictions(*files, spec=spec)
     part = None if select is None else auxcal.tables.read_predictions(select, spec=spec)
     with training(f"transferring {source.abbreviation}", *files, select):
+        for each in (data, part):
+            if each is not None and each.inputs.kind == "logits":
+                auxcal.inputs.refuse_wrong_kind(source.inputs_.kind, each.logits)
         transferred = source._transfer_on(data, part)
     save_fitted(transferred, data, out, json=json)

@@ -18,7 +18,7 @@ from auxcal._core.text import percent
 from auxcal.adaptation import Adaptation
 from auxcal.calibrators import Calibrator
 from auxcal.calibrators.fitting import SelectPart
-from auxcal.inputs import FittedOn
+from auxcal.inputs import FittedOn, warn_of_wrong_kind
 from auxcal.metrics.intervals import Estimate
 from auxcal.monitoring import _mix
 from auxcal.monitoring._mix import Representations, ShareEstimate, TargetMix, represent, shrink_shares
@@ -393,6 +393,7 @@ def adapt_seen(
     if some is not None:
         as_logits(some.logits, n_classes=calibrator.n_features_in_)
         some = some.in_order_of(calibrator.inputs_, "labelled")
+        warn_of_wrong_kind(calibrator.inputs_.kind, some.logits, stacklevel=3)
     found = compare(calibrator, seen, level)
     if found.verdict == "new":
         problem = "these rows contain something that the fit did not, which no mix explains; adapting can make it worse"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from auxcal._core.files import as_path, atomic_write
+from auxcal._core.text import utf8
 from auxcal.metrics.intervals import Estimate
 from auxcal.monitoring._check import Check
 from auxcal.monitoring._state import Alarm, Evidence
@@ -137,7 +138,7 @@ class Metrics:
         """Write the text to a file, whole or not at all."""
         target: Path = as_path(path)
         with atomic_write(target) as temporary:
-            temporary.write_text(self.text(time=time), encoding="utf-8")
+            temporary.write_bytes(utf8(self.text(time=time)))
 
 
 def _lines(samples: list[Sample]) -> Iterator[str]:

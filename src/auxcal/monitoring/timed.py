@@ -70,7 +70,8 @@ def chunk_names(values: Sequence[Any] | NDArray[Any]) -> Names:
     >>> chunk_names([3, " monday ", None]).tolist()
     ['3', 'monday', '']
     """
-    return np.fromiter(map(_Cache().__getitem__, values), dtype=object, count=len(values))
+    given = values.to_pylist() if hasattr(values, "to_pylist") else values  # Arrow's own values are no Python values
+    return np.fromiter(map(_Cache().__getitem__, given), dtype=object, count=len(given))
 
 
 def check_names(names: Names, rows: Sequence[int] | Ints, part: str = "") -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from auxcal._core.errors import AuxcalWarning, InvalidInputError, MissingExtraError
 from auxcal._core.files import atomic_writes, check_apart
-from auxcal._core.text import without_nan
+from auxcal._core.text import utf8, without_nan
 from auxcal.report.comparison import Comparison
 
 PAGE = "report.html"
@@ -47,7 +47,7 @@ def write_folder(comparisons: Sequence[Comparison], out: Path, inputs: Sequence[
         for comparison, temporary in zip(comparisons, temporaries[len(paths) - len(names) :], strict=True):
             comparison.best.measured()[0].save(temporary)
         _write_table(comparisons, table)
-        answers.write_text(comparisons_as_json(comparisons) + "\n", encoding="utf-8")
+        answers.write_bytes(utf8(comparisons_as_json(comparisons) + "\n"))
         if save_report:
             save_report(comparisons, page[0], saved=names)
     return paths
@@ -73,7 +73,7 @@ def _page_writer() -> Callable[..., None] | None:
 
 def _write_table(comparisons: Sequence[Comparison], path: Path) -> None:
     rows = [row for comparison in comparisons for row in comparison.table]
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with path.open("w", newline="", encoding="utf-8", errors="replace") as file:
         writer = csv.DictWriter(file, fieldnames=list(dict.fromkeys(key for row in rows for key in row)))
         writer.writeheader()
         for row in rows:  # a spreadsheet must not take a name for a formula

@@ -13,6 +13,7 @@ from auxcal._core.arrays import Floats
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.files import STANDARD, as_path, atomic_write, check_apart
 from auxcal.calibrators import Calibrator
+from auxcal.inputs import refuse_wrong_kind, warn_of_probabilities
 from auxcal.labelling import Picks, pick
 from auxcal.monitoring import timeline
 from auxcal.monitoring.timed import chunk_names
@@ -89,8 +90,12 @@ def pick_file(
                 )
         batches = list(usable_rows(source, layout, others, skip=spec.on_bad_rows == "skip"))
     logits = np.concatenate([batch.numbers for batch in batches])
+    if not layout.probabilities and calibrator is not None:
+        refuse_wrong_kind(calibrator.inputs_.kind, logits)
     if layout.known is None:
         logits = as_logit_matrix(logits, probabilities=layout.probabilities)
+    if calibrator is None:
+        warn_of_probabilities(None if layout.probabilities else "logits", logits, stacklevel=2)
     features = np.concatenate([batch.features for batch in batches]) if layout.features or layout.known else None
     confidence, none = _scores(calibrator, logits, features)
     passed = joined_columns([batch.others for batch in batches])
@@ -98,7 +103,7 @@ def pick_file(
     picks = pick(confidence, n, none=none, harm=harm, calibrated=calibrator is not None, random_state=random_state)
     chosen: dict[str, Column] = {ROW: NumpyColumn(np.concatenate([batch.index for batch in batches])[picks.rows])}
     kept = *layout.signals, spec.label_name
-    old = {name for name in passed if name not in kept and is_optional_score(name, spec.inputs.class_names)}
+    old = {name for name in passed if name not in kept and is_optional_score(name, spec.inputs.names)}
     chosen |= {name: column.take(picks.rows) for name, column in passed.items() if name not in old}
     for name in layout.numbers:
         values = np.concatenate([batch.inputs[name] for batch in batches])[picks.rows]

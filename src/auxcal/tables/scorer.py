@@ -17,14 +17,13 @@ from auxcal._core.arrays import (
     as_class_names,
     as_logits,
     log_of,
-    look_like_percentages,
-    look_like_probabilities,
 )
 from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.labels import MISSING, are_indices, as_text
 from auxcal.calibrators import CALIBRATORS, Calibrator, ProbaCalibrator
 from auxcal.calibrators.fitting import validate_features
+from auxcal.inputs import refuse_wrong_kind
 from auxcal.tables.columns import Layout, find_layout
 from auxcal.tables.numpy_columns import Column, Columns, NumpyColumn, Problem
 from auxcal.tables.readers.json_lines import LINE
@@ -224,7 +223,7 @@ class Scorer:
             if layout.known is None:
                 logits = as_logit_matrix(logits, probabilities=self._probabilities)
             if place == 0:
-                self._check_kind(logits)
+                self._refuse_wrong_kind(logits)
             yield rows, logits, rows.features
 
     def _layout(self, source: Source, others: Sequence[str] = ()) -> tuple[Layout, list[str]]:
@@ -237,7 +236,7 @@ class Scorer:
     def replaces(self, name: str, layout: Layout) -> bool:
         """Whether a column is of an earlier scoring, and none that is read."""
         read = (*layout.numbers, *layout.signals, self._label)
-        return name not in read and is_optional_score(name, self.calibrator.inputs_.class_names)
+        return name not in read and is_optional_score(name, self.calibrator.inputs_.names)
 
     def marks(self, source: Source) -> bool:
         """Whether a column says of each row if it was in the fit: where rows may have labels, and it can be told."""
@@ -285,25 +284,11 @@ class Scorer:
             check_meant(rows, layout)
             raise bad_rows_error(batch, rows, layout, 0)
         self._check_shape(rows.numbers, rows.features)
-        self._check_kind(rows.numbers[rows.good])
+        self._refuse_wrong_kind(rows.numbers[rows.good])
 
-    def _check_kind(self, logits: Floats) -> None:
-        """Refuse probabilities and percentages where logits were fitted on."""
-        if self._probabilities or self.calibrator.inputs_.kind != "logits" or not len(logits):
-            return
-        if look_like_percentages(logits):
-            raise InvalidInputError(
-                "the calibrator was fitted on logits, and every row of these adds up to 100, as percentages do. Name "
-                "the columns of the logits with columns (--columns), or divide by 100 and fit a calibrator on "
-                "probabilities."
-            )
-        if look_like_probabilities(logits):
-            raise InvalidInputError(
-                "the calibrator was fitted on logits, and these look like probabilities: all numbers are from "
-                "0 to 1. Name the columns of the logits with columns (--columns), or fit a "
-                "calibrator on probabilities; if it was fitted on log-probabilities, give probabilities=True "
-                "(--probabilities)."
-            )
+    def _refuse_wrong_kind(self, logits: Floats) -> None:
+        if not self._probabilities:
+            refuse_wrong_kind(self.calibrator.inputs_.kind, logits)
 
     def _marked(self, scores: RowScores) -> Bools | None:
         """Return which rows were in the fit, if it can be told."""

@@ -122,7 +122,7 @@ def compare(
     fit, held_out, rows = _parts(data, test, random_state)
     warn_of_no_errors(data.inputs.kind, data.correct, stacklevel=2)
     if isinstance(test, Predictions):
-        warn_of_same_rows(fit, held_out, stacklevel=2)
+        warn_of_same_rows(fit, held_out, "test", stacklevel=2)
     warn_of_few_rows(len(fit), signals=data.inputs.kind == "signals", stacklevel=2)
     source = held_out if isinstance(test, Predictions) else data
     if ids is not None and len(ids) != len(source):
@@ -187,6 +187,7 @@ def _parts(data: Predictions, test: Predictions | float, random_state: int) -> t
             f"{test.n_classes}. Use the same target classifier for both."
         )
     test = test.in_order_of(data.inputs, "the test part")
+    warn_of_probabilities(test.inputs.kind, test.logits, stacklevel=3)
     if data.inputs.raw_table and test.inputs.raw_table:
         return data, test.recoded(data), np.arange(len(test))
     if test.n_features != data.n_features:

@@ -16,7 +16,7 @@ from typing import Any
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.extras import needs
 from auxcal._core.files import as_path, atomic_write
-from auxcal._core.text import first_line, percent, write_score, write_seconds
+from auxcal._core.text import first_line, percent, utf8, write_score, write_seconds
 from auxcal._version import VERSION
 from auxcal.metrics import METRICS, Slice
 from auxcal.monitoring import Timeline
@@ -163,7 +163,7 @@ def _write(path: Path, template: str, data: Any, **words: Any) -> None:
         **words,
     )
     with atomic_write(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_bytes(utf8(text))
 
 
 @cache
