@@ -5,11 +5,13 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BASE := .venv-base
 DEMO := .venv-demo
+LOWEST := .venv-lowest
 BENCH := .venv-bench
 DIRICHLETCAL := .venv-bench-dirichletcal
+PYTHON311 ?= python3.11
 PYTHON312 ?= python3.12
 
-.PHONY: demo test check base lint format fill outputs docs attack bench bench-quick vendor clean
+.PHONY: demo test check base lowest lint format fill outputs docs attack bench bench-quick vendor clean
 
 # Where all is set up, the demo needs no environment of its own.
 TRIED := $(if $(wildcard $(READY)),$(VENV),$(DEMO))
@@ -20,7 +22,7 @@ demo: $(TRIED)/.ready  ## a classifier meets data it was not trained on: the met
 unexport PYTHONDONTWRITEBYTECODE
 
 # Threads wait for one another longer than the small arrays of the tests take, the more so on a busy machine.
-test check base: export OMP_NUM_THREADS := 1
+test check base lowest: export OMP_NUM_THREADS := 1
 
 test:  ## lint, types, imports and all tests; one environment is set up while the base is tried in the other
 	$(MAKE) --jobs 2 lint base
@@ -37,6 +39,9 @@ check: lint  ## lint, types and the quick half of the tests, in under 90 seconds
 base: $(BASE)/.ready  ## the wheel without extras, in an environment of its own, and the tests of what it promises
 	$(call install-wheel,--force-reinstall --no-deps)
 	PYTHONPATH=$(CURDIR)/src $(BASE)/bin/python -m pytest --quiet -n 2 --dist loadgroup --write-passed $(BASE)/passed
+
+lowest: $(LOWEST)/.ready  ## the tests of the base, tables and commands with the lowest versions that are permitted
+	$(LOWEST)/bin/python -m pytest --quiet -n 2 --dist loadgroup
 
 lint: $(READY)
 	$(BIN)/ruff check --quiet .
@@ -78,7 +83,7 @@ vendor:
 	cd $(CHARTS) && sha256sum *.js > SHA256SUMS
 
 clean:
-	rm -rf $(VENV) $(BASE) $(DEMO) $(BENCH) $(DIRICHLETCAL) site .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) $(BASE) $(LOWEST) $(DEMO) $(BENCH) $(DIRICHLETCAL) site .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
 
 # torch first, by its exact version, so that nothing pulls a build with gigabytes of other packages. Modules are compiled
 # when they are imported, which most of them never are.
@@ -110,6 +115,16 @@ define install-wheel
 	$(BASE)/bin/python -m pip wheel --quiet --no-deps --build-constraint constraints.txt --wheel-dir $(WHEEL) .
 	$(BASE)/bin/python -m pip install --quiet --constraint constraints.txt $(1) $(WHEEL)/*.whl
 endef
+
+# Python 3.11 is the lowest too.
+$(LOWEST)/.ready: pyproject.toml constraints.txt .ci/lowest.py
+	rm -rf $(LOWEST)
+	$(PYTHON311) -m venv $(LOWEST)
+	$(LOWEST)/bin/python .ci/lowest.py > $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m pip install --quiet --constraint constraints.txt pip
+	$(LOWEST)/bin/python -m pip install --quiet --constraint $(LOWEST)/constraints.txt \
+		--build-constraint constraints.txt --editable ".[tables,report]" pytest pytest-xdist hypothesis
+	touch $(LOWEST)/.ready
 
 # The peers of the benchmarks. What would pull another torch, with gigabytes of other packages, comes without its needs.
 # dirichletcal wants Python 3.12: where that is missing, the benchmarks say so and go on.

@@ -11,13 +11,16 @@ import shutil
 
 import numpy as np
 import pytest
-from selenium.webdriver import ActionChains, Keys
-from selenium.webdriver.common.by import By
-from selenium.webdriver.support.select import Select
-from selenium.webdriver.support.wait import WebDriverWait
 
-from auxcal import compare
-from auxcal.reports import save_report
+pytest.importorskip("selenium", reason="the extra dev brings it")
+
+from selenium.webdriver import ActionChains, Keys  # noqa: E402
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.support.select import Select  # noqa: E402
+from selenium.webdriver.support.wait import WebDriverWait  # noqa: E402
+
+from auxcal import compare  # noqa: E402
+from auxcal.reports import save_report  # noqa: E402
 
 
 def browser_or_none():

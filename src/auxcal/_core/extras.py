@@ -12,7 +12,7 @@ from auxcal._core.errors import MissingExtraError
 EXTRAS = {
     "torch": ("torch",),
     "onnx": ("onnx",),
-    "tables": ("pyarrow",),
+    "tables": ("pyarrow", "fsspec"),
     "spark": ("pyspark",),
     "ray": ("ray",),
     "report": ("jinja2",),

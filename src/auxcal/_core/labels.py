@@ -311,7 +311,8 @@ def _is_number(text: str) -> bool:
 
 def _whole(values: NDArray[Any], name: str) -> Ints:
     if values.dtype.kind in "iu":
-        return np.clip(values, -_MOST, _MOST).astype(np.int64)  # what lies beyond is no class either
+        # As floats, since small types do not have the bounds; what lies beyond them is no class either.
+        return np.clip(values.astype(np.float64), -_MOST, _MOST).astype(np.int64)
     values = values.astype(np.float64)
     missing = np.isnan(values)
     whole = missing | ((np.abs(values) <= _MOST) & (values == np.round(values)))

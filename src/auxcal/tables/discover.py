@@ -43,6 +43,7 @@ MANIFEST, SUCCESS = "_auxcal.json", "_SUCCESS"
 
 _KEY = re.compile(r"([^=]+)=(.*)")  # a folder as hive names it: day=2024-05-01
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+_BY_ARROW = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs")  # whose stores pyarrow opens itself
 _SHOWN_WHEN_WHOLE = ("s3", "gcs", "abfs")  # where an upload is seen when it is complete
 _REQUEST_BYTES = 2**22  # read at a time from a store: a request takes about as long as so many bytes
 
@@ -290,16 +291,13 @@ def _reaching(shown: object) -> Iterator[None]:
 def _filesystem(home: str) -> tuple[Any, str]:
     """Return the file system of a URL without a path, and what its paths begin with."""
     with needs("tables"):
-        import pyarrow as pa
+        from fsspec.core import url_to_fs
         from pyarrow.fs import FileSystem, FSSpecHandler, PyFileSystem
 
-    try:
+    if home.partition("://")[0] in _BY_ARROW:
         return FileSystem.from_uri(home)
-    except pa.ArrowInvalid:
-        with needs("tables"):
-            from fsspec.core import url_to_fs
-        filesystem, root = url_to_fs(home)
-        return PyFileSystem(FSSpecHandler(filesystem)), root
+    filesystem, root = url_to_fs(home)
+    return PyFileSystem(FSSpecHandler(filesystem)), root
 
 
 def _copy(source: str, source_filesystem: Any, target: str, target_filesystem: Any) -> None:
