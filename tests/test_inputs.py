@@ -1,6 +1,7 @@
 """What a calibrator remembers of what it was fitted on, and how it takes what it is given later."""
 
 import json
+import re
 import warnings
 
 import numpy as np
@@ -153,6 +154,28 @@ class TestKind:
         with pytest.raises(InvalidInputError, match="select: probabilities must be from 0 to 1"):
             CCACX().fit(PROBA, Y, (LOGITS, Y), probabilities=True)
 
+    @pytest.mark.parametrize(("rows", "match"), [(PROBA, "look.* like probabilities"), (100 * PROBA, "adds up to 100")])
+    def test_every_part_is_asked_about(self, rows, match):
+        part, fitted = Predictions(rows, Y), TemperatureScaling().fit(LOGITS, Y)
+        uses = {
+            "fit": lambda: TemperatureScaling().fit(rows, Y),
+            "select": lambda: auxcal.Dirichlet(off_diagonal=(0.1, 1.0), intercept=0.1).fit(LOGITS, Y, (rows, Y)),
+            "select part": lambda: auxcal.Dirichlet(off_diagonal=(0.1, 1.0), intercept=0.1).fit(LOGITS, Y, part),
+            "scored": lambda: fitted.predict_confidence(rows),
+            "checked": lambda: auxcal.check(fitted, rows),
+            "labelled": lambda: fitted.adapt(LOGITS, labelled=(rows, Y)),
+            "labelled part": lambda: fitted.adapt(LOGITS, labelled=part),
+            "compared": lambda: auxcal.compare(part, methods=["platt"], bootstrap=0),
+            "test part": lambda: auxcal.compare(Predictions(LOGITS, Y), test=part, methods=["platt"], bootstrap=0),
+        }
+        for name, use in uses.items():
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                use()
+            assert any(re.search(match, str(each.message)) for each in caught), name
+        with pytest.raises(InvalidInputError, match=r"these rows add up to 100\. Divide percentages"):
+            TemperatureScaling().fit(100 * PROBA, Y, probabilities=True)
+
     def test_a_comparison_of_probabilities_fits_and_scores_them_as_such(self):
         found = auxcal.compare(
             Predictions(PROBA, Y, probabilities=True, class_names=NAMES), methods=["TS"], bootstrap=0
@@ -282,8 +305,10 @@ def test_a_fit_knows_which_labels_mean_none_of_the_classes(no_class, tmp_path):
     logits, names = np.random.default_rng(0).normal(size=(120, 2)), ["cat", "dog", "fox"] * 40
     y = [{"cat": 0, "dog": 1, "fox": NO_CLASS}[name] for name in names]
     method = SimplifiedCCAC(hidden_sizes=(4,), lambda1=0, lambda2=1, random_state=0)
-    of_names = clone(method).fit(logits, names, select=(logits, names), class_names=ANIMALS, no_class=no_class)
-    of_indices = clone(method).fit(logits, y, select=(logits, y))
+    first, last = slice(80), slice(80, 120)
+    known = {"class_names": ANIMALS, "no_class": no_class}
+    of_names = clone(method).fit(logits[first], names[first], select=(logits[last], names[last]), **known)
+    of_indices = clone(method).fit(logits[first], y[first], select=(logits[last], y[last]))
     assert of_names.inputs_.no_class == tuple(np.atleast_1d(no_class))
     assert np.array_equal(of_names.predict_confidence(logits), of_indices.predict_confidence(logits))
     of_names.save(tmp_path / "fitted")
@@ -318,7 +343,7 @@ def test_a_table_of_text_labels_and_probabilities(library, of_text):
         labels = labels.astype("category") if library == "pandas" else labels.cast(frames.Categorical)
     fitted = CCACX(random_state=0).fit(table[NAMES], labels, probabilities=True, no_class="fox")
     plain = CCACX(random_state=0).fit(PROBA, Y, probabilities=True)
-    assert fitted.inputs_ == Inputs("probabilities", column_names=tuple(NAMES), no_class=("fox",))
+    assert fitted.inputs_ == Inputs("probabilities", tuple(NAMES), tuple(NAMES), no_class=("fox",))
     expected = plain.predict_confidence(PROBA)
     assert np.array_equal(fitted.predict_confidence(table), expected)  # columns by name, the others left alone
     assert np.array_equal(fitted.predict_confidence(table[["truth", *NAMES[::-1]]]), expected)

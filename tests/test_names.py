@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import auxcal
-from auxcal import NO_CLASS, Dirichlet, InvalidInputError, Predictions, TemperatureScaling, VectorScaling
+from auxcal import NO_CLASS, Dirichlet, InputWarning, InvalidInputError, Predictions, TemperatureScaling, VectorScaling
 
 NAMES = ["cat", "dog", "bird"]
 TURNED, ORDER = ["bird", "cat", "dog"], [2, 0, 1]
@@ -119,6 +119,30 @@ class TestNumbersAsLabels:
         part = Predictions(Frame(LOGITS[:4, ORDER], ["2", "0", "1"]), np.array([2, 0, 1, 1]).astype(kind))
         assert part.y.tolist() == [0, 1, 2, 2]
 
+    def test_numbers_are_the_same_however_they_are_written(self):
+        for names in ([1.0, 2.0, 3.0], ["1.0", "2.0", "3.0"], ["01", "02", "03"]):
+            for y in ([1, 3, 2], [1.0, 3.0, 2.0]):
+                assert Predictions(Frame(LOGITS[:3], names), y).y.tolist() == [0, 2, 1]
+        assert Predictions(LOGITS[:3, :2], [1, 1, 1], class_names=["01", "1"]).y.tolist() == [1, 1, 1]
+
+    @pytest.mark.parametrize("names", [["cat", "dog", "bird"], ["2", "0", "1"], ["-1", "0", "1"], ["1", "2", "3"]])
+    @pytest.mark.parametrize("ending", ["csv", "parquet"])
+    def test_predictions_are_called_as_the_labels_of_the_fit_are(self, names, ending, tmp_path):
+        pq, fitted = pytest.importorskip("pyarrow.parquet"), VectorScaling()
+        known = np.where(Y == NO_CLASS, 0, Y)
+        labels = np.array([int(name) if names[0] != "cat" else name for name in names])[known]
+        fitted.fit(Frame(LOGITS, names), labels)
+        assert fitted.inputs_.class_names == tuple(names)
+        pq.write_table(arrow_table(LOGITS, names).append_column("y", [labels]), tmp_path / "rows.parquet")
+        auxcal.formats.score_table(fitted, tmp_path / "rows.parquet", out=tmp_path / f"scored.{ending}")
+        with pytest.warns(InputWarning, match="were in the fit"):
+            scored = auxcal.tables.read_scored(tmp_path / f"scored.{ending}")
+        assert scored.correct.mean() == Predictions(LOGITS, known).accuracy
+
+    def test_columns_do_not_name_classes_that_labels_call_by_their_index(self):
+        assert VectorScaling().fit(Frame(LOGITS, NAMES), Y).inputs_.class_names is None
+        assert VectorScaling().fit(Frame(LOGITS, NAMES), Y.astype(str)).inputs_.class_names is None
+
     @pytest.mark.parametrize("kind", [int, str])
     def test_minus_one_can_be_a_class(self, kind):
         y = np.array([-1, 0, 1, -1]).astype(kind)
@@ -183,10 +207,12 @@ class TestParts:
             assert np.array_equal(fit.joined(part).correct, np.tile(fit.correct, 2))
 
     def test_a_select_part(self):
-        for fit, part in self.parts():
+        for _, part in self.parts():
             method = Dirichlet(off_diagonal=(0.1, 1.0), intercept=0.1, random_state=0)
-            found = method.fit(LOGITS, Y, part, class_names=NAMES).predict_confidence(LOGITS)
-            assert np.array_equal(found, method.fit(LOGITS, Y, (fit.logits, Y)).predict_confidence(LOGITS))
+            first, last = slice(200), np.arange(200, 300)
+            found = method.fit(LOGITS[first], Y[first], part.take(last), class_names=NAMES).predict_confidence(LOGITS)
+            plain = method.fit(LOGITS[first], Y[first], (LOGITS[last], Y[last]))
+            assert np.array_equal(found, plain.predict_confidence(LOGITS))
 
     def test_labelled_rows_of_a_new_mix(self):
         kept = np.flatnonzero((Y != 0) | (RNG.random(300) < 0.3))

@@ -112,6 +112,20 @@ def test_folders_picks_and_arrow_tables_leave_them_out_too(folder, call, tmp_pat
     assert beside.column_names == ["cat", "dog", "y", *OWN, "prediction", "confidence"]
 
 
+def test_a_calibrator_of_named_columns_knows_the_columns_of_its_probabilities(call, capsys, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    by_index = auxcal.PlattScaling().fit(pandas.DataFrame(FIT[0], columns=list(NAMES)), FIT[1])
+    given = table(NEW, proba_cat=OLD["proba_cat"])
+    assert by_index.inputs_.class_names is None
+    assert "proba_cat" not in auxcal.arrow.score(given, by_index).beside(given).column_names
+
+
+def test_columns_of_one_name_are_refused(folder):
+    twice = pa.table([*NEW[0].T, NEW[0][:, 0]], names=["cat", "dog", "dog"])
+    with pytest.raises(InvalidInputError, match=r"a name of its own; got 'dog' more than once"):
+        auxcal.arrow.score(twice, auxcal.load(folder / "plain.safetensors"))
+
+
 def test_labels_that_scores_would_replace_are_refused(folder, call, capsys, tmp_path):
     given = write(tmp_path / "new.parquet", table(NEW, accepted=NEW[1]))
     assert call("score", folder / "promise.safetensors", given, "--label", "accepted", "-o", tmp_path / "out.csv") == 2
@@ -332,6 +346,24 @@ def test_half_a_character_and_ids_of_two_types_are_passed_on(ending, folder, cal
             {"id": "a0", "text": "cut \ufffd"},
             {"id": "1", "text": "cut \ufffd"},
         ]
+
+
+@pytest.mark.parametrize("by", ["text", "day"])
+def test_half_a_character_is_shown_in_pages_as_damaged(by, folder, call, tmp_path):
+    pytest.importorskip("jinja2")
+    lines = [
+        {"id": place, "text": "cut \ud83d", "day": f"day {2 * place // N} \ud83d", **row}
+        for place, row in enumerate(table(NEW).to_pylist())
+    ]
+    given = tmp_path / "new.jsonl"
+    given.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    compare = "compare", given, "--columns", "cat,dog", "--methods", "platt", "--id", "text", "--by", by
+    assert call(*compare, "--out", tmp_path / "report") == 0
+    assert call("monitor", folder / "plain.safetensors", given, "--by", by, "-o", tmp_path / "page.html") == 0
+    pages = list(tmp_path.rglob("*.html"))
+    assert len(pages) == 2
+    for page in pages:
+        assert "\ufffd" in page.read_text(encoding="utf-8")
 
 
 def test_a_group_that_pandas_does_not_know_is_an_error_of_ours():

@@ -139,12 +139,43 @@ class TestScores:
         assert comparison.best is comparison.ranked[0]
         assert [row["best"] for row in comparison.table] == [True, False, False, False]
 
-    def test_a_test_part_without_a_wrong_row_has_dashes_and_one_warning(self):
-        logits = np.eye(3).repeat(40, axis=0) * 5
-        with pytest.warns(InputWarning, match="all 120 predictions are right"):
-            comparison = compare(Predictions(logits, np.arange(3).repeat(40)), methods=["platt"], bootstrap=3)
+    def test_a_test_part_without_a_wrong_row_has_dashes_and_no_warning(self):
+        right = Predictions(np.eye(3).repeat(40, axis=0) * 5, np.arange(3).repeat(40))
+        comparison = compare(TOO_SURE, test=right, methods=["platt"], bootstrap=3)
         assert np.isnan(comparison.before.scores["auroc"])
         assert "–" in str(comparison)
+
+
+class TestQuestions:
+    """What is hardly meant is asked about, and what is meant is not."""
+
+    def test_labels_that_are_the_predictions(self):
+        data = Predictions(TOO_SURE.logits, TOO_SURE.prediction)
+        with pytest.warns(InputWarning, match=r"all 1,200 predictions are right.*Is y what the classifier predicts\?"):
+            compare(data, methods=["platt"], bootstrap=0)
+
+    @pytest.mark.parametrize("share", [0.5, 0.05])
+    def test_rows_of_the_test_part_that_are_those_of_the_data(self, share):
+        test = TOO_SURE.take(slice(50)).joined(drawn(3, seed=1).take(slice(round(50 / share) - 50)))
+        with pytest.warns(InputWarning, match=rf"{100 * share:.1f} % of the rows of the test part are among those of"):
+            compare(TOO_SURE, test=test, methods=["platt"], bootstrap=0)
+
+    def test_rows_of_the_select_part_that_are_those_of_the_fit(self):
+        method = auxcal.Dirichlet(off_diagonal=(0.1, 1.0), intercept=0.1, random_state=0)
+        with pytest.warns(InputWarning, match="100.0 % of the rows of the select part are among those of the fit"):
+            method.fit(TOO_SURE.logits, TOO_SURE.y, TOO_SURE)
+
+    def test_parts_whose_rows_repeat_are_not_asked_about_unless_they_are_equal(self):
+        few = np.random.default_rng(0).integers(3, size=(1200, 3)).astype(np.float32)
+        data, test = Predictions(few[:800], TOO_SURE.y[:800]), Predictions(few[800:], TOO_SURE.y[800:])
+        compare(data, test=test, methods=["platt"], bootstrap=0)
+        with pytest.warns(InputWarning, match="100.0 % of the rows"):
+            compare(data, test=data, methods=["platt"], bootstrap=0)
+
+    def test_new_rows_and_an_accurate_classifier_are_fine(self):
+        compare(TOO_SURE, test=drawn(3, seed=1), methods=["platt"], bootstrap=0)
+        right = drawn(3, seed=2)
+        compare(TOO_SURE, test=right.take(right.correct), methods=["platt"], bootstrap=0)
 
 
 N_ROWS = 4000

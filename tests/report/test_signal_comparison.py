@@ -7,7 +7,7 @@ import pytest
 from sklearn.isotonic import IsotonicRegression
 
 import auxcal
-from auxcal import InvalidInputError, Predictions, SignalCalibrator, compare
+from auxcal import InputWarning, InvalidInputError, Predictions, SignalCalibrator, compare
 
 
 def answers(n, random_state, levels=("law", "maths")):
@@ -80,7 +80,8 @@ class TestMethods:
         assert found.best.method == "rising"
 
     def test_answers_that_are_all_right_leave_the_others_with_a_reason(self):
-        found = compare(answers(400, 0)[0], correct=np.ones(400, bool), bootstrap=0)
+        with pytest.warns(InputWarning, match=r"all 400 predictions are right.*that says whether an answer is right"):
+            found = compare(answers(400, 0)[0], correct=np.ones(400, bool), bootstrap=0)
         assert not entry(found, "signals").failed
         assert "class" in entry(found, "logistic regression (scikit-learn)").problem
 

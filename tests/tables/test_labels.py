@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from auxcal import InputWarning, InvalidInputError, Predictions, Uncalibrated
+from auxcal import InvalidInputError, Predictions, Uncalibrated
 from auxcal._core.labels import Labels
 from auxcal.formats import read_predictions, read_scored, score_file
 
@@ -12,7 +12,7 @@ CLASSES = ("cat", "dog", "bird")
 
 
 def codes(values, *, names=CLASSES, k=3, **more):
-    return Labels("y", names, **more).read(np.asarray(values, dtype=object), k)[0].tolist()
+    return Labels("y", names, **more).known(np.asarray(values, dtype=object), k)[0].tolist()
 
 
 @pytest.mark.parametrize(
@@ -30,8 +30,8 @@ def test_names_or_indices(values, expected):
 
 def test_numbers_are_names_where_the_classes_are_numbered_otherwise():
     assert codes(["2", "1", "0", "-1"], names=("2", "1", "0")) == [0, 1, 2, -1]
-    assert Labels("y", ("2", "1", "0")).read(np.array([2, 1, 0]), 3)[0].tolist() == [0, 1, 2]
-    assert Labels("y", ("2", "1", "0")).read(np.array([2.0, 1.0]), 3)[0].tolist() == [0, 1]
+    assert Labels("y", ("2", "1", "0")).known(np.array([2, 1, 0]), 3)[0].tolist() == [0, 1, 2]
+    assert Labels("y", ("2", "1", "0")).known(np.array([2.0, 1.0]), 3)[0].tolist() == [0, 1]
     with pytest.raises(InvalidInputError, match="one of the classes 1, 2; got '0' in row 1"):
         codes(["1", "0"], names=("1", "2"))
 
@@ -54,9 +54,8 @@ def test_all_that_is_unknown_as_no_class():
 
 
 @pytest.mark.parametrize("missing", ["", "NA", None, float("nan"), " "])
-def test_missing_labels_are_left_out_with_a_count(missing):
-    with pytest.warns(InputWarning, match="1 of 3 rows have no label in 'y' and are left out"):
-        y, kept = Labels("y", CLASSES).read(np.array(["cat", missing, "dog"], dtype=object), 3)
+def test_missing_labels_are_left_out(missing):
+    y, kept = Labels("y", CLASSES).known(np.array(["cat", missing, "dog"], dtype=object), 3)
     assert y[kept].tolist() == [0, 1]
 
 

@@ -39,6 +39,8 @@ class Labels:
         Whether every unknown label means none of the classes; None if the caller has no such option.
     says_correct : bool
         Whether the labels say if an answer is right, and not what it should be: right is class 0, wrong none.
+    rows : array of int, optional
+        The places of the labels in their table, for errors; by default they are all that there are.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Labels:
     no_class: Sequence[str] = ()
     unknown_is_no_class: bool | None = False
     says_correct: bool = False
+    rows: Ints | None = None
 
     def __post_init__(self) -> None:
         both = [name for name in self.no_class if name in (self.class_names or ())]
@@ -54,14 +57,8 @@ class Labels:
                 f"no_class (--no-class) names what is none of the classes; {both[0]!r} is one of them. Leave it out."
             )
 
-    def read(self, values: NDArray[Any], n_classes: int | None) -> tuple[Ints, Bools]:
-        """Return the class of every row, and which rows have a label; warn of the others."""
-        codes, kept = self.known(values, n_classes)
-        warn_of_unlabelled(int((~kept).sum()), len(kept), self.name)
-        return codes, kept
-
     def known(self, values: NDArray[Any], n_classes: int | None) -> tuple[Ints, Bools]:
-        """Like `read`, without a warning."""
+        """Return the class of every row, and which rows have a label."""
         codes = self.codes(values, n_classes)
         return codes, codes != LEFT_OUT
 
@@ -86,7 +83,7 @@ class Labels:
         if self.says_correct:
             return self._right_or_wrong(as_text(values))
         if values.dtype.kind in "iuf" and not self.no_class and not has_number(self.class_names):
-            return self._checked(_whole(values, self.name), n_classes)
+            return self._checked(self._whole(values), n_classes)
         if values.dtype.kind == "b" and self.class_names is None:
             raise InvalidInputError(
                 f"{self.name} must hold class indices or names, the true class and not whether the prediction is right"
@@ -106,7 +103,7 @@ class Labels:
         if unknown is not None:
             raise InvalidInputError(
                 f"{self.name} must say whether each answer is right, with true and false or 1 and 0; got {unknown!r} "
-                f"in row {text.index(unknown)}. Name the column with --correct."
+                f"in row {self._row(text.index(unknown))}. Name the column with --correct."
             )
         return np.fromiter((meant[value if value in meant else value.lower()] for value in text), np.int64, len(text))
 
@@ -129,8 +126,24 @@ class Labels:
         whole = {value: float(value).is_integer() and abs(float(value)) <= _MOST for value in numbers}
         if not all(whole.values()):
             rows = [row for row, value in enumerate(text) if not whole.get(value, True)]
-            raise InvalidInputError(_not_whole(self.name, text[rows[0]], rows[0], len(rows)))
+            raise InvalidInputError(_not_whole(self.name, text[rows[0]], self._row(rows[0]), len(rows)))
         return {value: int(float(value)) for value in numbers}
+
+    def _whole(self, values: NDArray[Any]) -> Ints:
+        if values.dtype.kind in "iu":
+            # As floats, since small types do not have the bounds; what lies beyond them is no class either.
+            return np.clip(values.astype(np.float64), -_MOST, _MOST).astype(np.int64)
+        values = values.astype(np.float64)
+        missing = np.isnan(values)
+        whole = missing | ((np.abs(values) <= _MOST) & (values == np.round(values)))
+        if not whole.all():
+            first = int(np.argmin(whole))
+            raise InvalidInputError(_not_whole(self.name, f"{values[first]}", self._row(first), int((~whole).sum())))
+        return np.where(missing, LEFT_OUT, np.where(missing, 0, values).astype(np.int64))
+
+    def _row(self, place: int) -> int:
+        """Return where in its table a label is."""
+        return place if self.rows is None else int(self.rows[place])
 
     def _checked(self, codes: Ints, n_classes: int | None) -> Ints:
         if self.unknown_is_no_class and n_classes is not None:
@@ -139,7 +152,7 @@ class Labels:
         return codes
 
     def _unknown(self, text: list[str], value: str, others: set[str]) -> str:
-        row, count = text.index(value), sum(each in others for each in text)
+        row, count = self._row(text.index(value)), sum(each in others for each in text)
         got = f"got {value!r} in row {row} ({count} such rows)"
         if self.class_names is None:
             return (
@@ -307,19 +320,6 @@ def _is_number(text: str) -> bool:
         return np.isfinite(float(text))
     except ValueError:
         return False
-
-
-def _whole(values: NDArray[Any], name: str) -> Ints:
-    if values.dtype.kind in "iu":
-        # As floats, since small types do not have the bounds; what lies beyond them is no class either.
-        return np.clip(values.astype(np.float64), -_MOST, _MOST).astype(np.int64)
-    values = values.astype(np.float64)
-    missing = np.isnan(values)
-    whole = missing | ((np.abs(values) <= _MOST) & (values == np.round(values)))
-    if not whole.all():
-        row = int(np.argmin(whole))
-        raise InvalidInputError(_not_whole(name, f"{values[row]}", row, int((~whole).sum())))
-    return np.where(missing, LEFT_OUT, np.where(missing, 0, values).astype(np.int64))
 
 
 def _not_whole(name: str, value: str, row: int, rows: int) -> str:

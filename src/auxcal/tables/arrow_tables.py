@@ -142,6 +142,11 @@ def score(
             f"rows must be an array, a chunked array, a batch or a table of pyarrow; got {type(rows).__name__}. "
             f"pyarrow.table(rows) makes a table of most data frames."
         )
+    twice = next((name for name in rows.schema.names if len(rows.schema.get_all_field_indices(name)) > 1), None)
+    if twice is not None:
+        raise InvalidInputError(
+            f"every column needs a name of its own; got {twice!r} more than once. Rename one of them, or leave it out."
+        )
     scorer = Scorer(calibrator, TableSpec(columns=columns, features=features, probabilities=probabilities))
     if isinstance(rows, pa.RecordBatch):
         return _scores_of(rows, scorer, names=names)

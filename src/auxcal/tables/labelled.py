@@ -177,9 +177,9 @@ def read_labelled(
         first = next(batches)
         n_classes = first.numbers.shape[1]
         parts = map(_columns, chain((first,), batches))
-        rows, without = _joined(parts, label, spec.labels(n_classes), sample, random_state)
+        rows, n_read, without = _joined(parts, label, spec.labels(n_classes), sample, random_state)
         logits = as_logit_matrix(rows[_LOGITS].values(), probabilities=layout.probabilities)
-        y, kept = _labels(rows[label], spec, logits.shape[1], without)
+        y, kept = _labels(rows, spec, logits.shape[1], n_read, without)
         described = replace(
             spec.inputs,
             kind="probabilities" if layout.probabilities else "logits",
@@ -230,8 +230,8 @@ def _read_answers(
         for name in others:
             check_column(source.names, name, "Name another column.")
         parts = source.batches([weight] if weight else [], others)
-        rows, without = _joined(_numbered(parts), label, spec.labels(1), sample, random_state)
-    y, kept = _labels(rows[label], spec, 1, without)
+        rows, n_read, without = _joined(_numbered(parts), label, spec.labels(1), sample, random_state)
+    y, kept = _labels(rows, spec, 1, n_read, without)
     table = {name: signal_values(rows[name])[kept] for name in signals}
     data = Predictions.from_signals(
         table,
@@ -264,10 +264,11 @@ def _columns(rows: RowBatch) -> dict[str, Column]:
 
 def _joined(
     parts: Iterable[dict[str, Column]], label: str, labels: Labels, sample: int | None, random_state: int | None
-) -> tuple[dict[str, Column], int]:
-    """Return all rows, or a sample of those with a label, and how many were left out for want of one."""
+) -> tuple[dict[str, Column], int, int]:
+    """Return all rows, or a sample of those with a label; how many were read, and how many left out without one."""
     if sample is None:
-        return joined_columns(list(parts)), 0
+        rows = joined_columns(list(parts))
+        return rows, len(rows[label]), 0
     n_read = 0
 
     def labelled() -> Iterator[Rows]:
@@ -287,14 +288,16 @@ def _joined(
             InputWarning,
             stacklevel=4,
         )
-    return {name: NumpyColumn(array) for name, array in drawn.items()}, n_read - n_rows
+    return {name: NumpyColumn(array) for name, array in drawn.items()}, n_read, n_read - n_rows
 
 
-def _labels(column: Column, spec: TableSpec, n_classes: int, without: int) -> tuple[Ints, NDArray[np.bool_]]:
+def _labels(
+    rows: dict[str, Column], spec: TableSpec, n_classes: int, n_read: int, without: int
+) -> tuple[Ints, NDArray[np.bool_]]:
     """Return the class of every row, and which rows have a label; `without` one were others."""
-    labels = spec.labels(n_classes)
-    y, kept = labels.known(column.values(), n_classes)
-    warn_of_unlabelled(int((~kept).sum()) + without, len(kept) + without, labels.name)
+    labels = replace(spec.labels(n_classes), rows=rows[_INDEX].values())
+    y, kept = labels.known(rows[labels.name].values(), n_classes)
+    warn_of_unlabelled(int((~kept).sum()) + without, n_read, labels.name)
     known = int((y[kept] != NO_CLASS).sum())
     if spec.unknown_is_no_class and known < FEWEST_KNOWN * kept.sum():
         classes = "" if labels.class_names is None else f", {some(labels.class_names)}"

@@ -89,9 +89,9 @@ def pick_file(
                     f"there is a column {name!r} already, which the weights of the picks would replace. Rename it."
                 )
         batches = list(usable_rows(source, layout, others, skip=spec.on_bad_rows == "skip"))
+        if not layout.probabilities and calibrator is not None:
+            refuse_wrong_kind(calibrator.inputs_.kind, batches[0].numbers)
     logits = np.concatenate([batch.numbers for batch in batches])
-    if not layout.probabilities and calibrator is not None:
-        refuse_wrong_kind(calibrator.inputs_.kind, logits)
     if layout.known is None:
         logits = as_logit_matrix(logits, probabilities=layout.probabilities)
     if calibrator is None:

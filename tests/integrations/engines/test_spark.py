@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as sql
 
 import auxcal
 from auxcal import InvalidInputError
@@ -61,6 +62,13 @@ def test_inputs_are_kept_and_old_scores_replaced(df, rows):
     again = auxcal.spark.score(df.withColumnRenamed("y", "confidence"), rows.file, names=False)
     assert again.columns == ["id", "logits", "group", "prediction", "confidence"]
     assert dict(again.dtypes)["prediction"] == "bigint"
+
+
+def test_columns_of_an_earlier_scoring_are_not_kept(df, rows):
+    old = df.withColumn("accepted", sql.lit(True)).withColumn("proba_cat", sql.lit(0.5)).withColumn("own", sql.lit(1))
+    again = auxcal.spark.score(old, rows.calibrator)
+    assert again.columns == ["id", "logits", "y", "group", "own", "prediction", "confidence"]
+    rows.check(again.toArrow())
 
 
 def test_the_udf_gives_the_same_also_in_sql(spark, df, rows):
