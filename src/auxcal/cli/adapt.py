@@ -42,7 +42,7 @@ def adapt(
         rows = auxcal.tables.read_rows(fitted, *files, spec=table, report=report)
         sample = auxcal.monitoring.sampled(fitted, rows)
     some = None if labelled is None else auxcal.tables.read_predictions(labelled, spec=table.known_to(fitted.inputs_))
-    if some is not None and some.inputs.kind == "logits":
+    if labelled is not None and some is not None and some.inputs.kind == "logits":
         with errors_about(labelled):
             auxcal.inputs.refuse_wrong_kind(fitted.inputs_.kind, some.logits)
     adapted = auxcal.monitoring.adapt_seen(fitted, sample.seen, sample.n_rows, some, if_new, level)
