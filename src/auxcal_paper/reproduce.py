@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from auxcal_paper.suites import Suite
 
 INTERRUPTED = 130
-
-RecipeName: TypeAlias = Literal["fast", "paper"]  # that of the library, whose import would slow down every command
 
 
 def reproduce(
@@ -35,10 +33,13 @@ def reproduce(
     ] = Path("auxcal-cache"),
     random_states: Annotated[int, typer.Option(min=1, help="How many random states, from 0 up.")] = 3,
     methods: Annotated[list[str] | None, typer.Option("--methods", help="Only these, comma-separated.")] = None,
-    recipe: Annotated[
-        RecipeName,
-        typer.Option(help="How networks are trained: fast, or for as many epochs as the paper, some minutes a fit."),
-    ] = "fast",
+    paper_recipe: Annotated[
+        bool,
+        typer.Option(
+            "--paper-recipe",
+            help="Also train CCAC, CCAC-S and CCAC-T for as many epochs as the paper: some minutes a fit.",
+        ),
+    ] = False,
     jobs: Annotated[int | None, typer.Option(min=1, help="The number of processes; one per core by default.")] = None,
     figures: Annotated[bool, typer.Option(help="Whether to draw the figures.")] = True,
     overwrite: Annotated[
@@ -49,6 +50,7 @@ def reproduce(
 
     Pages, CSV files and figures of an earlier run are replaced, unless they were changed since.
     """
+    from auxcal_paper.methods import with_paper_recipe
     from auxcal_paper.pages._written import refuse_foreign
     from auxcal_paper.pages.writing import paths_of
     from auxcal_paper.suites import suite
@@ -61,16 +63,17 @@ def reproduce(
     if not chosen:
         raise typer.BadParameter("name the suites to run, or give --all; auxcal reproduce --list shows them.")
     names = [name for text in methods for name in text.split(",")] if methods else None
+    names = with_paper_recipe(names) if paper_recipe else names
     paths = paths_of(chosen, out, figures=figures)
     if not overwrite:
         refuse_foreign(out, paths)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended from outside, its processes end too
     try:
-        results = _run(screen, chosen, names, range(random_states), recipe, data, cache, jobs)
+        results = _run(screen, chosen, names, range(random_states), data, cache, jobs)
         _print_tables(screen, chosen, results)
         if not overwrite:
             refuse_foreign(out, paths)  # who has edited a page in the meantime keeps it
-        _write(screen, chosen, results, recipe, data, cache, out, figures=figures)
+        _write(screen, chosen, results, data, cache, out, figures=figures)
     except KeyboardInterrupt:
         typer.echo("auxcal: stopped. Finished fits are kept: run the same command again to resume.", err=True)
         raise typer.Exit(INTERRUPTED) from None
@@ -110,7 +113,6 @@ def _run(
     suites: list[Suite],
     methods: list[str] | None,
     random_states: range,
-    recipe: RecipeName,
     data: Path,
     cache: Path,
     jobs: int | None,
@@ -135,7 +137,6 @@ def _run(
             suites,
             methods=methods,
             random_states=random_states,
-            recipe=recipe,
             data_dir=data,
             cache_dir=cache,
             jobs=jobs,
@@ -151,11 +152,12 @@ def _print_tables(screen: Console, suites: list[Suite], results: Results) -> Non
     for entry in suites:
         for shift in entry.shifts:
             here = results.where(suite=entry.name, shift=shift)
-            screen.print(to_rich(table(entry, shift, here), f"{entry.name} {shift}, the paper's numbers below ours"))
+            shown = table(entry, shift, here)
+            beside = ", the paper's numbers below ours" if shown.has_paper else ", of which the paper has no table"
+            screen.print(to_rich(shown, f"{entry.name} {shift}{beside}"))
             for verdict in verdicts(entry, shift, here):
-                if verdict is not None:
-                    sentence = f"{verdict.claim.text}: {WORDS[verdict.outcome]} ({verdict.text})."
-                    screen.print(sentence, highlight=False, soft_wrap=True)
+                sentence = f"{verdict.claim.text}: {WORDS[verdict.outcome]} ({verdict.text})."
+                screen.print(sentence, highlight=False, soft_wrap=True)
             screen.print()
 
 
@@ -163,7 +165,6 @@ def _write(
     screen: Console,
     suites: list[Suite],
     results: Results,
-    recipe: RecipeName,
     data: Path,
     cache: Path,
     out: Path,
@@ -179,7 +180,7 @@ def _write(
         for entry in suites:
             names = figure_methods(results.where(suite=entry.name, shift=FIGURE_SHIFT).distinct("method"))
             if figures and names:
-                calibrators, test = fitted(entry, FIGURE_SHIFT, names, recipe=recipe, data_dir=data, cache_dir=cache)
+                calibrators, test = fitted(entry, FIGURE_SHIFT, names, data_dir=data, cache_dir=cache)
                 write_figures(entry, calibrators, test, out)
         pages = write_pages(suites, results, out, data)
     screen.print(f"Written: {', '.join(str(page) for page in pages)}", soft_wrap=True, highlight=False)

@@ -39,8 +39,6 @@ class Row:
         Whether the fit reached its optimum.
     scores : mapping of str to float
         What was measured: `SCORES`, as of when the row was made.
-    recipe : str
-        How a network was trained, "fast" or "paper"; empty for methods that train none.
     """
 
     suite: str
@@ -54,7 +52,6 @@ class Row:
     fit_seconds: float
     converged: bool
     scores: Mapping[str, float]
-    recipe: str = ""
 
     def flat(self) -> dict[str, Any]:
         """Return the row with one entry for each score, as a CSV file and JSON hold it."""
@@ -63,7 +60,7 @@ class Row:
     @classmethod
     def from_flat(cls, values: Mapping[str, Any]) -> Row:
         """Return the row that `flat` gave, or its text; an empty score was not measured."""
-        facts = {name: _READ[kind](values[name]) for name, kind in _FACTS.items() if name in values}
+        facts = {name: _READ[kind](values[name]) for name, kind in _FACTS.items()}
         scores = {name: float(value) for name, value in values.items() if name not in _FACTS and value != ""}
         return cls(**facts, scores=scores)
 
@@ -139,7 +136,7 @@ class Results:
                 reader = csv.DictReader(file)
                 if reader.fieldnames is None:
                     raise ValueError("the file is empty")
-                missing = set(_FACTS).difference(reader.fieldnames, {"recipe"})  # older files have none
+                missing = set(_FACTS).difference(reader.fieldnames)
                 if missing:
                     raise ValueError(f"the file lacks {', '.join(sorted(missing))}")
                 return cls(tuple(Row.from_flat(values) for values in reader))

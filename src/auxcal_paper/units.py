@@ -17,7 +17,6 @@ from auxcal._core.files import atomic_write
 from auxcal._core.threads import one_thread
 from auxcal._version import VERSION
 from auxcal.calibrators import Calibrator
-from auxcal.calibrators.auxiliary import RecipeName
 from auxcal.calibrators.transferable import Transferable
 from auxcal.metrics import evaluate
 from auxcal.persistence import load
@@ -44,8 +43,6 @@ class Unit:
         The hash of the code that fits and measures, from `code_digest`.
     source : Unit, optional
         For a transfer: the unit whose calibrator it starts from.
-    recipe : {"fast", "paper"}
-        How networks are trained.
     """
 
     suite: str
@@ -56,11 +53,10 @@ class Unit:
     digest: str
     code: str
     source: Unit | None = None
-    recipe: RecipeName = "fast"
 
     def make(self) -> Calibrator:
         """Return the unfitted calibrator."""
-        return METHODS[self.method].make(self.random_state, self.recipe)
+        return METHODS[self.method].make(self.random_state)
 
     def spec(self) -> dict[str, Any]:
         """Return everything that the result depends on."""
@@ -153,7 +149,6 @@ def compute(unit: Unit, data: Predictions, source_data: Predictions | None, cach
         fit_seconds=seconds,
         converged=calibrator.converged_,
         scores=scores,
-        recipe=getattr(calibrator, "recipe", ""),
     )
     cache.put(unit, row, calibrator)
     return unit, row

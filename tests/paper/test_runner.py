@@ -12,7 +12,7 @@ import auxcal
 from auxcal import CALIBRATORS, Predictions, evaluate
 from auxcal._core.errors import InvalidInputError, MissingDataError
 from auxcal_paper import code, runner, units
-from auxcal_paper.methods import METHODS, TRANSFER_SIZES
+from auxcal_paper.methods import METHODS, TRANSFER_SIZES, with_paper_recipe
 from auxcal_paper.runner import fitted, run
 
 QUICK = ["uncalibrated", "temperature", "platt"]
@@ -25,10 +25,11 @@ def same(one, two):
 
 def test_every_calibrator_and_the_transfer_are_methods():
     leave_out = [name for name, kind in CALIBRATORS.items() if "no_class" in kind().get_params()]
-    assert set(METHODS) == {*CALIBRATORS, "ccac-t", *(f"{name}-uniform" for name in leave_out)}
-    assert list(METHODS)[:9] == [
+    by_paper_recipe = {"ccac-paper", "ccac-s-paper", "ccac-t-paper"}
+    assert set(METHODS) == {*CALIBRATORS, "ccac-t", *by_paper_recipe, *(f"{name}-uniform" for name in leave_out)}
+    assert list(METHODS)[:12] == [
         "uncalibrated", "temperature", "temperature-uniform", "scaling-binning", "dirichlet", "dirichlet-uniform",
-        "ccac", "ccac-s", "ccac-t",
+        "ccac", "ccac-paper", "ccac-s", "ccac-s-paper", "ccac-t", "ccac-t-paper",
     ]  # fmt: skip
 
 
@@ -40,14 +41,13 @@ def test_rows_of_no_class_are_left_out_or_uniform_where_there_are_any(toy_suite,
     assert uniform < left_out - 0.05  # a third of the rows is wrong, and only the second way learns that
 
 
-def test_the_recipe_reaches_networks_and_their_transfer_alone(toy_suite, tmp_path, quick_training):
-    for name, method in METHODS.items():
-        parameters = method.make(0, "paper").get_params()
-        assert parameters.get("recipe", "paper") == "paper"
-        assert ("recipe" in parameters) == (name in ("ccac", "ccac-s", "ccac-t"))
-    one_shift = replace(toy_suite, shifts=("D1",))
-    rows = run([one_shift], methods=["ccac-s", "platt"], random_states=[0], cache_dir=tmp_path, jobs=1)
-    assert {(row.method, row.recipe) for row in rows} == {("ccac-s", "fast"), ("platt", "")}
+def test_the_papers_recipe_is_a_method_of_its_own_which_runs_only_if_it_is_named():
+    assert METHODS["ccac-paper"].make(0).recipe == METHODS["ccac-t-paper"].make(0).recipe == "paper"
+    assert METHODS["ccac"].make(0).recipe == METHODS["ccac-t"].make(0).recipe == "fast"
+    assert METHODS["ccac-t-paper"].source == "ccac-s-paper"
+    assert METHODS["ccac-paper"].label_in_paper == METHODS["ccac"].label_in_paper == "CCAC"
+    assert set(METHODS) - set(runner._checked_methods(None)) == {"ccac-paper", "ccac-s-paper", "ccac-t-paper"}
+    assert runner._checked_methods(with_paper_recipe()) == list(METHODS)
 
 
 def test_a_row_is_what_fit_and_evaluate_give(toy_suite, tmp_path):

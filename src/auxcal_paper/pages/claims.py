@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from auxcal._core.text import write_score
+from auxcal.calibrators.auxiliary import RecipeName
 from auxcal.metrics import METRICS
 from auxcal_paper.methods import METHODS
 from auxcal_paper.paper import paper_table
@@ -24,7 +25,7 @@ Outcome = Literal["holds", "open", "fails", "unclaimed"]
 
 WORDS: dict[Outcome, str] = {
     "holds": "holds",
-    "open": "undecided, within one standard error",
+    "open": "undecided",
     "fails": "does not hold",
     "unclaimed": "not claimed: the paper's own numbers lose",
 }
@@ -40,6 +41,11 @@ class Claim:
     metric: str
     champions: tuple[str, ...]
     rivals: tuple[str, ...] = BASELINES
+    recipe: RecipeName = "fast"
+
+    def by_paper_recipe(self) -> Claim:
+        """Return the claim about the networks that are trained by the paper's recipe."""
+        return replace(self, champions=tuple(f"{name}-paper" for name in self.champions), recipe="paper")
 
 
 CLAIMS = (
@@ -50,6 +56,9 @@ CLAIMS = (
     Claim("transfer-brier", "CCAC-T has a better Brier score than the baselines", "brier", ("ccac-t",)),
 )
 """The paper's claims about each of its tables."""
+
+RECIPES: dict[RecipeName, str] = {"fast": "ours", "paper": "the paper's"}
+"""What the pages call the recipes."""
 
 _ALL_OTHERS = tuple(name for name, method in METHODS.items() if name != "ccac-x" and method.source is None)
 
@@ -69,15 +78,15 @@ class Verdict:
     text: str
 
 
-def verdicts(suite: Suite, shift: str, here: Results) -> list[Verdict | None]:
-    """Judge the paper's claims on the results of one suite and shift, each in its place; None where there is none."""
-    tables = [found for experiment in suite.stands_for if (found := paper_table(*experiment, shift))]
-    judged = [judge(claim, here) if tables else None for claim in CLAIMS]
-    borne = [all(is_borne(claim, table) for table in tables) for claim in CLAIMS]
-    return [
-        replace(verdict, outcome="unclaimed") if verdict and not claimed else verdict
-        for verdict, claimed in zip(judged, borne, strict=True)
-    ]
+def verdicts(suite: Suite, shift: str, here: Results) -> list[Verdict]:
+    """Judge the paper's claims on the results of one suite and shift, by both recipes, as far as there are any."""
+    tables = [table for experiment in suite.stands_for if (table := paper_table(*experiment, shift))]
+    found: list[Verdict] = []
+    for claim in CLAIMS if tables else ():
+        borne = all(is_borne(claim, table) for table in tables)
+        judged = filter(None, (judge(claim, here), judge(claim.by_paper_recipe(), here)))
+        found += [verdict if borne else replace(verdict, outcome="unclaimed") for verdict in judged]
+    return found
 
 
 def is_borne(claim: Claim, table: Mapping[str, Mapping[str, float]]) -> bool:
@@ -93,8 +102,8 @@ def is_borne(claim: Claim, table: Mapping[str, Mapping[str, float]]) -> bool:
     """
     means = {
         name: scores[claim.metric]
-        for name in PAPER_METHODS
-        if claim.metric in (scores := table.get(METHODS[name].label, {}))
+        for name in claim.champions + claim.rivals
+        if claim.metric in (scores := table.get(METHODS[name].label_in_paper, {}))
     }
     champion, rival = _best(claim, means, claim.champions), _best(claim, means, claim.rivals)
     return champion is not None and rival is not None and _sign(claim) * (means[champion] - means[rival]) > 0
@@ -104,7 +113,8 @@ def judge(claim: Claim, here: Results) -> Verdict | None:
     """Judge a claim on the results of one suite and shift; None if there is nothing to compare.
 
     The best champion is compared with the best baseline in every random state. The claim holds if it is better by more
-    than one standard error of these differences, and fails if it is worse by more.
+    than one standard error of these differences, and fails if it is worse by more. One random state decides nothing.
+    The text has the numbers, and names the methods that the claim is about and that were not run.
 
     Examples
     --------
@@ -117,22 +127,43 @@ def judge(claim: Claim, here: Results) -> Verdict | None:
     ...                 row("temperature", 1, 0.05)))
     >>> from auxcal_paper.pages import CLAIMS, judge
     >>> judge(CLAIMS[0], here).text
-    'CCAC 1.5 %, TS 4.5 %'
+    'CCAC 1.5 %, TS 4.5 %; not run: MP, SB, Dirichlet, CCAC-S'
     """
     means = {name: here.where(method=name).spread(claim.metric).mean for name in here.distinct("method")}
     means = {name: mean for name, mean in means.items() if not math.isnan(mean)}
     champion, rival = _best(claim, means, claim.champions), _best(claim, means, claim.rivals)
     if champion is None or rival is None:
         return None
-    outcome = _outcome(_advantages(claim, here, champion, rival))
+    advantages = _advantages(claim, here, champion, rival)
     text = f"{_named(claim, means, champion)}, {_named(claim, means, rival)}"
-    beyond = _best(claim, means, tuple(set(means) - {*PAPER_METHODS, *claim.champions, *claim.rivals}))
-    if claim.rivals == BASELINES and beyond is not None and _sign(claim) * (means[beyond] - means[champion]) > 0:
-        text += f"; of the methods that the paper leaves out, {_named(claim, means, beyond)}"
-    return Verdict(claim, outcome, text)
+    if claim.rivals == BASELINES:
+        text += _beyond(claim, means, champion) + _not_run(claim, here, means)
+    if len(advantages) == 1:
+        text += "; one random state"
+    return Verdict(claim, _outcome(advantages), text)
+
+
+def _beyond(claim: Claim, means: dict[str, float], champion: str) -> str:
+    """Name the method that is better than the paper's and not among them."""
+    in_paper = {METHODS[name].label for name in PAPER_METHODS}
+    names = tuple(name for name in means if METHODS[name].label_in_paper not in in_paper and name not in claim.rivals)
+    best = _best(claim, means, names)
+    if best is None or _sign(claim) * (means[best] - means[champion]) <= 0:
+        return ""
+    return f"; of the methods that the paper leaves out, {_named(claim, means, best)}"
+
+
+def _not_run(claim: Claim, here: Results, means: dict[str, float]) -> str:
+    """Name the methods that the claim is about on this shift and that have no results."""
+    (shift,) = here.distinct("shift")
+    wanted = [name for name in METHODS if name in claim.rivals + claim.champions and METHODS[name].applies_to(shift)]
+    absent = [METHODS[name].label for name in wanted if name not in means]
+    return f"; not run: {', '.join(absent)}" if absent else ""
 
 
 def _outcome(advantages: list[float]) -> Outcome:
+    if len(advantages) == 1:
+        return "open"
     mean, deviation = spread(advantages)
     error = deviation / math.sqrt(len(advantages))
     if mean > error:

@@ -26,14 +26,14 @@ def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, num
 
 
 def to_markdown(table: Table) -> str:
-    """Return a table of results, the best of each column in bold, the paper's numbers in the last columns."""
-    papers = [f"paper's {METRICS[metric].label}" for metric in table.metrics]
+    """Return a table of results, the best of each column in bold, the paper's numbers in the last columns, if any."""
+    papers = [f"paper's {METRICS[metric].label}" for metric in table.metrics] if table.has_paper else []
     rows = [
         [
             line.label,
             *(f"**{cell.text}**" if cell.best else cell.text for cell in line.cells),
             f"{line.fit_seconds:.1f}",
-            *(cell.paper for cell in line.cells),
+            *(cell.paper for cell in line.cells if table.has_paper),
         ]
         for line in table.lines
     ]

@@ -39,6 +39,11 @@ class Table:
     metrics: tuple[str, ...]
     lines: tuple[Line, ...]
 
+    @property
+    def has_paper(self) -> bool:
+        """Whether the paper has numbers of this table."""
+        return any(cell.paper for line in self.lines for cell in line.cells)
+
 
 def table(suite: Suite, shift: str, results: Results) -> Table:
     """Return the table of one shift: mean ± standard deviation over the random states, the best in bold.
@@ -57,10 +62,10 @@ def table(suite: Suite, shift: str, results: Results) -> Table:
     columns = {metric: _column(here, methods, metric) for metric in PAPER_METRICS}
     lines = []
     for i, name in enumerate(methods):
-        label = METHODS[name].label
-        cells = [replace(columns[metric][i], paper=_paper(suite, shift, label, metric)) for metric in PAPER_METRICS]
+        theirs = METHODS[name].label_in_paper
+        cells = [replace(columns[metric][i], paper=_paper(suite, shift, theirs, metric)) for metric in PAPER_METRICS]
         seconds = fmean(row.fit_seconds for row in here.where(method=name))
-        lines.append(Line(label, tuple(cells), seconds))
+        lines.append(Line(METHODS[name].label, tuple(cells), seconds))
     return Table(PAPER_METRICS, tuple(lines))
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 from auxcal._core.files import atomic_write
 from auxcal._core.text import percent, write_score
 from auxcal._version import VERSION
+from auxcal.calibrators.auxiliary import PAPER_BATCH
 from auxcal_paper.methods import METHODS, TRANSFER_SIZES
 from auxcal_paper.pages._notes import notes_on
 from auxcal_paper.pages.claims import (
     CLAIMS,
     OUR_CLAIMS,
     PAPER_METHODS,
+    RECIPES,
     SIGNS,
     WORDS,
     Claim,
@@ -33,6 +36,8 @@ from auxcal_paper.suites import SUITES, Suite
 _IN_INDEX = (*PAPER_METHODS, "ccac-x")
 
 _HOW_TO_READ = f"""\
+## How to read the tables
+
 Values are means ± standard deviations over the random states, each of which draws its own fit, select and test part.
 The best of each column is bold. The ECE uses 20 bins of equal width. In brackets is its noise floor: in 19 of 20
 samples of this size, the ECE of a perfectly calibrated confidence stays below it, so an ECE below the floor can't be
@@ -42,7 +47,12 @@ paper: it is this library's own.
 
 Each claim of the paper is judged against the paper's baselines, MP, TS, SB and Dirichlet. It holds if the best of the
 methods it names beats the best baseline by more than one standard error of the difference over the random states, and
-fails if it loses by more than that. Where the paper's own numbers lose, it claims nothing, and nothing is counted.
+fails if it loses by more than that. Within one standard error, or with one random state, it is undecided. Where the
+paper's own numbers lose, it claims nothing, and nothing is counted.
+
+CCAC, CCAC-S and CCAC-T are trained by two recipes: ours, and *the paper's recipe* with its epochs and learning rate.
+The paper has no batch size; {PAPER_BATCH} is taken, and `docs/evidence/design.md` shows what others give. Each claim is
+judged under both recipes.
 
 TS, Dirichlet and the like learn classes. Rows of no class, the paper's NULL, they leave out of their fit, or ("NULL
 uniform") take the uniform distribution as the target. The paper does not say what it did; a claim is judged against the
@@ -52,6 +62,8 @@ The same machine gives the same numbers; on another the last digits differ. For 
 mean in the tables by more than 0.00001 (`benchmarks/evidence/instruction_sets.py`); the networks of CCAC, CCAC-S and
 CCAC-T can amplify such differences. What is packaged are logits in float16. Those in float32 that a classifier gives
 move the networks' numbers in the second or third digit, by less than one standard deviation over the random states."""
+
+_LINK = "[How to read the tables](index.md#how-to-read-the-tables)."
 
 _ABBREVIATIONS = """\
 MP is the uncalibrated maximum probability; TS temperature scaling; SB scaling-binning; ETS ensemble temperature
@@ -92,8 +104,7 @@ def suite_page(suite: Suite, results: Results, out: Path) -> str:
     """Return the page of a suite: for each shift the table, the paper's numbers beside it, and the claims."""
     experiments = " and ".join(f"{classifier} on {dataset}" for classifier, dataset in suite.stands_for)
     stands_for = f"This suite stands for the paper's {experiments}." if experiments else "This suite is our own."
-    parts = [f"# {suite.name}", f"{stands_for} {_made_by(suite.name, results)}", _HOW_TO_READ]
-    parts.append(_ABBREVIATIONS)
+    parts = [f"# {suite.name}", f"{stands_for} {_made_by(suite.name, results)} {_LINK}"]
     if len(suite.stands_for) > 1:
         parts.append(f"The paper's numbers are for {' / '.join(name for name, _ in suite.stands_for)}.")
     if suite.left_out:
@@ -116,7 +127,7 @@ def index_page(suites: Sequence[Suite], results: Results) -> str:
             here = results.where(suite=suite.name, shift=shift)
             judged = verdicts(suite, shift, here)
             if stands_nearest(suite, shift, suites, results):
-                counted += [verdict for verdict in judged if verdict is not None]
+                counted += judged
             lines.append(_index_line(suite, shift, here, judged))
     columns = ["Suite", "Shift", "Accuracy", *(METHODS[name].label for name in _IN_INDEX)]
     columns += [claim.name.replace("transfer-", "CCAC-T ") for claim in CLAIMS]
@@ -124,15 +135,16 @@ def index_page(suites: Sequence[Suite], results: Results) -> str:
         [
             "# Results",
             *tables_of_the_paper(suites, results),
-            f"Made by `auxcal reproduce` (auxcal {VERSION}, {_states(suites, results)}, {_recipes(results)}). Each "
-            f"page has the full tables, the paper's numbers beside them, and the figures.{_alone(suites, results)}",
+            f"Made by `auxcal reproduce` (auxcal {VERSION}, {_states(suites, results)}). Each "
+            f"page has the full tables, the paper's numbers beside them, and the figures.",
             "## The claims of the paper",
             "Counted on the paper's own images and texts, once for each of its tables, beside how many of its tables "
             "bear the claim.",
             _count(counted),
             "## ECE of the paper's methods and of CCAC-X, and the claims",
             f"{', '.join(f'{SIGNS[outcome]} {word}' for outcome, word in WORDS.items())}; the pages give the numbers. "
-            f"Two numbers are with rows of no class left out and with the uniform distribution as their target.",
+            "Of two numbers or signs, the first is of networks trained by our recipe and the second by the paper's; of "
+            "TS and Dirichlet, the first is without rows of no class and the second with a uniform target for them.",
             markdown_table(columns, lines),
             *_standing(suites, results),
             _HOW_TO_READ,
@@ -145,15 +157,18 @@ def _shift_section(suite: Suite, shift: str, results: Results, out: Path) -> lis
     here = results.where(shift=shift)
     row = max(here, key=lambda row: row.n_fit)  # CCAC-T sees a few labels only
     sizes = f"{row.n_fit:,} rows to fit, {row.n_select:,} to select, {row.n_test:,} to test"
-    judged = [verdict for verdict in verdicts(suite, shift, here) if verdict is not None]
+    judged = verdicts(suite, shift, here)
     section = [
         f"## {shift}",
         f"{suite.differences.get(shift, '')} {sizes}; the classifier's accuracy is {_accuracy(here)}.".strip(),
         to_markdown(table(suite, shift, here)),
     ]
     if judged:
-        rows = [[verdict.claim.text, WORDS[verdict.outcome], verdict.text] for verdict in judged]
-        section.append(markdown_table(["The paper's claim", "", "the numbers"], rows, numbers=False))
+        rows = [
+            [verdict.claim.text, RECIPES[verdict.claim.recipe], WORDS[verdict.outcome], verdict.text]
+            for verdict in judged
+        ]
+        section.append(markdown_table(["The paper's claim", "recipe", "", "the numbers"], rows, numbers=False))
     section += _why(suite, shift, judged)
     for name, figure in FIGURES.items():
         path = figure_path(out, suite, shift, name)
@@ -163,20 +178,28 @@ def _shift_section(suite: Suite, shift: str, results: Results, out: Path) -> lis
 
 
 def _why(suite: Suite, shift: str, judged: list[Verdict]) -> list[str]:
-    failed = [verdict.claim.name for verdict in judged if verdict.outcome == "fails"]
+    failed = {verdict.claim.name for verdict in judged if verdict.outcome == "fails"}
     notes = notes_on(suite.name, shift, failed)
     return [f"Why: {' '.join(notes)}"] if notes else []
 
 
-def _index_line(suite: Suite, shift: str, here: Results, judged: Sequence[Verdict | None]) -> list[str]:
+def _index_line(suite: Suite, shift: str, here: Results, judged: Sequence[Verdict]) -> list[str]:
     ece = [_ece(here, name) for name in _IN_INDEX]
-    signs = [SIGNS[verdict.outcome] if verdict else "–" for verdict in judged]
+    signs = [
+        _both([SIGNS[verdict.outcome] for verdict in judged if verdict.claim.name == claim.name]) for claim in CLAIMS
+    ]
     return [f"[{suite.name}]({suite.name}.md)", shift, _accuracy(here), *ece, *signs]
 
 
 def _ece(here: Results, name: str) -> str:
-    both = [here.where(method=method) for method in (name, f"{name}-uniform")]
-    return " / ".join(write_score("ece", rows.spread("ece").mean) for rows in both[: 2 if len(both[1]) else 1])
+    """Return the ECE of a method and of its variant, if that has one."""
+    names = [other for other, method in METHODS.items() if name in (other, method.variant_of)]
+    found = [rows for other in names if len(rows := here.where(method=other))]
+    return _both([write_score("ece", rows.spread("ece").mean) for rows in found])
+
+
+def _both(texts: Sequence[str]) -> str:
+    return " / ".join(texts) or "–"
 
 
 def _standing(suites: Sequence[Suite], results: Results) -> list[str]:
@@ -205,15 +228,16 @@ def _standing(suites: Sequence[Suite], results: Results) -> list[str]:
 
 def _count(judged: list[Verdict]) -> str:
     rows = []
-    for claim in CLAIMS:
+    for claim in chain.from_iterable((ours, ours.by_paper_recipe()) for ours in CLAIMS):
         outcomes = [verdict.outcome for verdict in judged if verdict.claim == claim]
-        rows.append([claim.text, _in_the_paper(claim), *(str(outcomes.count(outcome)) for outcome in WORDS)])
-    return markdown_table(["In how many tables", "in the paper", *WORDS.values()], rows)
+        counts = [str(outcomes.count(outcome)) for outcome in WORDS]
+        rows.append([claim.text, RECIPES[claim.recipe], _in_the_paper(claim), *counts])
+    return markdown_table(["In how many tables", "recipe", "in the paper", *WORDS.values()], rows)
 
 
 def _in_the_paper(claim: Claim) -> str:
     tables = [paper_table(*experiment, shift) for experiment, shifts in paper_tables().items() for shift in shifts]
-    champions = {METHODS[name].label for name in claim.champions}
+    champions = {METHODS[name].label_in_paper for name in claim.champions}
     tables = [found for found in tables if champions & set(found)]
     return f"{sum(is_borne(claim, found) for found in tables)} of {len(tables)}"
 
@@ -227,25 +251,11 @@ def _states(suites: Sequence[Suite], results: Results) -> str:
     return f"{' or '.join(map(str, numbers))} random state{'s' * (numbers[-1:] != [1])}"
 
 
-def _alone(suites: Sequence[Suite], results: Results) -> str:
-    """Say which suites have a single random state."""
-    names = [suite.name for suite in suites if len(results.where(suite=suite.name).distinct("random_state")) == 1]
-    return f" With one random state ({', '.join(names)}), a claim is judged by the sign of the difference." * bool(
-        names
-    )
-
-
 def _made_by(name: str, results: Results) -> str:
     states = results.distinct("random_state")
-    known = f"random states {', '.join(map(str, states))}"
-    made = f"Made by `auxcal reproduce {name}` (auxcal {VERSION}, {known}, {_recipes(results)})."
-    alone = " With one random state, no standard error is known, and a claim is judged by the sign of the difference."
-    return made + alone * (len(states) == 1)
-
-
-def _recipes(results: Results) -> str:
-    found = [recipe for recipe in results.distinct("recipe") if recipe]
-    return f"networks trained by the recipe {' and '.join(found)}" if found else "no networks"
+    known = f"random state{'s' * (len(states) > 1)} {', '.join(map(str, states))}"
+    both = any(METHODS[method].is_by_paper_recipe for method in results.distinct("method"))
+    return f"Made by `auxcal reproduce {name}{' --paper-recipe' * both}` (auxcal {VERSION}, {known})."
 
 
 def _write(path: Path, text: str) -> Path:

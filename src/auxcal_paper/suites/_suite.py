@@ -78,7 +78,7 @@ class Suite:
 
     def leaves_out(self, method: str) -> bool:
         """Whether a method, or the one that it is a variant of, is not run here."""
-        return method.removesuffix("-uniform") in self.left_out
+        return method in self.left_out or method.removesuffix("-uniform").removesuffix("-paper") in self.left_out
 
     def parts(self, n_rows: int) -> tuple[int, int, int]:
         """Return the sizes of a bundle's parts: `sizes`, or proportionally fewer if it has fewer rows."""
