@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 
 OUT = Path(__file__).parent.parent / "docs/figures/install.csv"
 ADDS = {
-    "": "all methods; every command but `export` and `reproduce`; CSV, JSON lines, npz",
+    "": "all methods; every command but `export`; CSV, JSON lines, npz",
     "tables": "parquet; folders in buckets; Arrow",
     "report": "`report.html` of `compare`, `demo` and `monitor`",
     "plots": "charts with matplotlib",

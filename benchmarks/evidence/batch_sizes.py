@@ -22,7 +22,7 @@ from auxcal.calibrators import auxiliary
 from auxcal_paper.suites import suite
 
 OUT = Path(__file__).parents[2] / "docs" / "figures" / "batch-sizes.csv"
-BUNDLES = (("r8-dan", "D1"), ("cifar10-resnet20", "D0"), ("cifar10-resnet20", "D2"))
+BUNDLES = (("r8-dan", "D1"), ("r8-dan", "OOD"), ("cifar10-resnet20", "OOD"))
 BATCHES, RANDOM_STATES, SHOWN = (32, 256), (0, 1), ("auroc", "ece", "brier")
 
 

@@ -64,6 +64,7 @@ def reproduce(
         raise typer.BadParameter("name the suites to run, or give --all; auxcal reproduce --list shows them.")
     names = [name for text in methods for name in text.split(",")] if methods else None
     names = with_paper_recipe(names) if paper_recipe else names
+    figures = figures and _can_draw()
     paths = paths_of(chosen, out, figures=figures)
     if not overwrite:
         refuse_foreign(out, paths)
@@ -77,6 +78,16 @@ def reproduce(
     except KeyboardInterrupt:
         typer.echo("auxcal: stopped. Finished fits are kept: run the same command again to resume.", err=True)
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _can_draw() -> bool:
+    """Whether figures can be drawn; what is missing is said before the work begins."""
+    from auxcal._core.extras import is_installed
+
+    if is_installed("plots"):
+        return True
+    typer.echo("No figures will be drawn: they need matplotlib. In a clone of auxcal: pip install '.[plots]'", err=True)
+    return False
 
 
 def _ready(data: Path, cache: Path) -> list[Suite]:
@@ -178,7 +189,7 @@ def _write(
 
     with recorded(out, paths_of(suites, out, figures=figures)):
         for entry in suites:
-            names = figure_methods(results.where(suite=entry.name, shift=FIGURE_SHIFT).distinct("method"))
+            names = figure_methods(results.where(suite=entry.name, shift=FIGURE_SHIFT))
             if figures and names:
                 calibrators, test = fitted(entry, FIGURE_SHIFT, names, data_dir=data, cache_dir=cache)
                 write_figures(entry, calibrators, test, out)

@@ -265,7 +265,7 @@ def test_the_paper_recipe_is_the_papers(kind, n_classes, expected):
     calibrator = kind(recipe="paper")
     assert calibrator._architecture(n_classes) == expected
     recipe = calibrator._recipe(n_classes)
-    assert (recipe.epochs, recipe.batch_size, recipe.learning_rate) == (expected.epochs, 32, expected.learning_rate)
+    assert (recipe.epochs, recipe.batch_size, recipe.learning_rate) == (expected.epochs, 256, expected.learning_rate)
     assert not recipe.one_cycle
     assert recipe.weight_decay == 0
 

@@ -41,7 +41,7 @@ def test_without_a_command_the_help_shows_all_of_them(call, capsys):
 def test_the_help_groups_commands_and_options(call, capsys):
     assert call("--help") == 0
     sections = [line for line in capsys.readouterr().out.splitlines() if re.fullmatch(r"\S.*:", line)]
-    assert sections == ["Options:", "Fit:", "Judge:", "Watch:", "Label:", "Ship:", "Of other packages:"]
+    assert sections == ["Options:", "Fit:", "Judge:", "Watch:", "Label:", "Ship:", "The paper:"]
     assert call("score", "--help") == 0
     text = capsys.readouterr().out
     heads = ("Arguments:", "Options:", "The table:", "Output:", "General:")

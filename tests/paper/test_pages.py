@@ -121,8 +121,19 @@ def test_every_note_is_of_a_suite_a_shift_and_a_claim():
         assert set(note["claims"]) <= {claim.name for claim in CLAIMS}
 
 
+def test_the_stronger_way_with_rows_of_no_class_is_drawn(results):
+    here = results.where(shift="OOD")
+    better = [
+        replace(row, method="temperature-uniform", scores=dict(row.scores) | {"brier": 0.01})
+        for row in here.where(method="temperature")
+    ]
+    ours = [replace(row, method="ccac-s") for row in here.where(method="platt")]
+    names = figure_methods(Results((*here, *better, *ours)))
+    assert names == ["uncalibrated", "temperature-uniform", "scaling-binning", "ccac-s"]
+
+
 def test_the_figures_are_drawn_and_shown(toy_suite, results, tmp_path):
-    names = figure_methods(METHODS)
+    names = figure_methods(results.where(shift="OOD"))
     assert names == ["uncalibrated", "temperature", "scaling-binning"]
     calibrators, test = fitted(toy_suite, "OOD", names, cache_dir=tmp_path / "cache")
     paths = write_figures(toy_suite, calibrators, test, tmp_path / "out")

@@ -31,9 +31,9 @@ class CCAC(AuxiliaryClassCalibrator):
     select_by : {"ece", "brier", "nll"}
         The score on the select part that the search minimises.
     recipe : {"fast", "paper"}
-        How the network is trained: "paper" is Adam with the paper's epochs and learning rate, in batches of 32, which
-        the paper leaves open (benchmarks/evidence/batch_sizes.py compares them with 256); "fast" takes far fewer steps
-        in batches of 256, with a schedule and weight decay.
+        How the network is trained: "paper" is Adam with the paper's epochs and learning rate; "fast" takes far fewer
+        steps, with a schedule and weight decay. Both take batches of 256, which the paper leaves open: those of 32,
+        Keras' default, are worse with the paper's epochs (benchmarks/evidence/batch_sizes.py).
     random_state : int or None
         The source of the initial weights, of the order of the rows, and of the select part if none is given. On one
         machine it gives the same bits; on a processor with other instructions a network can become another one.

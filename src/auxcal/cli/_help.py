@@ -16,7 +16,7 @@ COMMANDS = {
 }
 """Our own commands, by what they are for; --help shows them in this order."""
 
-_OTHERS = "Of other packages"
+_PAPER, _OTHERS = "The paper", "Of other packages"
 
 _OPTIONS = {
     "Output": ("out", "metrics", "proba", "json", "open", "overwrite"),
@@ -31,9 +31,9 @@ class GroupedCommands(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write a section for each group of commands."""
         named = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
-        groups = {name: head for head, names in COMMANDS.items() for name in names}
+        groups = {name: head for head, names in COMMANDS.items() for name in names} | {"reproduce": _PAPER}
         limit = formatter.width - 6 - max(map(len, named))
-        sections: dict[str, list[tuple[str, str]]] = {head: [] for head in (*COMMANDS, _OTHERS)}
+        sections: dict[str, list[tuple[str, str]]] = {head: [] for head in (*COMMANDS, _PAPER, _OTHERS)}
         for name, command in named.items():
             if command is not None:
                 sections[groups.get(name, _OTHERS)].append((name, command.get_short_help_str(limit)))

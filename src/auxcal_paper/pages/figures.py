@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from auxcal._core.logits import softmax
 from auxcal.calibrators import Calibrator, ProbaCalibrator
 from auxcal.predictions import Predictions
 from auxcal_paper.methods import METHODS
+from auxcal_paper.results import Results
 from auxcal_paper.suites import Suite
 
 if TYPE_CHECKING:
@@ -25,7 +26,10 @@ FIGURE_SHIFT = "OOD"
 """The shift that the paper draws."""
 
 FIGURE_METHODS = ("uncalibrated", "temperature", "scaling-binning", "dirichlet", "ccac")
-"""The methods that the paper draws; CCAC-S takes the place of CCAC where that is left out."""
+"""The methods that the paper draws; CCAC-S takes the place of CCAC where that is left out.
+
+Of both ways with rows of no class, the one with the better Brier score is drawn.
+"""
 
 _DOTS = 110
 _SHOWN_CLASS = 6  # the paper's, of which the heatmaps show correct predictions; counted from 0
@@ -133,17 +137,17 @@ def figure_path(out: Path, suite: Suite, shift: str, name: str) -> Path:
     return out / "figures" / f"{suite.name}-{shift}-{name}.png"
 
 
-def figure_methods(present: Collection[str]) -> list[str]:
-    """Return the methods that are drawn, of those that there are results for.
+def figure_methods(here: Results) -> list[str]:
+    """Return the methods that are drawn, of those that have results on the shift."""
+    present = here.distinct("method")
+    drawn = FIGURE_METHODS if "ccac" in present else (*FIGURE_METHODS[:-1], "ccac-s")
+    return [stronger(here, name) for name in drawn if name in present]
 
-    Examples
-    --------
-    >>> from auxcal_paper.pages.figures import figure_methods
-    >>> figure_methods(["uncalibrated", "temperature", "ccac-s", "platt"])
-    ['uncalibrated', 'temperature', 'ccac-s']
-    """
-    names = [name for name in FIGURE_METHODS if name in present]
-    return names if "ccac" in names or "ccac-s" not in present else [*names, "ccac-s"]
+
+def stronger(here: Results, name: str) -> str:
+    """Return a method or its variant for rows of no class, whichever has the better Brier score."""
+    ways = [way for way in (name, f"{name}-uniform") if len(here.where(method=way))]
+    return min(ways, key=lambda way: here.where(method=way).spread("brier").mean)
 
 
 def write_figures(suite: Suite, fitted: Mapping[str, Calibrator], test: Predictions, out: Path) -> list[Path]:
