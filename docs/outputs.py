@@ -29,6 +29,7 @@ DOCS = Path(__file__).parent
 PAGES = (
     "start/python.md",
     "start/command-line.md",
+    "start/paper.md",
     "how-to/thresholds.md",
     "how-to/change.md",
     "how-to/nightly.md",

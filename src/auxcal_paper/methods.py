@@ -98,7 +98,7 @@ METHODS: dict[str, Method] = {method.name: method for method in _methods()}
 """Every method, in the order of the paper's tables, then the others.
 
 Methods that leave rows of no class out of their fit have a variant whose target for them is uniform, and those that
-train a network one by the paper's recipe, which takes some forty times as long.
+train a network one by the paper's recipe, which takes ten to fifty times as long.
 """
 
 

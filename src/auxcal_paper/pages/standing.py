@@ -29,7 +29,7 @@ def tables_of_the_paper(suites: Sequence[Suite], results: Results) -> list[str]:
             counts[suite.basis if suite else None] += 1
         theirs = _percents(PAPER_ACCURACIES[experiment].values())
         ours = _percents(_accuracy(results, suite, shift) for shift, suite in standing.items())
-        lines.append([" on ".join(experiment), ", ".join(shifts), _what(experiment, standing, suites), theirs, ours])
+        lines.append([" on ".join(experiment), ", ".join(shifts), _what(experiment, standing), theirs, ours])
     nothing = counts.pop(None)
     return [
         f"Of the paper's {sum(counts.values()) + nothing} tables, {sum(counts.values())} stand here on the paper's own "
@@ -56,7 +56,7 @@ def _nearest(experiment: tuple[str, str], shift: str, suites: Sequence[Suite], r
     return min(found, key=lambda suite: list(_BASES).index(suite.basis), default=None)
 
 
-def _what(experiment: tuple[str, str], standing: Mapping[str, Suite | None], suites: Sequence[Suite]) -> str:
+def _what(experiment: tuple[str, str], standing: Mapping[str, Suite | None]) -> str:
     """Say which suites stand for an experiment, the shifts of each where there are several, and what its own lacks."""
     by_name: dict[str, list[str]] = {}
     for shift, suite in standing.items():
@@ -67,8 +67,7 @@ def _what(experiment: tuple[str, str], standing: Mapping[str, Suite | None], sui
     own = [suite for suite in official if suite.basis == "own"]
     if not own or any(suite and suite.basis == "own" for suite in standing.values()):
         return here
-    there = {name for suite in suites for name in suite.needs}
-    return f"{here}; its own waits for {' and '.join(name for name in own[0].needs if name not in there)}"
+    return f"{here}; its own network runs once you add its files, which `auxcal reproduce --list` names"
 
 
 def _accuracy(results: Results, suite: Suite | None, shift: str) -> float | None:

@@ -104,7 +104,7 @@ def suite_page(suite: Suite, results: Results, out: Path) -> str:
     """Return the page of a suite: for each shift the table, the paper's numbers beside it, and the claims."""
     experiments = " and ".join(f"{classifier} on {dataset}" for classifier, dataset in suite.stands_for)
     stands_for = f"This suite stands for the paper's {experiments}." if experiments else "This suite is our own."
-    parts = [f"# {suite.name}", f"{stands_for} {_made_by(suite.name, results)} {_LINK}"]
+    parts = [f"# {suite.name}", f"{stands_for} {suite.classifier}", f"{_made_by(suite.name, results)} {_LINK}"]
     if len(suite.stands_for) > 1:
         parts.append(f"The paper's numbers are for {' / '.join(name for name, _ in suite.stands_for)}.")
     if suite.left_out:

@@ -35,8 +35,10 @@ class Suite:
         The names of the data sets that its bundles are made from.
     sizes : tuple of int
         The rows of the fit, select and test part.
+    classifier : str
+        How the classifier differs from the paper's, in a sentence.
     differences : dict of shift to str
-        How each shift differs from the paper's setting, in one or two sentences.
+        How else each shift differs from the paper's setting, in one or two sentences.
     build : callable
         ``build(shift, data_dir, report)`` makes the bundle; ``report`` is told the share that is done.
     basis : {"own", "layout", "network"}
@@ -56,6 +58,7 @@ class Suite:
     sizes: tuple[int, int, int]
     differences: dict[str, str]
     build: Callable[[str, Path, Report], Predictions]
+    classifier: str = ""
     basis: Basis = "network"
     left_out: dict[str, str] = field(default_factory=dict)
     class_names: tuple[str, ...] = ()

@@ -140,19 +140,18 @@ def cifar_suite(
     ('cifar100', 'cifar10', 'cifar100-vgg16')
     """
     cifar, other, sizes = Cifar(n_classes), Cifar(110 - n_classes), sizes or Sizes()
-    note = network.note.format(n_classes=n_classes)
     return Suite(
         name=f"{cifar.name}-{network.name}",
         stands_for=((network.stands_for, f"CIFAR-{n_classes}"),),
         shifts=("D0", "D1", "D2", "OOD", "AD"),
         needs=(cifar.name, other.name, f"{cifar.name}-{network.weights}"),
         sizes=sizes.parts,
+        classifier=network.note.format(n_classes=n_classes),
         differences={
-            "D0": f"{note} {NOT_IN_PAPER} All 10,000 test images.",
-            "D1": f"{note} {_AUGMENTED}",
-            "D2": f"{note} {_AUGMENTED}",
-            "OOD": note,
-            "AD": f"{note} {_attack(cifar, network, sizes.adversarial)}",
+            "D0": f"{NOT_IN_PAPER} All 10,000 test images.",
+            "D1": _AUGMENTED,
+            "D2": _AUGMENTED,
+            "AD": _attack(cifar, network, sizes.adversarial),
         },
         build=partial(_build, cifar, network, sizes),
         basis=network.basis,

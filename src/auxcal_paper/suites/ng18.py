@@ -66,11 +66,12 @@ NG18_DAN = Suite(
     shifts=("D0", "D1", "OOD"),
     needs=("newsgroups", "glove", "reuters"),
     sizes=(6000, 1000, 3000),
+    classifier=_CLASSIFIER,
     differences={
-        "D0": f"{_CLASSIFIER} {NOT_IN_PAPER} All 6,748 test documents.",
-        "D1": f"{_CLASSIFIER} The paper's 3,252 training and 6,748 test documents; the noise is our own code, "
+        "D0": f"{NOT_IN_PAPER} All 6,748 test documents.",
+        "D1": "The paper's 3,252 training and 6,748 test documents; the noise is our own code, "
         "with the semantics of nlpaug 0.0.14 and its default strengths, all four operations one after the other.",
-        "OOD": f"{_CLASSIFIER} The paper's 2,553 documents of NG18, 1,962 of NG2 and 5,485 of R8.",
+        "OOD": "The paper's 2,553 documents of NG18, 1,962 of NG2 and 5,485 of R8.",
     },
     build=builder({"D0": _d0, "D1": _d1, "OOD": _ood}, _classifier),
 )

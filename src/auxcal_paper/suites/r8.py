@@ -65,11 +65,12 @@ R8_DAN = Suite(
     shifts=("D0", "D1", "OOD"),
     needs=("reuters",),
     sizes=(3000, 500, 1500),
+    classifier=_CLASSIFIER,
     differences={
-        "D0": f"{_CLASSIFIER} {NOT_IN_PAPER} All 2,189 test documents.",
-        "D1": f"{_CLASSIFIER} The paper's 2,811 training and 2,189 test documents; the noise is our own code, "
+        "D0": f"{NOT_IN_PAPER} All 2,189 test documents.",
+        "D1": "The paper's 2,811 training and 2,189 test documents; the noise is our own code, "
         "with the semantics of nlpaug 0.0.14 and its default strengths, all four operations one after the other.",
-        "OOD": f"{_CLASSIFIER} All 1,426 documents of R52 outside R8, 1,385 training and 2,189 test "
+        "OOD": "All 1,426 documents of R52 outside R8, 1,385 training and 2,189 test "
         "documents of R8; of the two numbers that the paper gives, 1,426 and 1,246, only the first adds up "
         "to its 5,000 samples.",
     },
