@@ -38,7 +38,10 @@ def cpu_time(options: list[str]) -> float:
 
 def main() -> None:
     """Write the table."""
-    rows = [[name, write_seconds(cpu_time(options))] for name, options in OPTIONS.items()]
+    rows = []
+    for name, options in OPTIONS.items():
+        rows.append([name, write_seconds(cpu_time(options))])
+        print(*rows[-1], sep=": ", flush=True)
     write_table(OUT, ["`auxcal reproduce r8-dan`, three random states", "CPU time"], rows)
 
 

@@ -110,6 +110,22 @@ print(*[entry.method for entry in comparison.entries if not entry.failed])
     assert done.stdout.split() == list(CALIBRATORS), done.stderr
 
 
+REPRODUCE = """
+import sys
+sys.argv = ["auxcal", "reproduce", "r8-dan", "--methods", "temperature,platt", "--random-states", "1", "--jobs", "1"]
+from auxcal.cli import main
+main()
+"""
+
+
+def test_without_extras_the_papers_tables_are_made(tmp_path):
+    done = blocked(REPRODUCE, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "r8-dan D1, the paper's numbers below ours" in done.stdout
+    assert done.stderr.startswith("No figures will be drawn: they need matplotlib.")
+    assert {path.name for path in (tmp_path / "auxcal-results").glob("*.md")} == {"r8-dan.md", "index.md"}
+
+
 def test_without_jinja2_a_comparison_gives_all_but_the_page_and_says_so(tmp_path):
     done = blocked(COMPARE.format(arguments=["--methods", "temperature,platt"]), tmp_path)
     assert done.returncode == 0, done.stderr
