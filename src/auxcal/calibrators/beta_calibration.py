@@ -78,7 +78,7 @@ def beta_program(ops: Operations, score: Value, coefficients: Floats, maps: Valu
 
 def fit_beta(sample: Sample) -> tuple[Floats, bool]:
     """Return a, b and c, and whether they are the optimum."""
-    features, of_hits = beta_features(sample.ordered), beta_features(sample.hits)
+    features, of_hits = (beta_features(scores.astype(np.float64)) for scores in (sample.ordered, sample.hits))
     weights = sample.weight, sample.weight_of_hits
     coefficients, converged = fit_logistic(features, of_hits, *weights)
     negative = np.flatnonzero(coefficients[:2] < 0)

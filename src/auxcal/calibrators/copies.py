@@ -33,6 +33,7 @@ _ENOUGH_WRONG = 7  # of two draws of one value of which one is wrong, both have 
 _SAME_LABEL = 0.75
 _SAME_ANSWER, _BEYOND_CHANCE = 0.4, 5.0  # the correlation of errors, and its distance from 0 in standard errors
 _SAMPLES_OF_CLASS = 1.5
+_PARTS = 2.0**20  # of a weight, in whole numbers: sums are then exact, and folds don't hang on how a processor rounds
 
 
 def with_units(data: Predictions, *, stacklevel: int = 1) -> Predictions:
@@ -130,7 +131,8 @@ def weigh_units(data: Predictions) -> Predictions:
         return data
     weight = np.ones(len(data)) if data.sample_weight is None else data.sample_weight
     sizes = np.bincount(units.of_row, weight) ** 2 / np.bincount(units.of_row, weight**2)  # Kish's, where weights vary
-    return data._with(sample_weight=weight / (1 + (sizes - 1) * both)[units.of_row])
+    counted = weight / (1 + (sizes - 1) * both)[units.of_row]
+    return data._with(sample_weight=np.maximum(np.rint(counted * _PARTS), 1) / _PARTS)
 
 
 def _n_values(hashes: NDArray[np.uint64]) -> int:

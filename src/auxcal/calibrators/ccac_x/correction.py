@@ -23,6 +23,7 @@ _MOST_RANKS = 10  # of the largest logits
 _MOST_COORDINATES = 32  # more would be too much to learn, and the open map has used them
 FEW_ROWS = 200  # up to which calls take longer than arithmetic; fewer than a chunk of many rows has
 _KNOTS = (0.05, 0.2, 0.4, 0.6, 0.8, 0.95)  # quantiles of the rows at which the slope of a curve may change
+_LEAST_SCALE = 0.02  # of a bend, in deviations of its input: what varies less would get slopes that multiply rounding
 _PRIOR = np.array([2.0, 2.0, 1.0, 1.0, 1.0])  # of each width: where nothing supports it, it adds next to nothing
 _PRIOR_OF_EFFECTS = 1 / WIDTHS  # of the effects of the classes, of which there are as many as classes
 _DOUBT_OF_EFFECTS = 1.0  # Bayes' rule: one number for each class is a model that is hardly ever wrong
@@ -34,47 +35,57 @@ _WORTHWHILE = 1e-4  # nats over all rows that a step must promise for another to
 
 
 class Correction(NamedTuple):
-    """log-odds = slope · base + Σ_j curve_j(input_j) + offset, with curves w₀ x + Σ_q w_q max(x, knot_q).
+    """log-odds = slope · base + Σ_j curve_j(input_j) + offset; each curve is linear from knot to knot.
 
-    Outside the range of the fit a curve is constant.
+    A curve is 0 at its middle knot, so that no two numbers cancel, and constant outside the range of the fit.
     """
 
     least: Floats
     most: Floats
     knots: Floats
-    weights: Floats
+    slopes: Floats
+    """Of the curves: below the first knot, from each knot to the next, and above the last."""
     slope: float
     offset: float
 
     def log_odds(self, inputs: Floats, base: Floats) -> Floats:
-        """Return the log-odds of the prediction, given the inputs of shape (d, n) and the log-odds to be corrected.
-
-        A correction from before there was an input does not see it; new ones are the last.
-        """
-        inputs = inputs[: len(self.least)]
-        linear = np.float32(self.slope) * base + np.float32(self.offset)
+        """Return the log-odds of the prediction, given the inputs of shape (d, n) and the log-odds to be corrected."""
+        middle, ends, passed = self._around_the_middle()
+        offset = self.offset - float(np.vdot(self.slopes, passed))
+        linear = np.float32(self.slope) * base + np.float32(offset)
+        x = inputs - middle[:, None]
         if len(base) <= FEW_ROWS:  # all at once takes fewer calls, and more memory
-            bends = np.concatenate([self.least[None], self.knots])[:, :, None]
-            bent = np.maximum(np.minimum(inputs, self.most[:, None]), bends)
-            return np.asarray((self.weights[:, None] @ bent).sum(axis=(0, 1)) + linear)
-        most = self.most[:, None]
-        x = inputs.clip(self.least[:, None], most)
-        log_odds = self.weights[0] @ x + linear
-        for knots, weights in zip(self.knots, self.weights[1:], strict=True):
-            # In order, so that x serves all of them. NumPy clips at two bounds three times as fast as at one.
-            log_odds += weights @ np.clip(x, knots[:, None], most, out=x)
-        return np.asarray(log_odds)
+            parts = np.minimum(np.maximum(x, ends[:-1, :, None]), ends[1:, :, None])
+            return np.asarray((self.slopes[:, None] @ parts).sum(axis=(0, 1)) + linear)
+        part = np.empty_like(x)
+        for slopes, begin, end in zip(self.slopes, ends[:-1], ends[1:], strict=True):
+            linear += slopes @ np.clip(x, begin[:, None], end[:, None], out=part)
+        return np.asarray(linear)
 
     def program(self, ops: Operations, inputs: Value, base: Value) -> Value:
         """Write `log_odds` as a program for torch and ONNX, with a row for each sample."""
-        x = ops.maximum(ops.columns(inputs, 0, len(self.least)), ops.constant(self.least, "least"))
-        x = ops.minimum(x, ops.constant(self.most, "most"))
-        log_odds = ops.matmul(x, ops.constant(self.weights[0][:, None], "weights")) + float(self.offset)
-        log_odds = log_odds + base * float(self.slope)
-        for knots, weights in zip(self.knots, self.weights[1:], strict=True):
-            bent = ops.maximum(x, ops.constant(knots, "knots"))
-            log_odds = log_odds + ops.matmul(bent, ops.constant(weights[:, None], "weights"))
+        middle, ends, passed = self._around_the_middle()
+        x = inputs - ops.constant(middle, "middle")
+        log_odds = base * float(self.slope) + float(self.offset)
+        for slopes, begin, end, at in zip(self.slopes, ends[:-1], ends[1:], passed, strict=True):
+            part = ops.minimum(ops.maximum(x, ops.constant(begin, "begin")), ops.constant(end, "end"))
+            log_odds = log_odds + ops.matmul(part - ops.constant(at, "passed"), ops.constant(slopes[:, None], "slopes"))
         return log_odds
+
+    @property
+    def middle(self) -> Floats:
+        """The middle knot of each curve."""
+        return np.asarray(self._ends[(len(self.knots) + 2) // 2])
+
+    @property
+    def _ends(self) -> Floats:
+        """The ends of the stretches with one slope."""
+        return np.concatenate([self.least[None], self.knots, self.most[None]])
+
+    def _around_the_middle(self) -> tuple[Floats, Floats, Floats]:
+        """Return the middle knots, the ends of all stretches less these, and how much of each lies at the middle."""
+        ends = self._ends - self.middle
+        return self.middle, ends, np.clip(0, ends[:-1], ends[1:])
 
 
 def describe(near: RelativeLogits, readings: Floats, coordinates: Floats) -> Floats:
@@ -132,8 +143,9 @@ def fit_correction(
     """Fit the correction and the effects, which add up, with the widths of their priors by evidence."""
     least, most = inputs.min(axis=1), inputs.max(axis=1)
     knots = quantiles(inputs, _KNOTS, weight).astype(np.float32)
-    features = np.concatenate([inputs, *(np.maximum(inputs, each[:, None]) for each in knots)])
-    centre, scale = mean(features, weight, axis=1), deviation(features, weight, axis=1)
+    features = _bent(inputs, knots)
+    centre, scale = mean(features, weight, axis=1), deviation(features, weight, axis=1).reshape(-1, len(inputs))
+    scale = np.maximum(scale, _LEAST_SCALE * scale[0]).ravel()
     scale[scale <= np.finfo(np.float32).eps * np.abs(centre)] = np.inf  # an input that does not vary adds nothing
     features -= centre.astype(np.float32)[:, None]
     features /= scale.astype(np.float32)[:, None]
@@ -142,12 +154,18 @@ def fit_correction(
     widths, (theta, problem) = regression.by_evidence()
     d = len(x) - 2
     weights = theta[:d] / scale
-    offset = theta[d] - weights @ centre
+    slopes = np.cumsum(weights.reshape(-1, len(inputs)), axis=0).astype(np.float32)
+    correction = Correction(least, most, knots, slopes, 1 + float(theta[d + 1]), 0.0)
+    middle = correction.middle[:, None].astype(np.float64)
+    offset = theta[d] + weights @ (_bent(middle, knots)[:, 0] - centre)
     effects = np.zeros(n_classes, np.float32)
     effects[np.unique(prediction)] = theta[d + 2 :]
-    shaped = weights.reshape(len(_KNOTS) + 1, -1).astype(np.float32)
-    correction = Correction(least, most, knots, shaped, 1 + float(theta[d + 1]), float(offset))
-    return Corrected(correction, effects, widths, problem)
+    return Corrected(correction._replace(offset=float(offset)), effects, widths, problem)
+
+
+def _bent(inputs: Floats, knots: Floats) -> Floats:
+    """Return what the fit's curves are sums of: the inputs, and max(input, knot) for each of its knots."""
+    return np.concatenate([inputs, *(np.maximum(inputs, each[:, None]) for each in knots)])
 
 
 class _Point(NamedTuple):

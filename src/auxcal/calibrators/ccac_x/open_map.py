@@ -206,15 +206,21 @@ def _of_unit_length(x: Floats, rows: Ints, weight: Weight | None) -> tuple[Float
 
 
 def _components(x: Floats) -> Floats:
-    """Return the leading principal components of centred rows, by the smaller of the two products x xᵀ and xᵀ x."""
+    """Return the leading principal components of centred rows, by the smaller of the two products x xᵀ and xᵀ x.
+
+    A direction has two signs, and the curves of the correction are not the same for both: a sum with weights that are
+    no simple fractions of each other decides.
+    """
     n, d = x.shape
     most = d if d <= _ALL_COMPONENTS else _COMPONENTS
     if n >= d:
-        return np.asarray(np.linalg.eigh(x.T @ x)[1][:, : -most - 1 : -1])
-    values, vectors = np.linalg.eigh(x @ x.T)
-    values, vectors = values[: -most - 1 : -1], vectors[:, : -most - 1 : -1]
-    kept = values > np.finfo(x.dtype).eps * n * values[0]
-    return np.asarray(x.T @ (vectors[:, kept] / np.sqrt(values[kept])))
+        found = np.linalg.eigh(x.T @ x)[1][:, : -most - 1 : -1]
+    else:
+        values, vectors = np.linalg.eigh(x @ x.T)
+        values, vectors = values[: -most - 1 : -1], vectors[:, : -most - 1 : -1]
+        kept = values > np.finfo(x.dtype).eps * n * values[0]
+        found = x.T @ (vectors[:, kept] / np.sqrt(values[kept]))
+    return np.asarray(np.where(np.sqrt(np.arange(2, d + 2) + 1 / np.pi) @ found < 0, -found, found))
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ _RATE = 0.1  # of what a tree would change: the usual one
 _BINS = 32  # of each input; more take longer, and tell no more
 _RIDGE = 3.0  # rows' worth of curvature that draw a leaf towards no change
 _ROWS = 20_000  # that a tree looks at; of more, each tree draws its own
+_SAME_GAIN = 1e-6  # relative difference of gains that may be rounding
 _DEEPEST = 8  # questions whose answers fit into a byte
 _FAR = float(np.finfo(np.float32).max)  # beyond all numbers
 _NEGLIGIBLE = 1e-6  # a tree that counts less makes no difference
@@ -206,7 +207,9 @@ class _Grower:
                 (low - up * part[:, :, :1], low[:, :, -1:]) for low, part in zip(below, (slopes, bends), strict=True)
             )
             gains.append((g**2 / (h + _RIDGE) + (all_g - g) ** 2 / (all_h - h + _RIDGE)).sum(axis=0))
-        gap, feature, cut = np.unravel_index(int(np.argmax(gains)), (2, self.d, self.n_bins))
+        # Questions that divide the rows alike gain the same, but for rounding: the first of them is asked.
+        best = int(np.argmax(np.ravel(gains) >= np.max(gains) * (1 - _SAME_GAIN)))
+        gap, feature, cut = np.unravel_index(best, (2, self.d, self.n_bins))
         return int(feature), int(cut), int(gap)
 
     def _rising(self, values: Floats, features: Ints) -> Floats:

@@ -10,8 +10,8 @@ from auxcal.calibrators.solvers.newton import damped_newton
 from auxcal.calibrators.solvers.targets_and_weights import deviation, mean, size
 
 _MAX_STEPS = 100  # a safeguard: a fit that reaches it warns
-_WORTHWHILE = 1e-9  # nats for each row: what Newton's step must promise for another to follow it
-_RIDGE = 1e-9  # decides only what the data leave open, for instance the slope where all scores are equal
+_WORTHWHILE = 1e-12  # nats for each row: what Newton's step must promise for another to follow it
+_RIDGE = 1e-8  # decides only what the data leave open, for instance the slope where all scores are equal
 _BLOCKS = 200  # of rows, for where to start and for the curvature; the gradient is that of all rows
 
 
@@ -49,7 +49,7 @@ def fit_logistic(
     else:
         found = mean(features, weight, axis=1), deviation(features, weight, axis=1)
         centre, scale = (each[:, None].astype(features.dtype) for each in found)
-    scale[scale == 0] = 1
+    scale = scale.max() or scale.dtype.type(1)  # one for all: what hardly varies can't have a slope made of rounding
     x, x_hits = (_with_intercept((part - centre) / scale) for part in (features, of_hits))
     hit, miss = (positive + 1) / (positive + 2), 1 / (n - positive + 2)
     if weight is None or weight_of_hits is None:
@@ -64,7 +64,7 @@ def fit_logistic(
     with np.errstate(over="ignore"):
         near, _ = _fit(blocks, blocks, wanted, start)
         theta, converged = _fit(rows, blocks, wanted, near)
-    slopes = theta[:-1] / scale[:, 0]
+    slopes = theta[:-1] / scale
     return np.append(slopes, theta[-1] - slopes @ centre[:, 0]), converged
 
 
