@@ -149,3 +149,8 @@ def test_nothing_is_written_onto_what_is_read(address):
 def test_what_is_no_address_is_said(address):
     with pytest.raises(InvalidInputError, match="this address can't be opened"):
         read_predictions(address)
+
+
+def test_an_address_without_a_bucket_is_said_by_what_opens_buckets():
+    with pytest.raises(InvalidInputError, match="Missing bucket name"):
+        read_predictions("s3:///x.csv")
