@@ -10,13 +10,11 @@ NEEDS = {
     "torch": [
         "src/auxcal_paper/shifts/adversarial.py",
         "src/auxcal_paper/shifts/images.py",
-        "src/auxcal/torch.py",
-        "src/auxcal/export/collect.py",
-        "src/auxcal/export/torch_module.py",
+        "src/auxcal/torch",
         "tests/paper/shifts/test_adversarial.py",
         "tests/paper/shifts/test_images.py",
     ],
-    "onnx": ["src/auxcal/onnx.py", "src/auxcal/export/onnx_attach.py", "src/auxcal/export/onnx_model.py"],
+    "onnx": ["src/auxcal/onnx.py"],
     "tables": [
         "src/auxcal/arrow.py",
         "src/auxcal/tables/arrow_columns.py",
@@ -33,7 +31,7 @@ NEEDS = {
     "ray": ["src/auxcal/ray.py", "src/auxcal/integrations/ray_data.py", "tests/integrations/engines/test_ray.py"],
     "report": ["src/auxcal/report/html", "tests/report/test_browser.py", "tests/report/test_page.py"],
     "plots": [
-        "src/auxcal/report/plots",
+        "src/auxcal/plots",
         "tests/report/test_displays.py",
         "tests/report/test_plot_imports.py",
     ],

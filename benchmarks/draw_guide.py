@@ -14,7 +14,7 @@ from matplotlib.ticker import NullLocator, PercentFormatter
 
 from auxcal import CCAC, CCACX, Predictions, Uncalibrated
 from auxcal.metrics import ece
-from auxcal.report.plots.style import (
+from auxcal.plots.style import (
     CORRECT,
     LINES,
     MUTED,

@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.results import write_table
 
 from auxcal import InvalidInputError
-from auxcal.metrics import risk_at_coverage, thresholds_at_risks
+from auxcal.thresholds import risk_at_coverage, thresholds_at_risks
 
 RISKS, ROWS, LEVEL, COVERAGE = (0.05, 0.2), (100, 300, 1000), 0.95, 0.5
 SIZE, DRAWS, CLOSER, PROCESSES = 4000, 1000, 5, 3

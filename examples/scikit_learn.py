@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 import auxcal
 from auxcal import CCACX, CalibratedClassifier
-from auxcal.classifier import confidence_scorer
+from auxcal.sklearn import confidence_scorer
 
 NAMES = np.array(
     ["zero", "one", "two", "three", "four", "five", "six", "seven", "other", "other"]

@@ -245,7 +245,7 @@ def test_what_is_no_record_of_rows_is_refused(wrong, calibrator, tmp_path):
 def promised(calibrator):
     """Give a calibrator a promise that knows its rows."""
     confidence = calibrator.predict_confidence(rows())
-    found = auxcal.metrics.threshold_at_risk(confidence, np.ones(60, dtype=bool), 0.1)
+    found = auxcal.thresholds.threshold_at_risk(confidence, np.ones(60, dtype=bool), 0.1)
     found_on = FoundOn.of(confidence, rows().argmax(axis=1), 3)
     calibrator.certificate_ = auxcal.Certificate.of(found, n_rows=60, found_on=found_on)
     return calibrator

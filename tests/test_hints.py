@@ -31,7 +31,8 @@ from auxcal import (
 )
 from auxcal.formats import read_predictions
 from auxcal.labelling import pick
-from auxcal.metrics import brier, ece, evaluate, risk_at_coverage, threshold_at_risk, thresholds_at_risks
+from auxcal.metrics import brier, ece, evaluate
+from auxcal.thresholds import risk_at_coverage, threshold_at_risk, thresholds_at_risks
 from auxcal_paper.shifts import Mixture, TextNoise
 
 N, K = 600, 3

@@ -4,7 +4,6 @@ import json
 import pickletools
 import subprocess
 import sys
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -211,18 +210,3 @@ def test_a_user_s_own_calibrator_is_saved_and_loaded(tmp_path):
 def test_bins_that_are_numpy_numbers_survive(tmp_path):
     HistogramBinning(n_bins=np.int64(5)).fit(LOGITS, Y).save(tmp_path / "histogram")
     assert auxcal.load(tmp_path / "histogram").n_bins == 5
-
-
-def test_ccac_x_has_one_name_and_its_former_one_works(tmp_path):
-    with pytest.warns(auxcal.AuxcalWarning, match="CrossFittedCCAC is called CCACX since 0.2"):
-        former = auxcal.CrossFittedCCAC
-    with pytest.warns(auxcal.AuxcalWarning, match="Use auxcal.calibrators.CCACX"):
-        from auxcal.calibrators import CrossFittedCCAC
-    assert former is CrossFittedCCAC is auxcal.CCACX is auxcal.CALIBRATORS["ccac-x"]
-    assert "CrossFittedCCAC" not in auxcal.__all__
-    assert import_module("auxcal.calibrators.cross_fitted_ccac").CrossFittedCCAC is auxcal.CCACX  # as pickles have it
-    logits, y = np.random.default_rng(0).normal(size=(200, 3)), np.arange(200) % 3
-    fitted = auxcal.CCACX(random_state=0).fit(logits, y)
-    fitted.save(tmp_path / "ccac-x.safetensors")
-    assert isinstance(auxcal.load(tmp_path / "ccac-x.safetensors"), auxcal.CCACX)
-    assert b'"class": "CrossFittedCCAC"' in (tmp_path / "ccac-x.safetensors").read_bytes().replace(b"\\", b"")

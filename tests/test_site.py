@@ -22,15 +22,15 @@ pytestmark = pytest.mark.xdist_group("site")
 PUBLIC_MODULES = [
     "auxcal",
     "auxcal.calibrators",
-    "auxcal.classifier",
-    "auxcal.comparison",
+    "auxcal.sklearn",
+    "auxcal.report.comparison",
     "auxcal_paper",
     "auxcal_paper.pages",
     "auxcal_paper.suites",
     "auxcal.formats",
     "auxcal.metrics",
     "auxcal.plots",
-    "auxcal.reports",
+    "auxcal.report.html",
     "auxcal_paper.shifts",
     "auxcal.testing",
 ]

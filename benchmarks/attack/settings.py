@@ -71,7 +71,7 @@ def _set(read: Callable[[], Any], write: Callable[[Any], Any], value: Any) -> It
 def _work() -> dict[str, Work]:
     """Return what computes, by name; each gives an array."""
     import auxcal
-    from auxcal import labelling, metrics
+    from auxcal import labelling, thresholds
 
     rng = np.random.default_rng(0)
     z = rng.normal(size=(300, 4), scale=20)  # far enough apart for exponentials to underflow
@@ -89,7 +89,7 @@ def _work() -> dict[str, Work]:
     found["adapt"] = lambda: fitted.adapt(z[:200], if_new="warn").predict_confidence(z)
     found["monitor"] = partial(_watch, fitted, z, y)
     found["evaluate"] = lambda: np.array([*auxcal.evaluate(confidence, correct, bootstrap=5).values()])
-    found["threshold"] = lambda: np.array(metrics.threshold_at_risk(confidence, correct, 0.95).threshold)
+    found["threshold"] = lambda: np.array(thresholds.threshold_at_risk(confidence, correct, 0.95).threshold)
     found["pick"] = lambda: labelling.pick(confidence, 20, random_state=0).rows
     two = partial(auxcal.compare, auxcal.Predictions(z, y), methods=["temperature", "isotonic"], bootstrap=5)
     found["compare"] = lambda: np.array([entry.scores["brier"] for entry in two().entries])

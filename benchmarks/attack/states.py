@@ -37,7 +37,8 @@ def state_files(folder: Path) -> dict[str, tuple[bytes, Load]]:
     }
     try:
         from auxcal import Certificate, Monitor, SignalCalibrator
-        from auxcal.metrics import Tally, threshold_at_risk
+        from auxcal.metrics import Tally
+        from auxcal.thresholds import threshold_at_risk
     except ImportError:  # code from before there were any
         return found
     z, y = rows()

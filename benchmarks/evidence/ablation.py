@@ -24,8 +24,7 @@ from benchmarks.results import BUNDLES, ResultsFile, paired, parts, write_table
 
 from auxcal import CCACX, AuxcalWarning
 from auxcal.calibrators import base
-from auxcal.calibrators import ccacx as method
-from auxcal.calibrators.ccac_x import correction, evidence, open_map
+from auxcal.calibrators.ccac_x import correction, evidence, method, open_map
 from auxcal.metrics import brier
 from auxcal_paper import Results
 

@@ -46,7 +46,7 @@ def curve(data: auxcal.Predictions, sizes: tuple[int, ...]) -> list[tuple[str, .
 
 def main() -> None:
     """Write the table."""
-    room = "auxcal.calibrators.ccacx"
+    room = "auxcal.calibrators.ccac_x.method"
     with mock.patch(f"{room}._ENOUGH", sys.maxsize), mock.patch(f"{room}._MOST_LOGITS", sys.maxsize):
         rows = [*curve(all_shifts(), SIZES), *curve(drawn(500_000, 100), MORE)]
     with TABLE.open("w", newline="") as file:

@@ -23,7 +23,7 @@ from matplotlib.ticker import NullLocator, PercentFormatter
 
 from auxcal import Predictions
 from auxcal.calibrators import Calibrator
-from auxcal.report.plots.style import (
+from auxcal.plots.style import (
     CORRECT,
     INK,
     MUTED,

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, PercentFormatter
 
-from auxcal.report.plots.style import (
+from auxcal.plots.style import (
     CORRECT,
     FAINT,
     INK,

@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 
 from auxcal import METRICS, Predictions
 from auxcal._core.text import write_score
-from auxcal.report.plots.style import INK, SMALL, TEXT, apply_style, house_style, new_figure
+from auxcal.plots.style import INK, SMALL, TEXT, apply_style, house_style, new_figure
 from auxcal_paper import METHODS, Results
 from auxcal_paper.bundles import bundle
 from auxcal_paper.runner import fitted

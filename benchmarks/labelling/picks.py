@@ -21,7 +21,8 @@ from benchmarks.results import write_table
 
 from auxcal import CCACX, AuxcalWarning, Predictions
 from auxcal.labelling import Estimate, estimate, pick
-from auxcal.metrics import brier, ece, thresholds_at_risks
+from auxcal.metrics import brier, ece
+from auxcal.thresholds import thresholds_at_risks
 
 LABELS, SHOWN, DRAWS = (50, 100, 200, 500), 200, 200
 FITS, STATES, MORE_STATES, WORSE = (100, 300, 1000), 4, 16, 0.002

@@ -27,7 +27,8 @@ from benchmarks.results import write_table
 
 from auxcal import CCACX, AuxcalWarning, Predictions
 from auxcal.labelling import plan
-from auxcal.metrics import brier, ece, ece_noise_floor, rows_to_promise
+from auxcal.metrics import brier, ece, ece_noise_floor
+from auxcal.thresholds import rows_to_promise
 
 WITHIN, RISK, PILOT, PILOTS, FIT = 0.03, 0.1, 100, 12, 1000
 STATES, MORE_STATES = 4, 12

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 import auxcal
-from auxcal.report.plots.style import apply_style, figure_legend, horizontal_grid, house_style, new_figure
+from auxcal.plots.style import apply_style, figure_legend, horizontal_grid, house_style, new_figure
 
 ROWS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 CLASSES = (10, 30, 100, 300, 1000)

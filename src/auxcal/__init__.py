@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from auxcal.calibrators import VectorScaling as VectorScaling
     from auxcal.inputs import FittedOn as FittedOn
     from auxcal.inputs import Inputs as Inputs
-    from auxcal.integrations.sklearn import CalibratedClassifier as CalibratedClassifier
     from auxcal.metrics import METRICS as METRICS
     from auxcal.metrics import evaluate as evaluate
     from auxcal.metrics import evaluate_by as evaluate_by
@@ -64,6 +63,7 @@ if TYPE_CHECKING:
     from auxcal.predictions import Predictions as Predictions
     from auxcal.report.comparison import Comparison as Comparison
     from auxcal.report.comparison import compare as compare
+    from auxcal.sklearn import CalibratedClassifier as CalibratedClassifier
 
 __version__ = VERSION
 
@@ -79,8 +79,8 @@ _NAMES = {
         "ScalingBinning SignalCalibrator SimplifiedCCAC SplineCalibration StructuredMatrixScaling "
         "StructuredVectorScaling TemperatureScaling Uncalibrated VectorScaling"
     ),
-    "auxcal.classifier": "CalibratedClassifier",
-    "auxcal.comparison": "Comparison compare",
+    "auxcal.sklearn": "CalibratedClassifier",
+    "auxcal.report.comparison": "Comparison compare",
     "auxcal.inputs": "FittedOn Inputs",
     "auxcal.metrics": "METRICS evaluate evaluate_by",
     "auxcal.monitoring": "Monitor check",
@@ -91,4 +91,4 @@ _EXPORTS = {name: module for module, names in _NAMES.items() for name in names.s
 
 __all__ = sorted(_EXPORTS)
 
-__getattr__, __dir__ = lazy_exports(__name__, _EXPORTS, {"CrossFittedCCAC": "CCACX"})
+__getattr__, __dir__ = lazy_exports(__name__, _EXPORTS)

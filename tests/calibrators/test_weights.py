@@ -49,7 +49,7 @@ def test_the_sum_of_weights_is_how_many_rows_the_data_are_worth(kind):
 
 def test_a_weight_is_a_number_of_rows_where_copies_are_not_looked_for(monkeypatch):
     """Which rows matter to the evidence is a matter of their curvature, too, not of how often they count."""
-    room = "auxcal.calibrators.ccacx"  # in which copies would count once
+    room = "auxcal.calibrators.ccac_x.method"  # in which copies would count once
     monkeypatch.setattr(f"{room}.merge_copies", lambda data: (data, slice(None)))
     monkeypatch.setattr(f"{room}.weigh_units", lambda data: data)
     data = sample(n_classes=8)

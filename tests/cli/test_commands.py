@@ -12,7 +12,7 @@ import pytest
 import auxcal
 from auxcal import CALIBRATORS, METRICS
 from auxcal.formats import read_scored
-from auxcal.metrics import threshold_at_risk
+from auxcal.thresholds import threshold_at_risk
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ def test_a_promise_is_saved_shown_and_written_into_the_scores(folder, call, caps
     certificate = auxcal.load("t.safetensors").certificate_
     scored = read_scored("test.csv")
     assert certificate == auxcal.Certificate.of(
-        auxcal.metrics.threshold_at_risk(scored.confidence, scored.correct, 0.05), n_rows=500
+        auxcal.thresholds.threshold_at_risk(scored.confidence, scored.correct, 0.05), n_rows=500
     )
     capsys.readouterr()
     assert call("show", "t.safetensors") == 0
@@ -154,7 +154,7 @@ def test_a_promise_from_picks_knows_their_largest_weight(folder, call, capsys):
     picks = auxcal.labelling.pick(auxcal.load("t.safetensors").predict_confidence(np.load("rest.npz")["logits"]), 400)
     assert scored.max_weight == pytest.approx(picks.max_weight)
     known = {"sample_weight": scored.sample_weight, "max_weight": scored.max_weight}
-    assert found["threshold"] == auxcal.metrics.threshold_at_risk(*scored[:2], 0.3, **known).threshold
+    assert found["threshold"] == auxcal.thresholds.threshold_at_risk(*scored[:2], 0.3, **known).threshold
     assert call("threshold", "picked.csv", "--risk", 0.3, "--weight", "weight", "--max-weight", 0.1) == 2
     assert "max_weight must be the largest weight that a row could have had" in capsys.readouterr().err
 

@@ -9,7 +9,7 @@ import pytest
 
 from auxcal import InputWarning, InvalidInputError, Predictions, compare, evaluate, load
 from auxcal.formats import read_predictions, read_scored, read_scored_or_tally
-from auxcal.metrics import threshold_at_risk
+from auxcal.thresholds import threshold_at_risk
 
 RNG = np.random.default_rng(0)
 N = 300

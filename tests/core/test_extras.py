@@ -59,7 +59,7 @@ NEEDS = {
     "auxcal.arrow": ("tables", "from auxcal.arrow import score"),
     "auxcal.spark": ("spark", "from auxcal.spark import score"),
     "auxcal.ray": ("ray", "from auxcal.ray import Score"),
-    "the page": ("report", "from auxcal.reports import save_report"),
+    "the page": ("report", "from auxcal.report import save_report"),
     "a comparison's page": (
         "report",
         "import auxcal; auxcal.compare(auxcal.Predictions(z, y), methods=['platt']).save_report('report.html')",

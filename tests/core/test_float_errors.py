@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import auxcal
-from auxcal import AuxcalWarning, InputWarning, labelling, metrics, plots
+from auxcal import AuxcalWarning, InputWarning, labelling, metrics, plots, thresholds
 from auxcal._core.float_errors import ignore_float_errors, undecorated
-from auxcal.integrations._estimators import class_proba
+from auxcal.sklearn._estimators import class_proba
 from auxcal.testing._trials import sample
 
 DATA = sample(n=300)
@@ -48,7 +48,7 @@ WORK = {
     "compare": lambda *_: auxcal.compare(auxcal.Predictions(LOGITS, Y), methods=["temperature"], bootstrap=5),
     "evaluate": lambda *_: auxcal.evaluate(CONFIDENCE, CORRECT, bootstrap=5),
     "evaluate_by": lambda *_: auxcal.evaluate_by(CONFIDENCE, CORRECT, np.arange(300) % 2),
-    "threshold": lambda *_: metrics.threshold_at_risk(CONFIDENCE, CORRECT, 0.95),
+    "threshold": lambda *_: thresholds.threshold_at_risk(CONFIDENCE, CORRECT, 0.95),
     "tally": lambda *_: metrics.Tally.of(CONFIDENCE, CORRECT).evaluate(),
     "noise floor": lambda *_: metrics.ece_noise_floor(CONFIDENCE),
     "pick": lambda *_: labelling.pick(CONFIDENCE, 20, random_state=0),

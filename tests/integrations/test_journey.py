@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 import auxcal
 from auxcal import CALIBRATORS, CCACX, CalibratedClassifier, InvalidInputError, TemperatureScaling
-from auxcal.classifier import confidence_scorer
+from auxcal.sklearn import confidence_scorer
 
 
 @pytest.fixture(scope="module")

@@ -156,7 +156,7 @@ def test_the_command_shows_what_the_library_found(monkeypatch, capsys, files, fo
 
 @pytest.mark.needs("report")
 def test_the_page_holds_all_of_it_and_runs_nothing_else(found, tmp_path):
-    from auxcal.report.html import save_timeline
+    from auxcal.report import save_timeline
 
     save_timeline(found, tmp_path / "monitor.html", name="<b>rows</b>")
     shown = (tmp_path / "monitor.html").read_text()
@@ -174,7 +174,7 @@ def test_the_page_holds_all_of_it_and_runs_nothing_else(found, tmp_path):
 
 @pytest.mark.needs("report")
 def test_the_page_explains_only_what_it_shows(calibrator, found, tmp_path):
-    from auxcal.report.html import save_timeline
+    from auxcal.report import save_timeline
 
     logits, _ = draw(60, np.random.default_rng(4))
     quiet = timeline(calibrator, logits, ["monday"] * 60)

@@ -31,7 +31,7 @@ def promised(calibrator, draw):
     """Give a calibrator a promise that was found on rows like those of its fit."""
     logits, _ = draw(1000, random_state=1)
     confidence = calibrator.predict_confidence(logits)
-    found = auxcal.metrics.threshold_at_risk(confidence, np.ones(1000, dtype=bool), 0.1)
+    found = auxcal.thresholds.threshold_at_risk(confidence, np.ones(1000, dtype=bool), 0.1)
     found_on = FoundOn.of(confidence, logits.argmax(axis=1), logits.shape[1])
     given = copy(calibrator)
     given.certificate_ = auxcal.Certificate.of(found, n_rows=1000, found_on=found_on)

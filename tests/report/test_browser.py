@@ -20,7 +20,7 @@ from selenium.webdriver.support.select import Select  # noqa: E402
 from selenium.webdriver.support.wait import WebDriverWait  # noqa: E402
 
 from auxcal import compare  # noqa: E402
-from auxcal.reports import save_report  # noqa: E402
+from auxcal.report import save_report  # noqa: E402
 
 
 def browser_or_none():

@@ -18,7 +18,7 @@ from auxcal import (
     evaluate,
     evaluate_by,
 )
-from auxcal.comparison import Agreement, Comparison, Entry
+from auxcal.report.comparison import Agreement, Comparison, Entry
 
 QUICK = ["temperature", "platt", "histogram"]
 

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 from auxcal import CALIBRATORS, InvalidInputError, Predictions, Uncalibrated, compare
-from auxcal.comparison import Agreement, Comparison, Entry
 from auxcal.metrics import evaluate
-from auxcal.report.html import _page
+from auxcal.report.comparison import Agreement, Comparison, Entry
+from auxcal.report.html import _page, save_report
 from auxcal.report.html._payload import LEVELS, packed, quantise, rounded
-from auxcal.reports import save_report
 
 MEGABYTE = 1e6
 

@@ -1,13 +1,10 @@
 """Calibrators: one file per method, and CALIBRATORS, the registry."""
 
-from typing import TYPE_CHECKING
-
-from auxcal._core.lazy import lazy_exports
 from auxcal._core.text import one_of
 from auxcal.calibrators.base import Calibrator, DistributionCalibrator, ProbaCalibrator
 from auxcal.calibrators.beta_calibration import BetaCalibration
 from auxcal.calibrators.ccac import CCAC
-from auxcal.calibrators.ccacx import CCACX
+from auxcal.calibrators.ccac_x.method import CCACX
 from auxcal.calibrators.dirichlet import Dirichlet
 from auxcal.calibrators.ensemble_temperature_scaling import EnsembleTemperatureScaling
 from auxcal.calibrators.histogram_binning import HistogramBinning
@@ -58,9 +55,6 @@ def seeded(kind: type[Calibrator], random_state: int) -> Calibrator:
         calibrator.set_params(random_state=random_state)
     return calibrator
 
-
-if not TYPE_CHECKING:  # or mypy would take any name for one that is there
-    __getattr__, _ = lazy_exports(__name__, {"CCACX": f"{__name__}.ccacx"}, {"CrossFittedCCAC": "CCACX"})
 
 __all__ = [
     "CALIBRATORS",

@@ -30,8 +30,7 @@ def export(
     auxcal export ccac-x.safetensors -o ccac-x.onnx
     auxcal export ccac-x.safetensors --into classifier.onnx --output logits -o confident.onnx
     """
-    from auxcal.export.onnx_attach import attach
-    from auxcal.export.onnx_model import to_onnx
+    from auxcal.onnx import attach, to_onnx
 
     if into is None and (output or features):
         raise typer.BadParameter("--output and --features name tensors of a classifier: give it with --into.")

@@ -53,7 +53,7 @@ def a_module_gives_the_same(calibrator: Calibrator) -> None:
         return
     import torch
 
-    from auxcal.export.torch_module import as_module
+    from auxcal.torch import as_module
 
     for trial in _trials(calibrator):
         module = as_module(trial.fitted)
@@ -71,7 +71,7 @@ def an_onnx_model_gives_the_same(calibrator: Calibrator) -> None:
         return
     import onnxruntime
 
-    from auxcal.export.onnx_model import to_onnx
+    from auxcal.onnx import to_onnx
 
     for trial in _trials(calibrator):
         model = to_onnx(trial.fitted).SerializeToString()
@@ -247,7 +247,7 @@ def _fitted_and_scored(calibrator: Calibrator, data: Predictions, setting: Setti
         if serve:
             import torch
 
-            from auxcal.export.torch_module import as_module
+            from auxcal.torch import as_module
 
             scored.append(as_module(fitted)(torch.from_numpy(data.logits)).numpy())
     return scored

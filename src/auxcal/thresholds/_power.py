@@ -34,7 +34,7 @@ def labels_to_promise(
     Examples
     --------
     >>> import numpy as np
-    >>> from auxcal.metrics import labels_to_promise
+    >>> from auxcal.thresholds import labels_to_promise
     >>> confidence = np.linspace(0.5, 1, 1000)
     >>> labels_to_promise(confidence, confidence, risk=0.2, coverage=0.5, level=0.95)
     378

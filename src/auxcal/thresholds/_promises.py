@@ -226,7 +226,7 @@ def rows_to_promise(likely: float, risk: float, *, coverage: float = 1.0, level:
 
     Examples
     --------
-    >>> from auxcal.metrics import rows_to_promise
+    >>> from auxcal.thresholds import rows_to_promise
     >>> rows_to_promise(0.02, 0.05, coverage=0.5), rows_to_promise(0.06, 0.05)
     (504, None)
     """

@@ -119,7 +119,7 @@ def threshold_at_risk(
     Examples
     --------
     >>> import numpy as np
-    >>> from auxcal.metrics import threshold_at_risk
+    >>> from auxcal.thresholds import threshold_at_risk
     >>> confidence = np.linspace(0, 1, 500)
     >>> correct = np.random.default_rng(0).random(500) < confidence
     >>> found = threshold_at_risk(confidence, correct, risk=0.25)
@@ -158,7 +158,7 @@ def why_no_promise(
 
     Examples
     --------
-    >>> from auxcal.metrics import why_no_promise
+    >>> from auxcal.thresholds import why_no_promise
     >>> why_no_promise([0.9] * 40, [True] * 40, risk=0.05)
     'it would take about 143'
     """
@@ -183,7 +183,7 @@ def thresholds_at_risks(
     Examples
     --------
     >>> import numpy as np
-    >>> from auxcal.metrics import thresholds_at_risks
+    >>> from auxcal.thresholds import thresholds_at_risks
     >>> confidence = np.linspace(0, 1, 500)
     >>> correct = np.random.default_rng(0).random(500) < confidence
     >>> found = thresholds_at_risks(confidence, correct, [0.01, 0.2, 0.3])
@@ -216,7 +216,7 @@ def thresholds_by_class(
 
     Examples
     --------
-    >>> from auxcal.metrics import thresholds_by_class
+    >>> from auxcal.thresholds import thresholds_by_class
     >>> found = thresholds_by_class([0.9] * 100 + [0.8] * 9, [True] * 109, [0] * 100 + [1] * 9, risk=0.05)
     >>> found[0].threshold, found[1]
     (0.0, None)
@@ -260,7 +260,7 @@ def risk_at_coverage(
     Examples
     --------
     >>> import numpy as np
-    >>> from auxcal.metrics import risk_at_coverage
+    >>> from auxcal.thresholds import risk_at_coverage
     >>> confidence = np.linspace(0, 1, 500)
     >>> correct = np.random.default_rng(0).random(500) < confidence
     >>> found = risk_at_coverage(confidence, correct, coverage=0.5)

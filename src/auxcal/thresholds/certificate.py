@@ -112,7 +112,7 @@ class Certificate:
     Examples
     --------
     >>> from auxcal import Certificate
-    >>> from auxcal.metrics import threshold_at_risk
+    >>> from auxcal.thresholds import threshold_at_risk
     >>> found = threshold_at_risk([0.9] * 50 + [0.4] * 50, [True] * 100, risk=0.05)
     >>> certificate = Certificate.of(found, n_rows=100)
     >>> certificate.threshold, certificate.risk, certificate.level

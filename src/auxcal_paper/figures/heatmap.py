@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from auxcal._core.arrays import Floats, Ints, as_class_names
+from auxcal.plots.style import Display, apply_style, canvas, header, text_width
 from auxcal.predictions import Predictions
-from auxcal.report.plots.style import Display, apply_style, canvas, header, text_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

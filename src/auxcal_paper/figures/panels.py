@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from auxcal._core.arrays import Floats
 from auxcal._core.errors import InvalidInputError
+from auxcal.plots import ConfidenceHistogramDisplay, ReliabilityDisplay
+from auxcal.plots.style import figure_legend, house_style, new_figure, text_width
 from auxcal.predictions import Predictions
-from auxcal.report.plots import ConfidenceHistogramDisplay, ReliabilityDisplay
-from auxcal.report.plots.style import figure_legend, house_style, new_figure, text_width
 from auxcal_paper.figures.heatmap import HeatmapDisplay, colour_scale
 from auxcal_paper.figures.tsne import TSNEDisplay
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from auxcal._core.arrays import Bools, Floats, Ints, as_class_names
 from auxcal._core.threads import one_thread
+from auxcal.plots.style import FAINT, SMALL, Display, canvas, header
 from auxcal.predictions import Predictions
-from auxcal.report.plots.style import FAINT, SMALL, Display, canvas, header
 from auxcal_paper.figures.heatmap import LONG_NAME, MOST_NAMES
 
 if TYPE_CHECKING:

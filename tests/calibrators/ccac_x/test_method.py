@@ -22,8 +22,7 @@ from auxcal import (
 )
 from auxcal._core import chunks
 from auxcal._core.logits import relative, top_scores
-from auxcal.calibrators import ccacx
-from auxcal.calibrators.ccac_x import correction, open_map, score_maps
+from auxcal.calibrators.ccac_x import correction, method, open_map, score_maps
 from auxcal.calibrators.ccac_x.correction import Correction, describe
 from auxcal.calibrators.transferable import Transferable
 from auxcal.metrics import auroc, brier, ece
@@ -287,11 +286,11 @@ def test_logits_without_measure_give_a_finite_confidence(logits):
 
 
 def test_of_more_rows_than_enough_a_spread_sample_is_used(monkeypatch, small):
-    monkeypatch.setattr(ccacx, "_ENOUGH", 50)
+    monkeypatch.setattr(method, "_ENOUGH", 50)
     of_all = fit(small)
     of_fifty = fit(small.take(small.spread_rows(50)))
     assert np.array_equal(of_all.predict_confidence(small.logits), of_fifty.predict_confidence(small.logits))
-    monkeypatch.setattr(ccacx, "_ENOUGH", 120)
+    monkeypatch.setattr(method, "_ENOUGH", 120)
     assert not np.array_equal(fit(small).predict_confidence(small.logits), of_all.predict_confidence(small.logits))
 
 
@@ -300,7 +299,7 @@ def test_a_chunk_of_many_rows_is_scored_in_float32():
 
 
 def test_of_many_classes_fewer_rows_are_used(monkeypatch, small):
-    monkeypatch.setattr(ccacx, "_MOST_LOGITS", 50 * small.n_classes)
+    monkeypatch.setattr(method, "_MOST_LOGITS", 50 * small.n_classes)
     of_fifty = fit(small.take(small.spread_rows(50)))
     assert np.array_equal(fit(small).predict_confidence(small.logits), of_fifty.predict_confidence(small.logits))
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from auxcal import shifts
+from auxcal_paper import shifts
 
 
 def test_every_public_name_is_there():

@@ -20,9 +20,9 @@ from auxcal._core.text import first_line, percent, utf8, write_score, write_seco
 from auxcal._version import VERSION
 from auxcal.metrics import METRICS, Slice
 from auxcal.monitoring import Timeline
+from auxcal.plots.style import CORRECT, FAINT, INK, MUTED, WRONG
 from auxcal.report.comparison import Comparison, Entry
 from auxcal.report.html._payload import LEVELS, payload, script_json, timeline_payload
-from auxcal.report.plots.style import CORRECT, FAINT, INK, MUTED, WRONG
 from auxcal.report.terminal import VERDICTS, alarms, chunk_cells, found, then, to_label, unlike_check
 
 with needs("report"):
@@ -78,7 +78,7 @@ def save_report(
     >>> from pathlib import Path
     >>> import numpy as np
     >>> import auxcal
-    >>> from auxcal.reports import save_report
+    >>> from auxcal.report import save_report
     >>> rng = np.random.default_rng(0)
     >>> data = auxcal.Predictions(rng.normal(size=(200, 3)), rng.integers(3, size=200))
     >>> comparison = auxcal.compare(data, methods=["platt"], bootstrap=0, name="nothing but noise")
@@ -122,7 +122,7 @@ def save_timeline(timeline: Timeline, path: str | os.PathLike[str], *, name: str
     >>> import numpy as np
     >>> import auxcal
     >>> from auxcal.monitoring import timeline
-    >>> from auxcal.report.html import save_timeline
+    >>> from auxcal.report import save_timeline
     >>> rng = np.random.default_rng(0)
     >>> logits, y = rng.normal(size=(300, 3)), rng.integers(3, size=300)
     >>> found = timeline(auxcal.PlattScaling().fit(logits[:200], y[:200]), logits[200:], ["monday"] * 100)

@@ -13,9 +13,9 @@ from auxcal._core.arrays import Floats, as_class_names
 from auxcal._core.errors import InvalidInputError
 from auxcal.metrics import NoiseFloor
 from auxcal.monitoring import Chunk, Timeline
+from auxcal.plots import ConfidenceHistogramDisplay, ReliabilityDisplay, RiskCoverageDisplay
 from auxcal.predictions import Predictions
 from auxcal.report.comparison import Comparison, Entry
-from auxcal.report.plots import ConfidenceHistogramDisplay, ReliabilityDisplay, RiskCoverageDisplay
 from auxcal.thresholds import thresholds_at_risks
 
 LEVELS = 60_000

@@ -23,7 +23,8 @@ from auxcal._core.arrays import NO_CLASS, Bools, Floats, Ints
 from auxcal._core.errors import InputWarning, InvalidInputError, NotFittedError
 from auxcal._core.text import did_you_mean
 from auxcal.calibrators import CALIBRATORS, Calibrator, method_named, seeded
-from auxcal.integrations._estimators import (
+from auxcal.metrics import METRICS
+from auxcal.sklearn._estimators import (
     Labels,
     check_agreement,
     check_folds,
@@ -38,7 +39,6 @@ from auxcal.integrations._estimators import (
     scored,
     threshold_of,
 )
-from auxcal.metrics import METRICS
 
 
 class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -355,7 +355,7 @@ def confidence_scorer(metric: str = "brier") -> Callable[..., float]:
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.model_selection import cross_val_score
     >>> from auxcal import CalibratedClassifier
-    >>> from auxcal.classifier import confidence_scorer
+    >>> from auxcal.sklearn import confidence_scorer
     >>> classifier = CalibratedClassifier(LogisticRegression(max_iter=500))
     >>> X, y = load_iris(return_X_y=True)
     >>> cross_val_score(classifier, X, y, scoring=confidence_scorer("brier")).round(2).max() <= 0

@@ -1,5 +1,5 @@
 """A scikit-learn classifier and its calibrator as one estimator."""
 
-from auxcal.integrations.sklearn import CalibratedClassifier, confidence_scorer
+from auxcal.sklearn._classifier import CalibratedClassifier, confidence_scorer
 
 __all__ = ["CalibratedClassifier", "confidence_scorer"]

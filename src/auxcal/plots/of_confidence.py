@@ -15,7 +15,7 @@ from auxcal.metrics import NoiseFloor, aurc, ece_noise_floor, risk_coverage
 from auxcal.metrics.binning import bin_confidence
 from auxcal.metrics.edge import as_sample
 from auxcal.metrics.intervals import wilson
-from auxcal.report.plots.style import (
+from auxcal.plots.style import (
     CORRECT,
     INK,
     MUTED,

@@ -17,8 +17,8 @@ from torch.nn import functional
 
 from auxcal._core.errors import InvalidInputError
 from auxcal.calibrators import Calibrator
-from auxcal.export.collect import find_logits, named_part, take_rows, without_tracer_warnings
 from auxcal.programs import Value, run
+from auxcal.torch._collect import find_logits, named_part, take_rows, without_tracer_warnings
 
 Features: TypeAlias = str | Callable[[Any], Any]
 

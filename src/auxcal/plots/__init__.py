@@ -4,6 +4,6 @@ Nothing here touches matplotlib's global state: a plot is a `matplotlib.figure.F
 axes. matplotlib is imported only when something is drawn.
 """
 
-from auxcal.report.plots.of_confidence import ConfidenceHistogramDisplay, ReliabilityDisplay, RiskCoverageDisplay
+from auxcal.plots.of_confidence import ConfidenceHistogramDisplay, ReliabilityDisplay, RiskCoverageDisplay
 
 __all__ = ["ConfidenceHistogramDisplay", "ReliabilityDisplay", "RiskCoverageDisplay"]

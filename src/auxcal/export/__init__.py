@@ -1,1 +1,0 @@
-"""Calibrators as torch modules and ONNX models."""
