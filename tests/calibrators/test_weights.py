@@ -74,9 +74,9 @@ def test_weights_that_no_sum_can_hold_are_refused(weight):
 
 
 def test_hyper_parameters_are_chosen_by_the_weights_of_the_select_part():
-    weighted = Predictions(DATA.logits, DATA.y, sample_weight=WEIGHT)
+    weighted, other = Predictions(DATA.logits, DATA.y, sample_weight=WEIGHT), sample(n=400, seed=9)
     fits = [
-        Dirichlet().fit(DATA.logits, DATA.y, select=select)
+        Dirichlet().fit(other.logits, other.y, select=select)
         for select in (weighted, (REPEATED.logits, REPEATED.y), (DATA.logits, DATA.y))
     ]
     scores = [fit.candidates_["score"] for fit in fits]
