@@ -87,7 +87,7 @@ def _with_variants(method: Method) -> Iterator[Method]:
             yield replace(
                 method,
                 name=f"{method.name}-{value}",
-                label=f"{method.label}, {words}",
+                label=f"{method.label} ({words})",
                 source=method.source and f"{method.source}-{value}",
                 options={parameter: value},
                 variant_of=method.name,

@@ -60,7 +60,7 @@ def test_each_claim_is_judged_by_both_recipes():
     ours, papers, *_ = verdicts(suite("r8-dan"), "D1", here)
     assert (ours.claim.recipe, ours.outcome) == ("fast", "holds")
     assert (papers.claim.recipe, papers.outcome) == ("paper", "fails")
-    assert papers.text.startswith("CCAC, paper's recipe 5.0 %, TS 2.0 %")
+    assert papers.text.startswith("CCAC (paper's recipe) 5.0 %, TS 2.0 %")
 
 
 def test_the_transfer_is_judged_by_itself():
@@ -76,7 +76,7 @@ def test_without_numbers_there_is_no_verdict():
 
 def test_rows_of_no_class_are_counted_the_way_that_makes_the_rival_stronger():
     here = results("ece", ccac=(0.05,), temperature=(0.15,), temperature_uniform=(0.08,), dirichlet_uniform=(0.06,))
-    assert judge(ECE, here).text.startswith("CCAC 5.0 %, Dirichlet, NULL uniform 6.0 %;")
+    assert judge(ECE, here).text.startswith("CCAC 5.0 %, Dirichlet (NULL uniform) 6.0 %;")
 
 
 def test_the_papers_own_tables_bear_most_of_its_claims():

@@ -8,7 +8,7 @@ from statistics import fmean
 from auxcal_paper.pages.markdown import markdown_table
 from auxcal_paper.paper import PAPER_ACCURACIES, paper_tables
 from auxcal_paper.results import Results
-from auxcal_paper.suites import SUITES, Suite
+from auxcal_paper.suites import Suite
 from auxcal_paper.suites._suite import Basis
 
 _BASES: dict[Basis, str] = {
@@ -29,7 +29,7 @@ def tables_of_the_paper(suites: Sequence[Suite], results: Results) -> list[str]:
             counts[suite.basis if suite else None] += 1
         theirs = _percents(PAPER_ACCURACIES[experiment].values())
         ours = _percents(_accuracy(results, suite, shift) for shift, suite in standing.items())
-        lines.append([" on ".join(experiment), ", ".join(shifts), _what(experiment, standing), theirs, ours])
+        lines.append([" on ".join(experiment), ", ".join(shifts), _what(standing), theirs, ours])
     nothing = counts.pop(None)
     return [
         f"Of the paper's {sum(counts.values()) + nothing} tables, {sum(counts.values())} stand here on the paper's own "
@@ -39,6 +39,7 @@ def tables_of_the_paper(suites: Sequence[Suite], results: Results) -> list[str]:
         markdown_table(
             ["The paper's tables", "Shifts", "What stands here", "Accuracy in the paper", "here"], lines, numbers=False
         ),
+        "The paper's other networks run once you add the files of their weights: `auxcal reproduce --list` names them.",
     ]
 
 
@@ -56,18 +57,13 @@ def _nearest(experiment: tuple[str, str], shift: str, suites: Sequence[Suite], r
     return min(found, key=lambda suite: list(_BASES).index(suite.basis), default=None)
 
 
-def _what(experiment: tuple[str, str], standing: Mapping[str, Suite | None]) -> str:
-    """Say which suites stand for an experiment, the shifts of each where there are several, and what its own lacks."""
+def _what(standing: Mapping[str, Suite | None]) -> str:
+    """Say which suites stand for an experiment, and the shifts of each where there are several."""
     by_name: dict[str, list[str]] = {}
     for shift, suite in standing.items():
         text = f"[{suite.name}]({suite.name}.md), {_BASES[suite.basis]}" if suite else "nothing yet"
         by_name.setdefault(text, []).append(shift)
-    here = "; ".join(f"{text} ({', '.join(shifts)})" if len(by_name) > 1 else text for text, shifts in by_name.items())
-    official = [suite.official or suite for suite in SUITES if experiment in suite.stands_for]
-    own = [suite for suite in official if suite.basis == "own"]
-    if not own or any(suite and suite.basis == "own" for suite in standing.values()):
-        return here
-    return f"{here}; its own network runs once you add its files, which `auxcal reproduce --list` names"
+    return "; ".join(f"{text} ({', '.join(shifts)})" if len(by_name) > 1 else text for text, shifts in by_name.items())
 
 
 def _accuracy(results: Results, suite: Suite | None, shift: str) -> float | None:

@@ -138,8 +138,8 @@ def index_page(suites: Sequence[Suite], results: Results) -> str:
             f"Made by `auxcal reproduce` (auxcal {VERSION}, {_states(suites, results)}). Each "
             f"page has the full tables, the paper's numbers beside them, and the figures.",
             "## The claims of the paper",
-            "Counted on the paper's own images and texts, once for each of its tables, beside how many of its tables "
-            "bear the claim.",
+            "Counted once for each of the paper's tables that stands here, beside how many of its own numbers bear the "
+            "claim. The networks are trained by our recipe, or by the paper's where it was run.",
             _count(counted),
             "## ECE of the paper's methods and of CCAC-X, and the claims",
             f"{', '.join(f'{SIGNS[outcome]} {word}' for outcome, word in WORDS.items())}; the pages give the numbers. "
@@ -229,10 +229,10 @@ def _standing(suites: Sequence[Suite], results: Results) -> list[str]:
 def _count(judged: list[Verdict]) -> str:
     rows = []
     for claim in chain.from_iterable((ours, ours.by_paper_recipe()) for ours in CLAIMS):
-        outcomes = [verdict.outcome for verdict in judged if verdict.claim == claim]
-        counts = [str(outcomes.count(outcome)) for outcome in WORDS]
-        rows.append([claim.text, RECIPES[claim.recipe], _in_the_paper(claim), *counts])
-    return markdown_table(["In how many tables", "recipe", "in the paper", *WORDS.values()], rows)
+        if outcomes := [verdict.outcome for verdict in judged if verdict.claim == claim]:
+            counts = [str(outcomes.count(outcome)) for outcome in WORDS]
+            rows.append([claim.text, RECIPES[claim.recipe], _in_the_paper(claim), str(len(outcomes)), *counts])
+    return markdown_table(["In how many tables", "recipe", "in the paper", "judged here", *WORDS.values()], rows)
 
 
 def _in_the_paper(claim: Claim) -> str:
