@@ -32,7 +32,7 @@ def rng() -> np.random.Generator:
 def test_every_shift_says_how_it_differs(suite: Suite) -> None:
     assert suite.shifts == ("D0", "D1", "OOD")
     assert set(suite.differences) == set(suite.shifts)
-    assert all(len(text) > 80 for text in suite.differences.values())
+    assert suite.classifier.startswith("The classifier is trained by our own code")
 
 
 @SUITES
