@@ -11,7 +11,7 @@ DIRICHLETCAL := .venv-bench-dirichletcal
 PYTHON311 ?= python3.11
 PYTHON312 ?= python3.12
 
-.PHONY: demo test check base lowest lint format fill outputs docs attack bench bench-quick vendor clean
+.PHONY: demo test check base kernels lowest lint format fill outputs docs attack bench bench-quick vendor clean
 
 # Where all is set up, the demo needs no environment of its own.
 TRIED := $(if $(wildcard $(READY)),$(VENV),$(DEMO))
@@ -27,6 +27,17 @@ test check base lowest: export OMP_NUM_THREADS := 1
 test:  ## lint, types, imports and all tests; one environment is set up while the base is tried in the other
 	$(MAKE) --jobs 2 lint base
 	$(BIN)/python -m pytest --quiet -n 2 --dist loadgroup --after $(BASE)/passed
+	$(MAKE) kernels
+
+# What is frozen, and numbers that tests know, on other processors, as far as this one can work like them.
+NUMERIC := tests/test_golden.py tests/cli/test_frozen.py tests/calibrators/ccac_x/test_correction.py \
+	tests/calibrators/ccac_x/test_open_map.py tests/calibrators/ccac_x/test_score_maps.py tests/calibrators/test_linear.py \
+	tests/calibrators/test_boosted_trees.py -k "not (parts or npy or pt or safetensors or quirks or types)"
+kernels: export OMP_NUM_THREADS := 1
+kernels: $(READY)  ## the frozen and the numeric tests again, with the linear algebra of other processors
+	OPENBLAS_CORETYPE=Haswell $(BIN)/python -m pytest --quiet -n 2 $(NUMERIC)
+	OPENBLAS_CORETYPE=Prescott NPY_DISABLE_CPU_FEATURES=X86_V3 ATEN_CPU_CAPABILITY=default \
+		$(BIN)/python -m pytest --quiet -n 2 $(NUMERIC)
 
 # The slow half is left to `make test`: missing extras, networks, CCAC-X's maps, and the promises of all but two methods.
 QUICK := tests/core tests/metrics tests/thresholds tests/labelling tests/testing tests/calibrators \

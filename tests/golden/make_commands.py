@@ -1,16 +1,16 @@
-"""Freeze what the commands give: exit codes, `--json`, the tables that they write and the calibrators that they save.
+"""Freeze what the commands give: exit codes, `--json`, and the tables and other files that they write.
 
     python tests/golden/make_commands.py [CASE ...]
 
 writes `commands.json`, which `tests/cli/test_frozen.py` compares with what the commands give now. Without a name all
-cases are made again, so look at the difference before it is committed: behaviour has changed. Sentences for people,
-times and versions are not frozen. Everything goes through the command line: nothing here knows how the library is cut.
+cases are made again, so look at the difference before it is committed: behaviour has changed. Times and versions are
+not frozen, nor is what a fit has learned: what users see of it are the confidences. Everything goes through the command
+line: nothing here knows how the library is cut.
 """
 
 import contextlib
 import csv
 import hashlib
-import importlib.metadata
 import io
 import json
 import math
@@ -28,14 +28,13 @@ import numpy as np
 FROZEN = Path(__file__).parent / "commands.json"
 CLASSES = ("cat", "dog", "bird")
 N_FIT, N_NEW = 200, 60
-SENTENCES = {"warning", "lacking", "what", "problem", "warnings", "answer", "reading", "assumption", "reason"}
-"""Keys of JSON whose text is for people: whether there is any is frozen, not its words."""
 UNSTEADY = {"library", "version", "modified", "written", "bytes", "size", "fit_seconds"}
 """Keys of versions, of times, and of what a file system says."""
-DIGITS = 10
-"""What is kept of a float in JSON: further ones depend on the order in which BLAS adds."""
-
-
+COMPUTED = ("confidence", "proba")
+DECIMALS = 8
+"""Columns that begin so, or have more decimals than the data, are summed up; others are the same everywhere."""
+DIGITS = 6
+"""What is kept of a float: less than the tolerance, so that a difference shows behaviour."""
 DIGEST = 8
 """How many characters of a digest are kept: of some thousand things, no two that differ have the same by chance."""
 
@@ -618,8 +617,8 @@ OWN_DATA = {"quirks": write_quirks, "types": write_types}
 
 
 def run_case(name, folder):
-    """Run a case in a folder, and return what each step gave, and the columns of the tables by their digest."""
-    columns, found, before = {}, [], {}
+    """Run a case in a folder, and return what each step gave."""
+    found, before = [], {}
     os.environ["SOURCE_DATE_EPOCH"] = "1800000000"  # calibrators say when they were fitted
     with contextlib.chdir(folder):
         if name in OWN_DATA:
@@ -633,13 +632,14 @@ def run_case(name, folder):
             if step.endswith("--json") or "--json <" in step or step.startswith("Monitor "):
                 given["json"] = steady(json.loads(said)) if said.strip() else None
             elif step.startswith("score ") and " -o " not in step and code == 0:
-                given["output"] = kept(csv_columns(said.decode()), columns)
-            files = {}
-            for path in changed_files(folder, before):
-                if path.suffix not in (".html", ".png"):  # the page needs an extra, and is for people
-                    files[path.relative_to(folder).as_posix()] = observed(path, columns)
+                given["output"] = summary(csv_columns(said.decode()))
+            files = {
+                path.relative_to(folder).as_posix(): observed(path)
+                for path in changed_files(folder, before)
+                if path.suffix not in (".html", ".png")  # the page needs an extra, and is for people
+            }
             found.append(given | ({"files": files} if files else {}))
-    return found, columns
+    return found
 
 
 def call(step):
@@ -697,64 +697,55 @@ def digest(data):
     return hashlib.sha256(data).hexdigest()[:DIGEST]
 
 
-def steady(value, key=""):
-    """Return JSON without what may differ from one run to the next, and without sentences."""
-    if key in SENTENCES:
-        return dict.fromkeys(value, "…") if isinstance(value, dict) else "…" if value else value
+def steady(value):
+    """Return JSON without what may differ from one run to the next."""
     if isinstance(value, dict):
-        if list(value) == ["tensor"]:  # where a state has an array, which is listed by itself
-            return "tensor"
-        return {name: steady(each, name) for name, each in value.items() if name not in UNSTEADY}
-    if isinstance(value, str):
-        return "…" if key == "alarms" else value[:DIGEST] if re.fullmatch("[0-9a-f]{64}", value) else value
+        return {name: steady(each) for name, each in value.items() if name not in UNSTEADY}
     if isinstance(value, list):
-        return [steady(each, key) for each in value]
-    if isinstance(value, float):
-        return plain(float(f"{value:.{DIGITS}g}"))
-    return value
+        return [steady(each) for each in value]
+    if isinstance(value, str):
+        return re.sub("[0-9a-f]{64}", "SHA-256", value)  # of what was learned, for instance
+    return plain(value)
 
 
-def observed(path, columns):
+def fields(value):
+    """Return the state of a calibrator or a monitor without the numbers that were learned."""
+    if isinstance(value, dict):
+        return "array" if list(value) == ["tensor"] else {name: fields(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return (
+            "floats" if value and all(isinstance(each, float) for each in value) else [fields(each) for each in value]
+        )
+    return "float" if isinstance(value, float) else value
+
+
+def observed(path):
     """Return what a written file holds, by its kind."""
     if path.name.startswith("."):
         return "hidden"
-    if path.name == "_auxcal.json":
-        return steady(json.loads(path.read_text()))
     if path.suffix == ".csv":
-        return kept(csv_columns(path.read_text(encoding="utf-8")), columns)
+        return summary(csv_columns(path.read_text(encoding="utf-8")))
     if path.suffix == ".parquet":
         import pyarrow.parquet
 
         table = pyarrow.parquet.read_table(path, partitioning=None)
-        return kept({each.name: (str(each.type), table[each.name].to_pylist()) for each in table.schema}, columns)
+        return summary({each.name: (str(each.type), table[each.name].to_pylist()) for each in table.schema})
     if path.suffix == ".npz":
         with np.load(path) as arrays:
-            return kept({name: typed(array) for name, array in arrays.items()}, columns)
+            return summary({name: typed(array) for name, array in arrays.items()})
     if path.suffix == ".safetensors":
         metadata, arrays = safetensors_of(path.read_bytes())
         if not metadata:
-            return kept({name: typed(array) for name, array in arrays.items()}, columns)
+            return summary({name: typed(array) for name, array in arrays.items()})
         (state,) = map(json.loads, metadata.values())
-        tensors = {
-            name: f"{array.dtype} {list(array.shape)} {digest(array.tobytes())} {size_of(array):.5g}"
-            for name, array in arrays.items()
-        }
-        return {"metadata": steady(state), "tensors": tensors}
+        return {"metadata": fields(steady(state)), "tensors": {name: str(each.dtype) for name, each in arrays.items()}}
     if path.suffix == ".onnx":
         import onnx
 
-        graph = onnx.load(path).graph
-        weights = {each.name: digest(each.SerializeToString()) for each in graph.initializer}
-        return {"nodes": [each.op_type for each in graph.node], "weights": digest(line(weights).encode())}
+        return {"nodes": [each.op_type for each in onnx.load(path).graph.node]}
     if path.suffix == ".json":
         return steady(json.loads(path.read_text()))
     return "written"
-
-
-def size_of(array):
-    """Return one number that says about what an array holds, for machines whose last bits are others."""
-    numbers = array[np.isfinite(array)] if array.dtype.kind == "f" else array
-    return float(np.abs(numbers.astype(float)).sum())
 
 
 def safetensors_of(data):
@@ -778,127 +769,80 @@ def csv_columns(text):
 
 def typed(array):
     kind = str(array.dtype) if array.ndim == 1 else f"{array.dtype} × {array.shape[1:]}"
-    return kind, array.tolist() if array.dtype.kind != "f" or array.itemsize > 4 else shortest(array)
+    return kind, array.tolist()
 
 
-def shortest(array):
-    """Return float32 numbers as the shortest float64 that rounds to them, which are the same bits."""
-    return [shortest(row) if row.ndim else float(str(row)) for row in array]
+def summary(table):
+    """Return a table as the type, the length and the first two values of each column, and what all of them come to."""
+    return {
+        name: {"type": kind, "rows": len(values), "first": plain(values[:2])}
+        | (
+            numbers(values)
+            if name.startswith(COMPUTED) or was_computed(values)
+            else {"all": digest(line(plain(values)).encode())}
+        )
+        for name, (kind, values) in table.items()
+        if name not in UNSTEADY
+    }
 
 
-def kept(table, columns):
-    """Return a table as the type and the digest of each column, and keep its first rows under the digest."""
-    found = {}
-    for name, (kind, values) in table.items():
-        if name in UNSTEADY:
-            continue
-        values = [bool(value) if name in SENTENCES else plain(value) for value in values]
-        key = digest(json.dumps(values).encode())
-        columns[key] = [len(values), *total(values), values[:2]]
-        found[name] = f"{kind} {key}"
-    return found
+def was_computed(values):
+    """Whether any number has more decimals than those of the data."""
+    found = np.array([number_of(each) for value in values for each in np.ravel(value)])
+    return bool(np.any(np.abs(found - found.round(DECIMALS)) > 1e-15 * np.abs(found)))
 
 
-def total(values):
-    """Return about what the numbers of a column add up to, and how many of its rows hold none."""
-    numbers = [number for value in values if (number := number_of(value)) is not None]
-    return [float(f"{math.fsum(map(abs, numbers)):.5g}"), len(values) - len(numbers)]
+def numbers(values):
+    """Return the quartiles of all numbers, how many rows have none, and the means of thirds, which tell their order."""
+    rows = np.array([[number_of(each) for each in np.ravel(value)] for value in values], float)
+    known = rows[~np.isnan(rows)]
+    if not len(known):
+        return {"none": len(rows)}
+    thirds = [float(np.nanmean(part)) if np.isfinite(part).any() else None for part in np.array_split(rows, 3)]
+    quartiles = np.quantile(known, np.linspace(0, 1, 5)).tolist()
+    return {"none": int(np.isnan(rows).any(axis=1).sum()), "quartiles": plain(quartiles), "thirds": plain(thirds)}
 
 
 def number_of(value):
-    """Return the finite number that a value, or its text, is; None where it is none."""
+    """Return the finite number that a value, or its text, is; NaN where it is none."""
     try:
         number = float(value)
     except (TypeError, ValueError):
-        return None
-    return number if math.isfinite(number) else None
+        return math.nan
+    return number if math.isfinite(number) else math.nan
 
 
 def plain(value):
-    """Return a value as JSON can hold it."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
+    """Return a value as JSON can hold it, with as many digits of floats as are kept."""
     if isinstance(value, list):
         return [plain(each) for each in value]
-    return value if isinstance(value, str | int | float | None) else str(value)
-
-
-def made_with():
-    """Return what the last bits of a result depend on."""
-    import scipy.linalg  # noqa: F401 (it loads its BLAS)
-    from threadpoolctl import threadpool_info
-
-    versions = {}
-    for name in ("numpy", "scipy", "scikit-learn", "torch"):
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            versions[name] = importlib.metadata.version(name)
-    kernels = {(each["internal_api"], each.get("version"), each.get("architecture")) for each in threadpool_info()}
-    return versions | {"blas": sorted(" ".join(map(str, each)) for each in kernels if each[0] != "openmp")}
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else str(value)
+    return value if isinstance(value, str | int | None) else str(value)
 
 
 def read():
-    """Return what is frozen: the steps of each case with all that they gave, and the columns by their digest."""
-    frozen = json.loads(FROZEN.read_text(encoding="utf-8"))
-    for steps in frozen["cases"].values():
-        for given in steps:
-            for name, key in given.items():
-                if name == "files":
-                    given[name] = {path: frozen["given"][each] for path, each in key.items()}
-                elif name in ("json", "output"):
-                    given[name] = frozen["given"][key]
-    return frozen
+    """Return what is frozen: the steps of each case with all that they gave."""
+    return json.loads(FROZEN.read_text(encoding="utf-8"))
 
 
 def write(frozen):
-    """Write what is frozen, what is the same in several places once; each thing has its line, for a readable diff."""
-    things, cases = {}, {}
-
-    def keep(value):
-        key = digest(line(value).encode())
-        things[key] = value
-        return key
-
-    for name, steps in frozen["cases"].items():
-        cases[name] = [dict(given) for given in steps]
-        for given in cases[name]:
-            for field in set(given) & {"json", "output"}:
-                given[field] = keep(given[field])
-            if "files" in given:
-                given["files"] = {path: keep(each) for path, each in given["files"].items()}
-    used = line(things)
-    columns = {key: values for key, values in frozen["columns"].items() if f' {key}"' in used}
-    text = {name: f"[\n{_lines(map(line, steps))}\n]" for name, steps in cases.items()}
-    parts = {
-        "made_with": line(frozen["made_with"]),
-        "cases": _object(text),
-        "given": _object({key: line(things[key]) for key in sorted(things)}),
-        "columns": _object({key: line(columns[key]) for key in sorted(columns)}),
-    }
-    FROZEN.write_text(f"{_object(parts)}\n", encoding="utf-8")
+    """Write what is frozen with a line for each step, for a readable diff."""
+    cases = (f"{line(name)}:[\n" + ",\n".join(map(line, steps)) + "\n]" for name, steps in frozen.items())
+    FROZEN.write_text("{\n" + ",\n".join(cases) + "\n}\n", encoding="utf-8")
 
 
 def line(value):
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _lines(lines):
-    return ",\n".join(lines)
-
-
-def _object(texts):
-    return "{\n" + _lines(f"{line(name)}:{text}" for name, text in texts.items()) + "\n}"
-
-
 def main(names):
     """Make the cases that are named, or all."""
-    frozen = read() if names else {"cases": {}, "columns": {}}
-    frozen["made_with"] = made_with()
+    frozen = read() if names else {}
     for name in names or CASES:
         with tempfile.TemporaryDirectory() as folder:
-            found, columns = run_case(name, Path(folder).resolve())
-        frozen["cases"][name] = found
-        frozen["columns"] |= columns
-        sys.stdout.write("\n".join([name, *(f"  {each['exit']} {each['step']}" for each in found)]) + "\n")
+            frozen[name] = run_case(name, Path(folder).resolve())
+        sys.stdout.write("\n".join([name, *(f"  {each['exit']} {each['step']}" for each in frozen[name])]) + "\n")
     write(frozen)
 
 
