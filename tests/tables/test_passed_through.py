@@ -69,6 +69,8 @@ COLUMNS = {
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_a_column_of_parquet(kind, tmp_path):
     values, name, text, array = COLUMNS[kind]
+    if "ns" in name:
+        pytest.importorskip("pandas")  # in whose types pyarrow gives nanoseconds
     if "(" not in name:
         name += "()"
     column = pa.array(values, eval(f"pa.{name}", {"pa": pa}))

@@ -88,7 +88,7 @@ def warn_of_same_rows(data: Predictions, part: Predictions, what: str, *, stackl
     """
     ours, theirs = (np.sort(row_hashes(each.logits, each.features)) for each in (data, part))
     distinct = len(np.unique(ours)) >= (1 - MOST_REPEATED) * len(ours)
-    share = float(np.isin(theirs, ours).mean()) if distinct else float(np.array_equal(ours, theirs))
+    share = float(np.isin(theirs, ours, kind="sort").mean()) if distinct else float(np.array_equal(ours, theirs))
     if share > MOST_REPEATED:
         warn(
             f"{percent(share)} of the rows of the {what} part are among those of the fit, on which every method looks "

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from auxcal._core.errors import InvalidInputError
 
-_ROUTING = re.compile(r"get_metadata_routing|_get_\w*metadata_request\w*|set_\w+_request")
+_ROUTING = re.compile(r"get_metadata_routing|_get_\w*request\w*|set_\w+_request")
 """The methods of metadata routing: set_fit_request(features=True), and what answers for it."""
 
 

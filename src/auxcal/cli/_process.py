@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NoReturn
 
 from auxcal._core.errors import AuxcalError
@@ -50,9 +52,11 @@ def process() -> Iterator[None]:
 
 
 def _prepare_streams() -> None:
-    """Reject a closed standard output; escape characters that the terminal's encoding lacks."""
+    """Reject a closed standard output, replace closed errors; escape characters that the terminal's encoding lacks."""
     if sys.stdout is None:
         raise OSError("standard output is closed. Send it somewhere, for instance to /dev/null.")
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w")  # NumPy's f2py wants one when it is imported
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

@@ -84,7 +84,7 @@ def counted_once(hashes: NDArray[np.uint64], elsewhere: NDArray[np.uint64]) -> I
     others, rows are drawn by their number of copies, so that the others don't count more than they did.
     """
     values, at, counts = np.unique(hashes, return_inverse=True, return_counts=True)
-    copied = (counts > 1) & ~np.isin(values, elsewhere)
+    copied = (counts > 1) & ~np.isin(values, elsewhere, kind="sort")
     if not are_copies(counts[copied]):
         return np.arange(len(hashes))
     first = np.zeros(len(hashes), dtype=bool)

@@ -45,19 +45,23 @@ def open_parquet(file: File) -> Iterator[Source]:
 def write_parquet(path: Path, batches: Iterator[Columns]) -> None:
     """Write batches as they arrive, collected into row groups; the first batch fixes the types."""
     with needs("tables"):
-        from pyarrow import Table
+        from pyarrow import Table, schema, timestamp, types
         from pyarrow.parquet import ParquetWriter
 
         from auxcal.tables.arrow_columns import record_batch, writing
     first = record_batch(next(batches))
-    with writing(), ParquetWriter(path, first.schema) as file:
+    # Parquet has no seconds. A cast refuses what is too far away for milliseconds; pyarrow writes it wrongly before 25.
+    seconds = [types.is_timestamp(field.type) and field.type.unit == "s" for field in first.schema]
+    fields = zip(first.schema, seconds, strict=True)
+    stored = schema([f.with_type(timestamp("ms", f.type.tz)) if is_second else f for f, is_second in fields])
+    with writing(), ParquetWriter(path, stored) as file:
         group = [first]
         for columns in batches:
             group.append(record_batch(columns, first.schema))
             if sum(len(batch) for batch in group) >= _GROUP_ROWS:
-                file.write_table(Table.from_batches(group))
+                file.write_table(Table.from_batches(group).cast(stored))
                 group.clear()
-        file.write_table(Table.from_batches(group, first.schema))
+        file.write_table(Table.from_batches(group, first.schema).cast(stored))
 
 
 def _opened(file: File) -> Any:
