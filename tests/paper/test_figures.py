@@ -98,17 +98,25 @@ class TestTSNE:
     def test_wrong_ones_are_marked_and_classes_named(self):
         display = self.draw(classes=[0, 2], class_names=["cat", "dog", "frog"])
         ax = display.plot().ax_
-        cats, frogs, crosses = ax.collections
-        assert len(cats.get_offsets()) == len(frogs.get_offsets()) == 20
+        cats, wrong_cats, frogs, wrong_frogs, *_ = ax.collections
+        assert len(cats.get_offsets()) + len(wrong_cats.get_offsets()) == 20
         assert not np.allclose(cats.get_facecolor(), frogs.get_facecolor())
-        np.testing.assert_allclose(crosses.get_offsets(), display.embedding[~display.correct])
+        np.testing.assert_allclose(wrong_cats.get_edgecolor(), cats.get_facecolor())
+        rings = np.concatenate([wrong_cats.get_offsets(), wrong_frogs.get_offsets()])
+        np.testing.assert_allclose(rings, display.embedding[~display.correct])
         assert [text.get_text() for text in ax.texts] == ["cat", "frog"]
+
+    def test_beyond_ten_classes_the_points_are_grey(self):
+        logits = np.eye(12)[np.arange(48) % 12]
+        display = TSNEDisplay.from_predictions(softmax(logits), Predictions(logits, np.arange(48) % 12))
+        colours = {tuple(dots.get_facecolor()[0]) for dots in display.plot().ax_.collections[:24:2]}
+        assert len(colours) == 11
 
     def test_long_names_are_in_the_legend(self):
         display = self.draw(class_names=["alt.atheism", "comp.os.ms-windows.misc", "comp.sys.ibm.pc.hardware"])
         ax = display.plot().ax_
         assert [text.get_text() for text in ax.texts] == ["0", "1", "2"]
-        assert ax.get_legend_handles_labels()[1][::3] == ["0 alt.atheism", "wrong"]
+        assert ax.get_legend_handles_labels()[1][::2] == ["0 alt.atheism", "2 comp.sys.ibm.pc.hardware", "wrong"]
 
 
 @pytest.mark.parametrize("rows", [[0], [0, 5], [0, 1], [4, 5, 6]])

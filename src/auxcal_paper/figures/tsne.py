@@ -1,10 +1,11 @@
-"""t-SNE of probabilities, with the wrong predictions marked."""
+"""t-SNE of probabilities, with the wrong predictions as rings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -24,13 +25,15 @@ _LEAST_SPREAD = 1e-6  # with a smaller spread of the probabilities, up to the ro
 _COLOURS = (
     "#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd",
 )  # fmt: skip
+_IN_LEGEND = "#667380"
 
 
 @dataclass(frozen=True, eq=False)
 class TSNEDisplay(Display):
     """t-SNE map of the probabilities: nearby points have similar distributions.
 
-    Equally many samples of each predicted class are drawn, out-of-distribution samples included. If a method's
+    Equally many samples of each predicted class are drawn, out-of-distribution samples included: correct predictions as
+    dots, wrong ones as rings, both in the colour of the class, and those beyond ten classes in grey. If a method's
     distribution reveals wrong predictions, they form a cluster of their own.
 
     Parameters
@@ -121,14 +124,15 @@ class TSNEDisplay(Display):
         shown = [int(index) for index in np.unique(self.prediction)]
         few = len(shown) <= MOST_NAMES
         keyed = few and max(len(self.class_names[index]) for index in shown) > LONG_NAME  # too long for the map
-        for index, colour in zip(shown, _class_colours(len(shown)), strict=True):
-            name = self.class_names[index]
-            x, y = self.embedding[self.prediction == index].T
-            ax.scatter(x, y, s=15, color=colour, linewidths=0, label=f"{index} {name}" if keyed else None)
+        for index, colour in zip(shown, chain(_COLOURS, repeat(FAINT)), strict=False):
+            name, of_class = self.class_names[index], self.prediction == index
+            dots, rings = (self.embedding[of_class & right].T for right in (self.correct, ~self.correct))
+            ax.scatter(*dots, s=13, color=colour, linewidths=0, label=f"{index} {name}" if keyed else None)
+            ax.scatter(*rings, s=11, facecolors="white", edgecolors=colour, linewidths=0.9)
             if few:
                 self._name(ax, index, str(index) if keyed else name)
-        x, y = self.embedding[~self.correct].T
-        ax.scatter(x, y, s=9, color="black", marker="x", linewidths=0.7, label="wrong")
+        ax.scatter([], [], s=13, color=_IN_LEGEND, linewidths=0, label="correct")
+        ax.scatter([], [], s=11, facecolors="white", edgecolors=_IN_LEGEND, linewidths=0.9, label="wrong")
 
     def _name(self, ax: Axes, index: int, name: str) -> None:
         """Write a name above or below the correct points of a class, on the side away from the centre of the map."""
@@ -158,12 +162,3 @@ def _embed(proba: Floats, perplexity: float, random_state: int) -> Floats:
     tsne = TSNE(perplexity=min(perplexity, (len(proba) - 1) / 3), init="pca", random_state=random_state)
     with one_thread():  # several threads would sum in no fixed order
         return np.asarray(tsne.fit_transform(proba), dtype=np.float64)
-
-
-def _class_colours(n_classes: int) -> list[Any]:
-    """Return one colour for each class; with more than ten classes, neighbours have similar colours."""
-    if n_classes <= len(_COLOURS):
-        return list(_COLOURS[:n_classes])
-    from matplotlib import colormaps
-
-    return list(colormaps["turbo"](np.linspace(0.03, 0.97, n_classes)))

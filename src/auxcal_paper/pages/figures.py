@@ -33,7 +33,7 @@ Of both ways with rows of no class, the one with the better Brier score is drawn
 
 _DOTS = 110
 _SHOWN_CLASS = 6  # the paper's, of which the heatmaps show correct predictions; counted from 0
-_MOST_SHOWN = 20  # classes of a map; more colours can't be told apart
+_MOST_SHOWN = 10  # classes of a map; more colours can't be told apart
 _MOST_CLASSES = 100  # with more, the plot is unreadable
 
 
@@ -121,7 +121,8 @@ FIGURES: dict[str, FigureKind] = {
     "histograms": FigureKind("Confidence of the correct and of the wrong predictions.", _histograms),
     "reliability": FigureKind("Reliability diagrams, with the number of predictions in each bin.", _reliability),
     "tsne": FigureKind(
-        "t-SNE of the probabilities, coloured by the predicted class; the wrong predictions are marked.",
+        "t-SNE of the probabilities, coloured by the predicted class: correct ones are dots, wrong ones rings. Of "
+        "more than ten classes, the ten that are predicted most.",
         _tsne,
         _MOST_CLASSES,
     ),
