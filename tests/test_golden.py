@@ -1,4 +1,4 @@
-"""Files that earlier versions saved: this one gives the same confidences, or says what to do."""
+"""Files that are kept in the repository: every version gives the same confidences."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import auxcal
-from auxcal import CALIBRATORS, FileFormatError
+from auxcal import CALIBRATORS
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -27,17 +27,3 @@ def test_a_saved_calibrator_says_what_it_said_when_it_was_saved(path, said):
 def test_every_calibrator_has_a_golden_file(said):
     assert {path.stem for path in GOLDEN.glob("*.safetensors")} == set(CALIBRATORS)
     assert set(said) == {"logits", *CALIBRATORS}
-
-
-def test_a_file_of_the_first_design_of_ccac_x_says_what_to_do():
-    with pytest.raises(FileFormatError) as caught:
-        auxcal.load(GOLDEN / "former/ccac-x-1.safetensors")
-    message = str(caught.value)
-    assert "ccac-x-1.safetensors: was saved by the first design of CCAC-X" in message
-    assert message.endswith("fit it again with auxcal fit.")
-    assert message.count(". ") == 0  # one sentence
-
-
-def test_what_a_method_writes_is_of_no_former_design(said):
-    for name, kind in CALIBRATORS.items():
-        assert not set(kind.former_designs) & set(vars(auxcal.load(GOLDEN / f"{name}.safetensors")))

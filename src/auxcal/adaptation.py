@@ -8,7 +8,7 @@ import numpy as np
 
 from auxcal._core.arrays import Floats, Ints
 from auxcal._core.errors import InvalidInputError
-from auxcal._core.state import check_learned, numbers
+from auxcal._core.state import Shape, check_learned
 from auxcal.programs import Operations, Value
 
 _TINY = 1e-30  # a share that no rows can have; avoids a division by zero
@@ -48,11 +48,8 @@ class Adaptation(NamedTuple):
 
     def check(self, n_strata: int) -> None:
         """Reject shares that don't fit the strata."""
-        shares, count = numbers(n_strata, least=0, most=1, adds_up=True), numbers(least=0)
-        checks = {"shares": shares, "before": shares, "n_rows": numbers(least=1), "n_labelled": count}
-        check_learned(checks, {name: value for name, value in self._asdict().items() if name != "date"}, {})
-        if not isinstance(self.date, str):
-            raise ValueError("the date of the adaptation must be text")
+        shapes: dict[str, Shape] = {"shares": (n_strata,), "before": (n_strata,), "n_rows": (), "n_labelled": ()}
+        check_learned(shapes | {"date": None}, self._asdict(), {})
 
     def confidence(self, confidence: Floats) -> Floats:
         """Adapt the confidence if the strata are right and wrong predictions."""

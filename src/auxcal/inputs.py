@@ -223,7 +223,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class FittedOn:
-    """The rows that a calibrator was fitted on; None if not known, as in older files.
+    """The rows that a calibrator was fitted on; None if not known.
 
     Parameters
     ----------

@@ -6,9 +6,9 @@ The tensors of the file are the arrays of the fitted state. Its metadata has one
 - ``library``: the version of auxcal that wrote it;
 - ``class`` and ``params``: the calibrator's class and constructor arguments;
 - ``state``: the fitted attributes, with ``{"tensor": name}`` in place of an array;
-- ``inputs`` and ``fitted_on``: what it takes, with names, and what it was fitted on; older files have neither;
-- ``reference``: a summary of the rows of the fit; older files have none;
-- ``fit_rows``: hashes of these rows; not where many are equal, and not in older files;
+- ``inputs`` and ``fitted_on``: what it takes, with names, and what it was fitted on;
+- ``reference``: a summary of the rows of the fit;
+- ``fit_rows``: hashes of these rows; not where many are equal;
 - ``certificate``: a threshold with its promise, if one was found;
 - ``adaptation``: the mix that it was adapted to, if it was;
 - ``digest``: SHA-256 of all of the above and the tensors, which detects a damaged file.
@@ -36,10 +36,8 @@ from auxcal._core.state import (
     Header,
     Tensors,
     check_learned,
-    check_parameters,
     digest,
     from_json,
-    numbers,
     read_state,
     state_bytes,
     to_json,
@@ -47,17 +45,13 @@ from auxcal._core.state import (
 )
 from auxcal.adaptation import Adaptation
 from auxcal.calibrators import CALIBRATORS, Calibrator, Certificate
-from auxcal.calibrators.base import saved_name
 from auxcal.calibrators.fitting import FitRows
 from auxcal.inputs import FittedOn, Inputs
 from auxcal.reference import Reference
 from auxcal.thresholds.certificate import FoundOn
 
-FORMAT = 2
-"""The newest layout: that of an adapted calibrator, which earlier versions would score as if it were not.
-
-All others are written in format 1.
-"""
+FORMAT = 1
+"""The newest layout."""
 
 _MOST_CLASSES = 2**31  # beyond any classifier
 _MOST_TRIED = 2**16  # classes and features up to which a calibrator scores a row when it is loaded
@@ -106,8 +100,7 @@ def _describe(calibrator: Calibrator) -> tuple[Header, Tensors]:
     calibrator = copy.copy(calibrator)  # which another thread may be fitting
     _check_savable(calibrator)
     tensors: Tensors = {}
-    written = FORMAT if calibrator.adaptation_ is not None else 1
-    header = _describe_scores(calibrator, tensors) | {"format": written, "fitted_on": _given(calibrator.fitted_on_)}
+    header = _describe_scores(calibrator, tensors) | {"format": FORMAT, "fitted_on": _given(calibrator.fitted_on_)}
     for name, part in (("reference", calibrator.reference_), ("fit_rows", calibrator.fit_rows_)):
         if part is not None:
             known = {key: value for key, value in part._asdict().items() if value is not None}
@@ -118,7 +111,7 @@ def _describe(calibrator: Calibrator) -> tuple[Header, Tensors]:
 def _describe_scores(calibrator: Calibrator, tensors: Tensors) -> Header:
     """Return the part of the header that determines the scores, and add its arrays to the tensors."""
     header = {
-        "class": saved_name(type(calibrator)),
+        "class": type(calibrator).__name__,
         "params": to_json(calibrator.get_params(deep=False), "params", tensors),
         "state": {name: to_json(value, name, tensors) for name, value in calibrator._learned_state().items()},
         "inputs": _given(calibrator.inputs_),
@@ -157,8 +150,7 @@ def _check_savable(calibrator: Any) -> None:
 def load(path: str | os.PathLike[str]) -> Calibrator:
     """Load a calibrator that `save` wrote, ready to score, without importing torch.
 
-    A file that is truncated, changed, of another kind, from a newer version or of a former design of its method raises
-    a `FileFormatError`.
+    A file that is truncated, changed, of another kind or from a newer version raises a `FileFormatError`.
 
     Examples
     --------
@@ -181,17 +173,11 @@ def _loaded(source: Path | bytes) -> Calibrator:
     path = source if isinstance(source, Path) else f"{len(source)} bytes"
     header, tensors = read_state(source, "calibrator", {"class": str, "params": dict, "state": dict}, FORMAT)
     kind = _class_named(header["class"], path)
-    for name, design in kind.former_designs.items():
-        if name in header["state"]:
-            raise FileFormatError(
-                f"{path}: was saved by {design}, and this version can't score with it; fit it again with auxcal fit."
-            )
     try:
         calibrator = kind(**from_json(header["params"], tensors))
-        check_parameters(kind, calibrator.get_params(deep=False))
         _set_state(calibrator, {name: from_json(value, tensors) for name, value in header["state"].items()})
         k, d = calibrator.n_features_in_, calibrator.n_further_features_
-        parts: dict[str, tuple[Any, ...]] = {  # older files lack some; each with the sizes that it must have
+        parts: dict[str, tuple[Any, ...]] = {  # each with the sizes that it must have
             "inputs": (Inputs, k, d),
             "fitted_on": (FittedOn,),
             "reference": (Reference, k, len(calibrator.reading_names)),
@@ -226,16 +212,12 @@ def _set_state(calibrator: Calibrator, state: dict[str, Any]) -> None:
     """Set the fitted attributes, after the method's checks."""
     if any(not name.endswith("_") or name.startswith("_") for name in state):  # none may hide a method
         raise ValueError("there are other attributes than those of a fit")
-    state = state | {name: later for name, later in type(calibrator).learned_later.items() if name not in state}
     for name, value in state.items():
         setattr(calibrator, name, value)
-    counts = {
-        "n_features_in_": (1 if calibrator.takes_signals else 2, _MOST_CLASSES),
-        "n_further_features_": (0, _MOST_CLASSES),
-    }
-    for name, (least, most) in counts.items():
-        as_whole(getattr(calibrator, name), name, least=least)
-        numbers(most=most)(getattr(calibrator, name), name, {})
+    counts = {"n_features_in_": 1 if calibrator.takes_signals else 2, "n_further_features_": 0}
+    for name, least in counts.items():
+        if as_whole(getattr(calibrator, name), name, least=least) > _MOST_CLASSES:
+            raise ValueError(f"{name} is too large")
     if not isinstance(calibrator.converged_, bool):
         raise ValueError("converged_ must be true or false")
     if calibrator.n_further_features_ and not calibrator.uses_features:
@@ -260,9 +242,7 @@ def _class_named(name: str, path: Path | str) -> type[Calibrator]:
 
 
 def _by_name(kinds: Iterable[type[Calibrator]]) -> dict[str, type[Calibrator]]:
-    """Return classes by their names, and by those that files have."""
-    listed = list(kinds)
-    return {saved_name(kind): kind for kind in listed} | {kind.__name__: kind for kind in listed}
+    return {kind.__name__: kind for kind in kinds}
 
 
 def _subclasses(kind: type[Calibrator]) -> list[type[Calibrator]]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from auxcal._core.arrays import NO_CLASS, Bools, Floats, Groups, Ints, Weight
 from auxcal._core.chunks import OfFeatures
 from auxcal._core.logits import at_prediction, relative
-from auxcal._core.state import check_learned, numbers
+from auxcal._core.state import Shape, check_learned
 
 if TYPE_CHECKING:
     from auxcal.predictions import Predictions
@@ -46,10 +46,6 @@ _AGAIN = 0.02  # of the rows may be drawn again, or weights could not be followe
 _EXCESS = 0.1  # of a variance, which rows of one group may cause: 5 % of a standard error
 
 
-_OF_GROUPS = ("group_facts", "group_ramps", "group_strata")
-_OPTIONAL = ("hashes", *_OF_GROUPS)
-
-
 class Reference(NamedTuple):
     """Some of the rows that a calibrator was fitted on, as readings of their logits; float16 keeps the file small.
 
@@ -67,8 +63,8 @@ class Reference(NamedTuple):
         The weighted number of rows of the fit in each class, and last of no class.
     hits : array of shape (K + 1,)
         The number of these with a correct prediction.
-    hashes : array of shape (n,) or None
-        A hash of each row, equal for equal rows; None in files from before there were hashes.
+    hashes : array of shape (n,)
+        A hash of each row, equal for equal rows.
     group_facts : array of shape (g, 3) or None
         Of each group of the fit the effective number of rows, the gap (mean confidence less accuracy, when the group
         was held out) and the variance that chance gives it; None without groups that are large enough.
@@ -89,7 +85,7 @@ class Reference(NamedTuple):
     prediction: Ints
     counts: Floats
     hits: Floats
-    hashes: NDArray[np.uint64] | None = None
+    hashes: NDArray[np.uint64]
     group_facts: Floats | None = None
     group_ramps: Floats | None = None
     group_strata: Floats | None = None
@@ -114,8 +110,8 @@ class Reference(NamedTuple):
 
     def take(self, rows: Ints) -> Reference:
         """Return some of the rows, with the counts of all."""
-        per_row = {name: getattr(self, name) for name in ("readings", "strata", "y", "prediction", "hashes")}
-        return self._replace(**{name: values[rows] for name, values in per_row.items() if values is not None})
+        per_row = ("readings", "strata", "y", "prediction", "hashes")
+        return self._replace(**{name: getattr(self, name)[rows] for name in per_row})
 
     @property
     def correct(self) -> Bools:
@@ -129,27 +125,19 @@ class Reference(NamedTuple):
 
     def check(self, n_classes: int, n_readings: int = len(READINGS)) -> None:
         """Reject arrays that don't fit each other."""
-        k, most = n_classes, float(np.iinfo(np.int64).max)
-        checks = {
-            "readings": numbers("n", n_readings),
-            "strata": numbers("n", "s", least=0, most=1),
-            "y": numbers("n", least=NO_CLASS, most=k - 1, whole=True),
-            "prediction": numbers("n", least=0, most=k - 1, whole=True),
-            "counts": numbers("K+1", least=0, most=most),
-            "hits": numbers("K+1", least=0, most=most),
-            "hashes": numbers("n", dtype=np.uint64),
-            "group_facts": numbers("g", 3),
-            "group_ramps": numbers("g", n_readings * (len(KNOTS) - 1), least=0, most=1),
-            "group_strata": numbers("g", "s", least=0, most=1),
+        shapes: dict[str, Shape] = {
+            "readings": ("n", n_readings),
+            "strata": ("n", "s"),
+            "y": ("n",),
+            "prediction": ("n",),
+            "counts": (n_classes + 1,),
+            "hits": (n_classes + 1,),
+            "hashes": ("n",),
         }
-        state = {name: value for name, value in self._asdict().items() if value is not None}  # older files have fewer
-        if len({name in state for name in _OF_GROUPS}) > 1:
-            raise ValueError(f"{', '.join(_OF_GROUPS)} must be there together, or not at all")
-        checks = {name: each for name, each in checks.items() if name in state or name not in _OPTIONAL}
-        check_learned(checks, state, {"K": k})
-        too_many = self.hits > self.counts * (1 + 1e-9)  # which are sums of weights
-        if self.strata.shape[1] not in (2, 3, k + 1) or too_many.any():
-            raise ValueError("strata, counts and hits must be those of rows of a fit")
+        if self.group_facts is not None:
+            n_ramps = n_readings * (len(KNOTS) - 1)
+            shapes |= {"group_facts": ("g", 3), "group_ramps": ("g", n_ramps), "group_strata": ("g", "s")}
+        check_learned(shapes, {name: value for name, value in self._asdict().items() if value is not None}, {})
 
 
 def sample_rows(data: Predictions, n_strata: int, read: OfFeatures) -> Ints:

@@ -3,7 +3,7 @@
     python tests/golden/make.py [METHOD ...]
 
 A later version must read them and give the same confidences, so a file that is there is not made again: name a method
-to replace its file, when its design has changed and the old file goes to `former/`.
+to replace its file, when its design has changed.
 """
 
 import sys

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load as from_safetensors
 from safetensors.numpy import save as to_safetensors
@@ -134,221 +134,77 @@ def _unreadable(place: str, what: str, error: Exception) -> FileFormatError:
     )
 
 
-Lengths: TypeAlias = dict[str, int]
-"""What the letters of a shape stand for: K classes, d features, and what a check has met so far."""
+Shape: TypeAlias = tuple[int | str, ...] | None
+"""Of an array in a fitted state: numbers and letters, as ("K+1", "K"); () of a number; None of what has parts.
 
-Check: TypeAlias = Callable[[Any, str, Lengths], None]
-"""Validates a part of a saved state, by its name: keys, types, shapes, ranges. A ValueError says what it must be."""
-
-_LARGEST = float(np.finfo(np.float32).max)
-_LARGEST_COUNT = 2**62  # two such counts add up within an int64
-_TOLERANCE = 1e-6  # of a sum of float32 numbers, whose rounding is 6e-8 for each
+K is the number of classes, d of features, and x of both; m is 1 or K; another letter is the length that it meets first.
+"""
 
 
-def _require(condition: bool, name: str, what: str) -> None:
-    if not condition:
-        raise ValueError(f"{name} must {what}")
+def check_learned(shapes: Mapping[str, Shape], state: Mapping[str, Any], lengths: Mapping[str, int]) -> None:
+    """Reject a fitted state with other names than these, with other shapes, or with numbers that are not finite."""
+    if odd := sorted(state.keys() ^ shapes.keys()):
+        raise ValueError(f"there must be {', '.join(shapes) or 'nothing'}, and nothing else; see {', '.join(odd)}")
+    known = dict(lengths)
+    for name, value in state.items():
+        shape = shapes[name]
+        if shape is not None:
+            plain = isinstance(value, np.ndarray) if shape else isinstance(value, int | float)
+            fits = plain and np.ndim(value) == len(shape)
+            if not (fits and all(_fits(*pair, known) for pair in zip(np.shape(value), shape, strict=True))):
+                raise ValueError(f"{name} must have the shape ({', '.join(map(str, shape))}), not {np.shape(value)}")
+        check_finite(value, name)
 
 
-def numbers(
-    *shape: int | str,
-    least: float = -_LARGEST,
-    most: float = _LARGEST,
-    adds_up: bool = False,
-    rises: bool = False,
-    may_be_nan: bool = False,
-    whole: bool = False,
-    dtype: DTypeLike | None = None,
-) -> Check:
-    """Return the check of an array, or of one number where there is no shape.
-
-    Parameters
-    ----------
-    *shape : int or str
-        Its lengths: numbers, letters, or a letter plus one, as "K+1". A new letter gets the length that it meets.
-    least, most : float
-        The range; by default all that float32 can hold.
-    adds_up, rises, may_be_nan, whole : bool
-        The sum must be 1; numbers must not decrease along the last axis; NaN is allowed, for what was not measured; the
-        numbers must be integers.
-    dtype : dtype, optional
-        The only dtype that the array may have.
-    """
-
-    def check(value: Any, name: str, lengths: Lengths) -> None:
-        array = np.asarray(value)
-        plain = isinstance(value, np.ndarray) if shape else isinstance(value, int | float)
-        kinds = "iuf" if shape else "iufO"  # a whole number beyond 64 bits, as a random state has, is an object
-        is_number = plain and not isinstance(value, bool) and array.dtype.kind in kinds
-        _require(is_number, name, f"be {'an array of numbers' if shape else 'a number'}")
-        other = (whole and array.dtype.kind == "f") or (dtype is not None and array.dtype != dtype)
-        _require(not other, name, f"be {'whole' if dtype is None else np.dtype(dtype)} numbers")
-        fits = array.ndim == len(shape) and all(_fits(*pair, lengths) for pair in zip(array.shape, shape, strict=True))
-        given = ", ".join(f"{letter} = {lengths[letter]}" for letter in ("K", "d", "m") if letter in lengths)
-        _require(fits, name, f"have the shape ({', '.join(map(str, shape))}) with {given}, not {array.shape}")
-        valid = array[~np.isnan(array)] if may_be_nan else array
-        within = valid.size == 0 or (least <= float(valid.min()) and float(valid.max()) <= most)  # NaN is not
-        _require(within, name, f"be from {least:.2g} {'up' if most == math.inf else f'to {most:.2g}'}")
-        _require(not adds_up or abs(array.sum(dtype=np.float64) - 1) <= _TOLERANCE, name, "add up to 1")
-        # A difference of unsigned numbers is never negative.
-        _require(not rises or not (array[..., 1:] < array[..., :-1]).any(), name, "rise")
-
-    return check
-
-
-def _fits(length: int, wanted: int | str, lengths: Lengths) -> bool:
+def _fits(length: int, wanted: int | str, known: dict[str, int]) -> bool:
     if isinstance(wanted, int):
         return length == wanted
     letter, plus, _ = wanted.partition("+")
-    if letter == "m" and length not in (1, lengths["K"]):  # a map for all predictions, or one for each class
+    if letter == "m" and length not in (1, known["K"]):  # a map for all predictions, or one for each class
         return False
-    return length == lengths.setdefault(letter, length - bool(plus)) + bool(plus)
+    return length == known.setdefault(letter, length - bool(plus)) + bool(plus)
 
 
-def knots(*, least: float = -_LARGEST, most: float = _LARGEST) -> Check:
-    """Return the check of a map that is linear between knots: their places, which rise, above their values."""
-
-    def check(value: Any, name: str, lengths: Lengths) -> None:
-        own = dict(lengths)  # the next map may have another number of knots
-        numbers(2, "knots")(value, name, own)
-        rise = value.shape[1] > 0 and not (value[0, 1:] <= value[0, :-1]).any()
-        _require(rise, name, "have knots that rise")
-        numbers("knots", least=least, most=most)(value[1], name, own)
-
-    return check
-
-
-def layers(first: str, last: str | int) -> Check:
-    """Return the check of a network's matrices, each of which takes what the one before it gives."""
-
-    def check(value: Any, name: str, lengths: Lengths) -> None:
-        _require(isinstance(value, tuple) and len(value) > 0, name, "be the matrices of a network")
-        ends = [first, *(f"layer {i}" for i in range(1, len(value))), last]
-        each(*map(numbers, ends[:-1], ends[1:]))(value, name, lengths)
-
-    return check
+def check_finite(value: Any, name: str) -> None:
+    """Reject numbers that are not finite; only what a search tried may have no score."""
+    if isinstance(value, dict):
+        value = tuple(part for key, part in value.items() if key != "score")
+    if isinstance(value, tuple | list):
+        for part in value:
+            check_finite(part, name)
+    numeric = isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f")
+    if numeric and not np.isfinite(value).all():
+        raise ValueError(f"{name} must be finite")
 
 
-def biases(last: str | int) -> Check:
-    """Return the check of what is added in each layer of a network, whose matrices came before."""
+def check_like(given: Any, fresh: Any, name: str = "state") -> None:
+    """Reject a state that is not built like that of a fresh object: names, lengths, shapes and kinds of numbers.
 
-    def check(value: Any, name: str, lengths: Lengths) -> None:
-        hidden = [letter for letter in lengths if letter.startswith("layer ")]
-        each(*map(numbers, hidden), numbers(last))(value, name, lengths)
-
-    return check
-
-
-def words(*allowed: str) -> Check:
-    """Return the check of a word."""
-    return lambda value, name, lengths: _require(value in allowed, name, f"be one of {', '.join(allowed)}")
-
-
-def each(*checks: Check) -> Check:
-    """Return the check of a tuple with so many entries."""
-
-    def check(value: Any, name: str, lengths: Lengths) -> None:
-        _require(isinstance(value, tuple) and len(value) == len(checks), name, f"have {len(checks)} parts")
-        for part, of_part in zip(value, checks, strict=True):
-            of_part(part, name, lengths)
-
-    return check
-
-
-def or_none(check: Check) -> Check:
-    """Return the check of what may be None."""
-
-    def check_or_none(value: Any, name: str, lengths: Lengths) -> None:
-        if value is not None:
-            check(value, name, lengths)
-
-    return check_or_none
-
-
-def times(length: str, of_each: Check) -> Check:
-    """Return the check of a tuple of like entries, as many as a letter stands for."""
-
-    def check(value: Any, name: str, lengths: Lengths) -> None:
-        fits = isinstance(value, tuple) and _fits(len(value), length, lengths)
-        _require(fits, name, f"have {lengths.get(length)} parts")
-        each(*[of_each] * len(value))(value, name, lengths)
-
-    return check
-
-
-def table(**columns: Check) -> Check:
-    """Return the check of a dict with these entries."""
-
-    def check(value: Any, name: str, lengths: Lengths) -> None:
-        known = isinstance(value, dict) and value.keys() == columns.keys()
-        _require(known, name, f"have the entries {', '.join(columns)}")
-        for key, of_column in columns.items():
-            of_column(value[key], f"{name}.{key}", lengths)
-
-    return check
-
-
-def check_learned(learned: Mapping[str, Check], state: Mapping[str, Any], lengths: Lengths) -> None:
-    """Reject a fitted state that fails the method's checks."""
-    if odd := sorted(state.keys() ^ learned.keys()):
-        raise ValueError(f"there must be {', '.join(learned) or 'nothing'}, and nothing else; see {', '.join(odd)}")
-    for name, check in learned.items():
-        check(state[name], name, lengths)
+    What an empty list or dict of the fresh one may hold is for the caller to check.
+    """
+    if isinstance(fresh, np.ndarray):
+        alike = isinstance(given, np.ndarray) and (given.shape, given.dtype) == (fresh.shape, fresh.dtype)
+        fits = alike and not np.isnan(given).any()
+    elif isinstance(fresh, dict):
+        fits = isinstance(given, dict) and (not fresh or given.keys() == fresh.keys())
+    elif isinstance(fresh, tuple | list):
+        fits = isinstance(given, tuple | list) and (not fresh or len(given) == len(fresh))
+    elif isinstance(fresh, str):
+        fits = given == fresh
+    else:
+        kinds = int if isinstance(fresh, int) else (int, float)
+        fits = isinstance(given, kinds) and not isinstance(given, bool) and not math.isnan(given)
+    if not fits:
+        raise ValueError(f"{name} must be like {fresh!r}, not {given!r:.100}")
+    if isinstance(fresh, dict):
+        for key, inner in fresh.items():
+            check_like(given[key], inner, f"{name}.{key}")
+    elif isinstance(fresh, tuple | list):
+        for part, inner in zip(given, fresh or given, strict=True):
+            check_like(part, inner, name)
 
 
 def check_count(value: Any, name: str) -> None:
-    """Reject what is no count, and counts above 2**62."""
-    numbers(least=0, most=_LARGEST_COUNT, whole=True)(value, name, {})
-
-
-def check_like(given: Any, fresh: Any, name: str = "state", *, signed: str | None = None) -> None:
-    """Reject a state that is not built like that of a fresh object, before its first row.
-
-    Numbers are not NaN, and not negative but for those of the name `signed` and of integer arrays. A list that is empty
-    in the fresh one may hold rows of numbers; what a dict that is empty there may hold is for the caller to check.
-    """
-    if isinstance(fresh, np.ndarray):
-        least = -math.inf if fresh.dtype.kind == "i" else 0  # an index can be -1 for none
-        numbers(*fresh.shape, least=least, most=math.inf, dtype=fresh.dtype)(given, name, {})
-    elif isinstance(fresh, dict):
-        known = isinstance(given, dict) and (not fresh or given.keys() == fresh.keys())
-        _require(known, name, f"have the entries {', '.join(fresh) or 'of a state'}")
-        for key, inner in fresh.items():
-            check_like(given[key], inner, f"{name}.{key}", signed=signed)
-    elif isinstance(fresh, tuple | list):
-        known = isinstance(given, tuple | list) and (not fresh or len(given) == len(fresh))
-        _require(known, name, f"be a list{f' of {len(fresh)}' if fresh else ''}")
-        rows = ([0.0] * (len(row) if isinstance(row, tuple | list) and row else 1) for row in given)
-        for part, inner in zip(given, fresh or rows, strict=True):
-            check_like(part, inner, name, signed=signed)
-    elif isinstance(fresh, str):
-        _require(given == fresh, name, f"be {fresh!r}")
-    else:
-        least = -math.inf if name == signed else 0
-        numbers(least=least, most=math.inf, whole=isinstance(fresh, int))(given, name, {})
-
-
-def check_parameters(kind: type, parameters: Mapping[str, Any]) -> None:
-    """Reject arguments of a constructor that don't match its annotations."""
-    hints = get_type_hints(kind.__init__)  # type: ignore[misc]
-    for name, value in parameters.items():
-        if name in hints and not _is_a(value, hints[name]):
-            raise ValueError(f"{name} can't be {value!r}")
-
-
-def _is_a(value: Any, hint: Any) -> bool:
-    """Whether a value matches an annotation; true for types that a file can't hold."""
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin is Literal:
-        return isinstance(value, str) and value in arguments
-    if origin is Union or type(hint).__name__ == "UnionType":
-        return any(_is_a(value, each) for each in arguments)
-    if isinstance(origin, type) and issubclass(origin, Sequence):
-        items = value.tolist() if isinstance(value, np.ndarray) and value.ndim == 1 else value
-        return isinstance(items, tuple | list) and all(_is_a(item, arguments[0]) for item in items)
-    if hint is type(None):
-        return value is None
-    if hint in (int, float):
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        return whole or (hint is float and isinstance(value, float) and bool(np.isfinite(value)))
-    return not isinstance(hint, type) or isinstance(value, hint)
+    """Reject what is no count, and counts above 2**62, of which two add up within an int64."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= 2**62:
+        raise ValueError(f"{name} must be a whole number from 0 to 2**62")

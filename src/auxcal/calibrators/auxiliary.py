@@ -13,7 +13,7 @@ from auxcal._core.arrays import Floats, Weight, as_rng
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.logits import at_prediction, softmax
 from auxcal._core.memory import check_memory
-from auxcal._core.state import Check, numbers, table, times, words
+from auxcal._core.state import Shape
 from auxcal.calibrators.base import ProbaCalibrator
 from auxcal.calibrators.fitting import SelectBy, as_candidates, check_select_by, select_score
 from auxcal.calibrators.solvers.targets_and_weights import deviation, mean
@@ -30,17 +30,7 @@ MEANS: dict[str, Callable[[Floats, Floats], Floats]] = {
 """Equation 3: the geometric mean of both probabilities of being wrong, or of both of being right."""
 
 
-CHOSEN: dict[str, Check] = {
-    "mean_": words(*MEANS),
-    "lambda1_": numbers(least=0),
-    "lambda2_": numbers(least=0),
-    "candidates_": table(
-        lambda1=numbers("g", least=0),
-        lambda2=numbers("g", least=0),
-        mean=times("g", words(*MEANS)),
-        score=numbers("g", may_be_nan=True),
-    ),
-}
+CHOSEN: dict[str, Shape] = {"mean_": None, "lambda1_": (), "lambda2_": (), "candidates_": None}
 """What the search leaves behind."""
 
 

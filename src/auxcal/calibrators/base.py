@@ -18,7 +18,7 @@ from auxcal._core.errors import InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.labels import NoClassLabels
 from auxcal._core.logits import at_prediction, expit, top_scores
-from auxcal._core.state import Check
+from auxcal._core.state import Shape
 from auxcal._core.threads import one_thread
 from auxcal.adaptation import Adaptation
 from auxcal.calibrators.copies import parts_with_units, warn_of_same_rows
@@ -87,9 +87,9 @@ class Calibrator(ABC, Estimator):
     fitted_on_ : FittedOn
         How many rows it was fitted on, how many of them had no class, and when.
     reference_ : Reference or None
-        A summary of these rows, to compare later ones with; None in older files.
+        A summary of these rows, to compare later ones with.
     fit_rows_ : FitRows or None
-        Hashes of these rows, by which `share_in_fit` recognises them; None where rows repeat, and in older files.
+        Hashes of these rows, by which `share_in_fit` recognises them; None where rows repeat.
     certificate_ : Certificate or None
         A threshold with its promise, if one was found for this calibrator; a new fit drops it.
     adaptation_ : Adaptation or None
@@ -114,14 +114,10 @@ class Calibrator(ABC, Estimator):
     """Whether the fit begins with random weights and takes the rows in a random order."""
     enough_rows: ClassVar[int] = ADVISED_ROWS
     """A fit on fewer rows gives an `InputWarning`."""
-    learned: ClassVar[Mapping[str, Check] | None] = None
-    """The fitted attributes of the method, with a check of each; without them, a file is not checked."""
-    former_designs: ClassVar[Mapping[str, str]] = {}
-    """Fitted attributes that only an earlier design of the method had, and its name: its files are rejected."""
-    learned_later: ClassVar[Mapping[str, Any]] = {}
-    """Fitted attributes that older files lack, and what they are then."""
+    learned: ClassVar[Mapping[str, Shape] | None] = None
+    """The fitted attributes of the method, with the shape of each; without them, a file is not checked."""
 
-    # Defaults for files from before these existed.
+    # What a calibrator has that was not fitted by `fit`, such as one of your own that sets its attributes itself.
     n_further_features_: int = 0
     inputs_: Inputs = Inputs()
     fitted_on_: FittedOn = FittedOn()
@@ -240,8 +236,8 @@ class Calibrator(ABC, Estimator):
     def share_in_fit(self, logits: ArrayLike, features: ArrayLike | None = None) -> float | None:
         """Return the share of rows that were in the fit, where every metric looks too good and nothing can be promised.
 
-        None where that is unknown: many rows of the fit are equal to each other, or the calibrator is from a file of an
-        earlier version. Of a fit on more than 16,384 rows, so many are recognised.
+        None where many rows of the fit are equal to each other. Of a fit on more than 16,384 rows, so many are
+        recognised.
         """
         checked, further = self.validate_rows(logits, features)
         return None if self.fit_rows_ is None else float(np.mean(self.fit_rows_.contain(checked, further)))
@@ -409,8 +405,6 @@ class Calibrator(ABC, Estimator):
 
     def _overfits(self) -> bool:
         """Whether it learned too many numbers from its rows to score them as new ones."""
-        if self.reference_ is not None and self.reference_.hashes is None:
-            return False  # from a file in which the calibrator itself scored the rows of its reference
         n_numbers = sum(_n_numbers(value) for value in self._learned_state().values())
         return (self.fitted_on_.n_rows or 0) < _ROWS_PER_NUMBER * n_numbers
 
@@ -488,8 +482,3 @@ def _n_numbers(value: Any) -> int:
     if isinstance(value, tuple | list):
         return sum(map(_n_numbers, value))
     return value.size if isinstance(value, np.ndarray) else 0
-
-
-def saved_name(kind: type[Calibrator]) -> str:
-    """Return the name of a class in files: its own, or the one that files of earlier versions have."""
-    return str(vars(kind).get("saved_as", kind.__name__))

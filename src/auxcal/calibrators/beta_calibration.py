@@ -1,21 +1,13 @@
 """Beta calibration: a logistic map of log p and log(1 − p)."""
 
-from typing import Any
-
 import numpy as np
 
 from auxcal._core.arrays import Floats, Ints
 from auxcal._core.logits import expit, logit, softplus
-from auxcal._core.state import Lengths, numbers
 from auxcal.calibrators.binary import BinaryCalibrator, Sample, Scheme
 from auxcal.calibrators.solvers.logistic import fit_logistic, unconverged
 from auxcal.calibrators.solvers.targets_and_weights import size
 from auxcal.programs import Operations, Value, of_map
-
-
-def _check_coefficients(value: Any, name: str, lengths: Lengths) -> None:
-    numbers("m", 3)(value, name, lengths)
-    numbers("m", 2, least=0)(value[:, :2], name, lengths)
 
 
 class BetaCalibration(BinaryCalibrator):
@@ -44,7 +36,7 @@ class BetaCalibration(BinaryCalibrator):
 
     abbreviation = "Beta"
     reference = "Kull et al., EJS 2017"
-    learned = {"coefficients_": _check_coefficients}  # noqa: RUF012
+    learned = {"coefficients_": ("m", 3)}  # noqa: RUF012
     uses_weights = True
 
     def __init__(self, scheme: Scheme = "top-label") -> None:

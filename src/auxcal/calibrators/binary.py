@@ -11,7 +11,7 @@ import numpy as np
 from auxcal._core.arrays import Bools, Floats, Ints, Weight
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.logits import relative, top_scores
-from auxcal._core.state import Check
+from auxcal._core.state import Shape
 from auxcal.calibrators.base import Calibrator
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value, log_odds, no_program
@@ -55,7 +55,7 @@ class BinaryCalibrator(Calibrator):
     """
 
     scheme: Scheme
-    learned: ClassVar[Mapping[str, Check]]
+    learned: ClassVar[Mapping[str, Shape]]
 
     def _fit(self, data: Predictions) -> str | None:
         if self.scheme not in get_args(Scheme):

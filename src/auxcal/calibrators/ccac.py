@@ -1,6 +1,5 @@
 """CCAC: confidence calibration with an auxiliary class."""
 
-from auxcal._core.state import biases, layers
 from auxcal.calibrators.auxiliary import CHOSEN, Architecture, AuxiliaryClassCalibrator
 
 
@@ -65,7 +64,7 @@ class CCAC(AuxiliaryClassCalibrator):
 
     abbreviation = "CCAC"
     reference = "Shao et al., 2020"
-    learned = CHOSEN | {"weights_": layers("K", "K+1"), "biases_": biases("K+1")}
+    learned = CHOSEN | {"weights_": None, "biases_": None}
     uses_weights = True
     paper = {  # noqa: RUF012
         8: Architecture((10, 10), 1500, 2e-3),

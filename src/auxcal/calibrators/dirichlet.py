@@ -7,7 +7,6 @@ import numpy as np
 
 from auxcal._core.arrays import Floats
 from auxcal._core.logits import at_prediction, log_softmax
-from auxcal._core.state import numbers, table
 from auxcal.calibrators.fitting import SelectBy, as_candidates, check_select_by, select_score
 from auxcal.calibrators.linear_scaling import LinearCalibrator, linear_softmax
 from auxcal.calibrators.solvers.linear import LinearMap, Penalty, fit_full
@@ -62,14 +61,8 @@ class Dirichlet(LinearCalibrator):
     abbreviation = "Dirichlet"
     reference = "Kull et al., NeurIPS 2019"
     learned = {  # noqa: RUF012
-        "weight_": numbers("K", "K"),
-        "bias_": numbers("K"),
-        "off_diagonal_": numbers(least=0),
-        "intercept_": numbers(least=0),
-        "candidates_": table(
-            off_diagonal=numbers("g", least=0), intercept=numbers("g", least=0), score=numbers("g", may_be_nan=True)
-        ),
-    }
+        "weight_": ("K", "K"), "bias_": ("K",), "off_diagonal_": (), "intercept_": (), "candidates_": None
+    }  # fmt: skip
 
     def __init__(
         self,

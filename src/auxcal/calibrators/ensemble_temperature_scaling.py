@@ -4,10 +4,9 @@ import numpy as np
 
 from auxcal._core.arrays import Floats
 from auxcal._core.logits import softmax
-from auxcal._core.state import numbers
 from auxcal.calibrators.base import DistributionCalibrator
 from auxcal.calibrators.solvers.targets_and_weights import NoClass, entries, rows_to_learn
-from auxcal.calibrators.temperature_scaling import TEMPERATURE, fit_temperature
+from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value, softmax_at
 
@@ -48,7 +47,7 @@ class EnsembleTemperatureScaling(DistributionCalibrator):
 
     abbreviation = "ETS"
     reference = "Zhang et al., ICML 2020"
-    learned = {"temperature_": TEMPERATURE, "weights_": numbers(3, least=0, most=1, adds_up=True)}  # noqa: RUF012
+    learned = {"temperature_": (), "weights_": (3,)}  # noqa: RUF012
     uses_weights = True
 
     def __init__(self, no_class: NoClass = "leave-out") -> None:

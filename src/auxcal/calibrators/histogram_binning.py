@@ -4,7 +4,6 @@ import numpy as np
 
 from auxcal._core.arrays import Floats, Ints
 from auxcal._core.logits import expit, logit
-from auxcal._core.state import numbers
 from auxcal.calibrators.binary import BinaryCalibrator, Sample, Scheme
 from auxcal.calibrators.solvers.targets_and_weights import counts
 from auxcal.metrics.binning import Strategy, check_bins, equal_mass_edges, index_by_edges
@@ -43,7 +42,7 @@ class HistogramBinning(BinaryCalibrator):
 
     abbreviation = "Histogram"
     reference = "Zadrozny & Elkan, ICML 2001"
-    learned = {"edges_": numbers("m", "e", rises=True), "values_": numbers("m", "e+1", least=0, most=1)}  # noqa: RUF012
+    learned = {"edges_": ("m", "e"), "values_": ("m", "e+1")}  # noqa: RUF012
     uses_weights = True
 
     def __init__(self, n_bins: int = 20, strategy: Strategy = "mass", scheme: Scheme = "top-label") -> None:

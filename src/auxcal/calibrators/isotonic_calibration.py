@@ -4,7 +4,6 @@ import numpy as np
 
 from auxcal import programs
 from auxcal._core.arrays import Floats, Ints
-from auxcal._core.state import knots, times
 from auxcal.calibrators.binary import BinaryCalibrator, Sample, Scheme
 from auxcal.calibrators.solvers.targets_and_weights import counts
 from auxcal.programs import Operations, Value
@@ -33,7 +32,7 @@ class IsotonicCalibration(BinaryCalibrator):
 
     abbreviation = "Isotonic"
     reference = "Zadrozny & Elkan, KDD 2002"
-    learned = {"knots_": times("m", knots(least=0, most=1))}  # noqa: RUF012
+    learned = {"knots_": None}  # noqa: RUF012
     uses_weights = True
 
     def __init__(self, scheme: Scheme = "top-label") -> None:

@@ -1,6 +1,5 @@
 """Matrix scaling (MS): a linear map of the logits."""
 
-from auxcal._core.state import numbers
 from auxcal.calibrators.fitting import as_strength
 from auxcal.calibrators.linear_scaling import LinearCalibrator
 from auxcal.calibrators.solvers.linear import Penalty, fit_full
@@ -43,7 +42,7 @@ class MatrixScaling(LinearCalibrator):
 
     abbreviation = "MS"
     reference = "Guo et al., ICML 2017"
-    learned = {"weight_": numbers("K", "K"), "bias_": numbers("K")}  # noqa: RUF012
+    learned = {"weight_": ("K", "K"), "bias_": ("K",)}  # noqa: RUF012
 
     def __init__(self, off_diagonal: float = 0.0, intercept: float = 0.0, no_class: NoClass = "leave-out") -> None:
         self.off_diagonal = off_diagonal

@@ -4,7 +4,6 @@ import numpy as np
 
 from auxcal._core.arrays import Floats, Ints
 from auxcal._core.logits import expit
-from auxcal._core.state import numbers
 from auxcal.calibrators.binary import BinaryCalibrator, Sample, Scheme
 from auxcal.calibrators.solvers.logistic import fit_logistic, unconverged
 from auxcal.programs import Operations, Value, of_map
@@ -36,7 +35,7 @@ class PlattScaling(BinaryCalibrator):
     abbreviation = "Platt"
     reference = "Platt, 1999"
     enough_rows = 20  # for the one or two numbers that it learns
-    learned = {"coefficients_": numbers("m", 2)}  # noqa: RUF012
+    learned = {"coefficients_": ("m", 2)}  # noqa: RUF012
     uses_weights = True
 
     def __init__(self, scheme: Scheme = "top-label") -> None:

@@ -6,7 +6,6 @@ import numpy as np
 
 from auxcal._core.arrays import Floats, Ints
 from auxcal._core.errors import InvalidInputError
-from auxcal._core.state import numbers
 from auxcal.calibrators.binary import BinaryCalibrator, Sample, Scheme
 from auxcal.calibrators.histogram_binning import bin_bounds, bin_means
 from auxcal.calibrators.solvers.logistic import fit_logistic, unconverged
@@ -54,11 +53,7 @@ class ScalingBinning(BinaryCalibrator):
 
     abbreviation = "SB"
     reference = "Kumar et al., NeurIPS 2019"
-    learned = {  # noqa: RUF012
-        "coefficients_": numbers("m", 2),
-        "edges_": numbers("m", "e", rises=True),
-        "values_": numbers("m", "e+1", least=0, most=1),
-    }
+    learned = {"coefficients_": ("m", 2), "edges_": ("m", "e"), "values_": ("m", "e+1")}  # noqa: RUF012
     uses_weights = True
 
     def __init__(self, n_bins: int = 20, scheme: Scheme = "per-class", bins_of: BinsOf = "all") -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -15,13 +15,12 @@ from auxcal._core.deferred_warnings import warn
 from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.logits import expit, logit
-from auxcal._core.state import Check, Lengths, each, knots, numbers, table
 from auxcal.calibrators.additive_model import AdditiveModel, base_rate, cross_fit_additive
 from auxcal.calibrators.base import Calibrator
 from auxcal.calibrators.ccac_x.evidence import log_likelihoods, weights_by_evidence
 from auxcal.calibrators.copies import merge_copies, weigh_units
 from auxcal.calibrators.single_signals import SignalMaps, cross_fit_signal
-from auxcal.calibrators.solvers.boosted_trees import Trees, check_trees, cross_fit_trees
+from auxcal.calibrators.solvers.boosted_trees import Trees, cross_fit_trees
 from auxcal.metrics import brier
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value
@@ -40,43 +39,6 @@ _TOO_GOOD = 0.01  # of the rarer kind of answers: fewer errors of one signal alo
 _MOST_READINGS = 8  # signals that checks and monitors look at, those that count most: as many as of logits
 _PLACES = np.linspace(0, 1, 21)  # quantiles between which a reading is linear
 _GAP_PLACE, _NEW_PLACE = -0.5, 1.5  # of a gap and of a new level, among places from 0 to 1
-
-
-def _check_columns(value: Any, name: str, lengths: Lengths) -> None:
-    """Check names, kinds and levels, and give all other checks their lengths."""
-    columns = SignalColumns(*value)
-    columns.check()
-    n_levels = [len(found) for found in columns.levels]
-    j = int(columns.are_numbers.sum())
-    lengths |= {"j": j, "c": len(n_levels) - j, "s": _FIRST + 2 * j, "inputs": len(n_levels) + 1}
-    categories = [n for n, number in zip(n_levels, columns.are_numbers, strict=True) if not number]
-    lengths |= {f"effects {k}": n + 2 for k, n in enumerate(categories)}
-    places = zip(n_levels, columns.are_numbers, strict=True)
-    lengths |= {f"places {i}": len(_PLACES) if number else n + 2 for i, (n, number) in enumerate(places)}
-
-
-def _parts(length: str, check: Callable[[int], Check]) -> Check:
-    """Return the check of a tuple with so many parts, each with a check of its own."""
-
-    def check_parts(value: Any, name: str, lengths: Lengths) -> None:
-        each(*(check(i) for i in range(lengths[length])))(value, name, lengths)
-
-    return check_parts
-
-
-def _check_read(value: Any, name: str, lengths: Lengths) -> None:
-    numbers("r", least=0, most=lengths["d"] - 1, whole=True)(value, name, lengths)
-
-
-_MODEL = each(  # the state of an `AdditiveModel`
-    numbers("j"),
-    numbers("j", least=0),
-    numbers("q", "j", least=0, most=1),
-    numbers("q+1", "j"),
-    numbers("j"),
-    _parts("c", lambda k: numbers(f"effects {k}")),
-    numbers(),
-)
 
 
 class SignalCalibrator(Calibrator):
@@ -150,21 +112,9 @@ class SignalCalibrator(Calibrator):
     trees_: tuple[Any, ...]
     maps_: tuple[Any, ...]
 
-    learned = {  # noqa: RUF012
-        "columns_": _check_columns,
-        "model_": _MODEL,
-        "line_": _MODEL,
-        "trees_": check_trees,
-        "maps_": _parts("j", lambda _: each(numbers(), numbers(), numbers(3), knots(), numbers())),
-        "base_rate_": numbers(),
-        "offset_": numbers(),
-        "shares_": numbers("s", least=0, most=1, adds_up=True),
-        "widths_": table(numbers=numbers("j", least=0), categories=numbers("c", least=0)),
-        "places_": _parts("d", lambda i: numbers(f"places {i}")),
-        "read_": _check_read,
-    }
-
-    learned_later = {"offset_": 0.0}  # noqa: RUF012
+    learned = {"base_rate_": (), "offset_": (), "shares_": ("s",), "read_": ("r",)} | dict.fromkeys(
+        ("columns_", "model_", "line_", "trees_", "maps_", "widths_", "places_")
+    )
 
     def __init__(
         self,

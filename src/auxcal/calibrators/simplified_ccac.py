@@ -7,7 +7,6 @@ from typing import Self
 import numpy as np
 
 from auxcal._core.arrays import as_rng
-from auxcal._core.state import biases, layers
 from auxcal.calibrators.auxiliary import (
     CHOSEN,
     TRANSFER,
@@ -19,7 +18,6 @@ from auxcal.calibrators.auxiliary import (
     forward,
     standardised,
 )
-from auxcal.calibrators.temperature_scaling import TEMPERATURE
 from auxcal.calibrators.transferable import Transferable
 from auxcal.predictions import Predictions
 
@@ -82,7 +80,7 @@ class SimplifiedCCAC(AuxiliaryClassCalibrator, Transferable):
 
     abbreviation = "CCAC-S"
     reference = "Shao et al., 2020"
-    learned = CHOSEN | {"weights_": layers("K", 1), "biases_": biases(1), "temperature_": TEMPERATURE}
+    learned = CHOSEN | {"weights_": None, "biases_": None, "temperature_": ()}
     uses_weights = True
     scales_logits = True
     paper = {  # noqa: RUF012

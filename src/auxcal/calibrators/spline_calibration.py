@@ -5,7 +5,6 @@ import numpy as np
 from auxcal import programs
 from auxcal._core.arrays import Floats, Ints, as_whole
 from auxcal._core.logits import expit
-from auxcal._core.state import knots, times
 from auxcal.calibrators.binary import BinaryCalibrator, Sample, Scheme
 from auxcal.calibrators.isotonic_calibration import between_knots
 from auxcal.programs import Operations, Value
@@ -45,7 +44,7 @@ class SplineCalibration(BinaryCalibrator):
 
     abbreviation = "Spline"
     reference = "Gupta et al., ICLR 2021"
-    learned = {"knots_": times("m", knots())}  # noqa: RUF012
+    learned = {"knots_": None}  # noqa: RUF012
     uses_weights = True
 
     def __init__(self, n_knots: int = 6, scheme: Scheme = "top-label") -> None:

@@ -8,13 +8,12 @@ import numpy as np
 
 from auxcal._core.arrays import Floats
 from auxcal._core.logits import log_softmax
-from auxcal._core.state import numbers
 from auxcal.calibrators.fitting import as_strength
 from auxcal.calibrators.linear_scaling import LinearCalibrator, check_matrix
 from auxcal.calibrators.solvers.linear import Diagonal, Full, Ridge
 from auxcal.calibrators.solvers.newton import Design, minimise
 from auxcal.calibrators.solvers.targets_and_weights import NoClass, rows_to_learn
-from auxcal.calibrators.temperature_scaling import TEMPERATURE, fit_temperature
+from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Value
 
@@ -90,7 +89,7 @@ class StructuredVectorScaling(StructuredScaling):
     """
 
     abbreviation = "SVS"
-    learned = {"temperature_": TEMPERATURE, "weight_": numbers("K"), "bias_": numbers("K")}  # noqa: RUF012
+    learned = {"temperature_": (), "weight_": ("K",), "bias_": ("K",)}  # noqa: RUF012
 
     def _fit(self, data: Predictions) -> str | None:
         k = data.n_classes
@@ -138,7 +137,7 @@ class StructuredMatrixScaling(StructuredScaling):
     """
 
     abbreviation = "SMS"
-    learned = {"temperature_": TEMPERATURE, "weight_": numbers("K", "K"), "bias_": numbers("K")}  # noqa: RUF012
+    learned = {"temperature_": (), "weight_": ("K", "K"), "bias_": ("K",)}  # noqa: RUF012
 
     def _fit(self, data: Predictions) -> str | None:
         k = data.n_classes

@@ -4,13 +4,11 @@ import numpy as np
 
 from auxcal._core.arrays import Floats, Weight
 from auxcal._core.logits import softmax
-from auxcal._core.state import numbers
 from auxcal.calibrators.base import DistributionCalibrator
 from auxcal.calibrators.solvers.targets_and_weights import NoClass, expected, mean, rows_to_learn, size, total
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value, softmax_at
 
-TEMPERATURE = numbers(least=1e-30, most=1e30)
 """The range of a temperature that float32 can divide by and multiply with."""
 
 _REACH = 1e6  # the temperature is sought within this factor of the spread of the logits
@@ -47,7 +45,7 @@ class TemperatureScaling(DistributionCalibrator):
     abbreviation = "TS"
     reference = "Guo et al., ICML 2017"
     enough_rows = 20  # for the one or two numbers that it learns
-    learned = {"temperature_": TEMPERATURE}  # noqa: RUF012
+    learned = {"temperature_": ()}  # noqa: RUF012
     uses_weights = True
 
     def __init__(self, no_class: NoClass = "leave-out") -> None:

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from auxcal._core.state import numbers
 from auxcal.calibrators.linear_scaling import LinearCalibrator
 from auxcal.calibrators.solvers.linear import LinearMap, fit_diagonal
 from auxcal.calibrators.solvers.targets_and_weights import NoClass, rows_to_learn
@@ -38,7 +37,7 @@ class VectorScaling(LinearCalibrator):
 
     abbreviation = "VS"
     reference = "Guo et al., ICML 2017"
-    learned = {"weight_": numbers("K"), "bias_": numbers("K")}  # noqa: RUF012
+    learned = {"weight_": ("K",), "bias_": ("K",)}  # noqa: RUF012
 
     def __init__(self, no_class: NoClass = "leave-out") -> None:
         self.no_class = no_class

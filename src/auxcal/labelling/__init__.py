@@ -5,6 +5,4 @@ from auxcal.labelling._pick import Picks, pick
 from auxcal.labelling._plan import Forecast, Plan, plan
 from auxcal.metrics.intervals import Estimate
 
-Outlook = Forecast  # its former name
-
-__all__ = ["Estimate", "Forecast", "Outlook", "Picks", "Plan", "estimate", "pick", "plan"]
+__all__ = ["Estimate", "Forecast", "Picks", "Plan", "estimate", "pick", "plan"]

@@ -18,12 +18,11 @@ from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.progress import Report, silent
 from auxcal._core.state import (
     check_count,
+    check_learned,
     check_like,
     from_json,
-    numbers,
     read_state,
     state_bytes,
-    table,
     to_json,
     write_state,
 )
@@ -261,12 +260,9 @@ def _check_state(n_rows: Any, sums: Any, bins: Any, cells: Any) -> None:
     """Validate saved state: keys, types, shapes, and sums that rows can have."""
     check_count(n_rows, "n_rows")
     check_like(sums, dict.fromkeys(MEANS, 0.0), "sums")
-    sizes, places = numbers("n", least=0, most=np.inf), numbers("n", least=0, most=N_FINE - 1, whole=True)
-    table(place=places, count=sizes, confidence=sizes, correct=sizes)(bins, "bins", {})
-    if (bins["place"][1:] <= bins["place"][:-1]).any():
-        raise ValueError("place must rise")
+    check_learned(dict.fromkeys(("place", "count", "confidence", "correct"), ("n",)), bins, {})
     columns = {name: column for name, column in cells.items() if name != "exact"}
-    table(confidence=numbers("n", least=0, most=1), right=sizes, wrong=sizes)(columns, "cells", {})
+    check_learned(dict.fromkeys(("confidence", "right", "wrong"), ("n",)), columns, {})
     counts = bins["count"], bins["correct"], cells["right"], cells["wrong"]
     if len({each.dtype for each in counts}) > 1 or counts[0].dtype not in (np.int64, np.float64):
         raise ValueError("counts must be of one kind, int64 or float64")

@@ -17,7 +17,7 @@ from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.state import Tensors, digest, from_json, read_state, to_json, write_state
 from auxcal._core.threads import fork_safe_lock
 from auxcal.calibrators import Calibrator
-from auxcal.calibrators.base import saved_name
+
 from auxcal.monitoring._betting import Found, GroupBets, LabelBets, ReferenceScores, RowBets
 from auxcal.monitoring._check import represent_some
 from auxcal.monitoring._mix import Representations, counted_once, each_once
@@ -271,8 +271,7 @@ class Monitor:
         """Return how likely a group is as unlike those of the fit as rows are; None if they are few, or it had none."""
         if self._between is None or len(rows.prediction) < FEWEST_ROWS:
             return None
-        if self.reference.hashes is not None:
-            rows = rows.take(counted_once(rows.hashes, self.reference.hashes))
+        rows = rows.take(counted_once(rows.hashes, self.reference.hashes))
         return min(2 * min(self._between.p_values(rows, _STANDARD_ERRORS)), 1.0)
 
     def _bet_on_group(self, p_value: float | None, n_rows: int) -> None:
@@ -314,7 +313,7 @@ class Monitor:
     def _fingerprint(self) -> str:
         """Return what tells one calibrator from another: its name, its reference and what it was adapted to."""
         adapted = self.calibrator.adaptation_
-        facts = {"class": saved_name(type(self.calibrator)), "adapted": None if adapted is None else adapted.as_json()}
+        facts = {"class": type(self.calibrator).__name__, "adapted": None if adapted is None else adapted.as_json()}
         known = {name: value for name, value in self.reference._asdict().items() if value is not None}
         return digest(facts, known)
 

@@ -21,7 +21,6 @@ MOST_POINTS = 2000
 """Of a history: more than a plot shows. When it has more, every second one goes."""
 
 _LABELLED = -2  # in place of the prediction, once a row's label has come; no class and not NO_CLASS
-_SIGNED = "state.labels.doubt"  # of all that a monitor saves, only this may be below 0
 
 
 @dataclass(frozen=True)
@@ -179,7 +178,7 @@ def restoring(path: Path, advice: str) -> Iterator[None]:
 
 def check_state(state: Any, fresh: dict[str, Any]) -> None:
     """Validate saved state by that of a fresh monitor: keys, types, shapes and ranges, and counts that agree."""
-    check_like(state, fresh, signed=_SIGNED)
+    check_like(state, fresh)
     n_rows, n_labels, *_ = state["evidence"]
     seen = state["rows"]["wealth"]["n_rows"], state["kept"]["n_rows"], state["labels"]["wealth"]["n_rows"]
     if seen != (0 if "groups" in fresh else n_rows, n_rows, n_labels):  # groups are watched in place of rows

@@ -70,7 +70,7 @@ def compare(calibrator: Calibrator, rows: Representations, level: float) -> Comp
         )
     reference = calibrator.reference_
     between = groups_of(calibrator)
-    if reference.hashes is not None and reference.n_classes > 1:  # copies count once; signals are equal by themselves
+    if reference.n_classes > 1:  # copies count once; signals are equal by themselves
         old, new = counted_once(reference.hashes, rows.hashes), counted_once(rows.hashes, reference.hashes)
         reference, rows = reference.take(old), rows.take(new)
     groups = ReferenceGroups(reference)

@@ -128,12 +128,10 @@ class PromiseSample:
         if not self._rows.n_rows:
             return True
         rows = self._rows.rows
-        old = np.empty(0, np.uint64) if reference is None or reference.hashes is None else reference.hashes
+        old = np.empty(0, np.uint64) if reference is None else reference.hashes
         signals = self.calibrator.takes_signals  # which are often equal by themselves
         once = slice(None) if signals else counted_once(rows["hashes"], old)
         return certificate.holds_for(rows["confidence"][once], rows["prediction"][once])
-
-    holds = guarantee_holds  # the former name
 
 
 class ScoreWatch:

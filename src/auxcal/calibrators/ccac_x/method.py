@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from auxcal._core.arrays import Floats, Ints, as_whole
 from auxcal._core.logits import RelativeLogits, expit, relative
-from auxcal._core.state import each, knots, numbers, or_none, table
 from auxcal.calibrators.base import ProbaCalibrator
 from auxcal.calibrators.ccac_x.correction import FEW_ROWS, Correction, describe, describe_program, fit_correction
 from auxcal.calibrators.ccac_x.evidence import log_likelihoods, weights_by_evidence
@@ -72,7 +70,7 @@ class CCACX(ProbaCalibrator):
     correction_ : tuple
         The range and the knots of the inputs, the weights of the curves, the slope and the offset.
     effects_ : array of shape (K,), or None
-        What is added to the log-odds of each predicted class; None in files from before there were effects.
+        What is added to the log-odds of each predicted class, if there are such effects.
     widths_ : dict
         The standard deviations of the priors, chosen by evidence: of the open map's biases and shared weights, and of
         the correction.
@@ -91,15 +89,12 @@ class CCACX(ProbaCalibrator):
     array([1., 0.])
     """
 
-    saved_as = "CrossFittedCCAC"  # its former name, which files have
     abbreviation = "CCAC-X"
     reference = "this library, after Shao et al., 2020"
     uses_weights = True
     uses_features = True
     cross_fits = True
     has_ood_column = True
-    former_designs: ClassVar[Mapping[str, str]] = {"width_": "the first design of CCAC-X, which had networks"}
-    learned_later: ClassVar[Mapping[str, Any]] = {"effects_": None, "curve_": None}
 
     score_maps_: tuple[Any, ...]
     open_map_: tuple[Any, ...]
@@ -107,24 +102,9 @@ class CCACX(ProbaCalibrator):
     effects_: Floats | None
     curve_: tuple[Any, ...] | None
 
-    learned = {  # noqa: RUF012
-        "voices_": numbers(3, least=0, most=1, adds_up=True),
-        "score_maps_": each(numbers(3), knots()),
-        "open_map_": each(numbers("K+1"), numbers("K+1", "c"), numbers("K+1"), each(numbers("x"), numbers("x", "c"))),
-        "correction_": each(numbers("i"), numbers("i"), numbers("q", "i"), numbers("q+1", "i"), numbers(), numbers()),
-        "effects_": or_none(numbers("K")),
-        "curve_": or_none(
-            each(
-                numbers(least=0, most=1),
-                numbers(least=0, most=1, whole=True),
-                *[numbers()] * 3,
-                numbers("bends", rises=True),
-                numbers("bends+1"),
-                numbers(),
-            )
-        ),
-        "widths_": table(bias=numbers(least=0), shared=numbers(least=0), correction=numbers(least=0)),
-    }
+    learned = {"voices_": (3,)} | dict.fromkeys(
+        ("score_maps_", "open_map_", "correction_", "effects_", "curve_", "widths_")
+    )
 
     def __init__(self, n_folds: int = 5, random_state: int | None = None) -> None:
         self.n_folds = n_folds

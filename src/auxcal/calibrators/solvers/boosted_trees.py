@@ -6,14 +6,13 @@ table of 2**depth values. That is quick to grow in NumPy, quick to score, and sh
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from auxcal._core.arrays import Bools, Floats, Ints, Weight
 from auxcal._core.logits import expit
-from auxcal._core.state import Lengths, each, numbers
 from auxcal.calibrators.ccac_x.evidence import log_likelihoods, weights_by_evidence
 from auxcal.programs import Operations, Value
 
@@ -25,20 +24,8 @@ _BINS = 32  # of each input; more take longer, and tell no more
 _RIDGE = 3.0  # rows' worth of curvature that draw a leaf towards no change
 _ROWS = 20_000  # that a tree looks at; of more, each tree draws its own
 _SAME_GAIN = 1e-6  # relative difference of gains that may be rounding
-_DEEPEST = 8  # questions whose answers fit into a byte
 _FAR = float(np.finfo(np.float32).max)  # beyond all numbers
 _NEGLIGIBLE = 1e-6  # a tree that counts less makes no difference
-
-
-def check_trees(value: Any, name: str, lengths: Lengths) -> None:
-    """Check `Trees` in a saved state, whose number of inputs is the length "inputs"."""
-    own = dict(lengths)
-    questions = "trees", "depth"
-    asked = numbers(*questions, least=0, most=lengths["inputs"] - 1, whole=True)
-    gaps = numbers(*questions, least=0, most=1, whole=True)
-    each(asked, numbers(*questions), gaps, numbers("trees", "leaves"))(value, name, own)
-    if own["leaves"] != 2 ** own["depth"] or own["depth"] > _DEEPEST:
-        raise ValueError(f"{name} must have a value for each leaf")
 
 
 class Trees(NamedTuple):
