@@ -7,7 +7,7 @@ population: n labels of it are picked or drawn evenly, and the estimates are com
 Beside the widths stand the least ones that any allocation of the labels could have. Then the default learns from picked
 and from even labels, and promises are made from picked ones. Writes labelling.csv, labelling-bundles.csv,
 labelling-held.csv, labelling-fits.csv and labelling-promises.csv, tables for docs/evidence/labelling.md, into the
-folder, docs/figures by default. Takes about an hour. benchmarks.labelling.plan measures the forecasts.
+folder, docs/figures by default. Takes about an hour.
 """
 
 import sys

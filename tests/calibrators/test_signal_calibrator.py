@@ -51,16 +51,6 @@ def test_the_confidence_is_calibrated_and_better_than_any_signal_alone(fitted, d
     assert scores["brier"] < evaluate(alone.predict_confidence(table), correct)["brier"] - 0.01
 
 
-def test_interactions_are_learned():
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(3000, 2))
-    correct = rng.random(3000) < np.where(x[:, 0] * x[:, 1] > 0, 0.9, 0.2)
-    calibrator = SignalCalibrator(random_state=0).fit(x, correct)
-    high, low = calibrator.predict_confidence([[1.0, 1.0], [1.0, -1.0]])
-    assert high > 0.8
-    assert low < 0.3
-
-
 def test_useless_signals_leave_the_base_rate():
     rng = np.random.default_rng(0)
     table = {f"signal {j}": rng.normal(size=400) for j in range(5)} | {"topic": rng.choice(TOPICS, 400)}

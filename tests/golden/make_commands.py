@@ -385,8 +385,8 @@ def of_table(e, other):
         f"pick x.safetensors bad{e} --n 10 -o no{e} --json",
         f"pick x.safetensors bad{e} --n 10 --on-bad-rows skip -o picked-bad{e} --json",
         f"plan test-scored{e} --accuracy-within 0.05 {OF_NAMES} --json",
-        f"plan scored{e} --pilot test-scored{e} {OF_NAMES} --risk 0.3 --coverage 0.4 --ece 0.05 --json",
-        f"plan new{e} --columns cat,dog,bird --ece 0.1 --json",
+        f"plan scored{e} --pilot test-scored{e} {OF_NAMES} --risk 0.3 --coverage 0.4 --json",
+        f"plan new{e} --columns cat,dog,bird --accuracy-within 0.1 --json",
         f"compare fit{e} {NAMED} --methods temperature,platt --by site --id id --weight w --out report --json",
         f"compare fit{e} {NAMED} --methods ccac-x,histogram --features width,height --group patient --test test{e} "
         f"--out report-too --json",

@@ -100,12 +100,6 @@ def test_a_calibrator_that_knows_its_rows_by_heart_raises_no_alarm():
     assert verdicts.count("same") >= 8
 
 
-def test_a_reference_without_hashes_is_compared_as_it_is(draw):
-    fitted = PlattScaling().fit(*draw(100))
-    fitted.reference_ = fitted.reference_._replace(hashes=None)
-    assert auxcal.check(fitted, draw(50)[0].repeat(2, axis=0)).n_counted == 100
-
-
 def test_equal_rows_share_a_hash_whatever_their_kind():
     logits = np.random.default_rng(0).normal(size=(1000, 3))
     hashes = row_hashes(logits, None)

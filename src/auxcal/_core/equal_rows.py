@@ -18,7 +18,6 @@ from auxcal._core.arrays import Ints
 RARE = 1e-4
 """How often rows that were drawn apart are taken for copies."""
 
-_DIFFERENT = 14  # rows: chance makes all of so many counts even less than once in 10,000 times
 _OFTEN = 10  # times: what repeats more often is what the classifier says, not a row that was copied
 _ALIKE = 0.25  # of the variance that chance gives to counts: these are no draws
 _SETS = 10  # of copies: fewer don't tell how alike their sizes are
@@ -41,8 +40,13 @@ class EqualRows(NamedTuple):
 
     @property
     def times(self) -> int:
-        """How often every row was copied: the greatest common divisor of the sizes, if they are many."""
-        return int(np.gcd.reduce(self.counts)) if len(self.counts) >= _DIFFERENT else 1
+        """How often every row was copied: the number that all sizes are multiples of, unless chance explains it.
+
+        A Poisson count is a multiple of 2 at most half of the time, and of a larger number more rarely, whatever its
+        mean. All counts of draws have a common divisor with a probability of 2⁻ᵐ or little more, m being how many there
+        are, and draws are taken for copies where that is below `RARE`.
+        """
+        return int(np.gcd.reduce(self.counts)) if 0.5 ** len(self.counts) < RARE else 1
 
     def rank(self) -> Ints:
         """Return how many rows of its set come before each row."""

@@ -141,10 +141,10 @@ def _n_values(hashes: NDArray[np.uint64]) -> int:
 
 
 def _copies(data: Predictions, hashes: NDArray[np.uint64], n_values: int) -> Ints | None:
-    """Return the same number for all copies of a row, or None where hardly any row was copied.
+    """Return the same number for all copies of a row, or None where rows were not copied.
 
-    Where a classifier has few outputs, rows are equal by themselves, and each is a draw. If every row was copied
-    as often, that is the greatest common divisor of how many are equal. Otherwise, copies are those with one label.
+    Where a classifier has few outputs, rows are equal by themselves, and each is a draw: `EqualRows.times` is how often
+    every draw was copied. Where rows were copied unevenly, copies are those with one label.
     """
     if not _FEWEST_VALUES <= n_values < (1 - MOST_REPEATED) * len(data):
         return None

@@ -20,15 +20,14 @@ from auxcal.calibrators.base import Calibrator
 from auxcal.calibrators.ccac_x.evidence import log_likelihoods, weights_by_evidence
 from auxcal.calibrators.copies import merge_copies, weigh_units
 from auxcal.calibrators.single_signals import SignalMaps, cross_fit_signal
-from auxcal.calibrators.solvers.boosted_trees import Trees, cross_fit_trees
 from auxcal.metrics import brier
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value
 from auxcal.signals import SignalColumns, check_names, places_of_levels
 
 # Chosen by hand on other random states than those reported, over the sets of benchmarks/evidence/signals.py.
-# The weights of base rate, lines, curves and trees without any rows, and that of all maps of one signal together.
-_PRIOR, _SINGLE = (0.03, 0.4, 0.15, 0.07), 0.35
+# The weights of base rate, lines and curves without any rows, and that of all maps of one signal together.
+_PRIOR, _SINGLE = (0.03, 0.4, 0.22), 0.35
 _FIRST = len(_PRIOR)  # place of the first map
 _FARTHEST = 15.0  # log-odds at which a base calibrator is clipped: one in three million
 _BISECTIONS = 40  # of a range of log-odds below 30: to eleven digits
@@ -45,12 +44,11 @@ class SignalCalibrator(Calibrator):
     """The probability that an answer is right, by what is known of it: signals in place of logits.
 
     Signals are the columns of a table: numbers with gaps, booleans, and categories as text. An additive model has a
-    curve of each number, a level for its gaps, and a shrunken effect of each category; boosted trees correct what is
-    not additive; straight lines serve where answers are few; and each number has beta calibration and isotonic
-    regression of its own. All are fitted once without each fold, and their out-of-fold predictions give the weights by
-    which their log-odds are averaged. The widths of the priors are chosen by evidence, so that signals which tell
-    nothing leave the base rate. The answers of a group stay together, and count as much as they tell; copies count as
-    one.
+    curve of each number, a level for its gaps, and a shrunken effect of each category; straight lines serve where
+    answers are few; and each number has beta calibration and isotonic regression of its own. All are fitted once
+    without each fold, and their out-of-fold predictions give the weights by which their log-odds are averaged. The
+    widths of the priors are chosen by evidence, so that useless signals leave the base rate. The answers of a group
+    stay together, and count as much as they tell; copies count as one.
 
     Parameters
     ----------
@@ -69,8 +67,6 @@ class SignalCalibrator(Calibrator):
         The names of the signals, what they are, and the levels of categories.
     model_, line_ : tuple
         The additive model, and one of straight lines.
-    trees_ : tuple
-        The boosted trees.
     maps_ : tuple
         The maps of each number alone.
     base_rate_ : float
@@ -79,7 +75,7 @@ class SignalCalibrator(Calibrator):
         What is added to the average log-odds, so that the mean confidence is the share of right answers, half an answer
         of each kind added.
     shares_ : array
-        The weights of the base rate, the lines, the additive model, that with trees, and the two maps of each number.
+        The weights of the base rate, the lines, the additive model, and the two maps of each number.
     widths_ : dict
         The standard deviations of the priors, by evidence: of each number's curve, and of each category's effects.
     places_ : tuple of arrays
@@ -109,11 +105,10 @@ class SignalCalibrator(Calibrator):
     columns_: tuple[Any, ...]
     model_: tuple[Any, ...]
     line_: tuple[Any, ...]
-    trees_: tuple[Any, ...]
     maps_: tuple[Any, ...]
 
     learned = {"base_rate_": (), "offset_": (), "shares_": ("s",), "read_": ("r",)} | dict.fromkeys(
-        ("columns_", "model_", "line_", "trees_", "maps_", "widths_", "places_")
+        ("columns_", "model_", "line_", "maps_", "widths_", "places_")
     )
 
     def __init__(
@@ -245,26 +240,15 @@ class SignalCalibrator(Calibrator):
         rises, n_levels = np.isin(columns.names, self.increasing)[columns.are_numbers], columns.n_levels
         found = cross_fit_additive(values, codes, n_levels, correct, folds, weight, rises)
         line = cross_fit_additive(values, codes, n_levels, correct, folds, weight, rises, linear=True)
-        inputs = np.column_stack([values, found.effects, found.log_odds])
-        may_only_rise = np.concatenate([rises, np.zeros(codes.shape[1], bool), [bool(rises.any())]])
-        trees, with_trees = cross_fit_trees(
-            inputs, correct, found.log_odds, folds, weight, increasing=may_only_rise, random_state=self.random_state
-        )
         base = self.base_rate_ = base_rate(correct, weight)
         single = [
             cross_fit_signal(x, correct, folds, base, weight, rises=bool(up))
             for x, up in zip(values.T, rises, strict=True)
         ]
-        stacked = _clipped(
-            [np.full(len(data), base), line.log_odds, found.log_odds, with_trees, *(held for _, held in single)]
-        )
+        stacked = _clipped([np.full(len(data), base), line.log_odds, found.log_odds, *(held for _, held in single)])
         self.shares_ = weights_by_evidence(log_likelihoods(stacked, correct, weight), _prior(len(single)))
-        self.line_ = tuple(line.model)
-        self.model_, self.trees_, self.maps_ = (
-            tuple(found.model),
-            tuple(trees),
-            tuple(tuple(maps) for maps, _ in single),
-        )
+        self.model_, self.line_ = tuple(found.model), tuple(line.model)
+        self.maps_ = tuple(tuple(maps) for maps, _ in single)
         self.widths_ = found.widths._asdict()
         self._remember(values, codes, found.model)
         self.offset_ = 0.0
@@ -282,11 +266,8 @@ class SignalCalibrator(Calibrator):
     def _confidence(self, logits: Floats, features: Floats | None = None) -> Floats:
         x = _of_signals(features)
         values, codes = self.columns.parts(x)
-        model = AdditiveModel(*self.model_)
-        curves = model.log_odds(values, codes)
-        trees = Trees(*self.trees_).log_odds(np.column_stack([values, model.encode(codes), curves]))
-        lines = AdditiveModel(*self.line_).log_odds(values, codes)
-        parts = [np.full(len(x), self.base_rate_), lines, curves, curves + trees]
+        lines, curves = (AdditiveModel(*state).log_odds(values, codes) for state in (self.line_, self.model_))
+        parts = [np.full(len(x), self.base_rate_), lines, curves]
         for j, maps in enumerate(self.maps_):
             if self.shares_[_FIRST + 2 * j :][:2].sum() > _NEGLIGIBLE:
                 parts.append(SignalMaps(*maps).log_odds(values[:, j]))
@@ -300,11 +281,10 @@ class SignalCalibrator(Calibrator):
                 "torch and ONNX take numbers as they are, and this calibrator has categories or probabilities; score "
                 "with predict_confidence, or fit it on numbers alone."
             )
-        n, x = len(self.maps_), rows.features
+        x = rows.features
         additive, line = (AdditiveModel(*state).program(ops, x) for state in (self.model_, self.line_))
-        trees = additive + Trees(*self.trees_).program(ops, ops.concatenate([x, additive]), n + 1)
         maps = [SignalMaps(*maps).program(ops, ops.columns(x, j, j + 1)) for j, maps in enumerate(self.maps_)]
-        parts = ops.concatenate([additive * 0.0 + float(self.base_rate_), line, additive, trees, *maps])
+        parts = ops.concatenate([additive * 0.0 + float(self.base_rate_), line, additive, *maps])
         parts = ops.minimum(ops.maximum(parts, -_FARTHEST), _FARTHEST)
         return ops.sigmoid(ops.matmul(parts, ops.constant(self.shares_[:, None], "shares")) + float(self.offset_))
 

@@ -17,7 +17,6 @@ from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.state import Tensors, digest, from_json, read_state, to_json, write_state
 from auxcal._core.threads import fork_safe_lock
 from auxcal.calibrators import Calibrator
-
 from auxcal.monitoring._betting import Found, GroupBets, LabelBets, ReferenceScores, RowBets
 from auxcal.monitoring._check import represent_some
 from auxcal.monitoring._mix import Representations, counted_once, each_once

@@ -1,6 +1,5 @@
 """Thresholds of the confidence with a promise: at most so many of the accepted are wrong."""
 
-from auxcal.thresholds._power import labels_to_promise
 from auxcal.thresholds._promises import rows_to_promise
 from auxcal.thresholds._threshold import (
     Threshold,
@@ -13,7 +12,6 @@ from auxcal.thresholds._threshold import (
 
 __all__ = [
     "Threshold",
-    "labels_to_promise",
     "risk_at_coverage",
     "rows_to_promise",
     "threshold_at_risk",

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import auxcal
 from auxcal import CCACX, NO_CLASS, InputWarning, Predictions
+from auxcal._core.equal_rows import RARE, EqualRows
 from auxcal.calibrators.copies import merge_copies, weigh_units, with_units
 from auxcal.testing._trials import sample
 
@@ -68,6 +70,13 @@ def test_copies_of_which_groups_are_given_are_copies_within_them():
     assert np.array_equal(confidence(copied, groups=rows), confidence(DATA))
     apart = copied._with(groups=np.arange(900))
     assert weigh_units(merge_copies(apart)[0]).total_weight == 900  # who gives groups says what is a copy
+
+
+@pytest.mark.parametrize("mean", [1.5, 4, 30])
+def test_draws_are_taken_for_copies_less_than_once_in_ten_thousand_times(mean):
+    counts = np.maximum(np.random.default_rng(0).poisson(mean, size=(40_000, 14)), 1)
+    found = [EqualRows(np.empty(0, int), np.empty(0, int), sizes).times > 1 for sizes in counts]
+    assert binom.sf(sum(found) - 1, len(found), RARE) > 0.01
 
 
 def test_a_few_equal_rows_make_no_difference():
