@@ -21,7 +21,8 @@ def said():
 def test_a_saved_calibrator_says_what_it_said_when_it_was_saved(path, said):
     calibrator = auxcal.load(path)
     assert type(calibrator) is CALIBRATORS[path.stem]
-    np.testing.assert_allclose(calibrator.predict_confidence(said["logits"]), said[path.stem], rtol=0, atol=1e-6)
+    # A step of isotonic regression is steep, and multiplies the last bit of a score, which not all processors share.
+    np.testing.assert_allclose(calibrator.predict_confidence(said["logits"]), said[path.stem], rtol=0, atol=1e-5)
 
 
 def test_every_calibrator_has_a_golden_file(said):

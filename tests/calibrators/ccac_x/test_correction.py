@@ -155,8 +155,18 @@ def test_an_input_that_does_not_vary_says_nothing():
     constant = np.full((1, len(base)), 1e4, np.float32)
     with_it, *_ = fit(np.concatenate([inputs, constant]), base, correct)
     elsewhere = with_it.log_odds(np.concatenate([inputs, 0 * constant]), base)
-    assert not with_it.weights[:, -1].any()
+    assert not with_it.slopes[:, -1].any()
     assert np.array_equal(with_it.log_odds(np.concatenate([inputs, constant]), base), elsewhere)
+
+
+def test_no_numbers_cancel_where_an_input_bunches_at_its_end():
+    """As the largest of three logits does, in deviations of the row: a slope there must not be made up for elsewhere."""
+    inputs, base, correct = sample(curve=bent)
+    inputs[0] = 1.4 - 1e-4 * np.maximum(inputs[0] + 1, 0)
+    found, *_ = fit(inputs, base, correct)
+    at_middle = found.log_odds(found.middle[:, None], np.zeros(1, np.float32))
+    assert at_middle == pytest.approx(found.offset, abs=1e-4)
+    assert abs(found.offset) < 5
 
 
 @pytest.mark.parametrize("right", [True, False])
