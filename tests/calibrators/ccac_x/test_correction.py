@@ -160,7 +160,7 @@ def test_an_input_that_does_not_vary_says_nothing():
 
 
 def test_no_numbers_cancel_where_an_input_bunches_at_its_end():
-    """As the largest of three logits does, in deviations of the row: a slope there must not be made up for elsewhere."""
+    """As the largest of three logits does, in deviations of the row: no offset must make up for a slope there."""
     inputs, base, correct = sample(curve=bent)
     inputs[0] = 1.4 - 1e-4 * np.maximum(inputs[0] + 1, 0)
     found, *_ = fit(inputs, base, correct)
