@@ -14,13 +14,13 @@ import pytest
 
 pytest.importorskip("selenium", reason="the extra dev brings it")
 
-from selenium.webdriver import ActionChains, Keys  # noqa: E402
-from selenium.webdriver.common.by import By  # noqa: E402
-from selenium.webdriver.support.select import Select  # noqa: E402
-from selenium.webdriver.support.wait import WebDriverWait  # noqa: E402
+from selenium.webdriver import ActionChains, Keys
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.select import Select
+from selenium.webdriver.support.wait import WebDriverWait
 
-from auxcal import compare  # noqa: E402
-from auxcal.report import save_report  # noqa: E402
+from auxcal import compare
+from auxcal.report import save_report
 
 
 def browser_or_none():

@@ -56,7 +56,7 @@ def _prepare_streams() -> None:
     if sys.stdout is None:
         raise OSError("standard output is closed. Send it somewhere, for instance to /dev/null.")
     if sys.stderr is None:
-        sys.stderr = Path(os.devnull).open("w")  # NumPy's f2py wants one when it is imported
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115  # NumPy's f2py wants one
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
