@@ -11,7 +11,7 @@ DIRICHLETCAL := .venv-bench-dirichletcal
 PYTHON311 ?= python3.11
 PYTHON312 ?= python3.12
 
-.PHONY: demo test check base kernels lowest lint format fill outputs docs attack bench bench-quick vendor clean
+.PHONY: demo test check base kernels lowest coverage lint format fill outputs docs attack bench bench-quick vendor clean
 
 # Where all is set up, the demo needs no environment of its own.
 TRIED := $(if $(wildcard $(READY)),$(VENV),$(DEMO))
@@ -22,7 +22,7 @@ demo: $(TRIED)/.ready  ## a classifier meets data it was not trained on: the met
 unexport PYTHONDONTWRITEBYTECODE
 
 # Threads wait for one another longer than the small arrays of the tests take, the more so on a busy machine.
-test check base lowest: export OMP_NUM_THREADS := 1
+test check base lowest coverage: export OMP_NUM_THREADS := 1
 
 test:  ## lint, types, imports and all tests; one environment is set up while the base is tried in the other
 	$(MAKE) --jobs 2 lint base
@@ -53,6 +53,9 @@ base: $(BASE)/.ready  ## the wheel without extras, in an environment of its own,
 
 lowest: $(LOWEST)/.ready  ## the tests of the base, tables and commands with the lowest versions that are permitted
 	$(LOWEST)/bin/python -m pytest --quiet -n 2 --dist loadgroup
+
+coverage: $(READY)  ## which branches of the library the tests take, file by file and in all
+	$(BIN)/python -m pytest --quiet -n 2 --dist loadgroup --cov --cov-report term
 
 lint: $(READY)
 	$(BIN)/ruff check --quiet .

@@ -18,6 +18,9 @@ SCHEMAS = {
     "CITATION.cff": "vendor.citation-file-format",
     ".github/workflows/ci.yml": "vendor.github-workflows",
     ".github/dependabot.yml": "vendor.dependabot",
+    ".github/ISSUE_TEMPLATE/bug.yml": "vendor.github-issue-forms",
+    ".github/ISSUE_TEMPLATE/config.yml": "vendor.github-issue-config",
+    ".github/ISSUE_TEMPLATE/idea.yml": "vendor.github-issue-forms",
 }
 
 
