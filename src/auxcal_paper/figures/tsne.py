@@ -127,8 +127,8 @@ class TSNEDisplay(Display):
         for index, colour in zip(shown, chain(_COLOURS, repeat(FAINT)), strict=False):
             name, of_class = self.class_names[index], self.prediction == index
             dots, rings = (self.embedding[of_class & right].T for right in (self.correct, ~self.correct))
-            ax.scatter(*dots, s=13, color=colour, linewidths=0, label=f"{index} {name}" if keyed else None)
-            ax.scatter(*rings, s=11, facecolors="white", edgecolors=colour, linewidths=0.9)
+            ax.scatter(dots[0], dots[1], s=13, color=colour, linewidths=0, label=f"{index} {name}" if keyed else None)
+            ax.scatter(rings[0], rings[1], s=11, facecolors="white", edgecolors=colour, linewidths=0.9)
             if few:
                 self._name(ax, index, str(index) if keyed else name)
         ax.scatter([], [], s=13, color=_IN_LEGEND, linewidths=0, label="correct")
