@@ -14,7 +14,7 @@ import pytest
 import auxcal
 from auxcal._core.files import locked
 from auxcal.monitoring import Nightly
-from auxcal.tables import FORMATS, NewRows
+from auxcal.tables import FORMATS
 from auxcal.tables.numpy_columns import NumpyColumn
 
 NIGHT = 300
@@ -56,17 +56,17 @@ def watch(call, capsys, fitted, tmp_path):
     return run
 
 
-def test_only_rows_after_those_seen_are_watched(watch, tmp_path):
-    logits, _ = drawn(3 * NIGHT)
+def test_only_files_that_were_not_seen_are_watched(watch, tmp_path):
+    table = tmp_path / "table"
+    table.mkdir()
     for night in range(3):
-        csv(tmp_path / "new.csv", logits[: (night + 1) * NIGHT], start=night * NIGHT)
-        code, found = watch(tmp_path / "new.csv")
+        csv(table / f"{night}.csv", drawn(NIGHT, random_state=night)[0])
+        code, found = watch(table)
         assert (code, found["new_rows"], found["rows"]) == (0, NIGHT, (night + 1) * NIGHT)
         assert [chunk["rows"] for chunk in found["chunks"]] == [NIGHT]
-    _, again = watch(tmp_path / "new.csv")
+    _, again = watch(table)
     assert (again["new_rows"], again["chunks"], again["evidence"]) == (0, [], found["evidence"])
-    at_once = watch(tmp_path / "new.csv", state="other.state")[1]
-    assert at_once["rows"] == 3 * NIGHT
+    assert watch(table, state="other.state")[1]["rows"] == 3 * NIGHT
 
 
 def test_runs_are_one_run_to_the_bit(watch, tmp_path):
@@ -104,23 +104,36 @@ def test_a_state_knows_its_calibrator(call, capsys, fitted, tmp_path):
     assert json.loads(capsys.readouterr().out)["rows"] == 2 * NIGHT
 
 
-@pytest.mark.parametrize("how", ["changed", "shorter"])
-def test_rows_that_changed_are_an_error_that_says_what_to_do(how, watch, tmp_path):
+@pytest.mark.parametrize("how", ["longer", "shorter", "labels"])
+def test_a_file_that_changed_is_an_error_that_says_what_to_do(how, watch, tmp_path):
     logits, _ = drawn(2 * NIGHT)
-    watch(csv(tmp_path / "new.csv", logits[:NIGHT]))
-    logits[5] += 1
-    csv(tmp_path / "new.csv", logits if how == "changed" else logits[6 : NIGHT - 10])
+    watch(csv(tmp_path / "new.csv", logits[:NIGHT], None if how != "labels" else [""] * NIGHT))
+    rows = {"longer": logits, "shorter": logits[6 : NIGHT - 10], "labels": logits[:NIGHT]}[how]
+    csv(tmp_path / "new.csv", rows, None if how != "labels" else drawn(NIGHT)[1])
     before = (tmp_path / "monitor.state").read_bytes()
     code, said = watch(tmp_path / "new.csv")
     assert code == 2
-    assert f"new.csv: {NIGHT} rows of this file were seen before, and they are not the same now. Append" in said
+    assert f"new.csv: {NIGHT} rows of this file were seen before, and it has changed since. Give new" in said
     assert (tmp_path / "monitor.state").read_bytes() == before
-    n_rows = 2 * NIGHT if how == "changed" else NIGHT - 16
-    code, found = watch(tmp_path / "new.csv", options=["--replaced"])
-    assert (code, found["new_rows"], found["rows"]) == (0, n_rows, NIGHT + n_rows)
-    assert (
-        watch(tmp_path / "new.csv", options=["--replaced"])[1]["new_rows"] == 0
-    )  # the same file, whatever it is called
+    n_rows = len(rows)
+    _, found = watch(tmp_path / "new.csv", options=["--replaced"])
+    assert (found["new_rows"], found["rows"]) == (n_rows, NIGHT + n_rows)
+    assert watch(tmp_path / "new.csv", options=["--replaced"])[1]["new_rows"] == 0
+
+
+def test_a_file_that_was_written_again_with_the_same_rows_was_seen(watch, tmp_path):
+    path = csv(tmp_path / "new.csv", drawn(NIGHT)[0])
+    watch(path)
+    os.utime(path, ns=(1, 1))
+    assert watch(path)[1]["new_rows"] == 0
+
+
+def test_a_file_of_the_size_of_one_that_is_gone_is_new_unless_its_rows_are_the_same(watch, tmp_path):
+    logits = drawn(NIGHT)[0]
+    watch(csv(tmp_path / "old.csv", logits))
+    (tmp_path / "old.csv").unlink()
+    other = csv(tmp_path / "new.csv", logits[::-1])
+    assert watch(other)[1]["new_rows"] == NIGHT
 
 
 def test_a_folder_has_new_files_old_ones_renamed_ones_and_empty_ones(watch, tmp_path):
@@ -142,11 +155,12 @@ def test_a_folder_has_new_files_old_ones_renamed_ones_and_empty_ones(watch, tmp_
     "ending",
     [each if each != ".parquet" else pytest.param(each, marks=pytest.mark.needs("tables")) for each in FORMATS],
 )
-def test_every_format_can_grow(ending, watch, tmp_path, monkeypatch):
+def test_files_of_every_format_are_new_once(ending, watch, tmp_path, monkeypatch):
     if ending in (".pt", ".pth"):
         torch = pytest.importorskip("torch")
-    logits, y = drawn(NIGHT + 100)
-    for n, new in ((NIGHT, NIGHT), (NIGHT + 100, 100)):
+    logits, y = drawn(NIGHT)
+    n = NIGHT
+    for new in (NIGHT, NIGHT if ending == "-" else 0):
         paths = [tmp_path / f"new{ending}"]
         if ending == ".npy":
             paths = [tmp_path / "logits.npy", tmp_path / "y.npy"]
@@ -155,7 +169,7 @@ def test_every_format_can_grow(ending, watch, tmp_path, monkeypatch):
         elif ending in (".pt", ".pth"):
             torch.save({"logits": torch.tensor(logits[:n]), "y": torch.tensor(y[:n])}, paths[0])
         elif ending == "-":
-            paths, new = ["-"], n
+            paths = ["-"]
             piped = csv(tmp_path / "piped.csv", logits[:n], y[:n]).read_bytes()
             monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(piped)))
         elif ending == ".csv":
@@ -168,27 +182,6 @@ def test_every_format_can_grow(ending, watch, tmp_path, monkeypatch):
         code, found = watch(*paths)
         assert (code, found["new_rows"]) == (0, new)
     assert found["labels"] == found["rows"]
-
-
-def test_signals_can_grow(call, capsys, tmp_path):
-    rng = np.random.default_rng(0)
-    verbal = rng.random(600).round(3)
-    right = rng.random(600) < verbal
-    lines = [
-        f"{v if v > 0.1 else ''},{'ab'[i % 2]},{int(r)}" for i, (v, r) in enumerate(zip(verbal, right, strict=True))
-    ]
-    path = tmp_path / "answers.csv"
-
-    def write(n):
-        path.write_text("\n".join(["verbal,topic,right", *lines[:n], ""]))
-        return path
-
-    fitted = tmp_path / "signals.safetensors"
-    assert call("fit", write(400), "--signals", "verbal,topic", "--correct", "right", "-o", fitted) == 0
-    for n, new in ((200, 200), (350, 150)):
-        capsys.readouterr()
-        assert call("monitor", fitted, write(n), "--state", tmp_path / "s.state", "--json") == 0
-        assert json.loads(capsys.readouterr().out)["new_rows"] == new
 
 
 def test_a_change_raises_an_alarm_that_stands(watch, tmp_path):
@@ -247,17 +240,6 @@ def test_what_does_not_fit_the_state_is_refused(call, capsys, fitted, watch, tmp
     assert "--by, or a --state" in capsys.readouterr().err
     assert watch(csv(tmp_path / "none.csv", drawn(NIGHT)[0][:0]), state="fresh.state")[0] == 2
     assert not (tmp_path / "fresh.state").exists()
-
-
-def test_labels_that_come_late_are_said(fitted, watch, tmp_path):
-    logits, y = drawn(NIGHT)
-    early = np.where(np.arange(NIGHT) < 200, "", y.astype(str))
-    watch(csv(tmp_path / "new.csv", logits, early))
-    csv(tmp_path / "new.csv", logits, y)
-    calibrator = auxcal.load(fitted)
-    seen = Nightly.load(tmp_path / "monitor.state", calibrator).seen
-    with pytest.warns(auxcal.InputWarning, match="200 rows got their labels after they were seen"):
-        assert list(NewRows(calibrator, tmp_path / "new.csv", seen=seen).batches()) == []
 
 
 def test_the_page_shows_all_nights(watch, tmp_path):

@@ -45,7 +45,7 @@ def monitor(
     ] = None,
     replaced: Annotated[
         bool,
-        "With --state: a file whose earlier rows have changed is a new one, as one that is written anew each night.",
+        "With --state: a file that has changed is a new one, as one that is written anew each night.",
     ] = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to write the page, an .html file.")] = None,
     level: Annotated[
@@ -69,9 +69,9 @@ def monitor(
     leave the label empty in rows without one. The level is for all chunks together: while nothing changes, one in
     1 / level such tables has an alarm, and one a verdict other than "the same", however long they are.
 
-    With --state, each run looks only at rows that no run before it has seen: new files, and what was appended to
-    others. The level is then that of all runs together, however many there will be. A second run at the same time
-    waits for the first. A run that is killed changes nothing: start it again.
+    With --state, each run looks only at files that no run before it has seen; a file that changed is refused. The
+    level is then that of all runs together, however many there will be. A second run at the same time waits for the
+    first. A run that is killed changes nothing: start it again.
 
     The exit code is 0 if all is well, 3 if class proportions have changed since the fit in the last chunk or rows
     raised an alarm, and 4 if the last chunk is something new or labels raised an alarm. With --state, alarms stand

@@ -35,16 +35,15 @@ class SeenFile(NamedTuple):
 
     Parameters
     ----------
-    rows, labels : int
-        How many there were, and how many of them had a label.
+    rows : int
+        How many there were.
     digest : str
-        Of the inputs of these rows.
+        Of these rows and their labels.
     size, modified : int
         Those of the file, in bytes and in nanoseconds: while they stay, it need not be read.
     """
 
     rows: int
-    labels: int
     digest: str
     size: int
     modified: int

@@ -1,17 +1,17 @@
-"""The rows of a table that were not seen before: files that are new, and what was appended to others."""
+"""The files of a table that were not seen before."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from auxcal._core.errors import InputWarning, InvalidInputError
+from auxcal._core.errors import InvalidInputError
 from auxcal._core.files import STANDARD
 from auxcal.calibrators import Calibrator
 from auxcal.monitoring import SeenFile, Timed
@@ -27,9 +27,6 @@ class FoundFile(NamedTuple):
     name: str
     before: int
     new: int
-
-
-_NOTHING = SeenFile(0, 0, "", -1, -1)  # what was seen of a file that is new; no file is of this size
 
 
 class _Unit(NamedTuple):
@@ -63,11 +60,11 @@ class _Unit(NamedTuple):
 
 
 class NewRows:
-    r"""The rows of a table that were not seen before.
+    r"""The rows of the files of a table that were not seen before.
 
-    A file that is new is read whole, also one whose rows another file had. A file that was seen and has not changed is
-    not read. In one that has changed, the inputs of the rows seen before are compared with what they were, and the rows
-    after them are new. A file that was renamed since is known by its size and time. Standard input is always new.
+    A file that is new is read whole. A file that was seen is not read while its size and time stay; if they changed,
+    its rows must be the same, also where it was renamed since. A file with other rows is refused: new rows come in
+    files of their own. Standard input is always new.
 
     Parameters
     ----------
@@ -80,7 +77,7 @@ class NewRows:
     by : str or None
         The column of the chunks; with None, all rows are of the chunk `name`.
     replaced : bool
-        Whether a file that was changed in the rows seen before is new, as one that is written anew each night.
+        Whether a file with other rows than before is new, as one that is written anew each night.
     spec : TableSpec, optional
         Where things are in the table.
 
@@ -99,15 +96,14 @@ class NewRows:
     >>> from auxcal.tables import NewRows
     >>> fitted = Uncalibrated().fit([[2.0, 0.0]], [0])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "rows.csv"
-    ...     _ = path.write_text("logit_0,logit_1\n2.5,0.1\n")
-    ...     first = NewRows(fitted, path, seen={}, name="monday")
+    ...     _ = (Path(folder) / "monday.csv").write_text("logit_0,logit_1\n2.5,0.1\n")
+    ...     first = NewRows(fitted, folder, seen={}, name="monday")
     ...     print([rows.logits.tolist() for rows in first.batches()])
-    ...     _ = path.write_text("logit_0,logit_1\n2.5,0.1\n0.3,0.9\n")
-    ...     then = NewRows(fitted, path, seen=first.seen, name="tuesday")
-    ...     print([rows.logits.tolist() for rows in then.batches()], then.found[0][1:])
+    ...     _ = (Path(folder) / "tuesday.csv").write_text("logit_0,logit_1\n0.3,0.9\n")
+    ...     then = NewRows(fitted, folder, seen=first.seen, name="tuesday")
+    ...     print([rows.logits.tolist() for rows in then.batches()], [file[1:] for file in then.found])
     [[[2.5, 0.1]]]
-    [[[0.3, 0.9]]] (1, 1)
+    [[[0.3, 0.9]]] [(1, 0), (0, 1)]
     """
 
     def __init__(
@@ -144,55 +140,36 @@ class NewRows:
         return [_Unit((part,)) for part in parts if not part.is_blank]
 
     def _new_rows(self, unit: _Unit) -> Iterator[Timed]:
-        """Yield what was not seen of a file, and note what it has now."""
-        before = self._before(unit)
-        if (before.size, before.modified) == unit.state:
+        """Yield the rows of a file that was not seen, and note what it has."""
+        before = None if unit.is_standard else self.seen.get(unit.key)
+        if before is not None and (before.size, before.modified) == unit.state:
             self._note(unit, before, new=0)
             return
-        try:
-            yield from self._after(unit, before)
-        except _ChangedError:  # before the first new row
-            if not self._replaced:
-                raise InvalidInputError(
-                    f"{unit.name}: {before.rows:,} rows of this file were seen before, and they are not the same now. "
-                    f"Append new rows to it, or give them in a new file; if the file is written anew each time, say so "
-                    f"with replaced=True (--replaced); if rows were corrected, begin a new state with all of them."
-                ) from None
-            yield from self._after(unit, _NOTHING)
-
-    def _before(self, unit: _Unit) -> SeenFile:
-        """Return what is known of a file, also if it was renamed since."""
-        if unit.key not in self.seen and all(file.is_local for file in unit.files):
-            same = (key for key, file in self.seen.items() if (file.size, file.modified) == unit.state)
-            renamed = next((key for key in same if not os.path.exists(key)), None)  # noqa: PTH110
-            if renamed is not None:
-                self.seen[unit.key] = self.seen.pop(renamed)
-        return self.seen.get(unit.key, _NOTHING)
-
-    def _after(self, unit: _Unit, before: SeenFile) -> Iterator[Timed]:
-        """Yield the rows after those seen before, once these turn out to be the same."""
-        digest, n_rows, n_labels, late = hashlib.sha256(), 0, 0, 0
-        for rows in self._batches(unit):
-            cut = min(max(before.rows - n_rows, 0), len(rows.logits))
-            old, new = rows.take(slice(cut)), rows.take(slice(cut, None))
-            n_rows, n_labels = n_rows + len(rows.logits), n_labels + _n_labels(rows)
-            late += _n_labels(old)
-            _add(digest, old)
-            if cut and n_rows >= before.rows and digest.hexdigest() != before.digest:
-                raise _ChangedError
-            _add(digest, new)
-            if len(new.logits):
-                yield new
-        if n_rows < before.rows:
-            raise _ChangedError
-        if late > before.labels:
-            warnings.warn(
-                f"{unit.name}: {late - before.labels:,} rows got their labels after they were seen; these labels are "
-                f"not used. Give rows when they have their labels, with a state of their own.",
-                InputWarning,
-                stacklevel=2,
+        same = before or self._renamed(unit)
+        if same is not None and _digest(self._batches(unit)) == same.digest:
+            self._note(unit, same, new=0)
+            return
+        if before is not None and not self._replaced:
+            raise InvalidInputError(
+                f"{unit.name}: {before.rows:,} rows of this file were seen before, and it has changed since. Give new "
+                f"rows in a new file; if the file is written anew each time, use replaced=True (--replaced); if rows "
+                f"or labels were corrected, begin a new state with all of them."
             )
-        self._note(unit, SeenFile(n_rows, n_labels, digest.hexdigest(), *unit.state), new=n_rows - before.rows)
+        digest, n_rows = hashlib.sha256(), 0
+        for rows in self._batches(unit):
+            n_rows += len(rows.logits)
+            _add(digest, rows)
+            if len(rows.logits):
+                yield rows
+        self._note(unit, SeenFile(n_rows, digest.hexdigest(), *unit.state), new=n_rows)
+
+    def _renamed(self, unit: _Unit) -> SeenFile | None:
+        """Return a file that was seen, is gone, and had the size of this one."""
+        if unit.is_standard or not all(file.is_local for file in unit.files):
+            return None
+        alike = (key for key, file in self.seen.items() if file.size == unit.state[0])
+        gone = next((key for key in alike if not os.path.exists(key)), None)  # noqa: PTH110
+        return None if gone is None else self.seen[gone]
 
     def _batches(self, unit: _Unit) -> Iterator[Timed]:
         if _has_rows(unit):
@@ -202,11 +179,7 @@ class NewRows:
     def _note(self, unit: _Unit, file: SeenFile, *, new: int) -> None:
         self.found.append(FoundFile(unit.name, file.rows - new, new))
         if not unit.is_standard:
-            self.seen[unit.key] = file
-
-
-class _ChangedError(Exception):
-    """The rows that were seen before are others now."""
+            self.seen[unit.key] = SeenFile(file.rows, file.digest, *unit.state)
 
 
 def _has_rows(unit: _Unit) -> bool:
@@ -217,12 +190,17 @@ def _has_rows(unit: _Unit) -> bool:
         return any(map(len, islice(source.batches((), source.names[:1]), 1)))
 
 
-def _n_labels(rows: Timed) -> int:
-    return 0 if rows.labelled is None else int(rows.labelled.sum())
+def _digest(batches: Iterable[Timed]) -> str:
+    digest = hashlib.sha256()
+    for rows in batches:
+        _add(digest, rows)
+    return digest.hexdigest()
 
 
 def _add(digest: Any, rows: Timed) -> None:
-    """Add the inputs of rows to a digest: numbers by their values, in whatever precision they were written."""
-    numbers = rows.logits if rows.features is None else np.hstack([rows.logits, rows.features])
-    exact = np.asarray(numbers, dtype=np.float64) + 0.0  # -0.0 is 0.0
+    """Add rows and their labels to a digest: numbers by their values, in whatever precision they were written."""
+    columns: list[NDArray[Any]] = [rows.logits]
+    columns += [] if rows.features is None else [rows.features]
+    columns += [] if rows.y is None or rows.labelled is None else [rows.y[:, None], rows.labelled[:, None]]
+    exact = np.hstack(columns, dtype=np.float64) + 0.0  # -0.0 is 0.0
     digest.update(np.where(np.isnan(exact), np.nan, exact).tobytes())  # there are many kinds of NaN
