@@ -150,7 +150,7 @@ class Predictions:
         return cls._of_signals(columns.encode(signals), correct, inputs, groups, sample_weight)
 
     def with_raw_table(self, features: Any) -> Predictions:
-        """Return the rows with features of a table, of which a fit makes numbers."""
+        """Return the rows with features of a table, which a fit turns into numbers."""
         columns = SignalColumns.of(features)
         x = columns.encode(features)
         if len(x) != len(self):

@@ -38,7 +38,7 @@ MOST_GROUPS = 1000
 """That a reference describes: the error of a standard deviation is then 2 %, and they take a third of its size."""
 
 KNOTS = (0.02, 0.2, 0.8, 0.98)
-"""Quantiles between which a reading counts: the tails, and what lies between. Set by hand on random states that are not
+"""Quantiles between which a reading counts: the tails, and what lies between. Set on random states that are not
 reported; benchmarks/without_labels measures the false alarms with them."""
 
 _FARTHEST = 6e4  # float16 ends at 65,504
@@ -94,7 +94,7 @@ class Reference(NamedTuple):
     def of(
         cls, data: Predictions, kept: Predictions, readings: Floats, strata: Floats, hashes: NDArray[np.uint64]
     ) -> Reference:
-        """Return the reference of the rows of a fit, of which some are kept, with readings, strata and hashes."""
+        """Return the reference of the rows of a fit, with readings, strata and hashes of those that are kept."""
         k, weight = data.n_classes, data.sample_weight
         labels = np.where(data.y == NO_CLASS, k, data.y)
         counted = np.ones(len(data)) if weight is None else weight
@@ -174,7 +174,7 @@ def large_groups(groups: Groups | None) -> list[Ints]:
 def describe_groups(
     reference: Reference, groups: list[Ints], data: Predictions, readings: Floats, confidence: Floats, strata: Floats
 ) -> Reference:
-    """Return a reference that describes groups of the fit too, given what was said of all rows when they were held out.
+    """Return a reference that describes groups of the fit too, given the scores of all rows when they were held out.
 
     Parameters
     ----------
@@ -185,16 +185,16 @@ def describe_groups(
     data : Predictions
         The rows of the fit.
     readings, confidence, strata : arrays of shape (n, r), (n,) and (n, s)
-        What the calibrator read from them, and said of them.
+        What the calibrator read from them, and their scores.
     """
     of_rows, facts, means, shares = ramps(reference, readings), [], [], []
     weight = np.ones(len(data)) if data.sample_weight is None else data.sample_weight.astype(np.float64)
     confidence = confidence.astype(np.float64)
     for rows in groups:
         share = weight[rows] / max(weight[rows].sum(), np.finfo(float).tiny)
-        said, n = confidence[rows], 1 / max(float(share @ share), np.finfo(float).tiny)
-        variance = max(float(share @ (said * (1 - said))), 1 / n) / n  # no group is surer than one error would leave it
-        facts.append([n, share @ (said - data.correct[rows]), variance])
+        held_out, n = confidence[rows], 1 / max(float(share @ share), np.finfo(float).tiny)
+        variance = max(float(share @ (held_out * (1 - held_out))), 1 / n) / n  # one error is the least
+        facts.append([n, share @ (held_out - data.correct[rows]), variance])
         means.append(share @ of_rows[rows])
         shares.append(share @ strata[rows])
     return reference._replace(
@@ -282,7 +282,7 @@ def drawn_by_weight(n: int, weight: Weight | None, most: int) -> Ints:
 
 
 def _number_of_others(weight: Weight) -> int:
-    """Return how many rows can be drawn by their weights so that hardly any is drawn again.
+    """Return how many rows can be drawn by their weights so that few are drawn again.
 
     A test counts rows as independent draws. A row that occurs ten times would pass for ten of them, and chance
     for a change.

@@ -1,7 +1,7 @@
 """Signals: numbers and categories that are known of an answer, where there are no logits.
 
 A table of them is validated once, here, and becomes a matrix of numbers. What a column is follows from its type and
-from what the user says of it by name, never from its values.
+from what the user states by name, never from its values.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class FeatureTable:
     fills : tuple of float
         What stands for a gap of each column: its mean, or the effect of a gap.
     with_gaps : tuple of int
-        The numbers that had gaps in the fit, each of which has one more column that says where.
+        The numbers that had gaps in the fit, which have one more column that marks where.
     effects : tuple of tuples of float
         The effect of each level of a category, on the log-odds of a right prediction; empty for numbers.
     """
@@ -208,7 +208,7 @@ class FeatureTable:
 
 
 def check_names(wanted: Iterable[str], table: Mapping[str, Any], what: str) -> tuple[str, ...]:
-    """Return names that an option gives, all of which must be columns."""
+    """Return the names of an option, which must be columns."""
     if isinstance(wanted, str):
         raise InvalidInputError(f"{what} must be a list of names of columns; got {wanted!r}. Give [{wanted!r}].")
     for name in wanted:

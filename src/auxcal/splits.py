@@ -121,7 +121,7 @@ class Units:
 def ordered_rows(logits: Floats, y: Ints, w: Ints, features: Floats | None) -> Ints:
     """Return the rows sorted by their contents: by label, by the largest and the smallest logit, by the rest.
 
-    The rest is one number that different rows hardly ever share. Equal rows may be in any order.
+    The rest is one number that different rows almost never share. Equal rows may be in any order.
     """
     rest = _mark(logits) if features is None else _mark(logits) + _mark(features)
     return np.lexsort((rest, logits.min(axis=1), logits.max(axis=1), y, w))

@@ -122,7 +122,9 @@ class TestOddTables:
     def test_a_signal_that_is_the_label_is_too_good_to_be_true(self, data, as_text):
         table, correct, _ = data
         leak = np.where(correct, "yes", "no") if as_text else correct
-        with pytest.warns(InputWarning, match="'mark' alone tells right answers from wrong ones: too good to be true"):
+        with pytest.warns(
+            InputWarning, match="'mark' alone separates right answers from wrong ones: too good to be true"
+        ):
             SignalCalibrator(random_state=0).fit(table.assign(mark=leak), correct)
 
     def test_columns_come_in_any_order_among_others(self, fitted, new):

@@ -69,7 +69,7 @@ def test_of_rows_that_the_fit_has_none_like_nothing_can_be_told(draw, calibrator
     mixed[:100] += 100
     some, all_of_them = auxcal.check(calibrator, mixed), auxcal.check(calibrator, strange)
     assert some.unseen == pytest.approx(0.1, abs=0.02)
-    assert "% of the rows can't be told: the fit has none like them" in str(some)
+    assert "% of the rows is unknown: the fit has none like them" in str(some)
     assert all_of_them.accuracy is None
     assert all_of_them.unseen == pytest.approx(1)
     assert "100.0 % of the rows have no counterpart" in all_of_them.assumption

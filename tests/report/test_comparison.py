@@ -283,7 +283,7 @@ class TestAgreement:
         rng = np.random.default_rng(0)
         confidence = rng.uniform(0.5, 1, size=1000)
         found = Agreement.of(confidence, rng.random(1000) < 0.75)
-        assert found.says == pytest.approx(found.right, abs=0.03)
+        assert found.confidence == pytest.approx(found.right, abs=0.03)
         assert found.disproved
 
     def test_copies_in_one_group_tell_no_more_than_one_row(self):
@@ -297,7 +297,7 @@ class TestAgreement:
         confidence, correct = np.array([0.5, 0.9, 0.8]), np.array([True, False, True])
         weighted = Agreement.of(confidence, correct, np.array([1.0, 2.0, 1.0]))
         repeated = Agreement.of(confidence.repeat([1, 2, 1]), correct.repeat([1, 2, 1]))
-        assert (weighted.says, weighted.right) == pytest.approx((repeated.says, repeated.right))
+        assert (weighted.confidence, weighted.right) == pytest.approx((repeated.confidence, repeated.right))
 
 
 class TestShown:

@@ -251,7 +251,7 @@ def floor_logits(logits: ArrayLike, *, probabilities: bool = False) -> Floats:
     """Replace -inf, such as the log-probability of a class that was not returned, by a finite number.
 
     In each row it becomes 2 less than the smallest finite number of the row; 10 less where there is but one, since
-    nothing then tells how far the others are. A single large number for all rows, such as -1e4, rules the fit: with
+    how far the others are is then unknown. A single large number for all rows, such as -1e4, rules the fit: with
     it, the temperature is chosen for the missing entries. Whatever is scored later must be floored too.
 
     Parameters
@@ -299,7 +299,7 @@ def floor_logits(logits: ArrayLike, *, probabilities: bool = False) -> Floats:
 
 
 def look_like_probabilities(logits: Floats) -> bool:
-    """Whether every row is non-negative and sums to 1, or is 0 and a number up to 1, which logits hardly ever are."""
+    """Whether every row is non-negative and sums to 1, or is 0 and a number up to 1, which logits almost never are."""
     first = logits[0]  # where it is none, which is nearly always, the others need no look
     if not (first.min() >= 0 and first.sum() <= 2):
         return False

@@ -1,9 +1,9 @@
-"""Equal rows: copies of one row, or draws of which several gave the same values.
+"""Equal rows: copies of one row, or draws that gave the same values.
 
 Draws vary in how many there are of each value. A Poisson count that is k − 1, k or k + 1 is k with a probability of
 1 / (1 + 2 sqrt(k / (k + 1))) at most, whatever its mean: of the values that 2, 3 or 4 rows have, 37 % at most have 3.
-Where each row is there three times, all have. Copies in numbers that vary as chance does can't be told from draws by
-their numbers.
+Where each row is there three times, all have. Copies in numbers that vary as chance does look like
+draws.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from auxcal._core.arrays import Ints
 RARE = 1e-4
 """How often rows that were drawn apart are taken for copies."""
 
-_OFTEN = 10  # times: what repeats more often is what the classifier says, not a row that was copied
+_OFTEN = 10  # times: what repeats more often is a typical output of the classifier, not a row that was copied
 _ALIKE = 0.25  # of the variance that chance gives to counts: these are no draws
 _SETS = 10  # of copies: fewer don't tell how alike their sizes are
-_ODD = np.uint64(0x9E3779B97F4A7C15)  # tells labels apart in a hash
+_ODD = np.uint64(0x9E3779B97F4A7C15)  # distinguishes labels in a hash
 
 
 class EqualRows(NamedTuple):

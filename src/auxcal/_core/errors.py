@@ -35,7 +35,7 @@ class AuxcalError(Exception):
 
 
 class InvalidInputError(AuxcalError, ValueError):
-    """An argument can't be used; the message says what was expected, what was received and what to do."""
+    """An argument can't be used; the message names what was expected, what was received and what to do."""
 
 
 class FileFormatError(AuxcalError, ValueError):
@@ -47,7 +47,7 @@ class FileWriteError(AuxcalError, OSError):
 
 
 class MissingDataError(AuxcalError, FileNotFoundError):
-    """A data set or a file of weights is not there; the message says how to get it."""
+    """A data set or a file of weights is not there; the message explains how to get it."""
 
 
 class MissingExtraError(AuxcalError, ImportError):

@@ -151,7 +151,7 @@ def matches(names: Sequence[str], pattern: Sequence[str], *, so_far: bool = Fals
 
 
 def _identity(path: Path, *, descriptor: int) -> tuple[int, int] | None:
-    """Return what tells a regular file from all others; `-` is what the descriptor has open."""
+    """Return what distinguishes a regular file from all others; `-` is what the descriptor has open."""
     try:
         found = os.fstat(descriptor) if str(path) == STANDARD else path.stat()
     except OSError:
@@ -273,7 +273,7 @@ def _write_errors(*paths: Path, unless_about_others: Sequence[Path] | None = Non
     """
     try:
         yield
-    except (BrokenPipeError, FileWriteError):  # of standard output, which is no file; or said already
+    except (BrokenPipeError, FileWriteError):  # of standard output, which is no file; or reported already
         raise
     except OSError as error:
         if unless_about_others is not None and (
@@ -345,7 +345,7 @@ def _target(path: Path) -> Path:
 
 
 def temporary_name(name: str) -> str:
-    """Return a hidden name to write a file under until it is whole, which tells that it is ours."""
+    """Return a hidden name to write a file under until it is whole, which marks it as ours."""
     return f".{name[:_LONGEST]}{_MARK}{secrets.token_hex(4)}.part"
 
 
@@ -381,7 +381,7 @@ def defer_signals() -> Iterator[None]:
     came: list[int] = []
     before: dict[int, Any] = {}
     try:
-        for number in _ENDINGS:  # any of which may come before it is held back
+        for number in _ENDINGS:  # one may come before it is held back
             before[number] = signal.signal(number, lambda received, _: came.append(received))
         yield
     finally:

@@ -27,6 +27,6 @@ def lazy_exports(package: str, exports: Mapping[str, str]) -> tuple[Callable[[st
 
 
 def _modules(package: str) -> list[str]:
-    """Return the names of a package's public modules, none of which is imported."""
+    """Return the names of a package's public modules without importing them."""
     modules = iter_modules(vars(sys.modules[package]).get("__path__", []))
     return [module.name for module in modules if not module.name.startswith("_")]

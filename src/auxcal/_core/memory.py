@@ -30,7 +30,7 @@ def check_memory(n_bytes: float, what: str, instead: str = _OTHER_METHOD) -> Non
 
 
 def _available() -> int | None:
-    """Return how many bytes can be had: of the machine, of the container, of the process; None if nothing tells."""
+    """Return how many bytes can be had: of the machine, of the container, of the process; None if unknown."""
     found = [_of_process()]
     with suppress(OSError, KeyError, ValueError):
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()

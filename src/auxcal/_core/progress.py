@@ -9,10 +9,10 @@ from contextvars import ContextVar
 from typing import TypeAlias
 
 Report: TypeAlias = Callable[[float], None]
-"""What is told of progress: the share that is done, from 0 to 1."""
+"""Progress: the share that is done, from 0 to 1."""
 
 RowReport: TypeAlias = Callable[[float, int], None]
-"""What is told of progress with rows: the share that is done, and how many rows that is so far."""
+"""Progress with rows: the share that is done, and how many rows that is so far."""
 
 PATIENCE = 2.0
 """Seconds before a progress bar is shown."""

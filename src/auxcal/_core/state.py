@@ -205,6 +205,6 @@ def check_like(given: Any, fresh: Any, name: str = "state") -> None:
 
 
 def check_count(value: Any, name: str) -> None:
-    """Reject what is no count, and counts above 2**62, of which two add up within an int64."""
+    """Reject what is no count, and counts above 2**62: two of those would not add up within an int64."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= 2**62:
         raise ValueError(f"{name} must be a whole number from 0 to 2**62")

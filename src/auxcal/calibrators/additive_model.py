@@ -27,7 +27,7 @@ _PRIOR_ROWS, _PRIOR_SQUARE = 2.0, 0.1  # of a width's prior: so many weights of 
 _OFFSET = 5.0  # the width of the offset: it may be what it will
 _FARTHEST = 2.0  # log-odds that an effect may move in a step
 _HALVINGS = 10  # of a step that does not lower the loss
-_CONSTANT = 1e-9  # of the range: a feature that varies less tells nothing
+_CONSTANT = 1e-9  # of the range: a feature that varies less is constant
 _MANY = 500  # features: the equations of fewer take milliseconds; of more, those of the rows if these are fewer
 _CLOSED = 1e8  # the precision of a slope that would be negative where it must not be
 

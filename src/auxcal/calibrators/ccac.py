@@ -4,7 +4,7 @@ from auxcal.calibrators.auxiliary import CHOSEN, Architecture, AuxiliaryClassCal
 
 
 class CCAC(AuxiliaryClassCalibrator):
-    """CCAC: a small network maps the K logits to K + 1 classes, the last of which means "misclassified".
+    """CCAC: a small network maps the K logits to K + 1 classes, and the last one means "misclassified".
 
     The network learns the label w, which is y where the prediction is correct and the auxiliary class where it is not
     (always so for `NO_CLASS`), by the loss of equation 2,

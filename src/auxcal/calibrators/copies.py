@@ -26,7 +26,7 @@ from auxcal.predictions import Predictions
 from auxcal.splits import row_hashes
 
 _FEWEST_VALUES = 10  # different rows, below which copies are not looked for: fewer are too few for a fit
-_ENOUGH_WRONG = 7  # of two draws of one value of which one is wrong, both have the same label half of the time at most
+_ENOUGH_WRONG = 7  # if one of two draws of a value is wrong, both have the same label half of the time at most
 # Rows that look alike are one sample if the nearest row of a wrong prediction has its label nearly always. Of views it
 # has in at least .8. Labels with errors are less clear; then it is enough that rows are right or wrong together, beyond
 # chance, and look like more samples than there are classes. By hand.
@@ -122,7 +122,7 @@ def merge_copies(data: Predictions) -> tuple[Predictions, Ints | slice]:
 
 
 def weigh_units(data: Predictions) -> Predictions:
-    """Return the rows with weights by which a unit counts as much as it tells: from one row to all of its rows."""
+    """Return the rows with weights by which a unit counts as it is worth: from one row to all of its rows."""
     if data.groups is None or data.n_units == len(data):
         return data
     units = _Grouped.of(data.groups)

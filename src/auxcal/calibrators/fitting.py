@@ -180,9 +180,9 @@ def reference_of(calibrator: Calibrator, data: Predictions) -> Reference:
         return describe_groups(
             reference, groups, data, readings, confidence, calibrator.strata(data.logits, data.features)
         )
-    said = np.asarray(held_out)
-    confidence = confidence_of_strata(said, data.prediction, data.n_classes)
-    return describe_groups(reference, groups, data, readings, confidence, said)
+    strata = np.asarray(held_out)
+    confidence = confidence_of_strata(strata, data.prediction, data.n_classes)
+    return describe_groups(reference, groups, data, readings, confidence, strata)
 
 
 def select_score(select_by: SelectBy, confidence: Floats, select: Predictions) -> float:

@@ -1,8 +1,8 @@
-"""Samples that were seen several times, such as the frames of a video, without being told which rows are which.
+"""Samples that were seen several times, such as the frames of a video, where nothing names them.
 
 Views of one sample have one label, whatever the classifier makes of them. So where a prediction is wrong, the nearest
 rows have its label; rows a little further away are other samples, and have others. Where rows were drawn apart, labels
-of wrong predictions hardly agree, or they agree over a whole region, as far as one looks.
+of wrong predictions rarely agree, or they agree over a whole region, as far as one looks.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class RepeatedSamples(NamedTuple):
 
 
 def repeated_samples(data: Predictions) -> RepeatedSamples | None:
-    """Return which sample each row shows, or None where nothing says that samples were seen several times.
+    """Return which sample each row shows, or None where no sample seems to have been seen several times.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def _near(distances: Floats, most: int) -> Ints:
 
 
 def _with_ties(same: Bools, distances: Floats) -> Floats:
-    """Return the mean of what is equally near, but for rounding: the order of equal rows tells nothing."""
+    """Return the mean of what is equally near, but for rounding: the order of equal rows is arbitrary."""
     begin = np.flatnonzero(np.diff(distances, prepend=-np.inf) > _TINY * (distances[-1] - distances[0]))
     counts = np.diff(begin, append=len(same))
     return np.asarray((np.add.reduceat(same.astype(float), begin) / counts).repeat(counts))

@@ -25,7 +25,7 @@ from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value
 from auxcal.signals import SignalColumns, check_names, places_of_levels
 
-# Chosen by hand on other random states than those reported, over the sets of benchmarks/evidence/signals.py.
+# Chosen on other random states than those reported, over the sets of benchmarks/evidence/signals.py.
 # The weights of base rate, lines and curves without any rows, and that of all maps of one signal together.
 _PRIOR, _SINGLE = (0.03, 0.4, 0.22), 0.35
 _FIRST = len(_PRIOR)  # place of the first map
@@ -130,7 +130,7 @@ class SignalCalibrator(Calibrator):
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Learn from answers of which it is known whether they are right.
+        """Learn from answers that are marked right or wrong.
 
         Parameters
         ----------
@@ -309,18 +309,18 @@ class SignalCalibrator(Calibrator):
         self.read_ = np.sort(np.argsort(-spread, kind="stable")[:_MOST_READINGS])
 
     def _warn_of_labels(self, values: Floats, codes: Ints, held_out: list[Floats], correct: Bools, folds: Ints) -> None:
-        """Warn of a signal that tells right from wrong alone: it may have been made from the labels."""
+        """Warn of a signal that separates right from wrong alone: it may have been made from the labels."""
         rarer = min(int(correct.sum()), int((~correct).sum()))
         if rarer < _FEWEST_OF_EACH:
             return
-        said = [log_odds > 0 for log_odds in held_out] + [_said_by_level(code, correct, folds) for code in codes.T]
+        guesses = [log_odds > 0 for log_odds in held_out] + [_guess_by_level(code, correct, folds) for code in codes.T]
         is_number = self.columns.are_numbers
         names = [*np.array(self.columns.names)[is_number], *np.array(self.columns.names)[~is_number]]
-        good = [name for name, each in zip(names, said, strict=True) if np.sum(each != correct) <= _TOO_GOOD * rarer]
+        good = [name for name, one in zip(names, guesses, strict=True) if np.sum(one != correct) <= _TOO_GOOD * rarer]
         if good:
             named = ", ".join(repr(str(name)) for name in good)
             warn(
-                f"{named} alone tells right answers from wrong ones: too good to be true. Check that it is known "
+                f"{named} alone separates right answers from wrong ones: too good to be true. Check that it is known "
                 f"before the answer is marked; leave it out if it is made from the labels.",
                 InputWarning,
                 stacklevel=5,
@@ -343,14 +343,14 @@ def _level_places(codes: Ints, effects: Floats) -> Floats:
     return places
 
 
-def _said_by_level(codes: Ints, correct: Bools, folds: Ints) -> Bools:
+def _guess_by_level(codes: Ints, correct: Bools, folds: Ints) -> Bools:
     """Return what most of the other answers of the same level are, out of fold."""
-    said = np.zeros(len(codes), bool)
+    guess = np.zeros(len(codes), bool)
     for fold in range(folds.max() + 1):
         others, rows = folds != fold, folds == fold
         balance = np.bincount(codes[others], np.where(correct[others], 1, -1), minlength=codes.max() + 1)
-        said[rows] = balance[codes[rows]] > 0
-    return said
+        guess[rows] = balance[codes[rows]] > 0
+    return guess
 
 
 def _offset(log_odds: Floats, base: float, weight: Any) -> float:

@@ -32,7 +32,7 @@ def estimate(
 ) -> dict[str, Estimate]:
     """Estimate accuracy, Brier score and ECE of all rows, from those that are labelled and those that are not.
 
-    The calibrator says what to expect of every row, the labelled rows say how far that is off, and how much of the
+    The calibrator gives what to expect of every row, the labelled rows show how far that is off, and how much of the
     expectation is used is tuned so that the interval is least (prediction-powered inference, PPI++). Whatever the
     calibrator is worth, accuracy and Brier score stay unbiased; a good one makes them sharper. See
     docs/evidence/labelling.md.
@@ -79,7 +79,7 @@ def _powered(
 ) -> tuple[float, float]:
     """Return the power-tuned estimate of the mean of y, λ mean(expected) + mean of w (y − λ expected), with variance.
 
-    The variance is what the labels show. If hardly any are informative, it is at least the expected one, `spread` for
+    The variance is what the labels show. If few are informative, it is at least the expected one, `spread` for
     each row: a few labels without an error do not show that there is none.
     """
     n, ratio = len(y), len(y) / len(expected_others)

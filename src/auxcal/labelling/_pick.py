@@ -59,7 +59,7 @@ def pick(
 ) -> Picks:
     """Pick rows to label so that they say as much as possible about accuracy and calibration.
 
-    The rows are sorted by `none` and by confidence and cut into strata, of which each gives two rows. A row is picked
+    The rows are sorted by `none` and by confidence and cut into strata that give two rows each. A row is picked
     with a probability in proportion to the standard deviation of its correctness, sqrt(c (1 − c)), mixed with an even
     share (Neyman's allocation, guarded): a stratum of clear rows is long, one of uncertain rows short.
 

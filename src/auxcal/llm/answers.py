@@ -17,7 +17,7 @@ class Answers:
     """What a language model answered: a row for each question that it answered.
 
     Questions without an answer (refused, cut off, failed, not readable) are no rows: they are neither right nor wrong.
-    `answered` tells them apart and `unanswered` counts them.
+    `answered` marks the others and `unanswered` counts them.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Answers:
         return f"Answers({', '.join(facts)})"
 
     def take(self, rows: Ints | Bools | slice) -> Answers:
-        """Return the given rows, of which the others are neither answered nor unanswered any more."""
+        """Return the given rows; the others are neither answered nor unanswered any more."""
         each = ("ids", "prediction", "logits", "y", "correct", "groups")
         arrays: dict[str, Any] = {name: getattr(self, name) for name in each}
         changed: dict[str, Any] = {name: None if array is None else array[rows] for name, array in arrays.items()}

@@ -54,7 +54,7 @@ class Keys:
 
 
 class _Row(NamedTuple):
-    """What a reply says: the code of its answer, or why there is none, the log-probabilities of the labels, signals."""
+    """A reply: the code of its answer, or why there is none, the log-probabilities of the labels, signals."""
 
     code: int
     reason: str = ""
@@ -149,21 +149,21 @@ class Collector:
         tokens = reply.tokens
         text = "".join([token["token"] for token in tokens]) if tokens else reply.text
         mean, least, length = _of_tokens(tokens, reply.length)
-        said = self._stated_in(text) if stated is None else stated
+        stated = self._stated_in(text) if stated is None else stated
         if labels is None:
             code = self._text_code(reply.text if prediction is None else prediction)
             reason = "" if code >= 0 and not reply.ended else reply.ended or UNREADABLE
-            return _Row(code, reason, (), (nan, nan, mean, least, length, said))
+            return _Row(code, reason, (), (nan, nan, mean, least, length, stated))
         code, at = _answer(text, reply.text, labels, prediction)
         if tokens is None or (at is None and len(tokens) > 1):
             reason = "" if code >= 0 else reply.ended or UNREADABLE
-            return _Row(code, reason, (), (nan, nan, mean, least, length, said))
+            return _Row(code, reason, (), (nan, nan, mean, least, length, stated))
         scores = labels.scores(tokens, 0 if at is None else _token_at(tokens, at))
         if scores.n_missing == len(labels.labels):
             return _Row(-1, reply.ended or UNREADABLE)
         if code < 0:
             code = max(range(len(scores.logprobs)), key=scores.logprobs.__getitem__)
-        return _Row(code, "", tuple(scores.logprobs), (scores.outside, scores.n_missing, mean, least, length, said))
+        return _Row(code, "", tuple(scores.logprobs), (scores.outside, scores.n_missing, mean, least, length, stated))
 
     def _text_code(self, prediction: Any) -> int:
         """Return a number for each text that is another, -1 for none."""
@@ -261,7 +261,7 @@ def _mark(value: Any, key: str) -> int:
 
 
 def _row_of_options(reply: Reply, labels: LabelTokens | None, stated: float) -> _Row:
-    """Return the row of a reply of which the file has the labels' log-probabilities."""
+    """Return the row of a reply whose labels have log-probabilities in the file."""
     options = reply.options or ()
     if labels is not None and len(options) != len(labels.labels):
         raise BadRecord(f"expected {len(labels.labels)} log-probabilities, one for each label; got {len(options)}")
@@ -273,7 +273,7 @@ def _row_of_options(reply: Reply, labels: LabelTokens | None, stated: float) -> 
     n_missing = len(options) - len(known)
     least = min(known) - log(2)
     logprobs = [each if each > NOT_RETURNED else least for each in options] if n_missing else options
-    if reply.n_options:  # whole texts, of which there are many others
+    if reply.n_options:  # whole texts, where many others are possible
         rest, missing = nan, nan
     else:
         rest, missing = log(max(1 - sum(map(exp, known)), _LEAST_LEFT)), float(n_missing)
@@ -281,7 +281,7 @@ def _row_of_options(reply: Reply, labels: LabelTokens | None, stated: float) -> 
 
 
 def _answer(text: str, other: str, labels: LabelTokens, prediction: Any) -> tuple[int, int | None]:
-    """Return the label that is answered, and where in the text it is; -1 and None if it can't be told."""
+    """Return the label that is answered, and where in the text it is; -1 and None if it is unclear."""
     found = labels.find(text)
     if prediction is not None:
         place = labels.place(prediction if isinstance(prediction, str) else _plain(prediction))
@@ -446,7 +446,7 @@ def _tells(column: NDArray[Any]) -> bool:
 
 
 def _known(rows: Collector, correct: Ints, *, wants_truth: bool) -> Bools:
-    """Return the rows to keep: those with a truth, if the user said where it is; say so if it is not all."""
+    """Return the rows to keep: those with a truth, if the user named its key; warn if it is not all."""
     known = correct >= 0
     if not wants_truth:
         return np.ones(len(known), np.bool_)

@@ -61,8 +61,8 @@ def contents(path: str | os.PathLike[str]) -> dict[str, str]:
     more = " (only these were looked at)" if len(records) == _LOOKED_AT else ""
     facts = {
         "format": layout.told_by,
-        "records": f"{len(records):,}{more}" + (f", of which {bad:,} can't be used" if bad else ""),
-        "model": some(list(dict.fromkeys(str(each.model) for each in parsed if each.model))) or "not said",
+        "records": f"{len(records):,}{more}" + (f", {bad:,} of them unusable" if bad else ""),
+        "model": some(list(dict.fromkeys(str(each.model) for each in parsed if each.model))) or "unknown",
         "keys": some(list(keys)) or "none of your own",
     }
     return facts | dict(_of_replies(parsed, str(path)))

@@ -13,7 +13,7 @@ from auxcal._core.errors import InvalidInputError
 from auxcal.llm.records import BadRecord
 
 NOT_RETURNED = -9999.0
-"""The log-probability that OpenAI's servers give a token outside the likeliest ones: it says nothing but that."""
+"""The log-probability that OpenAI's servers give a token outside the likeliest ones: it means nothing but that."""
 
 _MOST_TOTAL = 1.1  # of probabilities: what log-probabilities with one decimal may add up to
 
@@ -81,7 +81,7 @@ class LabelTokens:
         return self._places.get(self.fold(text)) if isinstance(text, str) else None
 
     def find(self, text: str) -> tuple[int, int] | None:
-        """Return the label that a text answers with and where it begins, or None if it can't be told."""
+        """Return the label that a text answers with and where it begins, or None if it is unclear."""
         place = self._places.get(self.fold(text))
         if place is not None:
             return place, len(text) - len(text.lstrip(None if self._wrapped else _WRAPPING))

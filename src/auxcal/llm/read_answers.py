@@ -70,7 +70,7 @@ def read(
     format : {"chat", "responses", "harness", "inspect", "table"}, optional
         What wrote the file; by default its keys tell.
     correct : str, optional
-        The key that says whether the answer is right, instead of `truth`.
+        The key of whether the answer is right, instead of `truth`.
     id, group : str, optional
         The keys of the question's id and of what it belongs to. Replies with the same id are one row, whose signal
         `agreement` is the share of replies with the most frequent answer.

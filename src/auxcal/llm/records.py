@@ -39,7 +39,7 @@ Reader: TypeAlias = Callable[[Path], Iterator[Record]]
 
 
 def read_records(path: Path) -> Iterator[Record]:
-    """Yield the records of a file, whose extension says how it is written."""
+    """Yield the records of a file, whose extension names its form."""
     check_regular(path)
     ending = path.suffix.lower()
     if ending not in READERS:
@@ -84,7 +84,7 @@ _SPACE = " \t\r\n"
 
 
 def _document(path: Path) -> Iterator[Record]:
-    """Yield the objects of a list, or of a log's list of samples, of which one at a time is in memory."""
+    """Yield the objects of a list, or of a log's list of samples, one at a time in memory."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

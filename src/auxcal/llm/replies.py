@@ -1,4 +1,4 @@
-"""What every format gives of a record: who was asked, what was replied, and what the file says of the truth."""
+"""What every format gives of a record: who was asked, what was replied, and what the file has of the truth."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Reply(NamedTuple):
     options: Sequence[float] | None = None
     """The log-probabilities of the labels, where the file has these instead of tokens; NaN: not returned."""
     n_options: int = 0
-    """How many labels a question has, where the file says so."""
+    """How many labels a question has, where the file has it."""
 
 
 class Parsed(NamedTuple):
@@ -49,13 +49,13 @@ class Parsed(NamedTuple):
 
 @dataclass(frozen=True)
 class Format:
-    """How the records of one writer are told from others, and read."""
+    """How the records of one writer are recognised and read."""
 
     told_by: str
     """What it is, and the keys that tell it."""
     matches: Callable[[JSON, Sequence[str]], bool]
     parse: Callable[[JSON, dict[str, Any]], Parsed | None]
-    """Returns what a record says, None if it is not wanted; takes the options of the user that concern formats."""
+    """Returns the content of a record, None if it is not wanted; takes the options of the user that concern formats."""
 
 
 def failed(record: JSON) -> Parsed:

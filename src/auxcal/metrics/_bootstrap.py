@@ -36,7 +36,7 @@ def intervals(
     random_state: int | None,
     report: Report,
 ) -> dict[str, tuple[float, float]]:
-    """Return the ends of the interval of each metric, all of which are defined for these rows.
+    """Return the ends of the interval of each metric; all are defined for these rows.
 
     Every resample is drawn and counted once: `Ties` keeps what several metrics need of it.
     """

@@ -129,7 +129,7 @@ def ece_noise_floor(
 ) -> NoiseFloor:
     """Return the ECE that these confidences would have if each of them were the true probability.
 
-    Even a perfectly calibrated confidence has an ECE above 0 on a finite sample. An ECE below `p95` can't be told from
+    Even a perfectly calibrated confidence has an ECE above 0 on a finite sample. An ECE below `p95` may be that of
     perfect calibration. Correctness is simulated `n_draws` times: each bin is cut into 32 cells, and the number of
     correct rows in a cell is a binomial draw with the cell's mean confidence, so the cost does not grow with the rows.
     A row of weight 2 is drawn as two; rows of one group that share a cell are drawn as one.
@@ -172,7 +172,7 @@ def floor_of(
     random_state: int | None = 0,
     independent_rows: Floats | None = None,
 ) -> NoiseFloor:
-    """Return the noise floor of `n_bins` bins of which each is cut into 32 cells; see `ece_noise_floor`."""
+    """Return the noise floor of `n_bins` bins, each cut into 32 cells; see `ece_noise_floor`."""
     used = cells.count > 0
     count, mass = cells.count[used], cells.confidence[used]
     independent = count if independent_rows is None else independent_rows[used]

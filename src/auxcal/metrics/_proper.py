@@ -58,7 +58,7 @@ def _mean_loss(ties: Ties, if_right: Floats, if_wrong: Floats) -> Floats:
 
 
 def _mean_log(values: Floats) -> float:
-    """Return the mean logarithm of numbers of at least 1e-17, of which 16 are multiplied before each logarithm."""
+    """Return the mean logarithm of numbers of at least 1e-17, multiplied by sixteens before each logarithm."""
     whole = len(values) // 16 * 16
     products = np.multiply.reduce(values[:whole].reshape(16, -1), axis=0, dtype=np.float64)
     return float(np.log(products).sum() + np.log(values[whole:], dtype=np.float64).sum()) / len(values)

@@ -49,7 +49,7 @@ class Bins:
         return self.count / self.count.sum()
 
     def merged(self, number: int) -> Bins:
-        """Return bins of which each is so many neighbours of these."""
+        """Return bins that each join so many neighbours of these."""
         return Bins(*(each.reshape(-1, number).sum(axis=1) for each in (self.count, self.confidence, self.correct)))
 
 

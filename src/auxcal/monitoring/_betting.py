@@ -27,7 +27,7 @@ N_CELLS = 128
 """Of a reading, about equally likely in the fit; a cell fits into a byte."""
 PREDICTION = "predicted class"
 FAVOURITE, FAVOURED = "energy", 0.5
-"""The reading that tells out-of-distribution samples best, over many classifiers, and its share of the rows' level."""
+"""The reading that shows out-of-distribution samples best, over many classifiers, and its share of the rows' level."""
 POINTS = 0.06
 """The mean error that a bettor suspects: one of half as much gains nothing, one of 5 points does soon."""
 _DIFFERENT = 0.3  # the share of the rows that a bettor takes for different
@@ -36,12 +36,12 @@ _KAPPAS = (0.1, 0.3, 0.5, 0.7)  # the powers of bets on p-values, from few that 
 _HALF = 0.5  # of the errors, at most, are gone where the confidence is suspected to be too low
 _FARTHEST_MOVE = 3.0  # of log-odds that are shifted or stretched
 _STANDARD_ERRORS = 3  # what an error of the fit may be; see `RecalibrationPosterior`
-_WIDEST = 4.0  # prior variance, where hardly any row of the fit tells something
+_WIDEST = 4.0  # prior variance, where few rows of the fit are informative
 
 _THREE, _MOST = 3, 0.05  # the rule of three: n rows without an error leave 3 / n open; no fit is surer than that
 
 # Numerical.
-_MOST_WEALTH = 1e300  # wealth that grows beyond it says nothing more
+_MOST_WEALTH = 1e300  # more wealth is no more evidence
 _LEAST = 1e-6  # no probability is 0
 _FARTHEST = 50.0  # log-odds; where exp is still far from its end
 _LEAST_SPREAD = 0.1  # of the log-odds, where all rows have nearly the same
@@ -294,7 +294,7 @@ class RecalibrationPosterior:
     deviation of l over the reference. How well n rows fix a and b is known: both have the standard error
     :math:`1 / \sqrt{n v}`, with v the mean of c (1 - c). That is the prior. Each label moves mean and covariance of
     (a, b) to those that Bayes' rule gives, by quadrature (assumed density filtering), so that an error which the fit
-    left open is learned and adds no evidence. An expansion about the mean would not do where hardly any prediction is
+    left open is learned and adds no evidence. An expansion about the mean would not do where few predictions are
     wrong: the errors that right labels rule out there lie far from it.
 
     An error beyond three standard errors is none that the fit left open, however many labels show it. Errors are

@@ -36,8 +36,8 @@ from auxcal.monitoring._verdict import (
 from auxcal.predictions import Predictions
 from auxcal.reference import stratum_of, stratum_of_rows
 
-_MOST_DIFFERENCES, _NOTEWORTHY = 5, 2.0  # how many are listed, and from how many standard deviations on; by hand
-_NOTEWORTHY_SHARE = 0.005  # of rows without a counterpart; less is hardly a row of a hundred. By hand
+_MOST_DIFFERENCES, _NOTEWORTHY = 5, 2.0  # how many are listed, and from how many standard deviations on; by judgement
+_NOTEWORTHY_SHARE = 0.005  # of rows without a counterpart; less is not a row of a hundred. By judgement
 
 _RARE, _RAREST = 1000, 1_000_000  # checks: from here on chance is no explanation; beyond, p-values are inexact
 
@@ -75,7 +75,7 @@ class Difference(NamedTuple):
 class Check:
     """What new rows without labels say of a calibrator.
 
-    No look at logits can see that labels mean something else now, and hardly that a few rows of something else are
+    No look at logits can see that labels mean something else now, and rarely that a few rows of something else are
     among the others: only labels tell. So "same" means that no difference shows, not that there is none, and the
     estimates hold under the `assumption` alone.
 
@@ -119,7 +119,7 @@ class Check:
     effective_rows : int
         The effective sample size behind the latter: rows of the fit, weighed to look like the new ones.
     unseen : float
-        The share of rows that have no counterpart in the fit, of which nothing can be said.
+        The share of rows without a counterpart in the fit, about which nothing is known.
     n_groups : int
         How many groups of the fit tell what is usual; 0 without groups of at least 20 rows. With groups, the verdict
         compares the rows with what groups are to each other, and the accuracy is that of one more group.
@@ -300,7 +300,7 @@ def _as_differences(names: Sequence[str], expected: Floats, found: Floats, devia
 
 
 def _chance(check: Check) -> str:
-    """Return how often a check says the like, by either test, where nothing changed."""
+    """Return how often a check finds the like, by either test, where nothing changed."""
     p = check.p_new if check.verdict == "new" else check.p_mix
     checks = 1 / max(p * (2 - p), 1 / _RAREST)
     if checks >= _RAREST:
@@ -322,10 +322,10 @@ def _estimates(check: Check) -> str:
 
 
 def _if_new(check: Check) -> str:
-    """Return what each reading of the change implies, and of how many rows nothing can be said."""
+    """Return what each reading of the change implies, and how many rows have no counterpart."""
     inputs, shares = percent(check.if_inputs_moved.value), percent(check.if_shares_moved.value)
     each = f"{inputs} if only inputs moved, within what the fit has seen, and {shares} if only shares did"
-    unseen = f"the accuracy of {percent(check.unseen)} of the rows can't be told: the fit has none like them"
+    unseen = f"the accuracy of {percent(check.unseen)} of the rows is unknown: the fit has none like them"
     if check.accuracy is None:
         return f"{unseen[0].upper()}{unseen[1:]}. Of all, {each} would be right."
     text = (

@@ -25,11 +25,11 @@ from auxcal.splits import row_hashes
 MOST_ROWS = 20_000
 """The most new rows that a check looks at: four times those of the largest reference, whose error then dominates."""
 
-# Set by hand on random states that are not reported; benchmarks/without_labels measures the false alarms with them.
+# Set on random states that are not reported; benchmarks/without_labels measures the false alarms with them.
 _LEAST_ROWS = 10  # of a stratum; fewer say too little of what it looks like
 _NEAR = 2  # rows: classes this close to the limit estimate how many have exactly as many rows as the limit
 _MOST_RARE = 0.99  # the largest share of the rare classes together
-_ROUNDS = 3  # of linear equations: the shares hardly move after the first
+_ROUNDS = 3  # of linear equations: the shares barely move after the first
 _LEARNED_NUMBERS = 4  # of a calibrator for each stratum; see `ReferenceGroups.inflation`
 
 # Numerical: no share is 0, and expectation maximisation ends.
@@ -95,7 +95,7 @@ def counted_once(hashes: NDArray[np.uint64], elsewhere: NDArray[np.uint64]) -> I
 
 
 class ReferenceGroups:
-    """The rows of a reference by group: a stratum, or all strata that have hardly any rows.
+    """The rows of a reference by group: a stratum, or all strata that have few rows.
 
     `group` is the group of each stratum, the first being that of the small ones; `of_row`, `counts`, `shares` and
     `strata` are the group of each row, the number and the share of the rows of each group, and how likely each row is
@@ -172,7 +172,7 @@ class ShareEstimate:
     Expectation maximisation finds where the ψ of the new rows have the mean 1, with ψ_j = (p_j/π_j) / Σ_i v_i p_i/π_i
     for the distribution p of the calibrator and the shares π of the fit. Where p is a little wrong, so are they. So v
     is then taken from the reference, whose strata are known: the mean of ψ in the new rows is Σ_j v_j times its mean in
-    stratum j, which is a system of linear equations. ψ need not be taken at v for this; near it, it tells most.
+    stratum j, which is a system of linear equations. ψ need not be taken at v for this; near it, it is most precise.
 
     Attributes
     ----------
@@ -185,7 +185,7 @@ class ShareEstimate:
     row_weight, variance_weight : arrays of shape (n,)
         The weights of the rows of the reference in the new mix: in means, and in variances.
     identifies_shares : bool
-        Whether ψ tells all shares; it does not if the calibrator gives the same for every row.
+        Whether ψ determines all shares; it does not if the calibrator gives the same for every row.
     """
 
     def __init__(self, groups: ReferenceGroups, rows: Representations) -> None:
@@ -210,7 +210,7 @@ class ShareEstimate:
     def difference(self, old: Floats, new: Floats) -> tuple[Floats, Floats]:
         """Return how much numbers of the new rows differ from those of the weighed reference, and their deviations.
 
-        Whatever ψ tells of a number is taken off both first. What is left does not depend on the error of v, and has
+        Whatever ψ explains of a number is taken off both first. What is left does not depend on the error of v, and has
         the variance Σ_j v_j (1/m + v_j/n_j) C_j: the sum of the squared deviations from the means of the groups, times
         `variance_weight`.
         """
@@ -294,7 +294,7 @@ class TargetMix(NamedTuple):
 
     @classmethod
     def of(cls, groups: ReferenceGroups, adaptation: Adaptation | None) -> TargetMix:
-        """Return the mix of an adaptation, or else the one of which the rows of the fit are a sample.
+        """Return the mix of an adaptation, or else the one that the rows of the fit were drawn from.
 
         Rare classes are one group. Some are in it because they have fewer rows than they should, so new rows have more
         of them. By Good and Turing's rule the classes with fewer than t rows have as many in truth as those with at

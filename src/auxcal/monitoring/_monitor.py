@@ -34,7 +34,7 @@ BATCH = 4096
 """Rows that are looked at together, so that memory does not grow with an update."""
 
 _STANDARD_ERRORS = 2.0  # that the usual distance of groups may be off, and
-_DEVIATIONS = 3.0  # of the gaps of groups that the confidence may be off, without an alarm; by hand, tests measure both
+_DEVIATIONS = 3.0  # of the gaps of groups that the confidence may be off, without an alarm; tests measure both
 
 _lock = fork_safe_lock()  # of all monitors: bets hold the interpreter's own lock nearly all the time
 
@@ -43,7 +43,7 @@ class Monitor:
     """Watches a stream of rows, and raises an alarm when the calibrator no longer holds.
 
     Rows without labels are compared with the calibrator's reference: is this the data of the fit? Labels are compared
-    with the confidence: is it right as often as it says? Both are bets whose gains are evidence, so you may look after
+    with the confidence: is it as right as it claims? Both are bets whose gains are evidence, so you may look after
     every row: over a stream of any length, a false alarm has at most the probability `level`. How it works is in
     :doc:`the documentation <monitoring>`.
 
@@ -310,7 +310,7 @@ class Monitor:
         return {name: getattr(self, name) for name in names}
 
     def _fingerprint(self) -> str:
-        """Return what tells one calibrator from another: its name, its reference and what it was adapted to."""
+        """Return what identifies a calibrator: its name, its reference and what it was adapted to."""
         adapted = self.calibrator.adaptation_
         facts = {"class": type(self.calibrator).__name__, "adapted": None if adapted is None else adapted.as_json()}
         known = {name: value for name, value in self.reference._asdict().items() if value is not None}

@@ -114,7 +114,7 @@ class Metrics:
         )
 
     def chunk(self, found: Chunk, n_rows: int | None = None, **labels: str) -> Self:
-        """Add what a chunk says by itself; `n_rows` are those of the run, where it is not of this chunk alone."""
+        """Add the numbers of a chunk by itself; `n_rows` are those of the run, where it is not of this chunk alone."""
         self.add("rows", found.n_rows if n_rows is None else n_rows, **labels).add(
             "mean_confidence_ratio", found.confidence, **labels
         )

@@ -416,7 +416,7 @@ def _changed(name: str, how: str) -> InvalidInputError:
 
 
 class RowBuffer:
-    """What is kept of the rows of a chunk, of which so many will come, until they are watched: 14 bytes each."""
+    """What is kept of the rows of a chunk of known size, until they are watched: 14 bytes each."""
 
     def __init__(self, n_rows: int | None, dtype: np.dtype[np.void]) -> None:
         self._room = np.empty(_FIRST if n_rows is None else n_rows, dtype)

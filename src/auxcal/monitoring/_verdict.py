@@ -30,8 +30,8 @@ Verdict = Literal["same", "mix", "new"]
 FEWEST_ROWS = 20
 """Of new rows; fewer tell next to nothing."""
 
-# Set by hand on random states that are not reported; benchmarks/without_labels measures the false alarms with them.
-_SMALLEST = 1e-2  # of the largest eigenvalue: what varies less is rounding, or too rare to be told from chance
+# Set on random states that are not reported; benchmarks/without_labels measures the false alarms with them.
+_SMALLEST = 1e-2  # of the largest eigenvalue: what varies less is rounding, or too rare to differ from chance
 _ROWS_FOR_EACH = 20  # of the reference, for each direction that is tested
 _FEWEST_BEHIND = 10  # rows that a variance must rest on: with fewer, the mean is not normal
 
@@ -148,7 +148,7 @@ def mix_p_value(groups: ReferenceGroups, new: Floats, target: TargetMix) -> floa
     covariance = (within + spread + np.outer(further, further)) * groups.inflation
     difference = ratios.mean(axis=0) - mix @ means
     whole = _hotelling(difference, covariance, len(old), most=len(mix) - 1)
-    # Each share, of which the classes' are corrected by Bonferroni: the variance of ψ_j is mostly that of stratum j.
+    # Each share; those of the classes are corrected by Bonferroni: the variance of ψ_j is mostly that of stratum j.
     each = fdtrc(1, np.maximum(groups.counts - 1, 1), difference**2 / np.maximum(np.diag(covariance), _ROUNDING))
     ood = [] if groups.ood_group is None else [groups.ood_group]
     classes = np.delete(each, ood)
@@ -197,7 +197,7 @@ def quick_p_value(reference: Reference, readings: Floats, prediction: Ints) -> f
 def rows_behind(estimate: ShareEstimate, deviations: Floats) -> Floats:
     """Return how many rows the variance of each number rests on: of the reference or the new ones, which are fewer.
 
-    That is 1 if one row makes it all, 0 if there is none. A class of which next to nothing is left in the new mix has
+    That is 1 if one row makes it all, 0 if there is none. A class with next to nothing left in the new mix has
     rows in the reference, but the few new ones that are taken for it are others, whose variance is not known.
     """
     squares, weight, row_weight = deviations**2, estimate.variance_weight, estimate.row_weight
@@ -240,7 +240,7 @@ BEYOND = 0.2
 explains; measured on random states below 8, and reported by benchmarks/without_labels/natural.py on others."""
 
 MOST_UNSEEN = 0.5
-"""Share of rows without a counterpart in the fit from which on there is no accuracy to expect: by hand."""
+"""Share of rows without a counterpart in the fit from which on there is no accuracy to expect: by judgement."""
 
 _GAP_IF_NEW = 0.06  # the mean gap of rows that no mix explains, beyond that of their mix; as BEYOND
 _WIDER = 1.15  # than by the first-order variances: measured on random states that are not reported
@@ -271,11 +271,11 @@ class Outlook(NamedTuple):
         """Estimate the accuracy by each reading of the change, and choose by the verdict."""
         estimate, between, target = found.estimate, found.between, found.target
         rows, groups = estimate.rows, estimate.groups
-        said = groups.confidence(rows.strata, rows.prediction, target.shares)
-        confidence, expected = float(said.mean()), None
-        by_chance = float(np.mean(said * (1 - said))) / len(said)
+        confident = groups.confidence(rows.strata, rows.prediction, target.shares)
+        confidence, expected = float(confident.mean()), None
+        by_chance = float(np.mean(confident * (1 - confident))) / len(confident)
         accuracy = shares = accuracy_of_mix(estimate)
-        inputs, n_effective = _if_inputs_moved(estimate, said, target)
+        inputs, n_effective = _if_inputs_moved(estimate, confident, target)
         unseen = _share_unseen(estimate)
         strata = "each class, and samples of none," if groups.by_class else "right and wrong predictions each"
         assumption = f"{strata} look as they did in the fit; only their shares changed"
@@ -353,7 +353,7 @@ def smallest_change(estimate: ShareEstimate, accuracy: Estimate, level: float) -
     return float(min(np.sqrt(noticed) * (accuracy.high - accuracy.low) / (2 * Z_90), 1.0))
 
 
-def _if_inputs_moved(estimate: ShareEstimate, said: Floats, target: TargetMix) -> tuple[Estimate, int]:
+def _if_inputs_moved(estimate: ShareEstimate, confident: Floats, target: TargetMix) -> tuple[Estimate, int]:
     """Estimate the accuracy if only inputs moved, within what the fit has seen, and the effective sample size.
 
     Rows of the reference are weighed so that their readings have the means of the new rows (entropy balancing,
@@ -363,8 +363,8 @@ def _if_inputs_moved(estimate: ShareEstimate, said: Floats, target: TargetMix) -
     old, new = (ramps(reference, rows.readings) for rows in (reference, estimate.rows))
     weight = _balance(old, new.mean(axis=0), (target.shares / groups.counts)[groups.of_row])
     error = reference.correct - groups.confidence(reference.strata, reference.prediction, target.shares)
-    value = said.mean() + weight @ error
-    reach = Z_90 * math.sqrt(float(weight**2 @ error**2) + float(np.mean(said * (1 - said))) / len(said))
+    value = confident.mean() + weight @ error
+    reach = Z_90 * math.sqrt(float(weight**2 @ error**2) + float(np.mean(confident * (1 - confident))) / len(confident))
     return as_estimate(value, value - reach, value + reach), int(1 / float(weight @ weight))
 
 

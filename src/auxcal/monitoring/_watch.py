@@ -71,7 +71,7 @@ class RowSample:
         return Representations(**in_order(self._rows.rows))
 
     def check(self, *, level: float) -> Check:
-        """Return what `auxcal.check` says of them."""
+        """Return the result of `auxcal.check` for them."""
         return check_rows(self.calibrator, self.seen, as_level(level))
 
 
@@ -199,7 +199,7 @@ class ScoreWatch:
             self._n_confident += len(confidence)
 
     def check(self, level: float = 0.01) -> Check | None:
-        """Return what `auxcal.check` says of the rows that were kept; None if they are too few to tell."""
+        """Return the result of `auxcal.check` for the rows that were kept; None if they are too few."""
         if self.n_rows < FEWEST_ROWS or self.calibrator.reference_ is None:
             return None
         rows = in_order(self._rows.rows)

@@ -179,7 +179,7 @@ def _short(power: int) -> str:
 class ConfidenceHistogramDisplay(Display):
     """How confident the correct and the wrong predictions are.
 
-    A confidence that tells them apart has the correct predictions on the right and the wrong ones on the left; wrong
+    A confidence that separates them has the correct predictions on the right and the wrong ones on the left; wrong
     predictions on the right are confidently wrong.
 
     Parameters

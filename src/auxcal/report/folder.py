@@ -35,7 +35,7 @@ def make_folder(out: Path, inputs: Sequence[Path] = ()) -> None:
 def write_folder(comparisons: Sequence[Comparison], out: Path, inputs: Sequence[Path] = ()) -> list[Path]:
     """Write the page, `results.csv`, `results.json` and the best calibrator of each comparison: all of them, or none.
 
-    Return what was written, the page first; without the extra `report` there is no page, and a warning says so.
+    Return what was written, the page first; without the extra `report` there is no page, and a warning.
     """
     make_folder(out, inputs)
     save_report, names = _page_writer(), calibrator_names(comparisons)
@@ -54,7 +54,7 @@ def write_folder(comparisons: Sequence[Comparison], out: Path, inputs: Sequence[
 
 
 def write_page(comparisons: Sequence[Comparison], out: Path, **options: Any) -> list[Path]:
-    """Write only the page, and return it; without the extra `report` there is none, and a warning says so."""
+    """Write only the page, and return it; without the extra `report` there is none, and a warning."""
     save_report = _page_writer()
     if save_report is None:
         return []
@@ -103,7 +103,7 @@ def comparisons_as_json(comparisons: Sequence[Comparison]) -> str:
             "n_fit": comparison.n_fit,
             "n_test": len(comparison.test),
             "accuracy": comparison.answer.right,
-            "mean_confidence": comparison.answer.says,
+            "mean_confidence": comparison.answer.confidence,
             "methods": comparison.table,
             "signals": [each.as_dict() for each in comparison.signals],
             "slices": {each.by: [row.as_dict() for row in each.after] for each in comparison.slices},

@@ -56,9 +56,9 @@ def signals_to_rich(comparison: Comparison) -> Table:
     """Return how much each signal counts, and over which range the confidence goes with it."""
     shown = _table(["counts, ‰", "confidence from", "to"])
     for each in comparison.signals:
-        said = [part.confidence for part in each.bins]
+        confidence = [part.confidence for part in each.bins]
         counts = f"{1000 * each.counts:.1f} ± {1000 * each.error:.1f}"
-        shown.add_row(Text(each.name, no_wrap=True), counts, percent(min(said)), percent(max(said)))
+        shown.add_row(Text(each.name, no_wrap=True), counts, percent(min(confidence)), percent(max(confidence)))
     return shown
 
 
@@ -119,7 +119,7 @@ def to_label(timeline: Timeline) -> list[str]:
 
 
 def found(timeline: Timeline) -> str:
-    """Return what the last chunk says."""
+    """Return the verdict of the last chunk."""
     last = timeline.chunks[-1]
     if last.check is not None and last.check.n_groups:
         return _AMONG_GROUPS[last.verdict].format(last.name, last.check.n_groups)
@@ -134,7 +134,7 @@ def alarms(timeline: Timeline) -> list[str]:
 
 
 def unlike_check(timeline: Timeline) -> list[str]:
-    """Return why `auxcal check` of the last chunk says something else, if it does."""
+    """Return why `auxcal check` of the last chunk differs, if it does."""
     last, sentences = timeline.chunks[-1], []
     alone = None if last.check is None else last.check.verdict_at(timeline.level)
     if last.check is not None and alone != last.verdict:

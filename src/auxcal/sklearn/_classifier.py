@@ -42,7 +42,7 @@ from auxcal.sklearn._estimators import (
 
 
 class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """A scikit-learn classifier that says how likely each of its predictions is right.
+    """A scikit-learn classifier that gives how likely each of its predictions is right.
 
     The calibrator learns from rows that the estimator has not seen. By default these are the rows of `fit` themselves:
     each fold is scored by a copy of the estimator that was fitted on the other folds, then the estimator is fitted on

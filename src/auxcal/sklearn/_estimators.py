@@ -24,7 +24,7 @@ _LEAST = np.log(1e-12)
 
 
 _ABOVE = 1e-6
-"""How far a prediction is raised above the largest score, relative to it: what float32 still tells apart."""
+"""How far a prediction is raised above the largest score, relative to it: what float32 still distinguishes."""
 
 _LOOKED_AT = 10_000
 """The rows that show the threshold of an estimator: with so many, few new ones lie between it and what was found."""
@@ -206,7 +206,7 @@ def class_proba(calibrator: Calibrator, logits: Floats) -> Floats:
     confidence = calibrator.predict_confidence(logits)[:, None]
     has_proba = isinstance(calibrator, ProbaCalibrator)
     shares = calibrator.predict_proba(logits)[:, : logits.shape[1]] if has_proba else softmax(logits, axis=1)
-    shares = shares + np.finfo(shares.dtype).tiny  # evenly, where nothing is said of the others
+    shares = shares + np.finfo(shares.dtype).tiny  # evenly, where the others have no shares
     np.put_along_axis(shares, top, 0, axis=1)
     others = shares / shares.sum(axis=1, keepdims=True) * (1 - confidence)
     return _with_top(others, confidence, top)

@@ -50,7 +50,7 @@ def a_failed_fit_stays_unfitted(calibrator: Calibrator) -> None:
 
 
 def malformed_input_is_explained(calibrator: Calibrator) -> None:
-    """Bad input raises an `InvalidInputError` that says what was expected, what was received and what to do."""
+    """Bad input raises an `InvalidInputError` that names what was expected, what was received and what to do."""
     data = sample()
     z, y = data.logits, data.y
     fitted = fit(calibrator, data)
@@ -131,7 +131,7 @@ def rows_are_independent(calibrator: Calibrator) -> None:
 
 
 def a_fit_does_no_harm(calibrator: Calibrator) -> None:
-    """On overconfident logits of any scale, the Brier score gets no worse; a fit that did not move says so."""
+    """On overconfident logits of any scale, the Brier score gets no worse; a fit that did not move warns."""
     for scale in (0.01, 1, 100):
         data = sample(n=1000)
         data = Predictions(data.logits * np.float32(scale), data.y)
@@ -282,7 +282,7 @@ def parameters_are_read_by_fit_alone(calibrator: Calibrator) -> None:
 
 
 def _other_values(calibrator: Calibrator, name: str, value: Any) -> list[Any]:
-    """Return valid values of a parameter where its kind tells them, else one that nothing can be done with."""
+    """Return valid values of a parameter where its kind determines them, else one that nothing can be done with."""
     hint = get_type_hints(type(calibrator).__init__).get(name)
     others = [other for other in get_args(hint) if get_origin(hint) is Literal and other != value]
     if isinstance(value, int | float):
@@ -342,7 +342,7 @@ def the_order_of_the_rows_does_not_matter(calibrator: Calibrator) -> None:
 
 
 def features_are_used_or_refused(calibrator: Calibrator) -> None:
-    """A method that uses features does so in fits, scores and files; any other refuses them and says why."""
+    """A method that uses features does so in fits, scores and files; any other refuses them and names the reason."""
     data = sample()
     features = _features_of(data)
     if calibrator.uses_features:
@@ -359,7 +359,7 @@ def features_are_used_or_refused(calibrator: Calibrator) -> None:
 
 
 def _features_of(data: Predictions, d: int = 50) -> Floats:
-    """Draw features; the first says more about correctness than the logits do."""
+    """Draw features; the first is closer to correctness than the logits do."""
     features = np.random.default_rng(0).normal(size=(len(data), d)).astype(np.float32)
     features[:, 0] += 2 * data.correct
     return features

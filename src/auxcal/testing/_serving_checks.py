@@ -19,7 +19,7 @@ from auxcal.predictions import Predictions
 from auxcal.programs import run
 from auxcal.testing._trials import fit, require, sample
 
-# Tolerances of exports: float32 has 7 digits, of which programs may lose two; a steep map
+# Tolerances of exports: float32 has 7 digits, and programs may lose two; a steep map
 # amplifies the last bit of a score, which is allowed in one row of 200. Chosen by judgement, not by a script.
 _WITHIN, _MOST = 1e-5, 1e-3
 _SHARE = 0.995

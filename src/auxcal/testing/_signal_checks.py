@@ -60,7 +60,7 @@ def a_file_says_the_same(calibrator: SignalCalibrator) -> None:
     again = clone(fitted).fit(*answers(random_state=1)).fit(table, correct)
     others: tuple[Any, ...] = from_bytes(to_bytes(fitted)), again
     for other in others:
-        require(np.array_equal(other.predict_confidence(table), confidence), "saved or fitted again, it says otherwise")
+        require(np.array_equal(other.predict_confidence(table), confidence), "saved or fitted again, it differs")
 
 
 def odd_rows_are_scored(calibrator: SignalCalibrator) -> None:

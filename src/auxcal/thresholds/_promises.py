@@ -32,7 +32,7 @@ from auxcal._core.float_errors import ignore_float_errors
 FACTOR = 3
 """The main start is at a third of the rows or above, and each further one at a third of the last."""
 SURE = 0.6
-"""Rows are sure if their own confidence says that they are wrong with at most this share of the allowed risk."""
+"""Rows are sure if their own confidence gives an error of at most this share of the allowed risk."""
 FURTHER = 0.1
 """The share of 1 − level that each further start has, to that of the last."""
 POWER = 0.84

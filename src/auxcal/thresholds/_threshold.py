@@ -83,7 +83,7 @@ def threshold_at_risk(
     """Return the lowest threshold that is promised to keep the error of accepted predictions within `risk`.
 
     The promise holds for new rows of the same kind, with probability `level` over the draw of the labelled rows. They
-    must be an even draw, and the calibrator must not have been fitted on them (`Calibrator.share_in_fit` tells).
+    must be an even draw, and the calibrator must not have been fitted on them (see `Calibrator.share_in_fit`).
     Predictions of equal confidence, in float32, are accepted together. So the threshold can be used as it is:
     ``confidence >= threshold`` accepts the same rows in float32 and in float64.
 
@@ -319,7 +319,7 @@ def _why_not(sample: WeightedSample, risk: float, level: float) -> str:
     if needed is None:
         return f"it would take far more, at least {least_rows(risk, 1 - level):,} without an error"
     if sample.sample_weight is not None:
-        return f"they are picked, and promise less than even draws, of which it would take about {needed:,}"
+        return f"they are picked, and promise less than even draws; it would take about {needed:,} of those"
     enough = needed <= len(rows.correct)
     why = "so many suffice in most draws, not in this one" if enough else f"it would take about {needed:,}"
     return why if sample.groups is None else f"{why}, and with their groups they count as {len(rows.correct):,}"

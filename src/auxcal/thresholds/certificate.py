@@ -46,7 +46,7 @@ class FoundOn(NamedTuple):
         sample_weight: Weight | None = None,
         groups: Groups | None = None,
     ) -> FoundOn:
-        """Return what is kept of rows, of which those of one group, and those of little weight, count as fewer."""
+        """Return what is kept of rows; those of one group, and those of little weight, count as fewer."""
         weight = np.ones(len(confidence)) if sample_weight is None else sample_weight
         n = weight.sum() ** 2 / (weight**2).sum() if groups is None else len(np.unique(groups))
         order, size = np.argsort(confidence), max(1, min(round(n), MOST_ROWS))
@@ -160,6 +160,6 @@ class Certificate:
     def __str__(self) -> str:
         return (
             f"from {self.threshold!r} up at most {100 * self.risk:g} % are wrong, with a probability of "
-            f"{100 * self.level:g} %; found on {self.n_rows:,} labelled rows, of which it accepts "
+            f"{100 * self.level:g} %; found on {self.n_rows:,} labelled rows, and accepts "
             f"{percent(self.coverage)}"
         )

@@ -366,7 +366,7 @@ def named_part(module: Any, name: str) -> nn.Module:
 
 @contextmanager
 def without_tracer_warnings() -> Iterator[None]:
-    """Ignore what `torch.jit.trace` says of checks in the block: they are of the example, and not to be traced."""
+    """Ignore the warnings of `torch.jit.trace` about checks in the block, which are not to be traced."""
     jit: Any = torch.jit  # which has no types
     if not jit.is_tracing():  # threads share the filters of warnings, so they are left alone
         yield

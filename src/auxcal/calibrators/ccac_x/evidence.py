@@ -12,7 +12,7 @@ WIDTHS = np.array([0.1, 0.3, 1.0, 3.0, 10.0])
 Half a decade apart; the width that is used is a mean of them.
 """
 
-# Chosen by hand on other random states than those reported (docs/evidence/design.md); benchmarks/evidence/ablation.py
+# Chosen on other random states than those reported (docs/evidence/design.md); benchmarks/evidence/ablation.py
 # tries 1.
 _DOUBT = 3.0  # nats by which a candidate must be better to get e times the weight; 1 would be Bayes' rule
 

@@ -26,14 +26,14 @@ from auxcal.calibrators.copies import merge_copies, weigh_units
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value
 
-# Chosen by hand on other random states than those reported (docs/evidence/design.md); benchmarks/evidence/ablation.py
+# Chosen on other random states than those reported (docs/evidence/design.md); benchmarks/evidence/ablation.py
 # varies it. Without any rows, of beta calibration, isotonic regression, the open map and the shared curve, unscaled.
 _PRIOR = np.array([0.1, 0.01, 0.89, 0.03])
 _FARTHEST = 15.0  # log-odds at which a base calibrator is clipped: one in three million
 _NEGLIGIBLE = 1e-9  # weights of base calibrators below this make no difference in float32
 _LEAST_SHARE = 0.02  # of the curve: a smaller one makes next to no difference, and scoring is faster without it
 _ENOUGH = 300_000  # rows: at 100,000 the error still falls (benchmarks/evidence/enough_rows.py); a million take minutes
-_MOST_LOGITS = 10**8  # 400 MB of float32, of which a fit keeps several copies
+_MOST_LOGITS = 10**8  # 400 MB of float32, and a fit keeps several copies
 
 
 class CCACX(ProbaCalibrator):

@@ -31,7 +31,7 @@ from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value, without
 from auxcal.reference import MOST_CLASSES
 
-# Chosen by hand on other random states than those reported; docs/evidence/design.md lists what else was tried, and
+# Chosen on other random states than those reported; docs/evidence/design.md lists what else was tried, and
 # benchmarks/evidence/ablation.py measures what the widths bring. Numbers of rows and logits bound the time of a fit.
 _ALL_COMPONENTS = 100  # logits or features up to which all principal components are kept
 _COMPONENTS = 32  # of more, the leading ones
@@ -58,7 +58,7 @@ class Coordinates(NamedTuple):
     def __call__(self, logits: Floats, features: Floats | None, dtype: DTypeLike = np.float32) -> Floats:
         """Return the coordinates of each row.
 
-        A direction in which rows hardly differ can get a large weight, which multiplies its rounding. So where it costs
+        A direction in which rows differ little can get a large weight, which multiplies its rounding. So where it costs
         little, the product is in float64, and the size of a batch makes no difference.
         """
         k = logits.shape[1]
@@ -76,7 +76,7 @@ class Coordinates(NamedTuple):
 
 
 class OpenMap(NamedTuple):
-    """K + 1 scores, of which the last is for none of the classes: own_k φ_k + shared_k · coordinates + bias_k.
+    """K + 1 scores, the last for none of the classes: own_k φ_k + shared_k · coordinates + bias_k.
 
     φ_k is z_k − z_ŷ. "None" has no logit; the log-odds of the prediction take its place, so that a few rows are enough
     to learn that uncertain predictions more often have no class. All numbers are float32.

@@ -19,7 +19,7 @@ from auxcal.calibrators.temperature_scaling import fit_temperature
 from auxcal.predictions import Predictions
 from auxcal.programs import Operations, Rows, Value, without
 
-# Chosen by hand on other random states than those reported; benchmarks/evidence/ablation.py leaves the curve out.
+# Chosen on other random states than those reported; benchmarks/evidence/ablation.py leaves the curve out.
 _KNOTS = (0.1, 0.5, 0.9)  # quantiles of all logits and of the largest ones: these are few, and matter most
 _NONE_LEAST = 1.0  # the least width of the score of "none", which starts from nothing, as in the open map
 _MOST_ROWS, _MOST_LOGITS = 5000, 10**6  # to learn eight numbers from; more take longer, and tell no more
@@ -114,7 +114,7 @@ class _Bends(NamedTuple):
         knots = np.sort(np.concatenate(both), axis=0)[:, 0]
         bent = _bent(z.reshape(-1, 1), knots)
         scales = deviation(bent, of_logits)
-        scales[scales <= np.finfo(np.float32).eps * np.abs(z).max()] = np.inf  # what does not vary tells nothing
+        scales[scales <= np.finfo(np.float32).eps * np.abs(z).max()] = np.inf  # what is constant is no curve
         return cls(level, centre, (float(z.min()), float(z.max())), knots, mean(bent, of_logits), scales)
 
     def design(self, logits: Floats) -> Floats:

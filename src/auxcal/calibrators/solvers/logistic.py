@@ -49,7 +49,7 @@ def fit_logistic(
     else:
         found = mean(features, weight, axis=1), deviation(features, weight, axis=1)
         centre, scale = (each[:, None].astype(features.dtype) for each in found)
-    scale = scale.max() or scale.dtype.type(1)  # one for all: what hardly varies can't have a slope made of rounding
+    scale = scale.max() or scale.dtype.type(1)  # one for all: what barely varies can't have a slope made of rounding
     x, x_hits = (_with_intercept((part - centre) / scale) for part in (features, of_hits))
     hit, miss = (positive + 1) / (positive + 2), 1 / (n - positive + 2)
     if weight is None or weight_of_hits is None:

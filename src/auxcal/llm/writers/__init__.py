@@ -1,4 +1,4 @@
-"""FORMATS, the list of what language models are asked with, told by the keys of a record."""
+"""FORMATS, the list of what language models are asked with, recognised by the keys of a record."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def _parse(record: JSON, options: dict[str, Any]) -> Parsed:
 
 
 def as_reply(choice: Any, ending: str) -> Reply:
-    """Return a choice as a reply; `ending` is the key that says why it ended."""
+    """Return a choice as a reply; `ending` is the key of why it ended."""
     if type(choice) is not dict:
         raise BadRecord(f"expected an object in 'choices'; got {kind_of(choice)}")
     message = member(choice, "message", dict)
@@ -38,7 +38,7 @@ def as_reply(choice: Any, ending: str) -> Reply:
 
 
 def _text(message: JSON) -> str:
-    """Return what a message says, in its text, its parts or the arguments of a tool."""
+    """Return the content of a message, in its text, its parts or the arguments of a tool."""
     content = message.get("content")
     if type(content) is str:
         return content

@@ -52,7 +52,7 @@ def _target(target: Any, n_options: int) -> Any:
 
 
 def _metric(record: JSON) -> Any:
-    """Return the first metric of a question, if it says right or wrong."""
+    """Return the first metric of a question, if it means right or wrong."""
     names = record.get("metrics") or [name for name in ("exact_match", "acc") if name in record]
     value = record.get(names[0]) if names else None
     return value if value in (0, 1) else None

@@ -48,7 +48,7 @@ class Agreement:
 
     Parameters
     ----------
-    says, right : float
+    confidence, right : float
         The mean confidence, and the accuracy.
     n_rows : int
         The number of rows.
@@ -58,7 +58,7 @@ class Agreement:
         How likely differences as large are by chance, where each confidence is the true probability.
     """
 
-    says: float
+    confidence: float
     right: float
     n_rows: int
     limit: float
@@ -79,16 +79,16 @@ class Agreement:
     ) -> Agreement:
         """Measure it; rows of one group count as dependent."""
         c, share = confidence.astype(np.float64), shares(len(confidence), weight)
-        says, right = float(share @ c), float(share @ correct)
-        spread = np.sqrt(share @ (c - says) ** 2)
+        claimed, right = float(share @ c), float(share @ correct)
+        spread = np.sqrt(share @ (c - claimed) ** 2)
         by_chance, limit, p_value = c * (1 - c), 0.0, 1.0
-        for direction in (np.ones(len(c)), (c - says) / spread if spread > _CONSTANT else np.zeros(len(c))):
+        for direction in (np.ones(len(c)), (c - claimed) / spread if spread > _CONSTANT else np.zeros(len(c))):
             mean, observed = mean_and_error(direction * (c - correct), share, groups)
             # If calibrated, the first is the error; it is too small where confidences are near 1 and mistakes rare.
             error = max(float(np.sqrt(share**2 @ (direction**2 * by_chance))), observed)
             limit = max(limit, abs(mean) + norm.isf(EXCEEDED / 2) * error)
             p_value = min(p_value, 2 * 2 * float(norm.sf(abs(mean) / error)) if error > 0 else 1.0)
-        return cls(says, right, len(c), float(limit), p_value)
+        return cls(claimed, right, len(c), float(limit), p_value)
 
 
 def behind(confidence: Floats, best: Floats, test: Predictions) -> tuple[float, float]:
@@ -128,7 +128,7 @@ class Answer:
         The classifier is calibrated to within 3 points already; the best method is, to within 5; the best method is
         better than the classifier, but either not calibrated or the test rows are too few to tell; the classifier is
         not calibrated and no method is better; or the rows are too few to tell whether it is.
-    says, right : float
+    confidence, right : float
         The classifier's mean confidence, and its accuracy, on the rows of `Comparison.agreement`.
     found : str
         How the classifier does today.
@@ -137,7 +137,7 @@ class Answer:
     """
 
     verdict: AnswerKind
-    says: float
+    confidence: float
     right: float
     found: str
     then: str
@@ -155,7 +155,7 @@ def answer(comparison: Comparison) -> Answer:
     test, now = comparison.test, comparison.agreement
     after = Agreement.of(comparison.best.measured()[1], test.correct, test.sample_weight, test.groups)
     verdict = _verdict(comparison, after)
-    return Answer(verdict, now.says, now.right, _found(comparison, now), _then(comparison, verdict, after))
+    return Answer(verdict, now.confidence, now.right, _found(comparison, now), _then(comparison, verdict, after))
 
 
 def _verdict(comparison: Comparison, after: Agreement) -> AnswerKind:
@@ -173,11 +173,11 @@ def _found(comparison: Comparison, now: Agreement) -> str:
     before, right = comparison.before, whole_percent(now.right)
     if before.method == BASE_RATE:
         return f"{_capital(right)} of the answers are right."
-    says = whole_percent(now.says)
-    sentence = f"Your classifier says {says} and is right {right} of the time"
+    mean = whole_percent(now.confidence)
+    sentence = f"Your classifier says {mean} and is right {right} of the time"
     if comparison.signals:
-        sentence = f"The signal {before.label.removesuffix(AS_IT_IS)} says {says}, and {right} of the answers are right"
-    if whole_percent(now.says) != whole_percent(now.right) or not now.disproved:
+        sentence = f"The signal {before.label.removesuffix(AS_IT_IS)} says {mean}, and {right} of the answers are right"
+    if whole_percent(now.confidence) != whole_percent(now.right) or not now.disproved:
         return f"{sentence}."
     ece = write_score("ece", before.scores["ece"])
     return f"{sentence} on average, but sample by sample the two differ: its ECE is {ece}."

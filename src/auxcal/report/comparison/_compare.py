@@ -52,7 +52,7 @@ def compare(
 ) -> Comparison:
     """Fit every method on one part of the data, measure it on the rest, and say which is best.
 
-    A method that fails does not end the comparison: its entry says why. Features, if the data have them, are passed to
+    A method that fails does not end the comparison: its entry has the reason. Features, if there are any, are passed to
     the methods that use them.
 
     Parameters
@@ -248,7 +248,7 @@ def _entry(
 def _sliced(found: Comparison, by: str, values: Groups, bootstrap: int, **how: Any) -> Sliced:
     """Return every metric of the slices for the best method, and the ECE for the classifier itself."""
     correct = found.test.correct
-    with collect_warnings():  # a small slice leaves metrics undefined; a dash in the table says so
+    with collect_warnings():  # a small slice leaves metrics undefined; a dash in the table shows it
         before = evaluate_by(found.before.measured()[1], correct, values, metrics=["ece"], **how)
         after = evaluate_by(found.best.measured()[1], correct, values, bootstrap=bootstrap, **how)
     return Sliced(by, tuple(before), tuple(after))

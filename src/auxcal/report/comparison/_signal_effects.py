@@ -1,4 +1,4 @@
-"""What each signal tells: how much worse the confidence is without it, and how it goes with being right."""
+"""The effect of each signal: how much worse the confidence is without it, and how it goes with being right."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class SignalEffect:
-    """What one signal tells, on the test part.
+    """The effect of one signal, on the test part.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class SignalEffect:
 def signal_effects(
     calibrator: Calibrator, test: Predictions, confidence: Floats, random_state: int
 ) -> tuple[SignalEffect, ...]:
-    """Return what each signal tells, those that count most first."""
+    """Return the effect of each signal, those that count most first."""
     columns, x = test.inputs.signal_columns, np.asarray(test.features)
     found = []
     for j, (name, kind) in enumerate(zip(columns.names, columns.kinds, strict=True)):
@@ -91,15 +91,15 @@ def signal_effects(
 def _shuffled(
     calibrator: Calibrator, test: Predictions, confidence: Floats, j: int, random_state: int
 ) -> tuple[float, float]:
-    """Return how much the Brier score rises without what a signal tells, and its standard error."""
+    """Return how much the Brier score rises without the information of a signal, and its standard error."""
     rows = test.spread_rows(_ENOUGH)
-    part, said = test.take(rows), confidence[rows]
+    part, whole = test.take(rows), confidence[rows]
     rng, rises = as_rng(random_state), np.zeros(len(part))
     for _ in range(_SHUFFLES):
         x = np.array(part.features)
         x[:, j] = rng.permutation(x[:, j])
         without = calibrator.score_validated(part.logits, x)
-        rises += ((without - part.correct) ** 2 - (said - part.correct) ** 2) / _SHUFFLES
+        rises += ((without - part.correct) ** 2 - (whole - part.correct) ** 2) / _SHUFFLES
     return mean_and_error(rises, shares(len(part), part.sample_weight), part.groups)
 
 
@@ -111,9 +111,9 @@ def _bins(x: Floats, columns: SignalColumns, j: int, confidence: Floats, test: P
         here = at == place
         weight = here.astype(float) if test.sample_weight is None else here * test.sample_weight
         if weight.sum() > 0:
-            said, right = (float(np.average(each, weights=weight)) for each in (confidence, test.correct))
+            mean, right = (float(np.average(each, weights=weight)) for each in (confidence, test.correct))
             rows = int(here.sum())
-            found.append(Bin(name, rows, said, right, *map(float, wilson(right, rows, _Z_95))))
+            found.append(Bin(name, rows, mean, right, *map(float, wilson(right, rows, _Z_95))))
     return found
 
 

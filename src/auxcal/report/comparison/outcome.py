@@ -140,7 +140,7 @@ class Comparison:
     slices : tuple of Sliced
         For each column that was to be sliced `by`, every metric of the best method on each of its values.
     signals : tuple of SignalEffect
-        What each signal tells, those that count most first; empty for logits.
+        The effect of each signal, those that count most first; empty for logits.
 
     See Also
     --------

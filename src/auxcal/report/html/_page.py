@@ -43,7 +43,7 @@ SCRIPTS = {
     ),
     "timeline.html": ("data.js", "charts.js", "timeline.js"),
 }
-"""Each page's own scripts, each of which uses those before it."""
+"""The own scripts of each page; a script uses those before it."""
 
 MOST_SLICES = 100
 """The slices that a page lists, the largest first: a convention; `results.json` has all of them."""
@@ -68,7 +68,7 @@ def save_report(
     title : str
         The title of the page.
     saved : sequence of str, optional
-        For each comparison, the file of its best calibrator; the page then says how to use it.
+        For each comparison, the file of its best calibrator; the page then shows how to use it.
     about : sequence of str, optional
         For each comparison, a sentence about the data.
 

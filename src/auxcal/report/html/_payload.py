@@ -47,11 +47,11 @@ def payload(comparison: Comparison) -> dict[str, Any]:
 
 
 def _signals(comparison: Comparison, mistakes: list[int]) -> list[dict[str, Any]] | None:
-    """Return what each signal tells, and its values in wrong answers that are listed; None for logits."""
+    """Return the effect of each signal, and its values in wrong answers that are listed; None for logits."""
     if not comparison.signals:
         return None
     confidences = [entry.measured()[1] for entry in comparison.entries if not entry.failed]
-    first = {place for said in confidences for place in sorted(mistakes, key=lambda i: -said[i])[:MOST_LISTED]}
+    first = {place for sure in confidences for place in sorted(mistakes, key=lambda i: -sure[i])[:MOST_LISTED]}
     written = comparison.test.inputs.signal_columns.write(np.asarray(comparison.test.features), sorted(first))
     return [each.as_dict() | {"values": written[each.name]} for each in comparison.signals]
 
