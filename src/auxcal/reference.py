@@ -288,10 +288,11 @@ def _number_of_others(weight: Weight) -> int:
     for a change.
     """
     heaviest = np.sort(weight[weight > 0].astype(np.float64))[::-1]
-    share, rows = np.cumsum(heaviest) / heaviest.sum(), np.arange(1, len(heaviest) + 1)
-    # Of m rows the k heaviest are drawn m · share times, so m · share - k times too often, which is to be m · _AGAIN.
-    sizes = rows[share > _AGAIN] / (share[share > _AGAIN] - _AGAIN)
-    return max(int(min(sizes.min(), len(heaviest))), 1)
+    share, k = np.cumsum(heaviest) / heaviest.sum(), np.arange(1, len(heaviest) + 1)
+    # m draws take the k heaviest rows m · share times, so at least m · share - k of these draws are repeats. They are
+    # at most m · _AGAIN, for every k, if m is at most k / (share - _AGAIN).
+    limits = (k / np.maximum(share - _AGAIN, np.finfo(float).tiny))[share > _AGAIN]
+    return max(int(min(limits.min(), len(heaviest))), 1)
 
 
 def read_logits(logits: Floats) -> Floats:
