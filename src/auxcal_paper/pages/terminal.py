@@ -10,7 +10,9 @@ from auxcal_paper.pages.tables import Cell, Table, heads
 
 def to_rich(table: Table, title: str) -> RichTable:
     """Return a table of results that fits into 80 columns, the best of each column in bold."""
-    shown = RichTable("", *heads(table), title=title, title_justify="left", box=None, pad_edge=False)
+    shown = RichTable("", title=title, title_justify="left", box=None, pad_edge=False)
+    for head in heads(table):
+        shown.add_column(head, no_wrap=True)  # where it is narrow, the labels wrap
     for line in table.lines:
         shown.add_row(line.label, *map(_stacked, line.cells))
     return shown
