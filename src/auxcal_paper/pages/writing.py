@@ -52,7 +52,8 @@ paper's own numbers lose, it claims nothing, and nothing is counted.
 
 CCAC, CCAC-S and CCAC-T are trained by two recipes: ours, and *the paper's recipe* with its epochs and learning rate.
 The paper has no batch size; {PAPER_BATCH} is taken, and `docs/evidence/design.md` shows what others give. Each claim is
-judged under both recipes.
+judged under both recipes. The paper's takes ten to fifty times as long as ours, which on the images is hours; where it
+was not run for that, the page names it.
 
 TS, Dirichlet and the like learn classes. Rows of no class, the paper's NULL, they leave out of their fit, or ("NULL
 uniform") take the uniform distribution as the target. The paper does not say what it did; a claim is judged against the
