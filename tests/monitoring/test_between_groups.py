@@ -190,7 +190,7 @@ def test_a_file_has_the_groups_and_a_former_one_none(days, calibrator, tmp_path)
 
 
 def test_half_of_what_describes_groups_is_refused(calibrator):
-    with pytest.raises(ValueError, match="together, or not at all"):
+    with pytest.raises(ValueError, match="group_ramps"):
         calibrator.reference_._replace(group_ramps=None).check(3)
 
 

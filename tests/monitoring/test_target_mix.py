@@ -21,7 +21,7 @@ def fitted(rng, n=ROWS, shares=None):
     """Return the rows of a reference."""
     y, strata = drawn(n, rng, shares)
     counts = np.append(np.bincount(y, minlength=CLASSES), 0.0)
-    reference = Reference(np.zeros((n, len(READINGS))), strata, y, y, counts, counts)
+    reference = Reference(np.zeros((n, len(READINGS))), strata, y, y, counts, counts, np.arange(n, dtype=np.uint64))
     return ReferenceGroups(reference)
 
 

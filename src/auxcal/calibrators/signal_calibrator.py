@@ -91,8 +91,8 @@ class SignalCalibrator(Calibrator):
     >>> verbal, topic = rng.choice([0.8, 0.9, 1.0], 2000), rng.choice(["law", "maths"], 2000)
     >>> correct = rng.random(2000) < np.where(topic == "law", 0.3, 0.6) + 0.3 * (verbal > 0.85)
     >>> calibrator = SignalCalibrator(random_state=0).fit({"verbal": verbal, "topic": topic}, correct)
-    >>> calibrator.predict_confidence({"verbal": [0.8, 1.0], "topic": ["law", "maths"]}).round(1)
-    array([0.3, 0.9])
+    >>> calibrator.predict_confidence({"verbal": [0.8, 1.0], "topic": ["law", "maths"]}).round(2)
+    array([0.24, 0.89])
     """
 
     abbreviation = "Signals"
