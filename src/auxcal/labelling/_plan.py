@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaincinv
 
 from auxcal._core.arrays import as_confidence, as_correct, check_shares
 from auxcal._core.errors import InvalidInputError
@@ -134,6 +133,8 @@ def plan(
 
 def _share(k: int, n: int) -> Estimate:
     """Return a share with the ends of Clopper and Pearson's interval."""
+    from scipy.special import betaincinv  # a process that scores imports no SciPy
+
     tail = (1 - HELD) / 2
     low = float(betaincinv(k, n - k + 1, tail)) if k else 0.0
     high = float(betaincinv(k + 1, n - k, 1 - tail)) if k < n else 1.0
