@@ -134,7 +134,7 @@ def compute(unit: Unit, data: Predictions, source_data: Predictions | None, cach
         else:
             began = time.process_time()
             calibrator = unit.make()
-            calibrator.fit(fit.logits, fit.y, select=(select.logits, select.y))
+            calibrator.fit(fit.logits, fit.y, select=select, groups=fit.groups)  # views of one image, say
         seconds = time.process_time() - began
         scores = evaluate(calibrator.predict_confidence(test.logits), test.correct)
     row = Row(
