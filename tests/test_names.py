@@ -90,6 +90,22 @@ class TestNumbersAsNames:
         rows = table(LOGITS, range(3))
         assert np.allclose(fitted.predict_proba(rows), plain.predict_proba(LOGITS)[:, ORDER], atol=1e-5)
 
+    @pytest.mark.parametrize("table", TABLES)
+    def test_numbered_columns_are_in_the_order_of_their_numbers(self, table):
+        """As text is sorted, logit_10 comes before logit_2."""
+        rng = np.random.default_rng(0)
+        logits = rng.normal(size=(300, 11), scale=2)
+        y = (logits / 2 + rng.gumbel(size=logits.shape)).argmax(axis=1)
+        as_text = sorted(range(11), key=str)
+        turned = table(logits[:, as_text], [f"logit_{place}" for place in as_text])
+        for names in (None, [f"class {place}" for place in range(11)]):
+            fitted = TemperatureScaling().fit(logits, y, class_names=names)
+            assert np.allclose(fitted.predict_proba(turned), fitted.predict_proba(logits), atol=1e-6)
+        with pytest.raises(InvalidInputError, match=r"in the order of their numbers.*; got logit_0, logit_1, logit_10"):
+            Predictions(turned, y)
+        named = [f"class {place}" for place in as_text]
+        assert np.allclose(Predictions(turned, y, class_names=named).logits, logits[:, as_text])
+
     def test_several_levels_of_names_are_one_name(self):
         pd = pytest.importorskip("pandas")
         frame = pd.DataFrame(LOGITS, columns=pd.MultiIndex.from_product([["logit"], NAMES]))
