@@ -1,5 +1,7 @@
 """Names decide which column is which class; positions do only where nothing has a name, and never a mixture of both."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -154,6 +156,21 @@ class TestNumbersAsLabels:
         with pytest.warns(InputWarning, match="were in the fit"):
             scored = auxcal.tables.read_scored(tmp_path / f"scored.{ending}")
         assert scored.correct.mean() == Predictions(LOGITS, known).accuracy
+
+    @pytest.mark.parametrize("names", [["1", "2", "3"], ["-1", "0", "1"], ["01", "02", "03"]])
+    def test_numbers_of_a_file_are_the_same_however_they_are_written(self, names, tmp_path, call, capsys):
+        """Where labels are missing, pandas has floats, and writes 2 as 2.0."""
+        known = np.where(Y == NO_CLASS, 0, Y)
+        rows = [f"{a},{b},{c},{float(names[k])}" for (a, b, c), k in zip(LOGITS.tolist(), known, strict=True)]
+        path, fitted, out = tmp_path / "rows.csv", tmp_path / "c.safetensors", tmp_path / "scored.csv"
+        path.write_text("\n".join([f"{','.join(names)},y", *rows]))
+        assert Predictions(Frame(LOGITS, names), [str(float(names[k])) for k in known]).y.tolist() == known.tolist()
+        assert call("fit", path, f"--columns={','.join(names)}", "--method", "platt", "-o", fitted) == 0
+        assert call("score", fitted, path, "-o", out) == 0
+        for option in ([], ["--calibrator", fitted]):
+            capsys.readouterr()
+            assert call("evaluate", out, "--json", "--resamples", 0, *option) == 0
+            assert json.loads(capsys.readouterr().out)["accuracy"] == Predictions(LOGITS, known).accuracy
 
     def test_columns_do_not_name_classes_that_labels_call_by_their_index(self):
         assert VectorScaling().fit(Frame(LOGITS, NAMES), Y).inputs_.class_names is None

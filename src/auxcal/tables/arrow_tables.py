@@ -74,7 +74,7 @@ class Scores:
         Columns of an earlier scoring, such as `accepted` and `proba_0`, are left out.
         """
         written = self._columns
-        replaced = {*written, *self.earlier(table.schema.names)}
+        replaced = {*self._columns, *self.earlier(table.schema.names)}
         found = table.select([name for name in table.schema.names if name not in replaced])
         for name, column in written.items():
             found = found.append_column(name, column)
