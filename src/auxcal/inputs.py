@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -111,6 +112,11 @@ class Inputs:
                 f"class_names must be in the order of the columns, {some(columns)}; got {some(named)}. Leave them out: "
                 f"the columns name the classes."
             )
+        if named is None and columns is not None and columns != (in_order := in_order_of_numbers(columns) or columns):
+            raise InvalidInputError(
+                f"columns that are numbered must be in the order of their numbers, which y may mean; got "
+                f"{some(columns)}. Give the columns {some(in_order)}, or name the classes with class_names."
+            )
         return cls(kind, named, columns, names_of(features), no_class=no_class or None)
 
     @classmethod
@@ -185,15 +191,15 @@ class Inputs:
     def ordered(self, logits: Any, n_classes: int) -> Any:
         """Return a table with its columns in the order of the fit: by the names of the columns, or of the classes.
 
-        Where the fit has no names, columns that are called 0 to K-1 are in the order of these numbers.
+        Where the fit has no names, columns that are numbered from 0 to K-1 are in the order of these numbers.
         """
         given = names_of(logits)
         if self.column_names is not None or given is None:
             return by_name(logits, self.column_names, "logits")
-        numbers = tuple(map(str, range(n_classes)))
         if self.class_names is not None and set(self.class_names) <= set(given):
             return by_name(logits, self.class_names, "logits")
-        return by_name(logits, numbers, "logits") if set(numbers) == set(given) else logits
+        numbered = in_order_of_numbers(given, plain=True) if len(given) == n_classes else None
+        return logits if numbered is None else by_name(logits, numbered, "logits")
 
     def places_in(self, part: Inputs, what: str) -> list[int] | None:
         """Return the places of the classes in another part of the data, None where they are in the same order."""
@@ -297,6 +303,19 @@ def names_of(table: Any) -> Names | None:
             f"them, or give an array, whose columns have no names."
         )
     return names
+
+
+def in_order_of_numbers(names: Names, *, plain: bool = False) -> Names | None:
+    """Return names such as logit_0, logit_10, logit_2 in the order of their numbers; None if they are none such.
+
+    The numbers are all from 0 to K-1, after one prefix; if they may be `plain`, also after none.
+    """
+    found = [re.fullmatch(r"(.*\D|)(\d{1,9})", name, re.DOTALL) for name in names]
+    numbers = {int(each[2]): each.string for each in found if each is not None and (plain or each[1])}
+    one_prefix = len({each[1] for each in found if each is not None}) == 1
+    if not one_prefix or set(numbers) != set(range(len(names))):
+        return None
+    return tuple(numbers[place] for place in range(len(names)))
 
 
 def _labels_of(table: Any) -> list[Any]:

@@ -217,5 +217,12 @@ def test_a_missing_correct_is_named_and_never_taken_for_wrong(correct):
         as_correct(correct, n_rows=3)
 
 
+@pytest.mark.parametrize("dtype", ["boolean", "Int64", "object"])
+def test_what_pandas_does_not_know_is_a_missing_correct(dtype):
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(InvalidInputError, match="missing in 1, first in row 1"):
+        as_correct(pandas.Series([1, pandas.NA, 0], dtype=dtype), n_rows=3)
+
+
 def test_booleans_of_a_column_of_objects_are_booleans():
     assert as_correct(np.array([True, False], dtype=object), n_rows=2).tolist() == [True, False]

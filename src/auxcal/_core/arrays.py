@@ -380,7 +380,7 @@ def as_correct(correct: ArrayLike, *, n_rows: int) -> Bools:
         )
     if array.dtype == np.bool_:
         return array
-    missing = np.asarray(array == None) | (array != array)  # noqa: E711
+    missing = np.array(list(map(is_missing, array))) if array.dtype == object else np.asarray(array != array)
     if missing.any():
         raise InvalidInputError(
             f"correct must be known in every row; it is missing in {int(missing.sum())}, first in row "

@@ -110,10 +110,11 @@ class Labels:
     def _meanings(self, text: list[str]) -> dict[str, int]:
         """Return the code of every label that there is."""
         names = {name: place for place, name in enumerate(self.class_names or ())}
-        names = {f"{float(name):.15g}": place for name, place in names.items() if _is_number(name)} | names
+        names = {_plain(name): place for name, place in names.items() if _is_number(name)} | names
         known = dict.fromkeys(MISSING, LEFT_OUT) | {str(NO_CLASS): NO_CLASS}
         known |= dict.fromkeys(self.no_class, NO_CLASS) | names
         distinct = dict.fromkeys(text)
+        known |= {value: known[_plain(value)] for value in distinct.keys() - known if _plain(value) in known}
         others = [value for value in distinct if value not in known]
         if not has_number(names) and not names.keys() & distinct.keys() and _are_numbers(others):
             return known | self._indices(others, text)
@@ -320,6 +321,11 @@ def _is_number(text: str) -> bool:
         return np.isfinite(float(text))
     except ValueError:
         return False
+
+
+def _plain(text: str) -> str:
+    """Return a number as `as_text` writes it: where some are missing, programs write 2 as 2.0; other text as it is."""
+    return f"{float(text):.15g}" if _is_number(text) else text
 
 
 def _not_whole(name: str, value: str, row: int, rows: int) -> str:

@@ -236,11 +236,11 @@ class Calibrator(ABC, Estimator):
     def share_in_fit(self, logits: ArrayLike, features: ArrayLike | None = None) -> float | None:
         """Return the share of rows that were in the fit, where every metric looks too good and nothing can be promised.
 
-        None where many rows of the fit are equal to each other. Of a fit on more than 16,384 rows, so many are
-        recognised.
+        None where many rows of the fit are equal to each other. After a fit on more than 16,384 rows, the share is
+        that of an even draw of the rows; None where none of them is drawn.
         """
         checked, further = self.validate_rows(logits, features)
-        return None if self.fit_rows_ is None else float(np.mean(self.fit_rows_.contain(checked, further)))
+        return None if self.fit_rows_ is None else self.fit_rows_.share(checked, further)
 
     def adapt(
         self,

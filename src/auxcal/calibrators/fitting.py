@@ -26,7 +26,8 @@ LARGEST = 1e9
 """The largest weight of a term in a loss; far beyond it float32 overflows."""
 
 MOST_HASHES = 16_384
-"""Hashes that are kept, the lowest ones: 64 KB of a file. Of a larger fit, so many rows are recognised."""
+"""Hashes that are kept, the lowest ones: 64 KB of a file. After a larger fit, only rows whose hash is as low can be
+told to be in it or not; since hashes are as good as random, their share is that of all rows."""
 
 MOST_REPEATED = 0.02
 """The share of rows that may be copies of others. Up to it they make no difference; above it, new rows may equal old
@@ -234,9 +235,16 @@ class FitRows(NamedTuple):
         found = np.unique(_row_hashes(data.logits, data.features))
         return cls(found[:MOST_HASHES]) if len(found) >= (1 - MOST_REPEATED) * len(data) else None
 
-    def contain(self, logits: Floats, features: Floats | None) -> Bools:
-        """Return which rows were in the fit."""
-        return np.isin(_row_hashes(logits, features), self.hashes)
+    def contain(self, logits: Floats, features: Floats | None) -> tuple[Bools, Bools]:
+        """Return which rows were in the fit, and of which that is known: all of them, unless the fit was larger."""
+        found = _row_hashes(logits, features)
+        known = np.ones(len(found), bool) if len(self.hashes) < MOST_HASHES else found <= self.hashes[-1]
+        return np.isin(found, self.hashes), known
+
+    def share(self, logits: Floats, features: Floats | None) -> float | None:
+        """Return the share of rows that were in the fit, of those of which that is known; None if there are none."""
+        marked, known = self.contain(logits, features)
+        return float(np.mean(marked[known])) if known.any() else None
 
     def joined(self, other: FitRows | None) -> FitRows:
         """Return the rows of both."""

@@ -128,7 +128,7 @@ class ArrowColumn(ColumnValues):
 def record_batch(columns: Columns, schema: pa.Schema | None = None) -> pa.RecordBatch:
     """Return columns as a record batch, with the types of a schema where no value is lost by it."""
     with writing():
-        arrays = {name: as_arrow(column) for name, column in columns.items()}
+        arrays = {utf8(name).decode(): as_arrow(column) for name, column in columns.items()}
         if schema is not None:
             types = {field.name: field.type for field in schema}
             arrays = {name: _cast(array, types[name], name) for name, array in arrays.items()}

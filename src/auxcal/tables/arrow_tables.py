@@ -26,7 +26,7 @@ from auxcal.tables.rows import BadRows, convert
 from auxcal.tables.scored import add_tallies
 from auxcal.tables.scorer import Scorer
 from auxcal.tables.sources import Batch
-from auxcal.tables.spec import CONFIDENCE, PREDICTION, TableSpec, is_optional_score
+from auxcal.tables.spec import CONFIDENCE, PREDICTION, TableSpec, optional_scores
 
 with needs("tables"):
     import pyarrow as pa
@@ -53,14 +53,14 @@ class Scores:
         The probability that the prediction is correct, as precise as the logits; null for a bad row.
     bad : BadRows
         How many rows are bad, by what is wrong with them.
-    replaces : callable
-        Whether a column of a table has the name of scores, and so is of an earlier scoring.
+    earlier : callable
+        Gives those names of columns that are of an earlier scoring.
     """
 
     prediction: Any
     confidence: Any
     bad: BadRows
-    replaces: Callable[[str], bool] = field(default=is_optional_score, repr=False)
+    earlier: Callable[[Sequence[str]], list[str]] = field(default=optional_scores, repr=False)
 
     def as_structs(self) -> Any:
         """Return one array of structs with `prediction` and `confidence`, as functions of SQL engines give it."""
@@ -74,7 +74,8 @@ class Scores:
         Columns of an earlier scoring, such as `accepted` and `proba_0`, are left out.
         """
         written = self._columns
-        found = table.select([name for name in table.schema.names if name not in written and not self.replaces(name)])
+        replaced = {*self._columns, *self.earlier(table.schema.names)}
+        found = table.select([name for name in table.schema.names if name not in replaced])
         for name, column in written.items():
             found = found.append_column(name, column)
         return found
@@ -154,7 +155,7 @@ def score(
     parts = [_scores_of(batch, scorer, names=names) for batch in batches]
     prediction = None if calibrator.takes_signals else pa.chunked_array([part.prediction for part in parts])
     confidence = pa.chunked_array([part.confidence for part in parts])
-    return Scores(prediction, confidence, sum((part.bad for part in parts), BadRows()), parts[0].replaces)
+    return Scores(prediction, confidence, sum((part.bad for part in parts), BadRows()), parts[0].earlier)
 
 
 def _scores_of(batch: pa.RecordBatch, scorer: Scorer, *, names: bool) -> Scores:
@@ -171,7 +172,7 @@ def _scores_of(batch: pa.RecordBatch, scorer: Scorer, *, names: bool) -> Scores:
     if names and known.class_names:
         prediction = from_text(list(known.class_names)).take(prediction)
     confidence = from_numpy(scores.confidence, scores.bad)
-    return Scores(prediction, confidence, BadRows.among(rows.problems), partial(scorer.replaces, layout=layout))
+    return Scores(prediction, confidence, BadRows.among(rows.problems), partial(scorer.earlier_scores, layout=layout))
 
 
 def _lists(schema: pa.Schema) -> list[str]:

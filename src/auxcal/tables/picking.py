@@ -24,7 +24,7 @@ from auxcal.tables.readers import format_of, open_source
 from auxcal.tables.rows import as_logit_matrix, own_confidence, usable_rows
 from auxcal.tables.scored import MAX_WEIGHT
 from auxcal.tables.scorer import as_classes, prediction_names
-from auxcal.tables.spec import CONFIDENCE, PREDICTION, LogitOptions, TableSpec, is_optional_score
+from auxcal.tables.spec import CONFIDENCE, PREDICTION, LogitOptions, TableSpec, optional_scores
 
 WEIGHT, ROW = "weight", "row"
 
@@ -103,7 +103,7 @@ def pick_file(
     picks = pick(confidence, n, none=none, harm=harm, calibrated=calibrator is not None, random_state=random_state)
     chosen: dict[str, Column] = {ROW: NumpyColumn(np.concatenate([batch.index for batch in batches])[picks.rows])}
     kept = *layout.signals, spec.label_name
-    old = {name for name in passed if name not in kept and is_optional_score(name, spec.inputs.names)}
+    old = set(optional_scores(passed, spec.inputs.names)) - set(kept)
     chosen |= {name: column.take(picks.rows) for name, column in passed.items() if name not in old}
     for name in layout.numbers:
         values = np.concatenate([batch.inputs[name] for batch in batches])[picks.rows]

@@ -217,7 +217,8 @@ class _ScoredReader:
     def __init__(self, spec: TableSpec, by: str | None = None) -> None:
         spec.check_bad_rows()
         self._spec, self._by, self.classes = spec, by, Classes(spec)
-        self._rows = self._unscored = self._bad = self._unlabelled = self._in_fit = 0
+        self._rows = self._unscored = self._bad = self._unlabelled = 0
+        self._in_fit = self._not_in_fit = 0
         self._weight = 0.0
         self._max_weight: float | None = None
 
@@ -276,7 +277,9 @@ class _ScoredReader:
         self._bad += int(bad.sum())
         self._unlabelled += int(unlabelled.sum())
         if IN_FIT in columns:
-            self._in_fit += int((_marks(columns[IN_FIT]) & kept).sum())
+            marks = _marks(columns[IN_FIT])[kept]
+            self._in_fit += int(np.sum(marks == 1))
+            self._not_in_fit += int(np.sum(marks == 0))
         if spec.weight is not None and MAX_WEIGHT in columns and kept.any():
             largest = float(np.max(kept_weights(columns[MAX_WEIGHT], kept)))
             self._max_weight = max(largest, self._max_weight or 0.0)
@@ -303,8 +306,8 @@ class _ScoredReader:
 
     @property
     def _share_in_fit(self) -> float:
-        """The share of the rows read so far that are marked as rows of the fit."""
-        return self._in_fit / max(self._rows - self._unscored - self._bad - self._unlabelled, 1)
+        """The share of rows of the fit among the rows read so far of which it is known."""
+        return self._in_fit / max(self._in_fit + self._not_in_fit, 1)
 
     def _error(self, score: Floats, predicted: Ints, bad: Bools) -> InvalidInputError:
         """Return what to raise for a damaged score."""
@@ -347,12 +350,13 @@ def _scored_spec(where: Any, spec: TableSpec | None, label: str | None) -> Table
     return found if label is None else replace(found, label=label)
 
 
-def _marks(column: Column) -> Bools:
-    """Return which rows a column marks, as whatever its format keeps true and false."""
+def _marks(column: Column) -> Floats:
+    """Return 1 where a row is marked, 0 where it isn't and NaN where that is unknown, however a format keeps it."""
     values = column.values()
     if values.dtype.kind in "biuf":
-        return np.asarray(values == 1)
-    return np.array([str(each).lower() == "true" for each in values.tolist()], dtype=bool)
+        return np.asarray(values, np.float64)
+    meaning = {"true": 1.0, "false": 0.0}
+    return np.array([meaning.get(str(each).lower(), np.nan) for each in values.tolist()])
 
 
 def _groups(values: Groups, name: str) -> Groups:

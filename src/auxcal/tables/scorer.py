@@ -46,7 +46,7 @@ from auxcal.tables.spec import (
     PREDICTION,
     PROBA,
     TableSpec,
-    is_optional_score,
+    optional_scores,
 )
 
 Watch: TypeAlias = Callable[[Floats, Floats, Floats | None], None]
@@ -229,14 +229,13 @@ class Scorer:
     def _layout(self, source: Source, others: Sequence[str] = ()) -> tuple[Layout, list[str]]:
         """Return where the numbers are, and the columns that are passed through."""
         layout = self.layout(source.names, source.matrices, (self._label, *others))
-        return layout, [
-            name for name in source.passable if name not in layout.numbers and not self.replaces(name, layout)
-        ]
+        left_out = {*layout.numbers, *self.earlier_scores(source.names, layout)}
+        return layout, [name for name in source.passable if name not in left_out]
 
-    def replaces(self, name: str, layout: Layout) -> bool:
-        """Whether a column is of an earlier scoring, and none that is read."""
+    def earlier_scores(self, names: Sequence[str], layout: Layout) -> list[str]:
+        """Return the columns that are of an earlier scoring, and none that is read."""
         read = (*layout.numbers, *layout.signals, self._label)
-        return name not in read and is_optional_score(name, self.calibrator.inputs_.names)
+        return [name for name in optional_scores(names, self.calibrator.inputs_.names) if name not in read]
 
     def marks(self, source: Source) -> bool:
         """Whether a column says of each row if it was in the fit: where rows may have labels, and it can be told."""
@@ -254,7 +253,7 @@ class Scorer:
                 f"the true classes are in the column {self._label!r}, which the scores would replace. Rename it, and "
                 f"name it with label (--label)."
             )
-        old = [name for name in source.names if self.replaces(name, layout) and name not in written]
+        old = [name for name in self.earlier_scores(source.names, layout) if name not in written]
         if old:
             warnings.warn(
                 f"columns of an earlier scoring are left out: {', '.join(old)}. Rename what is your own.",
@@ -290,12 +289,14 @@ class Scorer:
         if not self._probabilities:
             refuse_wrong_kind(self.calibrator.inputs_.kind, logits)
 
-    def _marked(self, scores: RowScores) -> Bools | None:
-        """Return which rows were in the fit, if it can be told."""
+    def _marked(self, scores: RowScores) -> Column | None:
+        """Return which rows were in the fit, if it can be told; nothing in those of which it can't."""
         if self.calibrator.fit_rows_ is None:
             return None
-        marked = self.calibrator.fit_rows_.contain(scores.logits, scores.features)
-        return marked if scores.bad is None else _spread(marked, False, ~scores.bad)
+        marked, known = self.calibrator.fit_rows_.contain(scores.logits, scores.features)
+        if scores.bad is not None:
+            marked, known = _spread(marked, False, ~scores.bad), _spread(known, True, ~scores.bad)
+        return NumpyColumn(marked, None if known.all() else ~known)
 
     def _format(self, rows: RowBatch) -> OutputFormat:
         label = rows.others.get(self._label)
@@ -306,7 +307,7 @@ class Scorer:
         names = prediction_names(label, self._class_names)
         return OutputFormat(names, whole)
 
-    def _columns(self, rows: RowBatch, scores: RowScores, output: OutputFormat, marked: Bools | None) -> Columns:
+    def _columns(self, rows: RowBatch, scores: RowScores, output: OutputFormat, marked: Column | None) -> Columns:
         """Return what is passed through, and the scores; of a bad row there are none."""
         found: dict[str, Column] = dict(rows.others)
         if output.whole_labels and self._label in found:
@@ -318,7 +319,7 @@ class Scorer:
         if self.calibrator.certificate_ is not None:
             scored[ACCEPTED] = NumpyColumn(self.calibrator.certificate_.accepts(scores.confidence), bad)
         if marked is not None:
-            scored[IN_FIT] = NumpyColumn(marked)
+            scored[IN_FIT] = marked
         if scores.proba is not None:
             for name, column in zip(self._proba_names(), scores.proba.T, strict=False):
                 scored[name] = NumpyColumn(column, bad)

@@ -22,7 +22,7 @@ from auxcal.tables.discover import File, LocalFile, Part
 from auxcal.tables.numpy_columns import Columns, NumpyColumn
 from auxcal.tables.readers.named_arrays import as_source
 from auxcal.tables.sources import Batch, Source
-from auxcal.tables.spec import ACCEPTED, IN_FIT, is_optional_score
+from auxcal.tables.spec import ACCEPTED, IN_FIT, optional_scores
 
 LINE = "\0line"
 """The column of a line as it is in the file; what is written beside it is added to its object."""
@@ -167,7 +167,7 @@ def _line_source(file: AnswersFile, arrays: dict[str, NDArray[Any]]) -> Source:
 
 def _unscored(value: JSON, class_names: Sequence[str] | None) -> JSON:
     """Return what a line holds without the keys of an earlier scoring."""
-    old = [key for key in value if is_optional_score(key, class_names)]
+    old = optional_scores(value, class_names)
     return {key: each for key, each in value.items() if key not in old} if old else value
 
 
@@ -177,7 +177,7 @@ def write_json_lines(path: Path, batches: Iterator[Columns]) -> None:
         for columns in batches:
             names = [name for name in columns if name != LINE]
             lines = columns[LINE].values() if LINE in columns else ["{}"] * len(next(iter(columns.values())))
-            rows = zip(*(_listed(columns[name]) for name in names), strict=True)
+            rows = zip(*(_listed(columns[name], name) for name in names), strict=True)
             nothing = dict.fromkeys(names) | {name: False for name in names if name in (ACCEPTED, IN_FIT)}
             for line, row in zip(lines, rows, strict=True):
                 before, text, after = line if isinstance(line, Carried) else ([], line, [])
@@ -186,11 +186,11 @@ def write_json_lines(path: Path, batches: Iterator[Columns]) -> None:
                     file.write(json.dumps(json.loads(each) | more, ensure_ascii=False) + "\n")
 
 
-def _listed(column: Any) -> list[Any]:
+def _listed(column: Any, name: str) -> list[Any]:
     """Return the values of a column for JSON, which has no NaN."""
     if isinstance(column, NumpyColumn) and column.data.dtype.kind in "biu":
         values, missing = column.data.tolist(), column.missing
-        if missing is None or column.data.dtype.kind == "b":  # what has no score is not accepted
+        if missing is None or name == ACCEPTED:  # what has no score is not accepted
             return values
         return [None if gone else value for value, gone in zip(values, missing.tolist(), strict=True)]
     return [None if isinstance(value, float) and math.isnan(value) else value for value in column.values().tolist()]

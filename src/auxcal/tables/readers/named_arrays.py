@@ -21,6 +21,7 @@ from auxcal._core.errors import FileFormatError, InvalidInputError
 from auxcal._core.extras import needs
 from auxcal._core.files import open_arrays
 from auxcal._core.memory import check_memory
+from auxcal._core.text import utf8
 from auxcal.tables.discover import File
 from auxcal.tables.numpy_columns import Columns, NumpyColumn, concatenated
 from auxcal.tables.sources import Batch, Source, rows_per_batch
@@ -56,7 +57,7 @@ def _joined(batches: Iterator[Columns]) -> dict[str, NDArray[Any]]:
     for columns in batches:
         for name, column in columns.items():
             parts.setdefault(name, []).append(column.array(name))
-    return {name: concatenated(arrays, name) for name, arrays in parts.items()}
+    return {utf8(name).decode(): concatenated(arrays, name) for name, arrays in parts.items()}
 
 
 @contextmanager
