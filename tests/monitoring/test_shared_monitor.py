@@ -40,7 +40,7 @@ def test_eight_threads_lose_no_row_and_save_whole_files(often, platt, draw, tmp_
         last = list(pool.map(work, range(8)))
     assert len(np.unique(np.concatenate(last))) == 8 * len(y)
     assert monitor.evidence[:2] == (2 * 8 * 6 * len(y), 2 * 8 * 6 * len(y))
-    assert monitor._waiting.n_rows == monitor._rows._wealth.n_rows == monitor.evidence.n_rows
+    assert monitor._waiting.n_rows == monitor._rows.wealth.n_rows == monitor.evidence.n_rows
 
 
 @pytest.mark.parametrize(

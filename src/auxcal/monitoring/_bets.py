@@ -157,7 +157,7 @@ class RowBets:
     After an adaptation, rows of the reference are drawn, so that they are of that mix. Chance breaks ties.
     """
 
-    _CHANGING: ClassVar[dict[str, Any]] = {"_rng": np.random.Generator, "_sums": np.ndarray, "_wealth": Wealth}
+    _CHANGING: ClassVar[dict[str, Any]] = {"_rng": np.random.Generator, "_sums": np.ndarray, "wealth": Wealth}
 
     def __init__(
         self,
@@ -179,7 +179,7 @@ class RowBets:
         self._bets = [_ORDERED] * len(reading_names) + [_UNORDERED] * (len(self.names) - len(reading_names))
         sums = [cells.slots @ bets for cells, bets in zip(self._cells, self._bets, strict=True)]
         self._sums = np.concatenate(sums)  # of the bets on all slots and on the rows before, for each bettor
-        self._wealth = Wealth([bets.shape[1] for bets in self._bets])
+        self.wealth = Wealth([bets.shape[1] for bets in self._bets])
         self._n_slots = n_rows + 1
         favoured = FAVOURED if FAVOURITE in self.names and len(self.names) > 1 else 0.0
         even = (1 - favoured) / (len(self.names) - bool(favoured))
@@ -196,11 +196,11 @@ class RowBets:
 
         The factors are the bets on the cells over their mean in the urn at the time.
         """
-        totals = self._n_slots + self._wealth.n_rows + np.arange(len(cells))
+        totals = self._n_slots + self.wealth.n_rows + np.arange(len(cells))
         won = np.concatenate([bets[cells[:, i]] for i, bets in enumerate(self._bets)], axis=1)
         sums = np.cumsum(np.concatenate([self._sums[None], won]), axis=0)
         self._sums = sums[-1].copy()
-        return self._wealth.grow(won * totals[:, None] / sums[:-1]) * self._shares
+        return self.wealth.grow(won * totals[:, None] / sums[:-1]) * self._shares
 
 
 class GroupBets:
@@ -209,15 +209,15 @@ class GroupBets:
     If a group is like them, its p-value p is uniform, and :math:`\kappa p^{\kappa - 1}` has the mean 1.
     """
 
-    _CHANGING: ClassVar[dict[str, Any]] = {"_wealth": Wealth}
+    _CHANGING: ClassVar[dict[str, Any]] = {"wealth": Wealth}
 
     def __init__(self) -> None:
-        self._wealth = Wealth([len(_KAPPAS)])
+        self.wealth = Wealth([len(_KAPPAS)])
 
     def update(self, p_value: float) -> float:
         """Bet on a group, and return the evidence."""
         p = max(p_value, _LEAST)
-        return float(self._wealth.grow(np.array([[kappa * p ** (kappa - 1) for kappa in _KAPPAS]]))[0, 0])
+        return float(self.wealth.grow(np.array([[kappa * p ** (kappa - 1) for kappa in _KAPPAS]]))[0, 0])
 
 
 _PLACES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(_N_NODES)
@@ -367,7 +367,7 @@ class LabelBets:
     """
 
     _CHANGING: ClassVar[dict[str, Any]] = {
-        "_wealth": Wealth,
+        "wealth": Wealth,
         "_posterior": RecalibrationPosterior,
         "_learner": RecalibrationPosterior,
     }
@@ -378,7 +378,7 @@ class LabelBets:
         scores = scores._replace(confidence=bounded(scores.confidence, self._least))  # as that of new rows will be
         self._posterior, self._learner = RecalibrationPosterior(scores, n_rows), RecalibrationPosterior(scores, 0)
         self._words, self._suspicions = zip(*_suspicions(scores), strict=True)
-        self._wealth = Wealth([len(self._words) + 1])
+        self.wealth = Wealth([len(self._words) + 1])
 
     def update(self, confidence: Floats, correct: Bools) -> Numbers:
         """Bet on labelled rows, and return the evidence after every one."""
@@ -388,10 +388,10 @@ class LabelBets:
         suspected = bounded(np.stack(expected, axis=1), self._least)
         held = bounded(np.clip(suspected, p - self._tolerance, p + self._tolerance), self._least)
         factors = np.where(correct[:, None], suspected / held, (1 - suspected) / (1 - held))
-        return self._wealth.grow(factors)[:, 0]
+        return self.wealth.grow(factors)[:, 0]
 
     @property
     def suspicion(self) -> str:
         """What is wrong with the confidence by those who won most."""
         learned = "too low" if self._learner.line[0] > 0 else "too high"
-        return (*self._words, learned)[int(np.argmax(self._wealth.staked))]
+        return (*self._words, learned)[int(np.argmax(self.wealth.staked))]

@@ -225,6 +225,8 @@ class Monitor:
         """
         saved = read_monitor(path := as_path(path))
         with restoring(path):
+            if saved["monitor"]["keep"] != len(saved["state"]["_waiting"]["_confidence"]):  # before it takes memory
+                raise ValueError("as many rows must be kept as there are")
             monitor = cls(calibrator, **saved["monitor"])
             monitor._go_on(path, saved)
         return monitor
@@ -314,6 +316,10 @@ class Monitor:
                 f"file."
             )
         restore(self, saved["state"])
+        n_rows, n_labels, *_ = self.evidence
+        parts = self._rows.wealth.n_rows, self._waiting.n_rows, self._labels.wealth.n_rows
+        if parts != (0 if self._between is not None else n_rows, n_rows, n_labels):  # groups are in place of rows
+            raise ValueError("its parts must have seen the same rows")
 
 
 def save_monitor(path: Path, monitor: Monitor, **further: Any) -> None:

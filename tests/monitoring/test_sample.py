@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import auxcal
-from auxcal.monitoring import PromiseSample, RowSample, ScoreWatch, _mix, _sample, sampled
+from auxcal.monitoring import RowSample, ScoreWatch, _mix, _sample, sampled
 from auxcal.thresholds.certificate import FoundOn
 
 
@@ -39,10 +39,7 @@ def promised(calibrator, draw):
 
 
 def holds(calibrator, *batches):
-    sample = PromiseSample(calibrator)
-    for logits in batches:
-        sample.add(logits)
-    return sample.guarantee_holds()
+    return sampled(calibrator, [(logits, None) for logits in batches]).guarantee_holds()
 
 
 def test_rows_of_the_same_kind_keep_a_promise_and_others_withdraw_it(promised, draw):
