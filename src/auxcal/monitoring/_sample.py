@@ -89,7 +89,7 @@ class RowSample:
         return promise_holds(self.calibrator, self._rows) if knows_promised_rows(self.calibrator) else None
 
 
-PromiseSample = RowSample  # until cli/check.py asks the one sample for both
+PromiseSample = RowSample  # for callers that ask about the promise alone
 
 
 def sampled(calibrator: Calibrator, batches: Iterable[tuple[Floats, Floats | None]]) -> RowSample:
