@@ -133,7 +133,7 @@ def use_monitor(calibrator: Any, path: Path) -> str:
     z, y = rows()
     monitor.update(z[150:200])
     monitor.update(z[200:], y[200:])
-    str(monitor), monitor.alarm, monitor.history
+    str(monitor), monitor.alarm
     evidence = np.array([monitor.evidence.data, monitor.evidence.labels], dtype=float)
     return "fine" if (evidence >= 0).all() and monitor.evidence.n_rows >= 150 else "silent"
 
