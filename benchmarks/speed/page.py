@@ -75,12 +75,10 @@ metrics have the same value. Times are the best of several interleaved runs."""
 def verdicts(results: dict[str, Any]) -> str:
     """Return how many targets are met, and those that are missed."""
     judged = [(topic, row) for topic, part in results.items() for row in part["rows"] if row.get("verdict")]
-    bad = [(topic, row) for topic, row in judged if row["verdict"] not in ("met", "no worse")]
+    bad = [(topic, row) for topic, row in judged if row["verdict"] != "met"]
     lines = [f"{len(judged) - len(bad)} of {len(judged)} targets are met."]
     for topic, row in bad:
-        what = ", ".join(
-            str(row[key]) for key in ("case", "suite", "shift", "method", "metric", "command", "n", "k") if key in row
-        )
+        what = ", ".join(str(row[key]) for key in ("case", "method", "metric", "command", "n", "k") if key in row)
         ratio = f" ({times(row['ratio'])})" if row.get("ratio") else ""
         lines.append(f"  {topic}: {what}{ratio}: {row['verdict']}")
     return "\n".join(lines)
@@ -176,22 +174,6 @@ def networks(rows: TableRows) -> str:
     )
 
 
-def quality(rows: TableRows) -> str:
-    """Write the metrics of both recipes."""
-    head = ("bundle", "rows", "method", "Brier", "paper's", "AUROC", "paper's", "ECE", "paper's", "")
-    lines = []
-    for row in rows:
-        fast, paper = row["fast"], row["paper"]
-        numbers = [f"{recipe[key]:.4f}" for key in ("brier", "auroc") for recipe in (fast, paper)]
-        numbers += [f"{recipe['ece']:.1%}".replace("%", " %") for recipe in (fast, paper)]
-        lines.append((f"{row['suite']} {row['shift']}", f"{row['n']:,}", row["method"], *numbers, mark(row["verdict"])))
-    return (
-        "### As good as the paper's recipe\n\nOn the test part, at λ1 = 0 and λ2 = 1; the paper's recipe runs all"
-        " of its epochs. For CIFAR-10, a tenth of the paper's rows is used, to keep that affordable.\n\n"
-        + table(head, lines)
-    )
-
-
 def scoring(rows: TableRows) -> str:
     """Write what scoring takes beside the bare products."""
     head = ("method", "n × K", "auxcal", "bare", "ratio", "memory beyond input and output", "")
@@ -236,19 +218,6 @@ def default(rows: TableRows) -> str:
     return (
         "## The default beside CCAC\n\nCPU time of CCAC-X, fit and scoring, compared with CCAC with its whole grid"
         " (with 1000 classes CCAC-S, as in the paper). The target is at most 2× for both.\n\n" + table(head, lines)
-    )
-
-
-def limits(rows: TableRows) -> str:
-    """Write what CCAC-X takes beside what it may take."""
-    lines = [
-        (row["case"], *(f"{row[key]:.3g} {row['unit']}".strip() for key in ("value", "most")), mark(row["verdict"]))
-        for row in rows
-    ]
-    return (
-        "### Limits of the default\n\nCPU time of CCAC-X on one thread. Finding units of rows is a part of the fit. The"
-        " bare products are those of coordinates, open map and correction, with one softmax.\n\n"
-        + table(("what", "taken", "at most", ""), lines)
     )
 
 
@@ -330,10 +299,8 @@ def walks() -> str:
 SECTIONS: dict[str, Callable[[TableRows], str]] = {
     "fits": fits,
     "networks": networks,
-    "quality": quality,
     "scoring": scoring,
     "default": default,
-    "limits": limits,
     "metrics": metrics,
     "growth": growth,
     "startup": startup,
