@@ -27,10 +27,8 @@ GROUPS = {
     "commands": "interruptions and surroundings",
     "faults": "I/O errors and memory limits",
     "answers": "answers of language models",
-    "fuzz": "a fuzzer on the readers",
 }
 OUTCOMES = ("lost", "silent", "foreign", "abort", "hang")
-ALONE = ("fuzz",)  # which goes on for as long as it may, however many share it
 PATIENCE = 150.0  # seconds for one attack
 START = 600.0  # seconds for the imports before them, which is no matter of the library on a busy machine
 LOGS = ROOT / "build" / "attack"
@@ -53,9 +51,8 @@ def main() -> None:
 
 
 def attack(groups: list[str], every: int, jobs: int) -> dict[str, Counter[str]]:
-    """Return how often each outcome came in each group; those that can be are shared out among the processes."""
-    tasks = [(group, share, jobs) for group in groups if group not in ALONE for share in range(jobs)]
-    tasks += [(group, 0, 1) for group in groups if group in ALONE]
+    """Return how often each outcome came in each group, which the processes share."""
+    tasks = [(group, share, jobs) for group in groups for share in range(jobs)]
     found: dict[str, Counter[str]] = {group: Counter() for group in groups}
     with ThreadPoolExecutor(jobs) as pool:
         for (group, *_), outcomes in zip(tasks, pool.map(lambda task: _share(every, *task), tasks), strict=True):
@@ -122,7 +119,7 @@ def write(found: dict[str, Counter[str]]) -> None:
     for group, counts in found.items():
         tried, there = counts.total() - counts["all"], counts["all"]
         cells = [str(counts[outcome]) for outcome in OUTCOMES]
-        rows[GROUPS[group]] = [GROUPS[group], f"{tried:,}", f"{there:,}" if group != "fuzz" else "", *cells]
+        rows[GROUPS[group]] = [GROUPS[group], f"{tried:,}", f"{there:,}", *cells]
     write_table(path, ["", "attacks", "of", *OUTCOMES], [rows[title] for title in GROUPS.values() if title in rows])
 
 

@@ -27,7 +27,7 @@ from auxcal import CALIBRATORS, AuxcalWarning, InvalidInputError
 from auxcal._core.text import percent
 from auxcal.labelling import estimate
 from auxcal.llm import Answers
-from auxcal.metrics import auroc, brier, ece
+from auxcal.metrics import brier, ece
 from auxcal.metrics.intervals import wilson
 from auxcal.plots.style import CORRECT, MUTED, REFERENCE, WRONG, apply_style, figure_legend, house_style, new_figure
 from auxcal.thresholds import threshold_at_risk
@@ -154,7 +154,7 @@ def measure_labels(cells: Cells, data: Path) -> None:
             if cells.lack("labels", model, method, n, state):
                 fit, test = drawn(read(data, model), state, n)
                 (found,) = confidences(method, fit, test)
-                scores = {"brier": brier, "ece": ece, "auroc": auroc}
+                scores = {"brier": brier, "ece": ece}
                 values = {name: score(found, test.correct) for name, score in scores.items()}
                 cells.add("labels", model, method, n, state, **values)
 

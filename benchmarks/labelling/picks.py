@@ -22,6 +22,7 @@ from benchmarks.results import Kept, write_table
 from auxcal import CCACX, AuxcalWarning, Predictions
 from auxcal.labelling import Estimate, estimate, pick
 from auxcal.metrics import brier, ece
+from auxcal.metrics.intervals import wilson
 from auxcal.thresholds import thresholds_at_risks
 
 LABELS, SHOWN, DRAWS = (50, 100, 200, 500), 200, 200
@@ -37,10 +38,7 @@ Population = tuple[str, np.ndarray, np.ndarray]
 
 def plain(correct: np.ndarray) -> Estimate:
     """Return the accuracy of even draws with Wilson's interval."""
-    n, p, z = len(correct), correct.mean(), 1.96
-    middle, scale = (p + z**2 / (2 * n)) / (1 + z**2 / n), z / (1 + z**2 / n)
-    half = scale * np.sqrt(p * (1 - p) / n + (z / (2 * n)) ** 2)
-    return Estimate(p, middle - half, middle + half)
+    return Estimate(correct.mean(), *wilson(correct.mean(), len(correct), z=1.96))
 
 
 def measured(confidence: np.ndarray, correct: np.ndarray, n: int) -> dict[str, list[Estimate]]:
