@@ -53,7 +53,7 @@ def main() -> None:
     for extra, adds in ADDS.items():
         packages = needed(f"auxcal[{extra}]") - base if extra else base
         name = f"`{extra}`: {adds}" if extra else f"the base: {adds}"
-        rows.append([name, f"{len(packages)}", f"{megabytes(packages):,.0f}"])
+        rows.append([name, len(packages), f"{megabytes(packages):,.0f}"])
     write_table(OUT, ["extra, and what it adds", "packages", "MB"], rows)
 
 

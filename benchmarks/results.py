@@ -152,9 +152,9 @@ def paired(ours: Results, theirs: Results, metric: str) -> Difference:
     return Difference(spread(differences).mean, spread(differences).deviation / math.sqrt(len(differences)))
 
 
-def write_table(path: Path, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Write a table of text, which the page shows as it is, and print it."""
-    table = [list(head), *map(list, rows)]
+def write_table(path: Path, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a table, which the page shows as it is, and print it."""
+    table = [list(map(str, cells)) for cells in (head, *rows)]
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file, lineterminator="\n").writerows(table)
     for cells in table:

@@ -59,7 +59,7 @@ GUIDE_BUNDLES = {
     ("cifar10-resnet20", "D1"): "D1: turned, moved, zoomed",
 }
 GREY = "#c6cdd4"
-EVIDENCE = dict.fromkeys(METHODS, GREY) | {
+EVIDENCE = dict.fromkeys((method.name for method in METHODS.values() if not method.variant_of), GREY) | {
     "temperature": "#E69F00",
     "isotonic": "#009E73",
     "beta": WRONG,
@@ -74,7 +74,7 @@ EVIDENCE = dict.fromkeys(METHODS, GREY) | {
 def measure(file: ResultsFile, where: tuple[str, str], random_state: int) -> None:
     """Measure every method with every number of labels that the bundle has."""
     pool, test = parts(where, random_state)
-    for n_labels, method in product(LABELS, METHODS.values()):
+    for n_labels, method in product(LABELS, (METHODS[name] for name in EVIDENCE)):
         wanted = n_labels <= len(pool) and method.applies_to(where[1]) and method.name not in left_out(where, pool)
         if wanted and file.lacks(where, method.name, random_state, n_labels):
             labelled = pool.take(slice(n_labels))
