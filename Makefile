@@ -81,9 +81,8 @@ bench: $(BENCH)/.ready  ## time and memory beside the peers, into docs/evidence/
 bench-quick: $(BENCH)/.ready  ## the same with fewer rows, printed alone; under three minutes
 	$(BENCH)/bin/python -m benchmarks.speed --quick
 
-BEFORE ?=
-attack: $(READY)  ## extreme numbers, damaged files, interruptions, threads, into docs/evidence/reliability.md; under ten minutes
-	$(BIN)/python -m benchmarks.attack $(if $(BEFORE),--before $(BEFORE))
+attack: $(READY)  ## extreme numbers, damaged files, interruptions, into docs/evidence/reliability.md; under ten minutes
+	$(BIN)/python -m benchmarks.attack
 	$(BIN)/python docs/fill.py
 
 # The report's chart library, in the versions that its README.md names.

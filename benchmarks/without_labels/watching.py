@@ -95,8 +95,6 @@ def main() -> None:
         )
     head = ["change", "the watch warns", "a full comparison does", "its time over that of all"]
     write_table(folder / "without-labels-watching.csv", head, rows)
-    for row in (head, *rows):
-        print(" | ".join(row))
 
 
 if __name__ == "__main__":
