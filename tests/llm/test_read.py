@@ -183,7 +183,7 @@ def test_a_table_of_answers_that_were_read_before(tmp_path):
     assert found.unanswered == {"not readable": 1}
 
 
-def test_every_format_is_told_by_its_keys_and_can_be_named():
+def test_every_format_is_recognised_by_its_keys_and_can_be_named():
     files = {"chat": "chat.jsonl", "responses": "responses.jsonl", "harness": "samples_choices.jsonl"}
     files |= {"inspect": "inspect.json"}
     assert set(FORMATS) == {*files, "table"}
@@ -199,6 +199,13 @@ def test_the_truth_is_a_table_by_id(tmp_path):
     path.write_text("id,truth\n" + "".join(f"{name},{truth}\n" for name, truth in TRUTHS.items()))
     answers = fixture("server.jsonl", labels=LETTERS, truth=path)
     np.testing.assert_array_equal(answers.y, fixture("server.jsonl", labels=LETTERS, truth="truth").y)
+
+
+@pytest.mark.parametrize("name", ["007", 12345678901234567, "a", 1.5])
+def test_ids_of_a_csv_table_are_those_of_the_answers(tmp_path, name):
+    (tmp_path / "truth.csv").write_text(f"id,truth\n{name},B\n")
+    path = write(tmp_path / "a.jsonl", {"id": name, "response": completion("B")})
+    assert read(path, LETTERS, tmp_path / "truth.csv").correct.tolist() == [True]
 
 
 def test_questions_without_a_truth_are_left_out_with_a_warning():
@@ -273,13 +280,7 @@ def test_answers_go_into_a_calibrator_as_they_are():
     assert calibrator.predict_confidence(answers.logits).shape == (40,)
 
 
-def test_rows_can_be_taken():
-    answers = fixture("batch.jsonl", labels=LETTERS, truth=TRUTHS)
-    half = answers.take(answers.signals["outside"] > -5)
-    assert len(half) == len(half.logits) == len(half.signals["outside"]) == len(half.all_ids) < len(answers)
-
-
-def test_a_file_of_another_kind_is_told_by_its_keys(tmp_path):
+def test_a_file_of_another_kind_is_named_by_its_keys(tmp_path):
     with pytest.raises(InvalidInputError, match=r"a\.jsonl: expected .*chat completions.*got the keys 'x', 'y'"):
         read(write(tmp_path / "a.jsonl", {"x": 1, "y": 2}))
 

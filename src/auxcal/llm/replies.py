@@ -51,8 +51,8 @@ class Parsed(NamedTuple):
 class Format:
     """How the records of one writer are recognised and read."""
 
-    told_by: str
-    """What it is, and the keys that tell it."""
+    title: str
+    """What it is, and the keys that show it."""
     matches: Callable[[JSON, Sequence[str]], bool]
     parse: Callable[[JSON, dict[str, Any]], Parsed | None]
     """Returns the content of a record, None if it is not wanted; takes the options of the user that concern formats."""
