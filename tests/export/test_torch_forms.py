@@ -145,6 +145,8 @@ def test_what_gives_no_batches_is_refused(loader):
 def test_a_data_set_is_not_a_loader():
     with pytest.raises(InvalidInputError, match=r"batch 1 .*DataLoader\(dataset, batch_size=256\)"):
         collect(LINEAR, TensorDataset(X, Y))
+    collected = collect(LINEAR, DataLoader(TensorDataset(X, Y), batch_size=256))
+    np.testing.assert_array_equal(collected.logits, LOGITS)
 
 
 class Stream(IterableDataset):
