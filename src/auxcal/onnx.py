@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -316,23 +316,19 @@ def _provenance(calibrator: Calibrator) -> dict[str, str]:
     return {f"auxcal.{name}": str(fact) for name, fact in facts.items() if fact is not None}
 
 
+def _infix(operator: str) -> Callable[[Tensor, Tensor | float], Tensor]:
+    return lambda x, y: x._with(operator, y)
+
+
+def _operator(name: str) -> Callable[..., Tensor]:
+    return lambda graph, *inputs: graph.node(name, *inputs)
+
+
 class Tensor:
     """A tensor of the graph, which is computed when the graph runs."""
 
     def __init__(self, graph: Graph, name: str, *, whole: bool = False) -> None:
         self.graph, self.name, self.whole = graph, name, whole
-
-    def __add__(self, other: Tensor | float) -> Tensor:
-        return self._with("Add", other)
-
-    def __sub__(self, other: Tensor | float) -> Tensor:
-        return self._with("Sub", other)
-
-    def __mul__(self, other: Tensor | float) -> Tensor:
-        return self._with("Mul", other)
-
-    def __truediv__(self, other: Tensor | float) -> Tensor:
-        return self._with("Div", other)
 
     def __rsub__(self, other: float) -> Tensor:
         return self.graph.like(self, other)._with("Sub", self)
@@ -340,10 +336,8 @@ class Tensor:
     def __rtruediv__(self, other: float) -> Tensor:
         return self.graph.like(self, other)._with("Div", self)
 
-    def __ge__(self, other: Tensor | float) -> Tensor:
-        return self._with("GreaterOrEqual", other)
-
-    __radd__, __rmul__ = __add__, __mul__
+    __add__, __sub__, __mul__, __truediv__ = _infix("Add"), _infix("Sub"), _infix("Mul"), _infix("Div")
+    __radd__, __rmul__, __ge__ = __add__, __mul__, _infix("GreaterOrEqual")
 
     def _with(self, operator: str, other: Tensor | float) -> Tensor:
         return self.graph.node(operator, self, self.graph.like(self, other), whole=self.whole)
@@ -405,29 +399,14 @@ class Graph:
         kind: type[np.generic] = np.int64 if tensor.whole else np.float32
         return self.initializer(np.asarray(kind(number)), "number")
 
-    def exp(self, x: Tensor) -> Tensor:
-        return self.node("Exp", x)
-
-    def log(self, x: Tensor) -> Tensor:
-        return self.node("Log", x)
-
-    def sqrt(self, x: Tensor) -> Tensor:
-        return self.node("Sqrt", x)
-
-    def sigmoid(self, x: Tensor) -> Tensor:
-        return self.node("Sigmoid", x)
-
-    def softplus(self, x: Tensor) -> Tensor:
-        return self.node("Softplus", x)
+    exp, log, sqrt = _operator("Exp"), _operator("Log"), _operator("Sqrt")
+    sigmoid, softplus, equal = _operator("Sigmoid"), _operator("Softplus"), _operator("Equal")
 
     def maximum(self, x: Tensor, y: Tensor | float) -> Tensor:
         return self.node("Max", x, self.like(x, y))
 
     def minimum(self, x: Tensor, y: Tensor | float) -> Tensor:
         return self.node("Min", x, self.like(x, y))
-
-    def equal(self, x: Tensor, y: Tensor) -> Tensor:
-        return self.node("Equal", x, y)
 
     def where(self, condition: Tensor, x: float, y: Tensor) -> Tensor:
         return self.node("Where", condition, self.like(y, x), y)

@@ -235,34 +235,11 @@ def test_tensors_in_give_a_tensor_out(platt, dtype):
     assert isinstance(fitted("temperature", 5).predict_proba(logits), torch.Tensor)
 
 
-class Scripted(nn.Module):
-    """Somebody's own module around a calibrator, written for `torch.jit.script`."""
-
-    def __init__(self, calibrator):
-        super().__init__()
-        self.confidence = as_module(calibrator)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.confidence(-x)
-
-
 @pytest.mark.filterwarnings("ignore")  # torch would rather have nothing scripted
-def test_scripted_it_gives_the_same(platt, tmp_path):
-    torch.jit.save(torch.jit.script(as_module(platt)), tmp_path / "alone.pt")
-    torch.jit.save(torch.jit.script(Scripted(platt)), tmp_path / "inside.pt")
-    alone, inside = torch.jit.load(tmp_path / "alone.pt"), torch.jit.load(tmp_path / "inside.pt")
-    for n in (1, 40):
-        np.testing.assert_allclose(alone(given(n)), platt.predict_confidence(given(n)), atol=1e-6)
-        np.testing.assert_allclose(inside(-given(n)), platt.predict_confidence(given(n)), atol=1e-6)
-    featured, features = fitted("ccac-x", 5, 3), rng_features(40, 3)
-    confidence = torch.jit.script(as_module(featured))(given(40), torch.tensor(features))
-    np.testing.assert_allclose(confidence, featured.predict_confidence(given(40), features), atol=1e-5)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_a_classifier_with_confidence_is_not_scripted_and_says_what_to_do(platt):
-    with pytest.raises(InvalidInputError, match=r"can't be scripted.*torch\.export\.export.*torch\.jit\.trace"):
-        torch.jit.script(with_confidence(nn.Linear(4, 5), platt))
+def test_what_is_scripted_is_refused_with_what_to_do(platt):
+    for module in (as_module(platt), with_confidence(nn.Linear(4, 5), platt)):
+        with pytest.raises(InvalidInputError, match=r"can't be scripted.*torch\.export\.export.*torch\.jit\.trace"):
+            torch.jit.script(module)
 
 
 @pytest.mark.parametrize("batch", [{"dynamic_shapes": ({0: "batch"},)}, {"dynamic_axes": {"x": {0: "batch"}}}])
