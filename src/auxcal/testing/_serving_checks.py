@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
 from auxcal._core.arrays import Floats
 from auxcal._core.errors import InvalidInputError
@@ -164,18 +165,12 @@ Array = NDArray[Any]
 class NumpyOperations:
     """`Operations` that compute at once, in float32."""
 
-    log, sqrt, maximum, minimum, equal, matmul = np.log, np.sqrt, np.maximum, np.minimum, np.equal, np.matmul
+    exp, log, sqrt, sigmoid = np.exp, np.log, np.sqrt, expit
+    maximum, minimum, equal, matmul = np.maximum, np.minimum, np.equal, np.matmul
 
     def constant(self, array: ArrayLike, name: str) -> Array:
         numbers = np.asarray(array)
         return numbers.astype(np.int64 if numbers.dtype.kind in "iu" else np.float32)
-
-    def exp(self, x: Array) -> Array:
-        with np.errstate(over="ignore"):
-            return np.exp(x)
-
-    def sigmoid(self, x: Array) -> Array:
-        return np.exp(-np.logaddexp(0, -x))
 
     def softplus(self, x: Array) -> Array:
         return np.logaddexp(0, x)

@@ -226,13 +226,16 @@ class _Operations:
 
     exp, log, sqrt = staticmethod(torch.exp), staticmethod(torch.log), staticmethod(torch.sqrt)
     sigmoid, softplus = staticmethod(torch.sigmoid), staticmethod(functional.softplus)
-    equal, where, matmul = staticmethod(torch.eq), staticmethod(torch.where), staticmethod(torch.matmul)
+    equal, matmul = staticmethod(torch.eq), staticmethod(torch.matmul)
 
     def maximum(self, x: Value, y: Value | float) -> Value:
         return torch.clamp(x, min=y) if isinstance(y, float) else torch.maximum(x, y)
 
     def minimum(self, x: Value, y: Value | float) -> Value:
         return torch.clamp(x, max=y) if isinstance(y, float) else torch.minimum(x, y)
+
+    def where(self, condition: Value, x: float, y: Value) -> Value:
+        return torch.where(condition, x, y)
 
     def sum(self, x: Value) -> Value:
         return x.sum(dim=1, keepdim=True)
