@@ -15,7 +15,7 @@ from torch import nn
 from auxcal import CALIBRATORS, Calibrator, InvalidInputError, NotFittedError, PlattScaling
 from auxcal.torch import Scored, as_module, with_confidence
 
-from .conftest import fitted, rng_features, rows, session
+from .conftest import fitted, rows, session
 
 pytestmark = pytest.mark.usefixtures("quick_training")
 
@@ -201,22 +201,17 @@ def test_python_refuses_to_be_traced_and_names_what_can_be(platt):
             attempt()
 
 
-def test_traced_it_follows_its_input(platt):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch would rather have it exported
-        traced = torch.jit.trace(with_confidence(nn.Identity(), platt), (given(3),))
-    np.testing.assert_allclose(traced(given(40))[2], platt.predict_confidence(given(40)), atol=1e-6)
-
-
 @pytest.mark.parametrize("features", [None, "0"])
-def test_a_trace_says_nothing_of_our_checks(features):
+def test_a_trace_follows_its_input_and_says_nothing_of_our_checks(features):
     calibrator = fitted("ccac-x", 5, 8 if features else 0)
     classifier = nn.Sequential(nn.Linear(4, 8), nn.Linear(8, 5))
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        torch.jit.trace(with_confidence(classifier, calibrator, features=features), (torch.randn(3, 4),))
+        traced = torch.jit.trace(with_confidence(classifier, calibrator, features=features), (torch.randn(3, 4),))
     assert [str(each.message) for each in said if "auxcal" in each.filename] == []
     assert not any(issubclass(each.category, torch.jit.TracerWarning) for each in said)
+    x, module = torch.randn(40, 4), with_confidence(classifier, calibrator, features=features)
+    torch.testing.assert_close(traced(x)[2], module(x)[2])
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
@@ -264,12 +259,6 @@ def test_the_exporter_of_torch_to_onnx_gives_the_same(name, batch):
         logits, prediction, confidence = served.run(None, {"x": torch.randn(n, 4).numpy()})
         np.testing.assert_array_equal(prediction, logits.argmax(axis=1))
         np.testing.assert_allclose(confidence, calibrator.predict_confidence(logits), atol=1e-5)
-
-
-def test_features_are_checked_by_the_module_too():
-    calibrator = fitted("ccac-x", 5, 3)
-    confidence = as_module(calibrator)(given(9), torch.tensor(rng_features(9, 3)))
-    np.testing.assert_allclose(confidence, calibrator.predict_confidence(given(9), rng_features(9, 3)), atol=1e-5)
 
 
 @pytest.mark.parametrize("surroundings", [torch.inference_mode, lambda: torch.device("meta")], ids=["mode", "device"])

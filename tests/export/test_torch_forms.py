@@ -35,12 +35,10 @@ class SequenceClassifier(nn.Module):
         super().__init__()
         self.body, self.dropout, self.head = nn.Linear(5, 4), nn.Dropout(0.5), nn.Linear(4, 3)
 
-    def forward(self, input_values=None, attention_mask=None, labels=None, return_dict=True):
+    def forward(self, input_values=None, attention_mask=None, labels=None):
         hidden = self.body(input_values) * attention_mask
         logits = self.head(self.dropout(hidden))
         loss = None if labels is None else nn.functional.cross_entropy(logits, labels)  # fails for NO_CLASS
-        if not return_dict:
-            return (logits, (hidden[:, None], hidden[:, None]))
         return ModelOutput(loss=loss, logits=logits, hidden_states=(input_values[:, None], hidden[:, None]))
 
 
@@ -238,12 +236,6 @@ def test_an_error_of_the_classifier_stays_its_own_and_names_the_batch():
 )
 def test_outputs_with_logits(output):
     np.testing.assert_array_equal(collect(lambda x: output, [(X, Y)]).logits, LOGITS)
-
-
-def test_a_tuple_of_a_hugging_face_model():
-    classifier = SequenceClassifier()
-    batch = hugging_face_batch() | {"return_dict": False}
-    np.testing.assert_array_equal(collect(classifier, [batch]).logits, expected(classifier))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from auxcal._core.errors import FileFormatError, MissingDataError, MissingExtraError
+from auxcal._core.errors import FileFormatError, MissingExtraError
 from auxcal_paper.datasets.glove import load_glove
 
 
@@ -48,11 +48,6 @@ def test_without_pyarrow_the_install_command_is_named(folder: Path, monkeypatch:
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(MissingExtraError, match=r"pyarrow.*pip install"):
         load_glove(folder.parent)
-
-
-def test_missing_data_says_how_to_get_it(tmp_path: Path) -> None:
-    with pytest.raises(MissingDataError, match=r"glove.6B.zip"):
-        load_glove(tmp_path)
 
 
 def test_matrix_puts_every_vector_at_the_number_of_its_word(folder: Path) -> None:

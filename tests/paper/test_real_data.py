@@ -4,15 +4,8 @@ import os
 from pathlib import Path
 
 import numpy as np
-import onnx
-import onnxruntime
 import pytest
-from torch import nn
 
-import auxcal
-from auxcal.onnx import attach
-from auxcal_paper.classifiers._image_classifier import Normalise
-from auxcal_paper.classifiers._onnx import _exported
 from auxcal_paper.classifiers.cifar_resnet import cifar_resnet
 from auxcal_paper.classifiers.resnet50 import imagenet_resnet50
 from auxcal_paper.datasets import dataset
@@ -28,19 +21,6 @@ def test_cifar_resnets_have_their_published_accuracy(depth, right):
     test = load_cifar10(Path(DATA), "test")
     logits = cifar_resnet(Path(DATA), depth).logits(test.unit())
     assert abs((logits.argmax(axis=1) == test.y).sum() - right) <= 2
-
-
-def test_a_resnet_with_confidence_is_one_onnx_file():
-    test = load_cifar10(Path(DATA), "test").take(np.arange(500))
-    classifier = cifar_resnet(Path(DATA), 20)
-    network = nn.Sequential(Normalise(classifier.mean, classifier.std), classifier.network).eval()
-    logits = classifier.logits(test.unit())
-    calibrator = auxcal.CCACX(random_state=0).fit(logits, test.y)
-    model = attach(onnx.load_from_string(_exported(network, (3, 32, 32))), calibrator)
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    given, prediction, confidence = session.run(None, {"inputs": test.unit()})
-    np.testing.assert_array_equal(prediction, given.argmax(axis=1))
-    np.testing.assert_allclose(confidence, calibrator.predict_confidence(given), atol=1e-5)
 
 
 def test_resnet50_has_the_accuracy_that_keras_publishes():
