@@ -124,14 +124,14 @@ class Collector:
     # Who was asked, and whether this record is one of the others ------------------------------------------------------
 
     def _name(self, parsed: Parsed, record: JSON, line: int) -> str:
-        found = parsed.id if self.keys.id is None else lookup(record, self.keys.id)
-        if found is None and self.keys.id is not None:
+        name = parsed.id if self.keys.id is None else lookup(record, self.keys.id)
+        if name is None and self.keys.id is not None:
             raise BadRecord(f"expected an id under {self.keys.id!r}; there is none")
-        if found is not None and type(found) not in (str, int, float):
-            raise BadRecord(f"expected an id that is a string or a number; got {kind_of(found)}")
-        if type(found) is float:
-            return f"{found:.15g}"
-        return str(line if found is None else found)
+        if name is not None and type(name) not in (str, int, float):
+            raise BadRecord(f"expected an id that is a string or a number; got {kind_of(name)}")
+        if type(name) is float:
+            return f"{name:.15g}"
+        return str(line if name is None else name)
 
     def _check_first(self, model: Any, serial: Any) -> None:
         if model is not None and self._model is not None and model != self._model:
@@ -180,8 +180,8 @@ class Collector:
     def _stated(self, record: JSON) -> float:
         value = lookup(record, self.keys.confidence or "")
         if isinstance(value, str):
-            found = re.search(r"(\d+(?:\.\d+)?|\.\d+)\s*(%)?", value)
-            return nan if found is None else _as_share(found)
+            match = re.search(r"(\d+(?:\.\d+)?|\.\d+)\s*(%)?", value)
+            return nan if match is None else _as_share(match)
         return nan if value is None or isinstance(value, bool | list | dict) else _share(float(value))
 
     def _stated_in(self, text: str) -> float:
@@ -190,8 +190,8 @@ class Collector:
             if "onfidence" not in text and "ONFIDENCE" not in text:
                 return nan
             pattern = _STATED
-        found = last(pattern.finditer(text))
-        return nan if found is None else _as_share(found)
+        match = last(pattern.finditer(text))
+        return nan if match is None else _as_share(match)
 
     def _group(self, record: JSON) -> str:
         value = lookup(record, self.keys.group or "")
@@ -265,14 +265,14 @@ def _row_of_options(reply: Reply, labels: LabelTokens | None, stated: float) -> 
     options = reply.options or ()
     if labels is not None and len(options) != len(labels.labels):
         raise BadRecord(f"expected {len(labels.labels)} log-probabilities, one for each label; got {len(options)}")
-    known = [each for each in options if each > NOT_RETURNED]  # NaN is not
+    known = [logprob for logprob in options if logprob > NOT_RETURNED]  # NaN is not
     if not known:
         return _Row(-1, UNREADABLE)
     largest = max(known)
     check_logprob(largest)
     n_missing = len(options) - len(known)
     least = min(known) - log(2)
-    logprobs = [each if each > NOT_RETURNED else least for each in options] if n_missing else options
+    logprobs = [logprob if logprob > NOT_RETURNED else least for logprob in options] if n_missing else options
     if reply.n_options:  # whole texts, where many others are possible
         rest, missing = nan, nan
     else:
@@ -282,16 +282,16 @@ def _row_of_options(reply: Reply, labels: LabelTokens | None, stated: float) -> 
 
 def _answer(text: str, other: str, labels: LabelTokens, prediction: Any) -> tuple[int, int | None]:
     """Return the label that is answered, and where in the text it is; -1 and None if it is unclear."""
-    found = labels.find(text)
+    answer = labels.find(text)
     if prediction is not None:
         place = labels.place(prediction if isinstance(prediction, str) else _plain(prediction))
         if place is None:
             return -1, None
-        return place, found[1] if found is not None and found[0] == place else None
-    if found is None and other != text:
-        found = labels.find(other)
-        return (-1, None) if found is None else (found[0], None)
-    return (-1, None) if found is None else found
+        return place, answer[1] if answer is not None and answer[0] == place else None
+    if answer is None and other != text:
+        answer = labels.find(other)
+        return (-1, None) if answer is None else (answer[0], None)
+    return (-1, None) if answer is None else answer
 
 
 def _token_at(tokens: Tokens, at: int) -> int:
@@ -325,9 +325,9 @@ def _plain(value: Any) -> str:
     return text.strip().removesuffix(".").strip()
 
 
-def _as_share(found: re.Match[str]) -> float:
-    value = float(found[1])
-    percent = found.re.groups > 1 and found[2]
+def _as_share(match: re.Match[str]) -> float:
+    value = float(match[1])
+    percent = match.re.groups > 1 and match[2]
     return value / 100 if percent else _share(value)
 
 
@@ -347,7 +347,7 @@ def as_answers(rows: Collector, format_name: str, problems: dict[int, str], *, w
     whole = width > 1 and not np.isnan(scores[answered]).any()
     labels = rows.labels.labels if rows.labels is not None else _option_names(width) if whole else None
     y = np.array([question.truth.y for question in questions], np.int64)
-    marks = [_is_right(row.code, each.truth, rows.texts) for row, each in zip(joined, questions, strict=True)]
+    marks = [_is_right(row.code, question.truth, rows.texts) for row, question in zip(joined, questions, strict=True)]
     correct = np.array(marks, np.int64)
     of_replies = dict(zip((*_OF_REPLY, "agreement"), np.array([row.signals for row in joined]).T, strict=True))
     signals = {**of_replies, **_of_scores(scores, answered, whole=whole), **_extras(rows)}
@@ -361,7 +361,7 @@ def as_answers(rows: Collector, format_name: str, problems: dict[int, str], *, w
         signals={name: column[known] for name, column in signals.items() if _tells(column[known])},
         y=y[known] if whole and has_truth and (y[known] != LEFT_OUT).all() else None,
         correct=correct[known] == 1 if has_truth else None,
-        groups=np.array([each.group for each in questions], dtype=object)[known] if rows.keys.group else None,
+        groups=np.array([question.group for question in questions], dtype=object)[known] if rows.keys.group else None,
         labels=labels,
         answered=answered,
         all_ids=ids,
@@ -380,8 +380,8 @@ def _joined(rows: Sequence[_Row], *, has_logprobs: bool) -> _Row:
     code, _, logprobs, signals = used[0]
     if len(used) > 1:
         code = Counter(row.code for row in used).most_common(1)[0][0]  # the first in a tie
-        logprobs = [_log_mean(each) for each in zip_longest(*(row.logprobs for row in used), fillvalue=nan)]
-        signals = [_mean(each) for each in zip(*(row.signals for row in used), strict=True)]
+        logprobs = [_log_mean(column) for column in zip_longest(*(row.logprobs for row in used), fillvalue=nan)]
+        signals = [_mean(column) for column in zip(*(row.signals for row in used), strict=True)]
     if logprobs:
         code = logprobs.index(max(logprobs))
     agreement = sum(row.code == code for row in used) / len(used) if len(used) > 1 else nan
@@ -391,7 +391,7 @@ def _joined(rows: Sequence[_Row], *, has_logprobs: bool) -> _Row:
 def _log_mean(logprobs: Sequence[float]) -> float:
     """Return the logarithm of the mean probability."""
     top = max(logprobs)
-    return top + log(sum(exp(each - top) for each in logprobs) / len(logprobs))
+    return top + log(sum(exp(logprob - top) for logprob in logprobs) / len(logprobs))
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -413,31 +413,31 @@ def _of_scores(scores: Floats, answered: Bools, *, whole: bool) -> dict[str, Flo
     """
     if whole or scores.shape[1] < 2:
         return {}
-    found = {name: np.full(len(scores), np.nan) for name in ("entropy", "margin")}
+    signals = {name: np.full(len(scores), np.nan) for name in ("entropy", "margin")}
     known = scores[answered]
     ranked = -np.sort(-known, axis=1)  # NaN last
     shares = ranked - ranked[:, :1]
     shares -= np.log(np.nansum(np.exp(shares), axis=1, keepdims=True))
-    found["entropy"][answered] = -np.nansum(np.exp(shares) * shares, axis=1)
-    found["margin"][answered] = ranked[:, 0] - ranked[:, 1]
+    signals["entropy"][answered] = -np.nansum(np.exp(shares) * shares, axis=1)
+    signals["margin"][answered] = ranked[:, 0] - ranked[:, 1]
     for rank in range(min(_RANKS, scores.shape[1])):
-        found[f"logprob_{rank + 1}"] = np.full(len(scores), np.nan)
-        found[f"logprob_{rank + 1}"][answered] = shares[:, rank]
-    found["options"] = (~np.isnan(scores)).sum(axis=1).astype(np.float64)
-    return found
+        signals[f"logprob_{rank + 1}"] = np.full(len(scores), np.nan)
+        signals[f"logprob_{rank + 1}"][answered] = shares[:, rank]
+    signals["options"] = (~np.isnan(scores)).sum(axis=1).astype(np.float64)
+    return signals
 
 
 def _extras(rows: Collector) -> dict[str, NDArray[Any]]:
     """Return the user's own signals: numbers, or strings as they are."""
-    found = {}
+    columns = {}
     for place, key in enumerate(rows.keys.signals):
         values = [question.signals[place] for question in rows.questions.values()]
         text = any(isinstance(value, str) for value in values)
         missing = None if text else np.nan
         column = [missing if value is None else str(value) if text else value for value in values]
         whole = all(type(value) is int for value in values)
-        found[key] = np.array(column, dtype=object if text else np.int64 if whole else np.float64)
-    return found
+        columns[key] = np.array(column, dtype=object if text else np.int64 if whole else np.float64)
+    return columns
 
 
 def _tells(column: NDArray[Any]) -> bool:

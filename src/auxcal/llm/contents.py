@@ -61,7 +61,7 @@ def contents(path: str | os.PathLike[str]) -> dict[str, str]:
     facts = {
         "format": layout.title,
         "records": f"{len(records):,}{more}" + (f", {bad:,} of them unusable" if bad else ""),
-        "model": some(list(dict.fromkeys(str(each.model) for each in parsed if each.model))) or "unknown",
+        "model": some(list(dict.fromkeys(str(record.model) for record in parsed if record.model))) or "unknown",
         "keys": some(list(keys)) or "none of your own",
     }
     return facts | dict(_of_replies(parsed, str(path)))
@@ -69,7 +69,7 @@ def contents(path: str | os.PathLike[str]) -> dict[str, str]:
 
 def _of_replies(parsed: list[Parsed], path: str) -> Iterator[tuple[str, str]]:
     """Yield what the replies are, and what to do next."""
-    replies = [reply for each in parsed for reply in each.replies]
+    replies = [reply for record in parsed for reply in record.replies]
     ended = Counter(reply.ended for reply in replies if reply.ended)
     yield "ended early", ", ".join(f"{count:,} {why}" for why, count in ended.items()) or "none"
     few = [] if any(reply.n_options for reply in replies) else _frequent(replies)
@@ -79,7 +79,7 @@ def _of_replies(parsed: list[Parsed], path: str) -> Iterator[tuple[str, str]]:
     tops = [len(token.get("top_logprobs") or ()) for reply in replies for token in reply.tokens or ()]
     own = any(reply.n_options for reply in replies)
     labels = "" if own else f" --labels {','.join(few)}" if few else " --labels A,B,C,D"
-    truth = "" if any(each.truth is not None for each in parsed) else " --truth KEY"
+    truth = "" if any(record.truth is not None for record in parsed) else " --truth KEY"
     if len(options) > 1:
         yield "log-probabilities", "of options, whose number differs: the largest ones are signals"
     elif options:

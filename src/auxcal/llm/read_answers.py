@@ -196,15 +196,15 @@ def _truths(truth: Truth | None) -> tuple[str | None, dict[str, Any] | None]:
     path = as_path(truth)
     if path.suffix.lower() not in _TABLES:
         return str(truth), None
-    found = {}
+    truths = {}
     for record in read_records(path):
         if record.value is None:
             raise InvalidInputError(f"{path}: line {record.line}: {record.problem}.")
         missing = [key for key in ("id", "truth") if key not in record.value]
         if missing:
             raise InvalidInputError(f"{path}: expected the columns 'id' and 'truth'; got {some(list(record.value))}.")
-        found[_text(record.value["id"])] = record.value["truth"]
-    return None, found
+        truths[_text(record.value["id"])] = record.value["truth"]
+    return None, truths
 
 
 def _text(key: Any) -> str:

@@ -177,13 +177,13 @@ def _read_batch(batch: Any) -> tuple[Arguments, Any, str | None]:
 
 
 def _label_in(names: Any) -> str:
-    found = [name for name in _LABELS if name in names]
-    if len(found) != 1:
+    present = [name for name in _LABELS if name in names]
+    if len(present) != 1:
         raise InvalidInputError(
             f"expected y under one name, {_NAMES}; got {', '.join(map(repr, names)) or 'no names'}. Rename the entry "
             f"with the true classes, drop the others, or give (inputs, y)."
         )
-    return found[0]
+    return present[0]
 
 
 def _batched(y: Any) -> Any:
@@ -198,7 +198,7 @@ def _batched(y: Any) -> Any:
 def _arguments(inputs: Any) -> Arguments:
     if isinstance(inputs, Mapping):
         return (), dict(inputs)
-    if isinstance(inputs, tuple | list) and not all(isinstance(each, str) for each in inputs):  # texts are one input
+    if isinstance(inputs, tuple | list) and not all(isinstance(part, str) for part in inputs):  # texts are one input
         return tuple(inputs), {}
     return (inputs,), {}
 
@@ -222,7 +222,9 @@ def _call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     _check_takes(module, args, kwargs)
     device = _device(module)
     try:
-        return module(*(_to(each, device) for each in args), **{key: _to(each, device) for key, each in kwargs.items()})
+        return module(
+            *(_to(value, device) for value in args), **{key: _to(value, device) for key, value in kwargs.items()}
+        )
     except Exception as error:
         given = [*map(describe, args), *(f"{name}: {describe(value)}" for name, value in kwargs.items())]
         error.add_note(f"The classifier was called with {'; '.join(given) or 'nothing'}.")

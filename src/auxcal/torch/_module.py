@@ -133,7 +133,7 @@ class _CalibratorModule(_NotScripted):
         # Where nothing is on there is nothing to switch off, and exporters know nothing of the switch.
         off = torch.autocast(kind, enabled=False) if torch.is_autocast_enabled(kind) else nullcontext()
         with off:
-            return self.program(*(each.float() for each in inputs))
+            return self.program(*(tensor.float() for tensor in inputs))
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
         """Move the buffers, and keep their precision: half of it would change the confidence."""
