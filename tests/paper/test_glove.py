@@ -1,11 +1,9 @@
-import os
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from auxcal._core.errors import FileFormatError, MissingExtraError
+from auxcal._core.errors import FileFormatError
 from auxcal_paper.datasets.glove import load_glove
 
 
@@ -43,22 +41,7 @@ def test_reads_the_layout_of_the_package(folder: Path) -> None:
     np.testing.assert_array_equal(glove.vectors, vectors)
 
 
-def test_without_pyarrow_the_install_command_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    np.save(folder / "glove_6B_50d_emb.npy", np.zeros((1, 2), dtype=np.float32))
-    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(MissingExtraError, match=r"pyarrow.*pip install"):
-        load_glove(folder.parent)
-
-
 def test_matrix_puts_every_vector_at_the_number_of_its_word(folder: Path) -> None:
     (folder / "glove.6B.50d.txt").write_text("the 1 2\nof 3 4\nship 5 6\n")
     matrix = load_glove(folder.parent).matrix({"ship": 1, "zzz": 2, "the": 3, "of": 9}, n_rows=4)
     np.testing.assert_array_equal(matrix, [[0, 0], [5, 6], [0, 0], [1, 2]])
-
-
-@pytest.mark.skipif("AUXCAL_DATA" not in os.environ, reason="set AUXCAL_DATA to the folder of the real data sets")
-def test_the_real_vectors() -> None:
-    glove = load_glove(Path(os.environ["AUXCAL_DATA"]))
-    assert glove.vectors.shape == (400_000, 50)
-    assert glove.words[:3] == ("the", ",", ".")
-    np.testing.assert_allclose(glove.vectors[0, :3], [0.418, 0.24968, -0.41242], atol=1e-6)

@@ -1,4 +1,4 @@
-"""Collects what records say of each question, and turns it into `Answers`."""
+"""Collects the records of each question, and turns them into `Answers`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _RANKS = 3  # log-probabilities, the largest first, that stand for the logits wh
 _OF_REPLY = ("outside", "missing_labels", "mean_logprob", "min_logprob", "length", "stated_confidence")
 
 SIGNALS = (*_OF_REPLY, "agreement", "entropy", "margin", "options", *(f"logprob_{n + 1}" for n in range(_RANKS)))
-"""What is known of answers without further keys of the user."""
+"""The signals of answers without further keys of the user."""
 
 _STATED = re.compile(r"(?i)confidence\W{0,6}(?:(?:is|of)\W{0,3})?(\d+(?:\.\d+)?|\.\d+)\s*(%)?")
 """A confidence that a model states in its text: the last number after the word."""
@@ -41,7 +41,7 @@ _LEAST_LEFT = 1e-12  # of a probability: what rounding leaves when those of the 
 
 @dataclass(frozen=True)
 class Keys:
-    """The keys of a record under which the user has something."""
+    """The keys of a record that the user named."""
 
     truth: str | None = None
     correct: str | None = None
@@ -71,7 +71,7 @@ class _Truth(NamedTuple):
 
 
 class _Question(NamedTuple):
-    """What is known of a question, and the replies to it."""
+    """A question with its truth, group and signals, and the replies to it."""
 
     place: int
     truth: _Truth
@@ -232,7 +232,7 @@ def _letters(n: int) -> LabelTokens:
 
 
 def _true_label(truth: Any, labels: LabelTokens | None, n_options: int) -> int:
-    """Return the index of the true label: from a label, or a number that is none."""
+    """Return the index of the true label, given as a label or as its index."""
     if truth is None or truth != truth:
         return LEFT_OUT
     if isinstance(truth, bool | list | dict):
@@ -358,7 +358,7 @@ def as_answers(rows: Collector, format_name: str, problems: dict[int, str], *, w
         ids=ids[known],
         prediction=_predictions(rows, joined, labels)[known],
         logits=scores[known] if whole else None,
-        signals={name: column[known] for name, column in signals.items() if _tells(column[known])},
+        signals={name: column[known] for name, column in signals.items() if _is_known(column[known])},
         y=y[known] if whole and has_truth and (y[known] != LEFT_OUT).all() else None,
         correct=correct[known] == 1 if has_truth else None,
         groups=np.array([question.group for question in questions], dtype=object)[known] if rows.keys.group else None,
@@ -373,7 +373,7 @@ def as_answers(rows: Collector, format_name: str, problems: dict[int, str], *, w
 
 
 def _joined(rows: Sequence[_Row], *, has_logprobs: bool) -> _Row:
-    """Return what the replies to a question say together, and as one more signal how many of them agree."""
+    """Return the replies to a question as one row; their agreement is one more signal."""
     used = [row for row in rows if not row.reason and (row.logprobs or not has_logprobs)]
     if not used:
         return _Row(-1, rows[-1].reason or NO_LOGPROBS, signals=(nan,) * (len(_OF_REPLY) + 1))
@@ -407,7 +407,7 @@ def _is_right(code: int, truth: _Truth, texts: Mapping[str, int]) -> int:
 
 
 def _of_scores(scores: Floats, answered: Bools, *, whole: bool) -> dict[str, Floats]:
-    """Return what stands for the logits where the number of options differs; where there are logits, they tell it all.
+    """Return what stands for the logits where the number of options differs; where there are logits, they hold it all.
 
     On MMLU the entropy and the margin beside logits made the Brier score worse by up to .0007 at 100 labels.
     """
@@ -440,8 +440,8 @@ def _extras(rows: Collector) -> dict[str, NDArray[Any]]:
     return columns
 
 
-def _tells(column: NDArray[Any]) -> bool:
-    """Whether a signal is known of any answer."""
+def _is_known(column: NDArray[Any]) -> bool:
+    """Whether any answer has the signal."""
     return any(value is not None for value in column) if column.dtype == object else not np.isnan(column).all()
 
 

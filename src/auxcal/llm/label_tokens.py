@@ -31,7 +31,7 @@ _BETWEEN = r"(?:[\s\"'*_:=(\[{$\\-]|(?i:\b(?:is|should be|would be|the|best|corr
 
 
 class LabelScores(NamedTuple):
-    """What the tokens at the place of the answer say of the labels."""
+    """The log-probabilities of the labels, from the tokens at the place of the answer."""
 
     logprobs: list[float]
     """The log-probability of each label."""
@@ -42,7 +42,7 @@ class LabelScores(NamedTuple):
 
 
 class LabelTokens:
-    """Knows which label a token, or a text, means.
+    """Maps tokens and texts to labels.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class LabelTokens:
 
 
 class _Codes(dict[str, int]):
-    """What tokens mean after others; each is found out once."""
+    """What tokens mean after others; each is looked up once."""
 
     def __init__(self, labels: LabelTokens, so_far: str) -> None:
         super().__init__()
@@ -167,7 +167,7 @@ def fill_missing(sums: Sequence[float], outside: float, smallest: float, left: f
 
 
 def check_logprob(logprob: float) -> None:
-    """Reject what is no log-probability."""
+    """Reject a value above 0, which no log-probability has."""
     if not logprob <= ROUNDING:  # NaN is not
         raise BadRecord(f"expected a log-probability, a number up to 0; got {logprob}")
 

@@ -39,7 +39,7 @@ Reader: TypeAlias = Callable[[Path], Iterator[Record]]
 
 
 def read_records(path: Path) -> Iterator[Record]:
-    """Yield the records of a file, whose extension names its form."""
+    """Yield the records of a file; the extension is its format."""
     check_regular(path)
     ending = path.suffix.lower()
     if ending not in READERS:
@@ -51,7 +51,7 @@ def read_records(path: Path) -> Iterator[Record]:
 
 
 def read_lines(path: Path) -> Iterator[Record]:
-    """Yield the lines of a file, whatever its extension."""
+    """Yield the lines of a file, whatever its extension is."""
     decode = json.JSONDecoder().decode  # which json.loads would look for at each line
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
@@ -139,7 +139,7 @@ READERS: dict[str, Reader] = {
 
 
 def kind_of(value: Any) -> str:
-    """Return what a value of JSON is, in its words."""
+    """Return the kind of a JSON value, as an error names it."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -149,7 +149,7 @@ def kind_of(value: Any) -> str:
 
 
 def member(record: JSON, key: str, kind: type) -> Any:
-    """Return what an object has under a key, or say that it is missing or of another kind."""
+    """Return the value under a key; raise a `BadRecord` if it is missing or of another kind."""
     value = record.get(key)
     if type(value) is not kind:
         wanted = kind_of(kind())
@@ -160,7 +160,7 @@ def member(record: JSON, key: str, kind: type) -> Any:
 
 
 def lookup(record: JSON, key: str) -> Any:
-    """Return what is under a key, or under keys within each other that dots join; None if there is nothing."""
+    """Return the value under a key, or under nested keys joined by dots; None if there is none."""
     if key in record:
         return record[key]
     value: Any = record

@@ -1,4 +1,4 @@
-"""A folder with what a comparison found: the page, the numbers as CSV and JSON, and the best calibrators."""
+"""A folder with the results of comparisons: the page, the numbers as CSV and JSON, and the best calibrators."""
 
 from __future__ import annotations
 

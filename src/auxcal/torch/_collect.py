@@ -295,7 +295,7 @@ def _is_matrix(value: Any) -> bool:
 
 
 def _own(array: Any, name: str) -> np.ndarray[Any, Any]:
-    # A view would keep all that it is a part of in memory, and a buffer that the classifier uses again would change.
+    # A view would keep the whole output in memory, and a buffer that the classifier uses again would change.
     return np.array(to_numpy(array, name))
 
 

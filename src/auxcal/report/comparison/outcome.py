@@ -182,7 +182,7 @@ class Comparison:
     def behind(self, entry: Entry) -> tuple[float, float]:
         """Return how much higher the Brier score of an entry is than the best one's, and its standard error.
 
-        Both are measured on the same rows, whose differences row by row tell far more than two intervals.
+        Both are measured on the same rows, and their differences row by row are far more precise than two intervals.
         """
         return behind(entry.measured()[1], self.best.measured()[1], self.test)
 

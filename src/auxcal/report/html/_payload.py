@@ -143,7 +143,7 @@ def rounded(values: ArrayLike, digits: int = 4) -> list[float | None]:
 
 
 def script_json(value: Any) -> str:
-    r"""Return JSON that is safe inside a script element, whatever the strings in it say.
+    r"""Return JSON that is safe inside a script element, whatever its strings hold.
 
     Examples
     --------
