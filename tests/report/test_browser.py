@@ -61,7 +61,7 @@ def page(browser, address, patience):
     browser.get_log("performance")
     browser.get(address)
     # The last that is drawn.
-    WebDriverWait(browser, patience).until(lambda page: one(page, "[data-chart=map] .before svg"))
+    WebDriverWait(browser, patience).until(lambda page: one(page, "[data-chart=curve] svg"))
     yield browser
     assert browser.get_log("browser") == []
 
