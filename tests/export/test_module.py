@@ -205,11 +205,11 @@ def test_python_refuses_to_be_traced_and_names_what_can_be(platt):
 def test_a_trace_follows_its_input_and_says_nothing_of_our_checks(features):
     calibrator = fitted("ccac-x", 5, 8 if features else 0)
     classifier = nn.Sequential(nn.Linear(4, 8), nn.Linear(8, 5))
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         traced = torch.jit.trace(with_confidence(classifier, calibrator, features=features), (torch.randn(3, 4),))
-    assert [str(each.message) for each in said if "auxcal" in each.filename] == []
-    assert not any(issubclass(each.category, torch.jit.TracerWarning) for each in said)
+    assert [str(each.message) for each in caught if "auxcal" in each.filename] == []
+    assert not any(issubclass(each.category, torch.jit.TracerWarning) for each in caught)
     x, module = torch.randn(40, 4), with_confidence(classifier, calibrator, features=features)
     torch.testing.assert_close(traced(x)[2], module(x)[2])
 

@@ -110,7 +110,7 @@ def test_texts_are_one_input():
 
 
 @pytest.mark.parametrize(
-    ("batch", "said"),
+    ("batch", "message"),
     [
         ((X, X, Y), r"expected \(inputs, y\), or a dict .*; got tuple of shape \(8, 5\), shape \(8, 5\), shape \(8,\)"),
         (X[:2], r"expected \(inputs, y\).*; got shape \(2, 5\)"),
@@ -129,8 +129,8 @@ def test_texts_are_one_input():
         ((X, Y - 99), r"class index 0..2 or NO_CLASS = -1; got -99"),
     ],
 )
-def test_a_batch_of_another_form_is_refused_by_its_number(batch, said):
-    with pytest.raises(InvalidInputError, match=f"batch 2 of the loader: .*{said}"):
+def test_a_batch_of_another_form_is_refused_by_its_number(batch, message):
+    with pytest.raises(InvalidInputError, match=f"batch 2 of the loader: .*{message}"):
         collect(LINEAR, [(X, Y), batch])
 
 
@@ -273,7 +273,7 @@ def test_features_from_a_function_of_the_output():
 
 
 @pytest.mark.parametrize(
-    ("classifier", "features", "said"),
+    ("classifier", "features", "message"),
     [
         (lambda x: LINEAR(x), "avgpool", "features='avgpool' names a part of an nn.Module; got function"),
         (LINEAR, LINEAR, "features must be the name of a part of the module, .*; got Linear"),
@@ -282,8 +282,8 @@ def test_features_from_a_function_of_the_output():
         (LINEAR, lambda output: output[:2], r"the function gave shape \(2, 3\)"),
     ],
 )
-def test_features_of_another_kind_are_refused(classifier, features, said):
-    with pytest.raises(InvalidInputError, match=said):
+def test_features_of_another_kind_are_refused(classifier, features, message):
+    with pytest.raises(InvalidInputError, match=message):
         collect(classifier, [(X, Y)], features=features)
 
 

@@ -135,20 +135,20 @@ def test_filters_of_the_harness_are_read_apart():
 def test_inspect_logs():
     answers = fixture("inspect.json")
     log = json.loads((FIXTURES / "inspect.json").read_text())
-    said = {each["id"]: each["scores"]["choice"]["value"] == "C" for each in log["samples"] if each["epoch"] == 1}
+    marks = {each["id"]: each["scores"]["choice"]["value"] == "C" for each in log["samples"] if each["epoch"] == 1}
     assert answers.format == "inspect"
     assert answers.logits.shape == (5, 4)
     assert answers.unanswered == {"not readable": 1}
-    assert answers.correct.tolist() == [said[each] for each in answers.ids]
+    assert answers.correct.tolist() == [marks[each] for each in answers.ids]
     assert answers.signals["agreement"].tolist() == [1.0] * 5  # of two epochs
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv", pytest.param("parquet", marks=pytest.mark.needs("tables"))])
 def test_a_table_with_columns_that_the_user_names(tmp_path, ending):
     rows = [
-        {"id": "a", "p_a": 0.7, "p_b": 0.2, "p_c": 0.0, "said": 0.9, "topic": "law", "truth": "A"},
-        {"id": "b", "p_a": 0.1, "p_b": 0.8, "p_c": 0.05, "said": None, "topic": "art", "truth": "C"},
-        {"id": "c", "p_a": 0.0, "p_b": 0.0, "p_c": 0.0, "said": 0.1, "topic": None, "truth": "C"},
+        {"id": "a", "p_a": 0.7, "p_b": 0.2, "p_c": 0.0, "stated": 0.9, "topic": "law", "truth": "A"},
+        {"id": "b", "p_a": 0.1, "p_b": 0.8, "p_c": 0.05, "stated": None, "topic": "art", "truth": "C"},
+        {"id": "c", "p_a": 0.0, "p_b": 0.0, "p_c": 0.0, "stated": 0.1, "topic": None, "truth": "C"},
     ]
     path = tmp_path / f"table.{ending}"
     if ending == "jsonl":
@@ -164,20 +164,20 @@ def test_a_table_with_columns_that_the_user_names(tmp_path, ending):
 
         pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
     columns = ["p_a", "p_b", "p_c"]
-    found = read(path, ["A", "B", "C"], "truth", columns=columns, probabilities=True, signals=["said", "topic"])
+    found = read(path, ["A", "B", "C"], "truth", columns=columns, probabilities=True, signals=["stated", "topic"])
     assert found.format == "table"
     np.testing.assert_allclose(np.exp(found.logits), [[0.7, 0.2, 0.1], [0.1, 0.8, 0.05]])
     assert found.correct.tolist() == [True, False]
     np.testing.assert_allclose(np.exp(found.signals["outside"]), [0.1, 0.05])
-    np.testing.assert_array_equal(found.signals["said"], [0.9, np.nan])
+    np.testing.assert_array_equal(found.signals["stated"], [0.9, np.nan])
     assert found.signals["topic"].tolist() == ["law", "art"]
     assert found.unanswered == {"not readable": 1}
 
 
 def test_a_table_of_answers_that_were_read_before(tmp_path):
-    rows = [{"answer": "B", "right": "B", "said": "85 %"}, {"answer": None, "right": "A", "said": None}]
+    rows = [{"answer": "B", "right": "B", "stated": "85 %"}, {"answer": None, "right": "A", "stated": None}]
     path = write(tmp_path / "t.jsonl", *rows)
-    found = read(path, LETTERS, "right", prediction="answer", confidence="said")
+    found = read(path, LETTERS, "right", prediction="answer", confidence="stated")
     assert found.prediction.tolist() == ["B"]
     assert found.signals["stated_confidence"].tolist() == [0.85]
     assert found.unanswered == {"not readable": 1}

@@ -79,7 +79,7 @@ class TestTSNE:
         assert display.embedding.shape == (60, 2)
         assert 0 < display.correct.mean() < 1
 
-    def test_probabilities_that_hardly_differ_are_one_point(self):
+    def test_probabilities_that_barely_differ_are_one_point(self):
         proba = np.column_stack([np.ones(40), np.geomspace(1e-40, 1e-20, 40)])
         display = TSNEDisplay.from_predictions(proba, Predictions(proba, np.zeros(40, dtype=int)))
         assert np.ptp(display.embedding, axis=0).max() < 1e-6

@@ -24,7 +24,7 @@ def test_reads_the_official_layout(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["the 1 2\nof 1\n", "the 1 x\n", "", "the\nof\n"])
-def test_a_damaged_file_is_said_to_be_one(folder: Path, text: str) -> None:
+def test_a_damaged_file_is_named(folder: Path, text: str) -> None:
     (folder / "glove.6B.50d.txt").write_text(text)
     with pytest.raises(FileFormatError, match=r"expected lines of a word.*Unpack glove.6B.50d.txt again"):
         load_glove(folder.parent)

@@ -146,7 +146,7 @@ def test_code_that_a_method_does_not_reach_leaves_its_results_valid(tmp_path, mo
     assert void == {auxcal.CCAC: False, auxcal.Dirichlet: True}
 
 
-def test_processes_give_the_same_numbers_and_the_progress_is_told(toy_suite, tmp_path):
+def test_processes_give_the_same_numbers_and_the_progress_is_reported(toy_suite, tmp_path):
     seen = []
     methods = [*QUICK, "ccac-t"]
     several = run(

@@ -219,8 +219,8 @@ def test_an_error_bound_is_kept_by_the_least_threshold_that_keeps_it(page, compa
 
     assert risk(threshold) <= 0.1 < risk(threshold - 0.001)
     assert "at most 10 %" in one(page, ".reached").text
-    said = "it is promised" in one(page, ".reached").text
-    assert ("promised" in one(page, ".picker .chart").text) == said
+    is_promised = "it is promised" in one(page, ".reached").text
+    assert ("promised" in one(page, ".picker .chart").text) == is_promised
 
 
 def test_the_samples_that_are_most_sure_and_wrong_are_named_by_their_row(page, comparisons):

@@ -142,7 +142,7 @@ class TestScores:
 
 
 class TestQuestions:
-    """What is hardly meant is asked about, and what is meant is not."""
+    """What is probably a mistake gives a warning, and what is meant does not."""
 
     def test_labels_that_are_the_predictions(self):
         data = Predictions(TOO_SURE.logits, TOO_SURE.prediction)
@@ -186,7 +186,7 @@ def entry(method, confidence):
 
 
 def outcome(before, limit, p_value, **methods):
-    """Give the answer for confidences of the classifier and of methods, and for what all rows said of the first."""
+    """Give the answer for confidences of the classifier and of methods, and the agreement on all rows."""
     test = Predictions([[1.0, 0.0]] * N_ROWS, (~RIGHT).astype(int))
     entries = [entry("uncalibrated", before), *(entry(name, each) for name, each in methods.items())]
     agreement = Agreement(before.mean(), RIGHT.mean(), 500, limit, p_value)
@@ -242,7 +242,7 @@ class TestAnswer:
     def test_a_gain_beyond_chance_counts_even_where_the_classifier_is_calibrated(self):
         assert outcome(HONEST, 0.02, 0.5, ccac=KNOWING).verdict == "better"
 
-    def test_an_average_that_hides_the_gap_is_told(self):
+    def test_an_average_that_hides_the_gap_is_named(self):
         given = outcome(np.where(RIGHT, 0.6, 0.93), 0.2, 0, ccac=HONEST)
         assert given.found.endswith("on average, but sample by sample the two differ: its ECE is 55.9 %.")
 
@@ -252,14 +252,14 @@ class TestAnswer:
 
     def test_few_rows_of_an_overconfident_classifier_never_need_nothing(self):
         for seed in range(6):
-            told = compare(drawn(1.3, n=200, seed=seed), methods=["temperature", "isotonic"], bootstrap=0).answer
-            assert told.verdict != "calibrated", told
-            assert "nothing needs doing" not in told.then
+            given = compare(drawn(1.3, n=200, seed=seed), methods=["temperature", "isotonic"], bootstrap=0).answer
+            assert given.verdict != "calibrated", given
+            assert "nothing needs doing" not in given.then
 
-    def test_what_few_test_rows_can_tell_of_the_best_method_is_said(self):
-        told = compare(drawn(3, n=900), methods=["temperature"], bootstrap=0).answer
-        assert told.verdict == "better"
-        assert "The 225 test rows tell only to within" in told.then
+    def test_few_test_rows_limit_the_claim_about_the_best_method(self):
+        given = compare(drawn(3, n=900), methods=["temperature"], bootstrap=0).answer
+        assert given.verdict == "better"
+        assert "The 225 test rows tell only to within" in given.then
 
 
 class TestAgreement:

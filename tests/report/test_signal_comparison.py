@@ -71,8 +71,8 @@ class TestMethods:
         data = Predictions.from_signals(table, correct, probabilities=["verbal"])
         found = compare(data, bootstrap=0, methods=["verbal: Platt"])
         assert found.before.method == "verbal as it is"
-        said = table["verbal"][found.rows]
-        np.testing.assert_allclose(found.before.confidence[~np.isnan(said)], said[~np.isnan(said)], atol=1e-9)
+        stated = table["verbal"][found.rows]
+        np.testing.assert_allclose(found.before.confidence[~np.isnan(stated)], stated[~np.isnan(stated)], atol=1e-9)
         assert found.answer.found.startswith("The signal verbal says 8")
 
     def test_methods_of_ones_own(self):

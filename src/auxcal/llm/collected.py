@@ -104,8 +104,8 @@ class Collector:
         stated = self._stated(record) if self.keys.confidence else None
         rows = [self._row(reply, labels, prediction, stated) for reply in parsed.replies]
         truth = self._truth(parsed, record, name, labels, len(labels.labels) if labels else n_options)
-        signals = tuple(self._signal(record, key) for key in self.keys.signals)
-        group = None if self.keys.group is None else self._group(record)
+        signals = tuple(_scalar(record, key) for key in self.keys.signals)
+        group = None if self.keys.group is None else str(_scalar(record, self.keys.group, is_group=True))
         question = self.questions.get(name) or _Question(len(self.questions), truth, group, signals, [])
         if (truth.y, truth.text) != (question.truth.y, question.truth.text):
             raise BadRecord(f"expected the same truth as in an earlier line of {name!r}; got another")
@@ -193,18 +193,6 @@ class Collector:
         match = last(pattern.finditer(text))
         return nan if match is None else _as_share(match)
 
-    def _group(self, record: JSON) -> str:
-        value = lookup(record, self.keys.group or "")
-        if value is None or isinstance(value, list | dict):
-            raise BadRecord(f"expected a group under {self.keys.group!r}; got {kind_of(value)}")
-        return str(value)
-
-    def _signal(self, record: JSON, key: str) -> Any:
-        value = lookup(record, key)
-        if isinstance(value, list | dict):
-            raise BadRecord(f"expected a number or a string under {key!r}; got {kind_of(value)}")
-        return value
-
     # The truth --------------------------------------------------------------------------------------------------------
 
     def _truth(self, parsed: Parsed, record: JSON, name: str, labels: LabelTokens | None, n_options: int) -> _Truth:
@@ -215,14 +203,23 @@ class Collector:
             truth = self._truths.get(name)
         else:
             truth = parsed.truth if self.keys.truth is None else lookup(record, self.keys.truth)
-        given = self._truths is not None or self.keys.truth is not None
-        if n_options:
-            return _Truth(_true_label(truth, labels, n_options))
-        if parsed.correct is not None and not given:
+        named = self._truths is not None or self.keys.truth is not None
+        if parsed.correct is not None and not named and not n_options:
             return _Truth(mark=int(parsed.correct))
         if isinstance(truth, bool | list | dict):
-            raise BadRecord(f"expected the true answer; got {kind_of(truth)}. Is it under correct (--correct)?")
-        return _Truth(text="" if truth is None else _plain(truth).casefold())
+            what = "label" if n_options else "answer"
+            raise BadRecord(f"expected the true {what}; got {kind_of(truth)}. Is it under correct (--correct)?")
+        return _Truth(_true_label(truth, labels, n_options)) if n_options else _Truth(text=_plain(truth).casefold())
+
+
+def _scalar(record: JSON, key: str, *, is_group: bool = False) -> Any:
+    """Return the number or string under a key; None if there is none, which no group may be."""
+    value = lookup(record, key)
+    if isinstance(value, list | dict) or (is_group and value is None):
+        raise BadRecord(
+            f"expected {'a group' if is_group else 'a number or a string'} under {key!r}; got {kind_of(value)}"
+        )
+    return value
 
 
 @cache
@@ -235,8 +232,6 @@ def _true_label(truth: Any, labels: LabelTokens | None, n_options: int) -> int:
     """Return the index of the true label, given as a label or as its index."""
     if truth is None or truth != truth:
         return LEFT_OUT
-    if isinstance(truth, bool | list | dict):
-        raise BadRecord(f"expected the true label; got {kind_of(truth)}. Is it under correct (--correct)?")
     text = f"{truth:.15g}" if isinstance(truth, int | float) else str(truth).strip()
     place = None if labels is None else labels.place(text)
     if place is not None:
