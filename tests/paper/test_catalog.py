@@ -5,12 +5,17 @@ import io
 import tarfile
 import zipfile
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from auxcal._core.errors import FileFormatError, InvalidInputError, MissingDataError
 from auxcal_paper.datasets import DATASETS, DataSet, dataset, download
 from auxcal_paper.datasets import _catalog as catalog
+from auxcal_paper.datasets.cifar10 import load_cifar10
+from auxcal_paper.datasets.glove import load_glove
+from auxcal_paper.datasets.newsgroups import load_ng18
+from auxcal_paper.datasets.reuters import load_r8
 from auxcal_paper.suites import SUITES, suite
 
 
@@ -26,6 +31,12 @@ def test_a_missing_data_set_says_how_to_get_it(entry, tmp_path):
         entry.require(tmp_path)
     assert entry.source in str(caught.value)
     assert isinstance(caught.value, FileNotFoundError)
+
+
+@pytest.mark.parametrize("load", [load_r8, load_ng18, load_glove, partial(load_cifar10, part="test")])
+def test_a_loader_says_how_to_get_its_data(load, tmp_path):
+    with pytest.raises(MissingDataError, match="Get "):
+        load(tmp_path)
 
 
 def test_unknown_names_are_refused_with_the_known_ones():

@@ -81,7 +81,7 @@ def write_pages(suites: Sequence[Suite], results: Results, out: Path, data_dir: 
     """Write a page and a CSV file for each suite into a folder, and an index over all that the folder holds.
 
     Figures that are in the folder already (see `auxcal_paper.pages.figures`) are shown on the pages. What is in the
-    folder of the data tells which network the other suites have.
+    folder of the data shows which network the other suites have.
 
     Returns
     -------
