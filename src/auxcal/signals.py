@@ -78,10 +78,6 @@ class SignalColumns:
         )
         return cls(tuple(table), kinds, tuple(_levels(column) if _is_text(column) else () for column in table.values()))
 
-    def as_tuple(self) -> tuple[Any, ...]:
-        """Return all of it, for files."""
-        return self.names, self.kinds, self.levels
-
     @property
     def are_numbers(self) -> Bools:
         """Which columns are not categories."""

@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from auxcal._core.text import card, first_line, grid, note, percent
+from auxcal.inputs import NOT_KNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from auxcal.calibrators.base import Calibrator
-
-NOT_KNOWN = "not known"
 
 _ABOVE = (
     "converged_",
@@ -31,19 +28,10 @@ def facts(calibrator: Calibrator) -> dict[str, str]:
     """Return what a fitted calibrator is, what it takes and what it was fitted on, in words."""
     inputs, k, d = calibrator.inputs_, calibrator.n_features_in_, calibrator.n_further_features_
     line = first_line(type(calibrator), calibrator.abbreviation)  # which most often has the abbreviation
-    taken = {"takes": f"{d} signals of each answer", "signals": _listed(inputs.feature_names)}
-    if not calibrator.takes_signals:
-        taken = {
-            "takes": f"{inputs.kind or 'logits, or logarithms of probabilities: not known which'}"
-            f"{' of' if inputs.kind else ';'} {k} classes{f' and {d} features' if d else ''}",
-            "classes": _listed(inputs.class_names),
-            "columns": _listed(inputs.column_names),
-            "features": _listed(inputs.feature_names) if d else "none",
-        }
     ood = f"; no class: {', '.join(inputs.no_class)}" if inputs.no_class else ""
     return {
         "method": line if calibrator.abbreviation in line else f"{calibrator.abbreviation}: {line}",
-        **taken,
+        **inputs.described(k, d),
         "label": f"{inputs.label_name or NOT_KNOWN}{ood}",
         "fitted on": _rows(calibrator),
         "promise": str(calibrator.certificate_ or "none"),
@@ -90,10 +78,6 @@ def _adapted(calibrator: Calibrator) -> str:
     return f"{found.n_rows:,} rows without labels{labelled}, {_when(found.date)}: {', '.join(changes)}"
 
 
-def _listed(names: Sequence[str] | None) -> str:
-    return NOT_KNOWN if names is None else ", ".join(names)
-
-
 def _when(date: str) -> str:
     return date.replace("T", " ").replace("Z", " UTC")
 
@@ -103,8 +87,9 @@ def _rows(calibrator: Calibrator) -> str:
     if rows.n_rows is None or rows.n_no_class is None:
         return NOT_KNOWN
     when = f", {_when(rows.date)}" if rows.date else ""
-    what = "wrong" if calibrator.takes_signals else "of no class"
-    return f"{rows.n_rows:,} rows, {percent(rows.n_no_class / rows.n_rows)} of them {what}{when}"
+    return (
+        f"{rows.n_rows:,} rows, {percent(rows.n_no_class / rows.n_rows)} of them {calibrator.inputs_.wrong_share}{when}"
+    )
 
 
 def to_html(calibrator: Calibrator) -> str:
@@ -125,15 +110,11 @@ def to_html(calibrator: Calibrator) -> str:
         if not _is_scalar(value)
     ]
     shown = [(name, fact) for name, fact in facts(calibrator).items() if name in _SHOWN and NOT_KNOWN not in fact]
-    d = calibrator.n_further_features_
-    inputs = f"K = {calibrator.n_features_in_} classes" + (f" and {d} features of each sample" if d else "")
-    if calibrator.takes_signals:
-        inputs = f"{d} signals of each answer"
     state = "converged" if calibrator.converged_ else "did not converge"
     return card(
         repr(calibrator),
         about,
-        note(f"Fitted for {inputs}; {state}."),
+        note(f"Fitted; {state}."),
         *(note(f"{name[0].upper()}{name[1:]}: {fact}.") for name, fact in shown),
         *([grid(numbers)] if numbers else []),
         *([note("; ".join(others))] if others else []),

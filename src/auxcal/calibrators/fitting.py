@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from auxcal._core.arrays import Bools, Floats, as_features, check_spread, check_total
+from auxcal._core.arrays import Bools, Floats, check_spread, check_total
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.state import check_learned
-from auxcal.inputs import warn_of_probabilities
+from auxcal.inputs import LogitInputs, check_features, warn_of_probabilities
 from auxcal.metrics import METRICS
 from auxcal.predictions import Predictions
 from auxcal.reference import Reference, confidence_of_strata, describe_groups, large_groups, repeated, sample_rows
@@ -67,28 +67,16 @@ def check_uses_features(calibrator: Calibrator) -> None:
 
 def validate_features(calibrator: Calibrator, features: ArrayLike | None, n_rows: int) -> Floats | None:
     """Check the features of rows to score: as many as in the fit, or none."""
-    d = calibrator.n_further_features_
-    if features is None and d == 0:
-        return None
-    check_uses_features(calibrator)
-    if features is None:
-        raise InvalidInputError(
-            f"features must have the {d} columns that this {type(calibrator).__name__} was fitted with; got none. Give "
-            f"the same features of these samples, or fit a calibrator without."
-        )
-    if d == 0:
-        raise InvalidInputError(
-            f"this {type(calibrator).__name__} was fitted without features; got features of shape "
-            f"{np.shape(features)}. Leave features out, or fit a calibrator with them."
-        )
-    return as_features(features, n_rows=n_rows, n_columns=d)
+    if features is not None:
+        check_uses_features(calibrator)
+    return check_features(features, n_rows=n_rows, n_features=calibrator.n_further_features_)
 
 
 def features_for(calibrator: Calibrator, data: Predictions) -> Floats | None:
     """Return the features of the data if the calibrator uses them; those of a table as its fit made numbers of them."""
     if not calibrator.uses_features or data.features is None:
         return None
-    if calibrator.takes_signals or not data.inputs.raw_table:
+    if not data.inputs.needs_numbers:
         return data.features
     return FeatureTable(*(calibrator.inputs_.feature_table or ())).fill(data.features)
 
@@ -120,7 +108,7 @@ def as_select(select: SelectPart, data: Predictions) -> Predictions:
 def _predictions(select: Any, data: Predictions) -> Predictions:
     """Return the rows of the select part, of the same kind as the fit part, columns taken by name."""
     inputs = data.inputs
-    if not isinstance(select, tuple | list) or len(select) not in (2, 3):
+    if not isinstance(inputs, LogitInputs) or not isinstance(select, tuple | list) or len(select) not in (2, 3):
         raise InvalidInputError(
             f"select must be a pair (logits, y), with features a triple (logits, y, features); got "
             f"{type(select).__name__}. Give select=(select_logits, select_y)."

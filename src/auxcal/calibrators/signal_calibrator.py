@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +12,6 @@ from numpy.typing import ArrayLike
 from auxcal._core.arrays import Bools, Floats, Ints, as_correct, as_sample_weight, as_whole
 from auxcal._core.deferred_warnings import warn
 from auxcal._core.errors import InputWarning, InvalidInputError
-from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.logits import expit, logit
 from auxcal.calibrators.additive_model import AdditiveModel, base_rate, cross_fit_additive
 from auxcal.calibrators.base import Calibrator
@@ -63,8 +61,6 @@ class SignalCalibrator(Calibrator):
 
     Attributes
     ----------
-    columns_ : tuple
-        The names of the signals, what they are, and the levels of categories.
     model_, line_ : tuple
         The additive model, and one of straight lines.
     maps_ : tuple
@@ -102,13 +98,12 @@ class SignalCalibrator(Calibrator):
     cross_fits = True
     takes_signals = True
 
-    columns_: tuple[Any, ...]
     model_: tuple[Any, ...]
     line_: tuple[Any, ...]
     maps_: tuple[Any, ...]
 
     learned = {"base_rate_": (), "offset_": (), "shares_": ("s",), "read_": ("r",)} | dict.fromkeys(
-        ("columns_", "model_", "line_", "maps_", "widths_", "places_")
+        ("model_", "line_", "maps_", "widths_", "places_")
     )
 
     def __init__(
@@ -194,27 +189,18 @@ class SignalCalibrator(Calibrator):
     @property
     def columns(self) -> SignalColumns:
         """The names of the signals, what they are, and the levels of categories."""
-        return SignalColumns(*self.columns_)
+        return self.inputs_.signal_columns
 
     @property
     def reading_names(self) -> tuple[str, ...]:
         """The signals that checks and monitors read."""
         return tuple(self.columns.names[j] for j in self.read_)
 
-    @ignore_float_errors
-    def validate_rows(self, signals: Any, features: ArrayLike | None = None) -> tuple[Floats, Floats]:
-        """Return answers as the one class of a classifier, and their signals as a matrix."""
-        self._check_fitted()
-        if features is not None:
-            raise InvalidInputError("signals hold all that is known of an answer; got features too. Make them signals.")
-        x = self.columns.encode(signals)
-        return np.zeros((len(x), 1), np.float32), x
-
     def read(self, logits: Floats, features: Floats | None) -> Floats:
         """Return where each signal lies among those of the fit, from 0 to 1; gaps are below, and new levels above."""
         x = _of_signals(features)
         readings = np.empty((len(x), len(self.read_)), np.float16)
-        numeric, (_, _, levels) = self.columns.are_numbers, self.columns_
+        numeric, levels = self.columns.are_numbers, self.columns.levels
         for i, j in enumerate(self.read_):
             if numeric[j]:
                 readings[:, i] = np.interp(x[:, j], self.places_[j], _PLACES)
@@ -223,13 +209,9 @@ class SignalCalibrator(Calibrator):
                 readings[:, i] = self.places_[j][places_of_levels(x[:, j], len(levels[j]))]
         return readings
 
-    def _labelled(self, logits: Floats, y: ArrayLike, features: Floats | None = None, **of_rows: Any) -> Predictions:
-        return Predictions._of_signals(_of_signals(features), y, self.inputs_, **of_rows)
-
     def _fit(self, data: Predictions) -> str | None:
         n_folds = as_whole(self.n_folds, "n_folds", least=2)
-        columns = data.inputs.signal_columns
-        self.columns_ = columns.as_tuple()
+        columns = self.columns
         check_names(self.increasing, dict.fromkeys(columns.names), "increasing")
         data, of_row = merge_copies(data)
         n_rows, data = len(data), data.take(data.spread_rows(_ENOUGH))
@@ -258,10 +240,6 @@ class SignalCalibrator(Calibrator):
             confidence = expit(stacked @ self.shares_ + self.offset_)
             self._held_out = np.stack([confidence, 1 - confidence], axis=1)[of_row]
         return None
-
-    def _fitted(self, data: Predictions, select: Predictions | None, problem: str | None, *, stacklevel: int) -> Self:
-        inputs = replace(data.inputs, raw_table=None)  # which `columns_` holds
-        return super()._fitted(data._with(inputs=inputs), select, problem, stacklevel=stacklevel + 1)
 
     def _confidence(self, logits: Floats, features: Floats | None = None) -> Floats:
         x = _of_signals(features)
