@@ -242,7 +242,7 @@ class TestAround:
         assert loaded.columns == fitted.columns
 
     def test_facts_speak_of_signals(self, fitted):
-        from auxcal.calibrators.facts import facts
+        from auxcal.calibrators.description import facts
 
         found = facts(fitted)
         assert found["takes"] == "4 signals of each answer"

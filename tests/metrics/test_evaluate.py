@@ -9,7 +9,7 @@ from auxcal import InvalidInputError, UndefinedMetricWarning, evaluate
 from auxcal._core import arrays
 from auxcal.metrics import METRICS, ece_noise_floor
 from auxcal.metrics._bootstrap import _draws, one_by_one
-from auxcal.metrics.edge import Sample
+from auxcal.metrics.sample import Sample
 
 
 def calibrated(n, seed):

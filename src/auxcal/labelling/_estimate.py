@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from auxcal._core.arrays import Bools, Floats, as_confidence, check_shares
 from auxcal._core.float_errors import ignore_float_errors
-from auxcal.metrics.edge import as_sample
+from auxcal.metrics.sample import as_sample
 from auxcal.metrics.intervals import PURE_NOISE, Estimate, ece_bounds, wilson, with_one_off
 
 BINS = 20  # of the ECE, as in the paper

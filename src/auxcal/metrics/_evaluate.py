@@ -19,7 +19,7 @@ from auxcal.metrics._calibration_error import ece, ece_interval, ece_mass, mce, 
 from auxcal.metrics._proper import brier, brier_of, nll, nll_of
 from auxcal.metrics._ranking import Ties, aupr, aurc, auroc, excess_aurc, fpr_at_tpr, precision_at_recall
 from auxcal.metrics.binning import Strategy
-from auxcal.metrics.edge import Sample, as_sample, kernel_of
+from auxcal.metrics.sample import Sample, as_sample, kernel_of
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from auxcal._core.arrays import Bools, Floats, Weight
 from auxcal._core.deferred_warnings import warn
 from auxcal._core.errors import InvalidInputError
-from auxcal.metrics.edge import checked_as_given
+from auxcal.metrics.sample import checked_as_given
 
 _BLOCK = 1 << 15  # rows whose counts fit into the CPU cache
 

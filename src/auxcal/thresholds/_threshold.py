@@ -18,7 +18,7 @@ from auxcal._core.arrays import Floats, check_shares, check_total
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal.metrics import risk_coverage
-from auxcal.metrics.edge import kernel_of
+from auxcal.metrics.sample import kernel_of
 from auxcal.thresholds._promises import least_rows, promised_rows, rows_needed
 from auxcal.thresholds._weighted_sample import (
     WeightedSample,

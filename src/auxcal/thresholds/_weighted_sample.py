@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from auxcal._core.arrays import Bools, Floats, Groups, Ints, Weight
 from auxcal._core.equal_rows import in_equal_numbers
 from auxcal._core.errors import InvalidInputError
-from auxcal.metrics.edge import as_sample
+from auxcal.metrics.sample import as_sample
 from auxcal.thresholds._promises import (
     Start,
     rarities,
