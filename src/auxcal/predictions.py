@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from auxcal._core.arrays import (
     NO_CLASS,
@@ -397,8 +397,15 @@ class Predictions:
     @ignore_float_errors
     def save(self, path: str | os.PathLike[str], *, half: bool = False) -> None:
         """Write a bundle, an `.npz` file with `logits`, `y` and what else there is; `half` stores floats as float16."""
-        further = {"y": self.y.astype(np.int32), "inputs": self.inputs.as_text()}
-        _write_bundle(path, self._columns() | further, half=half)
+        path = as_path(path)
+        if path.suffix != ".npz":
+            raise InvalidInputError(f"a bundle is an .npz file; got {path.name!r}. Save it as {path.stem}.npz.")
+        arrays = self._columns() | {"y": self.y.astype(np.int32), "inputs": self.inputs.as_text()}
+        stored = {name: array for name, array in arrays.items() if array is not None}
+        if half:
+            stored |= {name: _halved(stored[name], name) for name in ("logits", "features") if name in stored}
+        with atomic_write(path) as temporary, temporary.open("wb") as file:
+            np.savez_compressed(file, **stored)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Predictions:
@@ -415,18 +422,6 @@ class Predictions:
 
 def _weight(part: Predictions) -> Weight:
     return np.ones(len(part)) if part.sample_weight is None else part.sample_weight
-
-
-def _write_bundle(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any] | None], *, half: bool) -> None:
-    """Write the arrays that are not None; `half` stores logits and features as float16."""
-    path = as_path(path)
-    if path.suffix != ".npz":
-        raise InvalidInputError(f"a bundle is an .npz file; got {path.name!r}. Save it as {path.stem}.npz.")
-    stored = {name: array for name, array in arrays.items() if array is not None}
-    if half:
-        stored |= {name: _halved(stored[name], name) for name in ("logits", "features") if name in stored}
-    with atomic_write(path) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, **stored)  # type: ignore[arg-type]
 
 
 @contextmanager

@@ -174,18 +174,9 @@ def large_groups(groups: Groups | None) -> list[Ints]:
 def describe_groups(
     reference: Reference, groups: list[Ints], data: Predictions, readings: Floats, confidence: Floats, strata: Floats
 ) -> Reference:
-    """Return a reference that describes groups of the fit too, given the scores of all rows when they were held out.
+    """Return a reference that describes groups of the fit too, as `large_groups` gives their rows.
 
-    Parameters
-    ----------
-    reference : Reference
-        That of the fit.
-    groups : list of arrays
-        The rows of each group, as `large_groups` gives them.
-    data : Predictions
-        The rows of the fit.
-    readings, confidence, strata : arrays of shape (n, r), (n,) and (n, s)
-        What the calibrator read from them, and their scores.
+    The readings (n, r), confidence (n,) and strata (n, s) are those of all rows of the fit, when they were held out.
     """
     of_rows, facts, means, shares = ramps(reference, readings), [], [], []
     weight = np.ones(len(data)) if data.sample_weight is None else data.sample_weight.astype(np.float64)

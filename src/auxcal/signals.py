@@ -147,16 +147,9 @@ class SignalColumns:
 class FeatureTable:
     """A table of features as numbers alone, for a method that takes numbers: gaps filled, categories as effects.
 
-    Parameters
-    ----------
-    names, kinds, levels : tuples
-        Those of its `SignalColumns`.
-    fills : tuple of float
-        What stands for a gap of each column: its mean, or the effect of a gap.
-    with_gaps : tuple of int
-        The numbers that had gaps in the fit, which have one more column that marks where.
-    effects : tuple of tuples of float
-        The effect of each level of a category, on the log-odds of a right prediction; empty for numbers.
+    Beside what `SignalColumns` has there are `fills`, the mean of each column or the effect of a gap, which stand for
+    gaps; `with_gaps`, the numbers that had gaps in the fit, each of which gets a column that marks where; and
+    `effects`, of each level of a category on the log-odds of a right prediction, empty for numbers.
     """
 
     names: tuple[str, ...]
@@ -218,12 +211,8 @@ def check_names(wanted: Iterable[str], table: Mapping[str, Any], what: str) -> t
 def read_columns(signals: Any, names: Sequence[str] | None = None) -> dict[str, NDArray[Any]]:
     """Return the columns of a table by name: float64 with NaN for gaps, or text as objects.
 
-    Parameters
-    ----------
-    signals : DataFrame, mapping of columns, or array of shape (n, d) or (n,)
-        A DataFrame of pandas or polars, or an Arrow table. The columns of an array have no names.
-    names : sequence of str, optional
-        What the columns of an array are called; by default "signal 0", "signal 1" and so on.
+    The table is a data frame, an Arrow table or a mapping of columns; or an array of shape (n, d) or (n,), whose
+    columns have these names, by default "signal 0", "signal 1" and so on.
     """
     columns = _by_name(signals, names)
     table = {str(name): _as_column(column, str(name)) for name, column in columns}

@@ -16,16 +16,10 @@ from auxcal._core.threads import cached_property
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Units of rows, and the weight of every label in each of them.
+    """Units of rows, and the weight of every label in each of them; a row of weight 2 is like a group of two such rows.
 
-    A row of weight 2 is treated like a group of two such rows.
-
-    Parameters
-    ----------
-    of_row : array of shape (n,)
-        The unit of every row.
-    owner, label, weight : arrays of shape (m,)
-        The entries, in the order of the units: the weight of each label in each unit.
+    `of_row` is the unit of every row. The entries, in the order of the units, are the weight of each label in each
+    unit.
     """
 
     of_row: Ints

@@ -25,22 +25,13 @@ LEFT_OUT = np.iinfo(np.int64).min
 
 @dataclass(frozen=True)
 class Labels:
-    """How to read the true classes from an array or a column of a table.
+    """How to read the true classes from an array or a column of a table, which has this name.
 
-    Parameters
-    ----------
-    name : str
-        The name of the array or column.
-    class_names : sequence of str, optional
-        The names of the classes, in order. If one of them is a number, every number is a name, else an index.
-    no_class : sequence of str
-        The labels that mean none of the classes; -1 always does, unless a class has that name.
-    unknown_is_no_class : bool or None
-        Whether every unknown label means none of the classes; None if the caller has no such option.
-    says_correct : bool
-        Whether the labels say if an answer is right, and not what it should be: right is class 0, wrong none.
-    rows : array of int, optional
-        The places of the labels in their table, for errors; by default they are all that there are.
+    The class names are in order: if one of them is a number, every number is a name, else an index. The labels
+    `no_class` mean none of the classes, as -1 does unless a class has that name; every unknown label does if
+    `unknown_is_no_class`, which is None if the caller has no such option. With `says_correct`, labels are whether an
+    answer is right, and right is class 0, wrong none. `rows` are the places of the labels in their table, for errors;
+    by default there are no others.
     """
 
     name: str

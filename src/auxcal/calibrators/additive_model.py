@@ -35,18 +35,9 @@ _CLOSED = 1e8  # the precision of a slope that would be negative where it must n
 class AdditiveModel(NamedTuple):
     """A curve is w₀ u + Σ_q w_q max(u, knot_q), where u is the number's place in the range of the fit, from 0 to 1.
 
-    Parameters
-    ----------
-    least, per : arrays of shape (m,)
-        The least value of each number, and one over its range; 0 for a number that does not vary.
-    knots, weights : arrays of shape (q, m) and (q + 1, m)
-        Of the curves.
-    gaps : array of shape (m,)
-        What a gap adds, beside the curve at 0.
-    effects : tuple of arrays of shape (levels + 2,)
-        Of the levels of each category, then of a gap, then of a new level, which is 0.
-    offset : float
-        What all answers share.
+    Of m numbers, `least` is the smallest value and `per` one over the range, 0 for a number that does not vary; `knots`
+    are of shape (q, m) and `weights` of shape (q + 1, m). A gap adds `gaps` beside the curve at 0. The effects of a
+    category are those of its levels, then of a gap, then of a new level, which is 0.
     """
 
     least: Floats
@@ -122,18 +113,9 @@ def cross_fit_additive(
 ) -> CrossFittedModel:
     """Fit the model on all answers, and once more without each fold.
 
-    Parameters
-    ----------
-    numbers, codes : arrays of shape (n, m) and (n, c)
-        Numbers with NaN for gaps, and the places of levels in the effects.
-    n_levels : array of shape (c,)
-        How many levels each category has, without the gap and new ones.
-    correct, folds, weight : arrays of shape (n,)
-        Whether each answer is right, its fold, and how often it counts.
-    increasing : array of shape (m,), optional
-        Which curves may only rise.
-    linear : bool
-        Whether curves are straight lines, of a width that does not depend on the answers: few can tell more.
+    `numbers` (n, m) have NaN for gaps, `codes` (n, c) are the places of levels among the effects, and `n_levels` counts
+    them without the gap and new ones. Curves that are `increasing` may only rise. Where the model is `linear`, curves
+    are straight lines, of a width that does not depend on the answers: few can tell more.
     """
     rises = np.zeros(numbers.shape[1], bool) if increasing is None else increasing
     design = _Design.of(numbers, rises, weight, () if linear else _KNOTS)

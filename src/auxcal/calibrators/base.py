@@ -22,8 +22,8 @@ from auxcal._core.state import Shape
 from auxcal._core.threads import one_thread
 from auxcal.adaptation import Adaptation
 from auxcal.calibrators.copies import parts_with_units, warn_of_same_rows
-from auxcal.calibrators.estimator import Estimator
 from auxcal.calibrators.description import to_html
+from auxcal.calibrators.estimator import Estimator
 from auxcal.calibrators.feature_tables import is_table, with_numbers
 from auxcal.calibrators.fitting import (
     FitRows,

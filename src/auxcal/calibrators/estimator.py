@@ -26,12 +26,7 @@ class Estimator:
         return sorted(_defaults(cls))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the arguments of the constructor.
-
-        Parameters
-        ----------
-        deep : bool
-            Whether to include the parameters of nested estimators, as ``name__parameter``.
+        """Return the arguments of the constructor; if deep, those of nested estimators too, as ``name__parameter``.
 
         Examples
         --------

@@ -162,15 +162,12 @@ def reference_of(calibrator: Calibrator, data: Predictions) -> Reference:
     groups = large_groups(data.groups)
     if not groups:
         return reference
-    readings = calibrator.read(data.logits, data.features)
+    rows = data.logits, data.features
     if held_out is None:
-        confidence = calibrator.score_validated(data.logits, data.features)
-        return describe_groups(
-            reference, groups, data, readings, confidence, calibrator.strata(data.logits, data.features)
-        )
-    strata = np.asarray(held_out)
-    confidence = confidence_of_strata(strata, data.prediction, data.n_classes)
-    return describe_groups(reference, groups, data, readings, confidence, strata)
+        confidence, strata = calibrator.score_validated(*rows), calibrator.strata(*rows)
+    else:
+        confidence, strata = confidence_of_strata(held_out, data.prediction, data.n_classes), held_out
+    return describe_groups(reference, groups, data, calibrator.read(*rows), confidence, strata)
 
 
 def select_score(select_by: SelectBy, confidence: Floats, select: Predictions) -> float:

@@ -198,7 +198,7 @@ class SignalCalibrator(Calibrator):
 
     def read(self, logits: Floats, features: Floats | None) -> Floats:
         """Return where each signal lies among those of the fit, from 0 to 1; gaps are below, and new levels above."""
-        x = _of_signals(features)
+        x = np.asarray(features)
         readings = np.empty((len(x), len(self.read_)), np.float16)
         numeric, levels = self.columns.are_numbers, self.columns.levels
         for i, j in enumerate(self.read_):
@@ -218,7 +218,7 @@ class SignalCalibrator(Calibrator):
         data = weigh_units(data)
         folds = data.folds(min(n_folds, data.n_units), self.random_state)
         correct, weight = data.correct, data.sample_weight
-        values, codes = columns.parts(_of_signals(data.features))
+        values, codes = columns.parts(np.asarray(data.features))
         rises, n_levels = np.isin(columns.names, self.increasing)[columns.are_numbers], columns.n_levels
         found = cross_fit_additive(values, codes, n_levels, correct, folds, weight, rises)
         line = cross_fit_additive(values, codes, n_levels, correct, folds, weight, rises, linear=True)
@@ -242,7 +242,7 @@ class SignalCalibrator(Calibrator):
         return None
 
     def _confidence(self, logits: Floats, features: Floats | None = None) -> Floats:
-        x = _of_signals(features)
+        x = np.asarray(features)
         values, codes = self.columns.parts(x)
         lines, curves = (AdditiveModel(*state).log_odds(values, codes) for state in (self.line_, self.model_))
         parts = [np.full(len(x), self.base_rate_), lines, curves]
@@ -303,12 +303,6 @@ class SignalCalibrator(Calibrator):
                 InputWarning,
                 stacklevel=5,
             )
-
-
-def _of_signals(features: Floats | None) -> Floats:
-    if features is None:
-        raise InvalidInputError("signals must be given.")
-    return features
 
 
 def _level_places(codes: Ints, effects: Floats) -> Floats:

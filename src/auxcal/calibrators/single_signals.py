@@ -41,18 +41,9 @@ class SignalMaps(NamedTuple):
 def cross_fit_signal(
     x: Floats, correct: Bools, folds: Ints, base: float, weight: Weight | None, *, rises: bool
 ) -> tuple[SignalMaps, Floats]:
-    """Return the maps of a number, and its out-of-fold log-odds by both of them.
+    """Return the maps of a number, with NaN for gaps, and its out-of-fold log-odds by both of them.
 
-    Parameters
-    ----------
-    x : array of shape (n,)
-        The number, with NaN for gaps.
-    correct, folds, weight : arrays of shape (n,)
-        Whether each answer is right, its fold, and how often it counts.
-    base : float
-        The log-odds of a right answer.
-    rises : bool
-        Whether the maps must rise; otherwise the correlation decides.
+    `base` is the log-odds of a right answer. The maps must rise if `rises`; otherwise the correlation decides.
     """
     known = ~np.isnan(x)
     of_known = None if weight is None else weight[known]

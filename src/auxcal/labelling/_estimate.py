@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from auxcal._core.arrays import Bools, Floats, as_confidence, check_shares
 from auxcal._core.float_errors import ignore_float_errors
-from auxcal.metrics.sample import as_sample
 from auxcal.metrics.intervals import PURE_NOISE, Estimate, ece_bounds, wilson, with_one_off
+from auxcal.metrics.sample import as_sample
 
 BINS = 20  # of the ECE, as in the paper
 # Plain choices; benchmarks/labelling/picks.py measures how often the intervals hold the truth with these.

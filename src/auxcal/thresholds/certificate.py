@@ -26,12 +26,8 @@ _EXPECTED = 5  # rows that a predicted class must have for its count to be compa
 class FoundOn(NamedTuple):
     """The rows that a promise was found on: what they have in common with others of their kind.
 
-    Parameters
-    ----------
-    confidence : array of shape (n,)
-        Confidences in ascending order, as many as there are independent rows, 2,000 at most.
-    predicted : array of shape (K,)
-        How many of the independent rows are predicted as each class; 0 for all where that is not known.
+    Kept are confidences in ascending order, as many as there are independent rows, 2,000 at most; and how many of the
+    independent rows are predicted as each class, 0 for all where that is not known.
     """
 
     confidence: Floats

@@ -49,19 +49,9 @@ def damped_newton(
 ) -> tuple[Floats, bool]:
     """Return the minimum of a smooth convex loss, and whether it was reached.
 
-    Parameters
-    ----------
-    theta : array of shape (d,)
-        Where to start.
-    evaluate : callable
-        ``evaluate(theta)`` gives a point: the gradient there, and what the other two read.
-    solve : callable
-        ``solve(theta, point)`` gives Newton's step, to be subtracted.
-    overshoots : callable
-        ``overshoots(before, after, step)``: whether the step was too long, and must be halved.
-    worthwhile : float
-        The gain that a step must promise, by the quadratic model, for another to follow it.
-    max_steps : int
+    ``evaluate(theta)`` gives a point: the gradient there, and what the other two read. ``solve(theta, point)`` gives
+    Newton's step, to be subtracted. ``overshoots(before, after, step)`` is whether the step was too long, and must be
+    halved. `worthwhile` is the gain that a step must promise, by the quadratic model, for another to follow it.
 
     Examples
     --------
@@ -69,14 +59,8 @@ def damped_newton(
     >>> import numpy as np
     >>> from auxcal.calibrators.solvers.newton import damped_newton
     >>> cosh = lambda x: SimpleNamespace(gradient=np.sinh(x), loss=np.cosh(x))
-    >>> theta, converged = damped_newton(
-    ...     np.array([2.0]),
-    ...     cosh,
-    ...     lambda x, point: point.gradient / np.cosh(x),
-    ...     lambda before, after, step: after.loss > before.loss,
-    ...     worthwhile=1e-9,
-    ...     max_steps=20,
-    ... )
+    >>> solve, overshoots = lambda x, at: at.gradient / np.cosh(x), lambda before, after, step: after.loss > before.loss
+    >>> theta, converged = damped_newton(np.array([2.0]), cosh, solve, overshoots, worthwhile=1e-9, max_steps=20)
     >>> theta.round(6), converged
     (array([0.]), True)
     """
@@ -94,15 +78,10 @@ def damped_newton(
 
 @dataclass(frozen=True)
 class Blocks:
-    """A matrix for each class, or one that all share.
+    """A matrix for each class, or one that all share; of shape (K or 1, d, d).
 
-    With `own`, the first number of each class is apart from the others, and has a curvature of its own: many classes
-    then need one small matrix in the place of one for each.
-
-    Parameters
-    ----------
-    matrices : array of shape (K or 1, d, d); (1, d - 1, d - 1) with `own`
-    own : array of shape (K or 1,), optional
+    With `own`, of shape (K or 1,), the first number of each class is apart from the others, and has a curvature of its
+    own: many classes then need one small matrix in the place of one for each.
 
     Examples
     --------
