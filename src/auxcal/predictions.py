@@ -284,7 +284,9 @@ class Predictions:
     @ignore_float_errors
     def take(self, rows: Ints | Bools | slice) -> Predictions:
         """Return the given rows as new `Predictions`."""
-        return self._with(**{name: None if each is None else each[rows] for name, each in self._columns().items()})
+        return self._with(
+            **{name: None if column is None else column[rows] for name, column in self._columns().items()}
+        )
 
     def counted(self) -> Predictions:
         """Return the rows whose weight is above 0."""

@@ -180,8 +180,8 @@ def in_bins(ops: Operations, x: Value, edges: Floats, values: Floats, maps: Valu
     The edges (m, t) are the inner ones of m maps, in order; a bin has its lower edge. The values are of shape (m, t +
     1). `maps` is the map of each sample, None if there is only one.
     """
-    found, width = _search(ops, x, edges - _HAIR * np.maximum(np.abs(edges), 1), maps)
-    return ops.rows(ops.constant(_flat(values, width), "values"), found)
+    place, width = _search(ops, x, edges - _HAIR * np.maximum(np.abs(edges), 1), maps)
+    return ops.rows(ops.constant(_flat(values, width), "values"), place)
 
 
 def between_knots(ops: Operations, x: Value, knots: Sequence[Floats], maps: Value | None = None) -> Value:
@@ -190,11 +190,11 @@ def between_knots(ops: Operations, x: Value, knots: Sequence[Floats], maps: Valu
     The knots of a map are an array of shape (2, t): their places, in order, and the values there. `maps` is the map of
     each sample, None if there is only one.
     """
-    longest = max(each.shape[1] for each in knots)
-    found, width = _search(ops, x, _padded([each[0] for each in knots], longest, np.inf), maps)
-    lines = [_lines(*each.astype(np.float64)) for each in knots]
+    longest = max(knots_of_map.shape[1] for knots_of_map in knots)
+    place, width = _search(ops, x, _padded([knots_of_map[0] for knots_of_map in knots], longest, np.inf), maps)
+    lines = [_lines(*knots_of_map.astype(np.float64)) for knots_of_map in knots]
     origin, value, slope = (
-        ops.rows(ops.constant(_flat(_padded(list(parts), longest + 1, 0), width), name), found)
+        ops.rows(ops.constant(_flat(_padded(list(parts), longest + 1, 0), width), name), place)
         for name, parts in zip(("origins", "values", "slopes"), zip(*lines, strict=True), strict=True)
     )
     return value + (x - origin) * slope

@@ -256,9 +256,9 @@ def _correlation(values: Floats, of_row: Ints, counts: Ints) -> float:
     between = counts @ (means - values.mean(axis=0)) ** 2 / (g - 1)
     size = (n - float(counts @ counts) / n) / (g - 1)
     total = between + (size - 1) * within
-    found = (between - within)[total > 0] / total[total > 0]
+    correlations = (between - within)[total > 0] / total[total > 0]
     error = math.sqrt(2 / (size * max(size - 1, 1.0) * (g - 1)))
-    return max(float(found.max(initial=0.0)) - 2 * error, 0.0)
+    return max(float(correlations.max(initial=0.0)) - 2 * error, 0.0)
 
 
 def drawn_by_weight(n: int, weight: Weight | None, most: int) -> Ints:

@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -123,22 +124,22 @@ class SignalColumns:
 
     def write(self, x: Floats, rows: Sequence[int]) -> dict[str, dict[int, str]]:
         """Return the text of some rows of a matrix that `encode` gave, by column and row; gaps are left out."""
-        found: dict[str, dict[int, str]] = {}
+        texts: dict[str, dict[int, str]] = {}
         for j, (name, kind, levels) in enumerate(zip(self.names, self.kinds, self.levels, strict=True)):
             known = {i: x[i, j] for i in rows if not np.isnan(x[i, j])}
             if kind == "category":
-                found[name] = {i: levels[int(code)] if code >= 0 else "a new level" for i, code in known.items()}
+                texts[name] = {i: levels[int(code)] if code >= 0 else "a new level" for i, code in known.items()}
             else:
-                found[name] = {
+                texts[name] = {
                     i: f"{expit(value) if kind == 'probability' else value:.4g}" for i, value in known.items()
                 }
-        return found
+        return texts
 
     def check(self, n_columns: int | None = None) -> None:
         """Reject what no table can have."""
         same = len(self.names) == len(self.kinds) == len(self.levels) == (n_columns or len(self.names)) > 0
         known = set(self.kinds) <= set(get_args(SignalKind))
-        text = all(isinstance(each, str) for each in (*self.names, *(level for each in self.levels for level in each)))
+        text = all(isinstance(name, str) for name in (*self.names, *chain.from_iterable(self.levels)))
         if not (same and known and text and len(set(self.names)) == len(self.names)):
             raise ValueError("the names, kinds and levels of the signals must fit each other")
 
@@ -175,23 +176,21 @@ class FeatureTable:
 
     def fill(self, x: Floats) -> Floats:
         """Return the numbers of a matrix that `SignalColumns.encode` gave."""
-        found = np.concatenate([x, np.isnan(x[:, list(self.with_gaps)])], axis=1)
+        numbers = np.concatenate([x, np.isnan(x[:, list(self.with_gaps)])], axis=1)
         for j, (fill, effects) in enumerate(zip(self.fills, self.effects, strict=True)):
             column = x[:, j]
             if self.kinds[j] == "category":
                 known = np.where(column >= 0, column, len(effects)).astype(np.intp)
-                found[:, j] = np.append(effects, 0.0)[known]
-            found[np.isnan(column), j] = fill
-        return found
+                numbers[:, j] = np.append(effects, 0.0)[known]
+            numbers[np.isnan(column), j] = fill
+        return numbers
 
     def check(self, n_features: int) -> None:
         """Reject what no fit can have saved."""
         self.columns.check()
         same = len(self.fills) == len(self.effects) == len(self.names)
-        known = all(len(levels) == len(each) for levels, each in zip(self.levels, self.effects, strict=False))
-        numbers = all(
-            isinstance(each, float) for each in (*self.fills, *(number for some in self.effects for number in some))
-        )
+        known = all(len(levels) == len(effects) for levels, effects in zip(self.levels, self.effects, strict=False))
+        numbers = all(isinstance(number, float) for number in (*self.fills, *chain.from_iterable(self.effects)))
         if not (same and known and numbers and len(self.feature_names) == n_features):
             raise ValueError("the table of features must fit its columns")
 

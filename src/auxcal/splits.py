@@ -70,8 +70,8 @@ class Units:
         size = [0.0] * n_parts
         for unit in self.in_turn(rng).tolist():
             entries = range(begin[unit], begin[unit + 1])
-            crowd = [sum(share[entry] * held[label[entry]][each] for entry in entries) for each in range(n_parts)]
-            chosen = part[unit] = min(range(n_parts), key=lambda each: (crowd[each], size[each]))
+            crowd = [sum(share[entry] * held[label[entry]][fold] for entry in entries) for fold in range(n_parts)]
+            chosen = part[unit] = min(range(n_parts), key=lambda fold: (crowd[fold], size[fold]))
             size[chosen] += total[unit]
             for entry in entries:
                 held[label[entry]][chosen] += weight[entry]
@@ -109,7 +109,7 @@ class Units:
         part[order] = np.searchsorted(np.cumsum(sizes), np.cumsum(count[order]) - count[order] / 2, side="right")
         place[order] = np.arange(len(order))
         rows = np.argsort(place[self.of_row], kind="stable")
-        return _checked(*(rows[part[self.of_row[rows]] == each] for each in range(len(sizes))))
+        return _checked(*(rows[part[self.of_row[rows]] == index] for index in range(len(sizes))))
 
 
 def ordered_rows(logits: Floats, y: Ints, w: Ints, features: Floats | None) -> Ints:

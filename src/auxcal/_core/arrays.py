@@ -458,7 +458,7 @@ def as_groups(groups: ArrayLike, *, n_rows: int, name: str = "groups") -> Groups
             f"{name} must be one number, string or date for each of the {n_rows} rows, shape ({n_rows},); got shape "
             f"{array.shape} and dtype {array.dtype}."
         )
-    missing = [is_missing(each) for each in array.tolist()] if array.dtype.kind in "fMO" else []
+    missing = [is_missing(group) for group in array.tolist()] if array.dtype.kind in "fMO" else []
     if any(missing):
         raise InvalidInputError(
             f"{name} must be known for every row; got {array[missing.index(True)]} in row {missing.index(True)} "

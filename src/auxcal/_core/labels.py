@@ -143,7 +143,7 @@ class Labels:
         return codes
 
     def _unknown(self, text: list[str], value: str, others: set[str]) -> str:
-        row, count = self._row(text.index(value)), sum(each in others for each in text)
+        row, count = self._row(text.index(value)), sum(label in others for label in text)
         got = f"got {value!r} in row {row} ({count} such rows)"
         if self.class_names is None:
             return (
@@ -250,11 +250,11 @@ def _advice_on_labels(y: NDArray[Any]) -> str:
 def as_no_class(no_class: NoClassLabels) -> tuple[str, ...]:
     """Return the labels that mean none of the classes, given as one label or as several, as they are compared."""
     given = () if no_class is None else np.ravel(np.asarray(no_class, dtype=object)).tolist()
-    if not all(isinstance(each, str | int) for each in given):
+    if not all(isinstance(label, str | int) for label in given):
         raise InvalidInputError(
             f"no_class must be the label, or the labels, that mean none of the classes; got {no_class!r}."
         )
-    return tuple(str(each).strip() for each in given)
+    return tuple(str(label).strip() for label in given)
 
 
 def warn_of_unlabelled(missing: int, n_rows: int, name: str) -> None:
@@ -279,7 +279,7 @@ def names_in(values: NDArray[Any], missing: Container[str] = MISSING) -> tuple[s
 
 
 def _holds_text(values: NDArray[Any]) -> bool:
-    return values.dtype.kind in "UT" or (values.dtype.kind == "O" and any(isinstance(each, str) for each in values))
+    return values.dtype.kind in "UT" or (values.dtype.kind == "O" and any(isinstance(value, str) for value in values))
 
 
 def as_text(values: NDArray[Any]) -> list[str]:

@@ -206,7 +206,7 @@ class _Design(NamedTuple):
         return np.ascontiguousarray(weights.T), gaps, float(theta[-1] - shift.sum())
 
 
-class _Found(NamedTuple):
+class _Optimum(NamedTuple):
     """The weights of the features, the effects of the categories, and the widths of their priors."""
 
     theta: Floats
@@ -232,32 +232,32 @@ class _Fit(NamedTuple):
         weight = None if self.weight is None else self.weight[rows]
         return self._replace(x=self.x[:, rows], codes=self.codes[rows], correct=self.correct[rows], weight=weight)
 
-    def by_evidence(self, width: float | None) -> _Found:
+    def by_evidence(self, width: float | None) -> _Optimum:
         """Return the optimum, with the widths of the priors by evidence unless one is given for all."""
         m = len(self.design.least)
-        found = _Found(
+        optimum = _Optimum(
             np.append(np.zeros(len(self.x) - 1), self.base),
             tuple(np.zeros(n + 2) for n in self.n_levels),
             Widths(np.full(m, width or _WIDTH), np.full(len(self.n_levels), width or _WIDTH)),
         )
         for _ in range(_ROUNDS):
-            found = self.step(found, learn=width is None)
-        return found
+            optimum = self.step(optimum, learn=width is None)
+        return optimum
 
-    def near(self, found: _Found) -> _Found:
+    def near(self, optimum: _Optimum) -> _Optimum:
         """Return the optimum with given widths, near that of more answers."""
         for _ in range(_ROUNDS_WITHOUT_A_FOLD):
-            found = self.step(found, learn=False)
-        return found
+            optimum = self.step(optimum, learn=False)
+        return optimum
 
     @property
     def base(self) -> float:
         """The log-odds of a right answer."""
         return base_rate(self.correct, self.weight)
 
-    def step(self, found: _Found, *, learn: bool) -> _Found:
+    def step(self, optimum: _Optimum, *, learn: bool) -> _Optimum:
         """Take a step of Newton's method for the curves, then one for each category."""
-        theta, effects, widths = found
+        theta, effects, widths = optimum
         added = np.zeros(len(self.correct))
         for effect, code in zip(effects, self.codes.T, strict=True):
             added += effect[code]
@@ -271,8 +271,8 @@ class _Fit(NamedTuple):
             new.append(moved)
             of_categories[k] = np.sqrt(square)
         if not learn:
-            return _Found(theta, tuple(new), widths)
-        return _Found(theta, tuple(new), Widths(self._widths(theta, variance, widths.numbers), of_categories))
+            return _Optimum(theta, tuple(new), widths)
+        return _Optimum(theta, tuple(new), Widths(self._widths(theta, variance, widths.numbers), of_categories))
 
     def _curves(self, theta: Floats, added: Floats, widths: Floats) -> tuple[Floats, Floats]:
         """Return the weights of the curves after a step, and their variances."""

@@ -136,7 +136,7 @@ class AuxiliaryClassCalibrator(ProbaCalibrator):
         problem = Problem(x.values, data.w, scaled, data.sample_weight)
         temperature = None if scaled is None else _spread(scaled)
         trained = train_networks(problem, settings, start, self._recipe(k), rng, temperature)
-        return [Network(*x.fold(each.weights, each.biases), each.temperature) for each in trained]
+        return [Network(*x.fold(network.weights, network.biases), network.temperature) for network in trained]
 
     def _architecture(self, n_classes: int) -> Architecture:
         """Return the paper's choice for the nearest number of classes, with the user's hidden sizes if given."""

@@ -53,18 +53,18 @@ def with_units(data: Predictions, *, stacklevel: int = 1) -> Predictions:
         return data._with(groups=copies)
     if data.n_classes == 1:  # signals are often equal by themselves, and have no distance
         return data
-    found = repeated_samples(data)
-    if found is None or (found.same_label < _SAME_LABEL and not _have_one_answer(data, found.of_row)):
+    samples = repeated_samples(data)
+    if samples is None or (samples.same_label < _SAME_LABEL and not _have_one_answer(data, samples.of_row)):
         return data
     warn(
-        f"these {len(data):,} rows look like {len(np.unique(found.of_row)):,} samples, some seen several times, like "
+        f"these {len(data):,} rows look like {len(np.unique(samples.of_row)):,} samples, some seen several times, like "
         f"the frames of a video: rows near each other have the same label even where the classifier is wrong. "
         f"Such rows stay together, and count as less than a row each. Say which rows belong together with groups "
         f"(--group): a group for each, if none do.",
         InputWarning,
         stacklevel=stacklevel + 1,
     )
-    return data._with(groups=found.of_row)
+    return data._with(groups=samples.of_row)
 
 
 def parts_with_units(
@@ -86,7 +86,7 @@ def warn_of_same_rows(data: Predictions, part: Predictions, what: str, *, stackl
 
     Where rows repeat, equal rows need not be the same ones; then only parts that are equal as a whole are noticed.
     """
-    ours, theirs = (np.sort(row_hashes(each.logits, each.features)) for each in (data, part))
+    ours, theirs = (np.sort(row_hashes(rows.logits, rows.features)) for rows in (data, part))
     distinct = len(np.unique(ours)) >= (1 - MOST_REPEATED) * len(ours)
     share = float(np.isin(theirs, ours, kind="sort").mean()) if distinct else float(np.array_equal(ours, theirs))
     if share > MOST_REPEATED:
@@ -110,7 +110,7 @@ def merge_copies(data: Predictions) -> tuple[Predictions, Ints | slice]:
     copies = _copies(data, hashes, _n_values(hashes))
     if copies is None:
         return data, slice(None)
-    unit, copy = (np.unique(each, return_inverse=True)[1] for each in (data.groups, copies))
+    unit, copy = (np.unique(labels, return_inverse=True)[1] for labels in (data.groups, copies))
     _, first, at, counts = np.unique(
         unit * len(data) + copy, return_index=True, return_inverse=True, return_counts=True
     )
@@ -174,8 +174,8 @@ def _have_one_answer(data: Predictions, units: Ints) -> bool:
     if len(np.unique(units)) < _SAMPLES_OF_CLASS * len(np.unique(data.prediction)):
         return False
     known = data.y != NO_CLASS
-    found = _Grouped.of(units[known]).of_errors(data.take(known))
-    return found.value >= max(_SAME_ANSWER, _BEYOND_CHANCE * found.error)
+    correlation = _Grouped.of(units[known]).of_errors(data.take(known))
+    return correlation.value >= max(_SAME_ANSWER, _BEYOND_CHANCE * correlation.error)
 
 
 class _Correlation(NamedTuple):

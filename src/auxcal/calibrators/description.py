@@ -58,7 +58,7 @@ def as_json(calibrator: Calibrator) -> dict[str, Any]:
         "no_class": rows.n_no_class,
         "date": rows.date,
         "certificate": calibrator.certificate_ and calibrator.certificate_.as_json(),
-        "adapted_to": None if (found := calibrator.adaptation_) is None else found.as_json(),
+        "adapted_to": None if (adaptation := calibrator.adaptation_) is None else adaptation.as_json(),
         "converged": calibrator.converged_,
         "parameters": calibrator.get_params(),
     }
@@ -66,16 +66,19 @@ def as_json(calibrator: Calibrator) -> dict[str, Any]:
 
 def _adapted(calibrator: Calibrator) -> str:
     """Return what it was adapted to, with the shares that changed most."""
-    found = calibrator.adaptation_
-    if found is None:
+    adaptation = calibrator.adaptation_
+    if adaptation is None:
         return "nothing"
-    labelled, k = f" and {found.n_labelled:,} with labels" if found.n_labelled else "", calibrator.n_features_in_
-    names = ["right", "wrong", "no class"][: len(found.shares)]
-    if len(found.shares) == k + 1 > 2:
+    labelled, k = (
+        f" and {adaptation.n_labelled:,} with labels" if adaptation.n_labelled else "",
+        calibrator.n_features_in_,
+    )
+    names = ["right", "wrong", "no class"][: len(adaptation.shares)]
+    if len(adaptation.shares) == k + 1 > 2:
         names = [*(calibrator.inputs_.class_names or [f"class {index}" for index in range(k)]), "no class"]
-    order = np.argsort(-np.abs(found.shares - found.before), kind="stable")[:3]
-    changes = [f"{names[at]} {percent(found.before[at])} to {percent(found.shares[at])}" for at in order]
-    return f"{found.n_rows:,} rows without labels{labelled}, {_when(found.date)}: {', '.join(changes)}"
+    order = np.argsort(-np.abs(adaptation.shares - adaptation.before), kind="stable")[:3]
+    changes = [f"{names[at]} {percent(adaptation.before[at])} to {percent(adaptation.shares[at])}" for at in order]
+    return f"{adaptation.n_rows:,} rows without labels{labelled}, {_when(adaptation.date)}: {', '.join(changes)}"
 
 
 def _when(date: str) -> str:

@@ -216,8 +216,8 @@ class FitRows(NamedTuple):
     @classmethod
     def of(cls, data: Predictions) -> FitRows | None:
         """Return the rows of a fit; None where so many repeat that equal rows are not the same ones."""
-        found = np.unique(_row_hashes(data.logits, data.features))
-        return cls(found[:MOST_HASHES]) if len(found) >= (1 - MOST_REPEATED) * len(data) else None
+        hashes = np.unique(_row_hashes(data.logits, data.features))
+        return cls(hashes[:MOST_HASHES]) if len(hashes) >= (1 - MOST_REPEATED) * len(data) else None
 
     def contain(self, logits: Floats, features: Floats | None) -> Bools:
         """Return which rows were in the fit."""

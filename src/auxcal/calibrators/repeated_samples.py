@@ -52,8 +52,8 @@ def repeated_samples(data: Predictions) -> RepeatedSamples | None:
     >>> repeated_samples(Predictions(logits, y)) is None
     True
     >>> views = np.arange(60).repeat(4)
-    >>> found = repeated_samples(Predictions(logits[views] + 0.01 * rng.normal(size=(240, 5)), y[views]))
-    >>> len(np.unique(found.of_row))
+    >>> repeated = repeated_samples(Predictions(logits[views] + 0.01 * rng.normal(size=(240, 5)), y[views]))
+    >>> len(np.unique(repeated.of_row))
     60
     """
     of_class = data.y != NO_CLASS  # rows of none are all wrong, and all of one label
@@ -120,12 +120,12 @@ def _joined(data: Predictions, views: float) -> Ints:
 
     order = ordered_rows(data.logits, data.y, data.w, data.features)  # so that theirs makes no difference
     x = _few_dimensions(data.logits[order])
-    samples, found = np.empty(len(x), dtype=np.intp), 0
+    samples, n_samples = np.empty(len(x), dtype=np.intp), 0
     for cell in _cells(x):
         tree = linkage(x[cell], "ward")
         numbers = fcluster(tree, _n_samples(tree[:, 2], len(cell) / views), "maxclust")
-        samples[order[cell]] = found + numbers
-        found += numbers.max()
+        samples[order[cell]] = n_samples + numbers
+        n_samples += numbers.max()
     return samples
 
 

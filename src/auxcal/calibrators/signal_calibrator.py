@@ -220,19 +220,19 @@ class SignalCalibrator(Calibrator):
         correct, weight = data.correct, data.sample_weight
         values, codes = columns.parts(np.asarray(data.features))
         rises, n_levels = np.isin(columns.names, self.increasing)[columns.are_numbers], columns.n_levels
-        found = cross_fit_additive(values, codes, n_levels, correct, folds, weight, rises)
+        curves = cross_fit_additive(values, codes, n_levels, correct, folds, weight, rises)
         line = cross_fit_additive(values, codes, n_levels, correct, folds, weight, rises, linear=True)
         base = self.base_rate_ = base_rate(correct, weight)
         single = [
             cross_fit_signal(x, correct, folds, base, weight, rises=bool(up))
             for x, up in zip(values.T, rises, strict=True)
         ]
-        stacked = _clipped([np.full(len(data), base), line.log_odds, found.log_odds, *(held for _, held in single)])
+        stacked = _clipped([np.full(len(data), base), line.log_odds, curves.log_odds, *(held for _, held in single)])
         self.shares_ = weights_by_evidence(log_likelihoods(stacked, correct, weight), _prior(len(single)))
-        self.model_, self.line_ = tuple(found.model), tuple(line.model)
+        self.model_, self.line_ = tuple(curves.model), tuple(line.model)
         self.maps_ = tuple(tuple(maps) for maps, _ in single)
-        self.widths_ = found.widths._asdict()
-        self._remember(values, codes, found.model)
+        self.widths_ = curves.widths._asdict()
+        self._remember(values, codes, curves.model)
         self.offset_ = 0.0
         self.offset_ = _offset(logit(self._confidence(data.logits, data.features)), base, weight)
         self._warn_of_labels(values, codes, [held[:, 1] for _, held in single], correct, folds)

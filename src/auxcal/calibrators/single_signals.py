@@ -29,9 +29,9 @@ class SignalMaps(NamedTuple):
         """Return the log-odds by each of the two maps, of shape (n, 2)."""
         missing = np.isnan(x)
         scores = (np.where(missing, self.centre, x) - self.centre) * self.slope
-        found = ScoreMaps(self.coefficients, self.knots).log_odds(scores)
-        found[missing] = self.gap
-        return found
+        both = ScoreMaps(self.coefficients, self.knots).log_odds(scores)
+        both[missing] = self.gap
+        return both
 
     def program(self, ops: Operations, x: Value) -> Value:
         """Write `log_odds` as a program for torch and ONNX, without gaps."""
@@ -60,8 +60,8 @@ def cross_fit_signal(
     ranks = np.argsort(np.argsort(x[known], kind="stable"), kind="stable")
     up = rises or np.cov(ranks, correct[known], aweights=of_known)[0, 1] >= 0
     slope = (1 if up else -1) / spread
-    maps, found, _ = cross_fit_maps((x[known] - centre) * slope, correct[known], _dense(folds[known]), of_known)
-    held_out[known] = found
+    maps, out_of_fold, _ = cross_fit_maps((x[known] - centre) * slope, correct[known], _dense(folds[known]), of_known)
+    held_out[known] = out_of_fold
     return SignalMaps(centre, slope, maps.coefficients, maps.knots, gap), held_out
 
 

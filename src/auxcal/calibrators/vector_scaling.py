@@ -40,11 +40,11 @@ class VectorScaling(LinearCalibrator):
         self.no_class = no_class
 
     def _fit(self, data: Predictions) -> str | None:
-        learned, found = self._start(data, diagonal=True)
+        learned, fit = self._start(data, diagonal=True)
         if learned is not None:
-            found = fit_diagonal(learned.logits, learned.y, found, learned.sample_weight)
-        self.weight_, self.bias_ = found.weight, found.bias
-        return found.problem
+            fit = fit_diagonal(learned.logits, learned.y, fit, learned.sample_weight)
+        self.weight_, self.bias_ = fit.weight, fit.bias
+        return fit.problem
 
     def _n_free(self) -> int:
         return self.weight_.size + self.bias_.size

@@ -59,8 +59,8 @@ def estimate(
     >>> from auxcal.labelling import estimate
     >>> rng = np.random.default_rng(0)
     >>> unlabelled, confidence = rng.random(10_000), rng.random(200)
-    >>> found = estimate(confidence, rng.random(200) < confidence, unlabelled)
-    >>> [round(number, 2) for number in found["accuracy"]]
+    >>> estimates = estimate(confidence, rng.random(200) < confidence, unlabelled)
+    >>> [round(number, 2) for number in estimates["accuracy"]]
     [0.49, 0.44, 0.55]
     """
     from scipy.special import stdtrit

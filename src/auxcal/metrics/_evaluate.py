@@ -159,16 +159,18 @@ def interval_ends(
     if not bootstrap:
         return {}
     resampled = {name: metric for name, metric in chosen.items() if not metric.is_binned}
-    found = dict.fromkeys(resampled, (math.nan, math.nan))
-    found |= {name: ece_interval(rows, strategy, level) for name, strategy in _GAPS.items() if name in chosen}
+    intervals_of = dict.fromkeys(resampled, (math.nan, math.nan))
+    intervals_of |= {name: ece_interval(rows, strategy, level) for name, strategy in _GAPS.items() if name in chosen}
     defined = {
         name: metric.of_ties or one_by_one(metric.kernel)
         for name, metric in resampled.items()
         if not math.isnan(scores[name])
     }
     if defined:
-        found |= intervals(defined, rows, bootstrap, level, random_state, report)
-    return {f"{name}_{end}": ends[place] for place, end in enumerate(("low", "high")) for name, ends in found.items()}
+        intervals_of |= intervals(defined, rows, bootstrap, level, random_state, report)
+    return {
+        f"{name}_{end}": ends[place] for place, end in enumerate(("low", "high")) for name, ends in intervals_of.items()
+    }
 
 
 def check_resamples(bootstrap: int, level: float) -> None:
@@ -263,7 +265,7 @@ def evaluate_by(
     >>> confidence, correct = [0.9, 0.8, 0.6, 0.3] * 20, [1, 1, 0, 0] * 20
     >>> time = ["day", "day", "night", "day"] * 20
     >>> slices = auxcal.evaluate_by(confidence, correct, time, metrics=["brier"])
-    >>> [(each.value, each.rows, round(each.scores["brier"], 3), each.is_noise) for each in slices]
+    >>> [(part.value, part.rows, round(part.scores["brier"], 3), part.is_noise) for part in slices]
     [('day', 60, 0.047, False), ('night', 20, 0.36, True)]
     """
     rows = as_sample(confidence, correct, sample_weight, groups)
@@ -277,8 +279,8 @@ def evaluate_by(
         here = rows.take(np.flatnonzero((of_row == place) & counted))
         scores = evaluate_sample(here, names, bootstrap=bootstrap, level=level, random_state=random_state)
         accuracy, mean = (
-            float(np.average(each.astype(np.float64), weights=here.sample_weight))
-            for each in (here.correct, here.confidence)
+            float(np.average(values.astype(np.float64), weights=here.sample_weight))
+            for values in (here.correct, here.confidence)
         )
         slices.append(Slice(str(values[place]), len(here.correct), accuracy, mean, scores))
         done += len(here.correct)

@@ -50,7 +50,7 @@ class Bins:
 
     def merged(self, number: int) -> Bins:
         """Return bins that each join so many neighbours of these."""
-        return Bins(*(each.reshape(-1, number).sum(axis=1) for each in (self.count, self.confidence, self.correct)))
+        return Bins(*(sums.reshape(-1, number).sum(axis=1) for sums in (self.count, self.confidence, self.correct)))
 
 
 def bin_confidence(

@@ -57,7 +57,7 @@ class FoundOn(NamedTuple):
 
         kept, new = self.confidence, np.sort(confidence.astype(np.float32))
         both = np.concatenate([kept, new])
-        ranks = [np.searchsorted(each, both, side="right") / len(each) for each in (kept, new)]
+        ranks = [np.searchsorted(sample, both, side="right") / len(sample) for sample in (kept, new)]
         size = np.sqrt(len(kept) * len(new) / (len(kept) + len(new)))
         by_confidence = float(kolmogorov(size * np.abs(ranks[0] - ranks[1]).max()))
         counts = np.stack([self.predicted, np.bincount(prediction, minlength=len(self.predicted))])
@@ -118,18 +118,20 @@ class Certificate:
     found_on: FoundOn | None = field(default=None, compare=False, repr=False)
 
     @classmethod
-    def of(cls, found: Threshold, *, n_rows: int, found_on: FoundOn | None = None) -> Certificate:
+    def of(cls, threshold: Threshold, *, n_rows: int, found_on: FoundOn | None = None) -> Certificate:
         """Return the certificate of a threshold that is promised."""
-        if not found.promised:
+        if not threshold.promised:
             raise InvalidInputError(
                 "a certificate is for a threshold that is promised; got one that only looks good on its rows. "
                 "Leave promise=False (--empirical) out."
             )
-        return cls(found.threshold, found.risk_upper, found.level, n_rows, found.coverage, time_now(), found_on)
+        return cls(
+            threshold.threshold, threshold.risk_upper, threshold.level, n_rows, threshold.coverage, time_now(), found_on
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Return all but the rows, ready for JSON."""
-        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "found_on"}
+        return {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "found_on"}
 
     def check(self, n_classes: int) -> None:
         """Validate saved state; a threshold that accepts nothing is infinite."""

@@ -106,7 +106,9 @@ def describe(near: RelativeLogits, readings: Floats, coordinates: Floats) -> Flo
     few = coordinates[:, : _MOST_COORDINATES if k <= _MOST_COORDINATES else 0]
     alone = (near.top_scores, -top[1], entropy, log_total - mean)
     scale = (np.log(deviation), -top[1] / deviation, -mean / deviation)[: 3 if k > 2 else 1]
-    inputs = np.concatenate([readings, *(each[None] for each in alone), top, few.T, *(each[None] for each in scale)])
+    inputs = np.concatenate(
+        [readings, *(column[None] for column in alone), top, few.T, *(column[None] for column in scale)]
+    )
     ranked = len(readings) + len(alone)
     inputs[ranked : ranked + len(top)] -= mean
     return inputs
@@ -165,7 +167,7 @@ def fit_correction(
 
 def _bent(inputs: Floats, knots: Floats) -> Floats:
     """Return what the fit's curves are sums of: the inputs, and max(input, knot) for each of its knots."""
-    return np.concatenate([inputs, *(np.maximum(inputs, each[:, None]) for each in knots)])
+    return np.concatenate([inputs, *(np.maximum(inputs, knot[:, None]) for knot in knots)])
 
 
 class _Point(NamedTuple):

@@ -76,7 +76,9 @@ def cross_fit_curve(data: Predictions, near: RelativeLogits, folds: Ints) -> tup
     """Return the curve of all rows, and the out-of-fold log-odds of each row."""
     few = data.spread_rows(min(_MOST_ROWS, _MOST_LOGITS // data.n_classes + 1))
     part = data.take(few)
-    bends, whole, (_, width, theta) = max((_prepared(part, level) for level in (0, 1)), key=lambda each: each[2][0])
+    bends, whole, (_, width, theta) = max(
+        (_prepared(part, level) for level in (0, 1)), key=lambda prepared: prepared[2][0]
+    )
     held_out = np.empty(len(data), np.float32)
     for fold in range(folds.max() + 1):
         rows = np.flatnonzero(folds == fold)

@@ -35,8 +35,8 @@ def fit_logistic(
     if weight is None:
         centre, scale = features.mean(axis=1, keepdims=True), features.std(axis=1, keepdims=True)
     else:
-        found = mean(features, weight, axis=1), deviation(features, weight, axis=1)
-        centre, scale = (each[:, None].astype(features.dtype) for each in found)
+        moments = mean(features, weight, axis=1), deviation(features, weight, axis=1)
+        centre, scale = (moment[:, None].astype(features.dtype) for moment in moments)
     scale = scale.max() or scale.dtype.type(1)  # one for all: what barely varies can't have a slope made of rounding
     x, x_hits = (_with_intercept((part - centre) / scale) for part in (features, of_hits))
     hit, miss = (positive + 1) / (positive + 2), 1 / (n - positive + 2)

@@ -70,9 +70,9 @@ def damped_newton(
         promised = float(here.gradient @ step) / 2
         if promised <= worthwhile:
             return theta - step, True
-        while overshoots(here, found := evaluate(theta - step), step) and promised > worthwhile:
+        while overshoots(here, there := evaluate(theta - step), step) and promised > worthwhile:
             step, promised = step / 2, promised / 2
-        theta, here = theta - step, found
+        theta, here = theta - step, there
     return theta, False
 
 
@@ -231,18 +231,18 @@ def minimise(
     worthwhile = min(worthwhile * freedom, _MOST_WORTHWHILE)
     for _ in range(most_steps):
         step = _newton_step(rows, point, penalty, gram * damping)
-        found = _evaluate(rows, point.theta + step.change, penalty)
-        gained = point.loss - found.loss
+        new = _evaluate(rows, point.theta + step.change, penalty)
+        gained = point.loss - new.loss
         if max(step.gain, abs(gained)) <= worthwhile:  # so small a change of the loss is rounding: take the step
-            return found.theta, found.loss, None
+            return new.theta, new.loss, None
         if gained < 0.25 * step.gain:
             damping *= 8
         elif gained > 0.75 * step.gain:
             damping = max(damping / 4, _LEAST_DAMPING)
         if gained <= 0:  # a part of the step is cheaper to try than another one is to find
-            found = _evaluate(rows, point.theta + step.change / 4, penalty)
-        if found.loss < point.loss:
-            point = found
+            new = _evaluate(rows, point.theta + step.change / 4, penalty)
+        if new.loss < point.loss:
+            point = new
         if max(step.gain, gained) <= worthwhile:
             return point.theta, point.loss, None
     return point.theta, point.loss, "the fit stopped short of its optimum."
