@@ -12,7 +12,6 @@ from auxcal import (
     DistributionCalibrator,
     InvalidInputError,
     PlattScaling,
-    Predictions,
     TemperatureScaling,
 )
 from auxcal._core import chunks
@@ -146,17 +145,6 @@ SCORED = {
 def test_features_that_do_not_fit_are_refused(fitted, featured, changed, message):
     with pytest.raises(InvalidInputError, match=message):
         fitted.predict_confidence(featured.logits, changed(featured.features))
-
-
-def test_features_after_a_fit_without_are_refused(featured_platt, featured):
-    plain = featured_platt().fit(featured.logits, featured.y)
-    with pytest.raises(InvalidInputError, match=r"fitted without features; got features of shape \(600, 2\)"):
-        plain.predict_confidence(featured.logits, featured.features)
-
-
-def test_predictions_refuse_features_without_columns():
-    with pytest.raises(InvalidInputError, match="at least 1 column; got 0"):
-        Predictions(np.eye(2), [0, 1], np.ones((2, 0)))
 
 
 @pytest.mark.parametrize("columns", [None, slice(1)], ids=["none", "other columns"])

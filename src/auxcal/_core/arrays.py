@@ -138,7 +138,7 @@ def check_spread(logits: Floats) -> None:
             return
     if spread > 0:
         raise InvalidInputError(
-            f"the logits of a row must differ by more than float32 can tell; got {spread:.3g} at most, for logits up "
+            f"the logits of a row must differ by more than float32 resolves; got {spread:.3g} at most, for logits up "
             f"to {largest:.3g}. These are no scores of a classifier: check where they come from, take the mean of each "
             f"row off, or scale them."
         )

@@ -78,7 +78,7 @@ class Labels:
         if values.dtype.kind == "b" and self.class_names is None:
             raise InvalidInputError(
                 f"{self.name} must hold class indices or names, the true class and not whether the prediction is right"
-                f"; got dtype bool. If they are the two classes, false the first, say so with "
+                f"; got dtype bool. If they are the two classes, false the first, give "
                 f"class_names=['false', 'true'] (--class-names false,true)."
             )
         if values.dtype.kind not in "biufO":
@@ -93,7 +93,7 @@ class Labels:
         unknown = next((value for value in text if value.lower() not in meant and value not in meant), None)
         if unknown is not None:
             raise InvalidInputError(
-                f"{self.name} must say whether each answer is right, with true and false or 1 and 0; got {unknown!r} "
+                f"{self.name} must hold true and false, or 1 and 0, for right and wrong answers; got {unknown!r} "
                 f"in row {self._row(text.index(unknown))}. Name the column with --correct."
             )
         return np.fromiter((meant[value if value in meant else value.lower()] for value in text), np.int64, len(text))

@@ -1,8 +1,8 @@
 """An additive model of signals: a curve of each number, a level for its gaps, and a shrunken effect of each category.
 
 log-odds = offset + Σ_j curve_j(x_j) + Σ_k effect_k[level]. All weights have Gaussian priors around nothing; the width
-of each signal's prior is chosen by evidence (MacKay's, by expectation maximisation), so that a signal which tells
-nothing adds nothing, and a level with few answers counts as the average one.
+of each signal's prior is chosen by evidence (MacKay's, by expectation maximisation), so that a useless signal
+adds nothing, and a level with few answers counts as the average one.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def cross_fit_additive(
 
     `numbers` (n, m) have NaN for gaps, `codes` (n, c) are the places of levels among the effects, and `n_levels` counts
     them without the gap and new ones. Curves that are `increasing` may only rise. Where the model is `linear`, curves
-    are straight lines, of a width that does not depend on the answers: few can tell more.
+    are straight lines, of a width that does not depend on the answers: a few answers support no more.
     """
     rises = np.zeros(numbers.shape[1], bool) if increasing is None else increasing
     design = _Design.of(numbers, rises, weight, () if linear else _KNOTS)

@@ -1,9 +1,9 @@
-"""Units of rows: a group, copies of a row, or rows that are nearly equal; and how much the rows of a unit tell.
+"""Units of rows: a group, copies of a row, or rows that are nearly equal; and how much information they hold.
 
-In other folds, a copy of a row would tell its answer, so the rows of a unit stay together. And m rows of a unit tell
-less than m rows that were drawn apart. The variance of what a regression learns from them grows by the design effect
-1 + (m − 1) ρ σ, where ρ is the correlation of their errors and σ that of their inputs (Moulton). Each of them counts
-as one row divided by that: copies as one row in all, and rows that share no more than a name as rows.
+In other folds, a copy of a row would reveal its answer, so the rows of a unit stay together. And m rows of a unit hold
+less information than m rows that were drawn apart. The variance of what a regression learns from them grows by the
+design effect 1 + (m − 1) ρ σ, where ρ is the correlation of their errors and σ that of their inputs (Moulton). Each of
+them counts as one row divided by that: copies as one row in all, and rows that share no more than a name as rows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FEWEST_VALUES = 10  # different rows, below which copies are not looked for: fe
 _ENOUGH_WRONG = 7  # if one of two draws of a value is wrong, both have the same label half of the time at most
 # Rows that look alike are one sample if the nearest row of a wrong prediction has its label nearly always. Of views it
 # has in at least .8. Labels with errors are less clear; then it is enough that rows are right or wrong together, beyond
-# chance, and look like more samples than there are classes. By hand.
+# chance, and look like more samples than there are classes. Plain choices.
 _SAME_LABEL = 0.75
 _SAME_ANSWER, _BEYOND_CHANCE = 0.4, 5.0  # the correlation of errors, and its distance from 0 in standard errors
 _SAMPLES_OF_CLASS = 1.5
@@ -169,7 +169,7 @@ def _show_copies(counts: Ints, correct: Bools) -> bool:
 def _have_one_answer(data: Predictions, units: Ints) -> bool:
     """Return whether the rows of a unit are right or wrong together, more than chance and their scores explain.
 
-    Rows of no class tell nothing: all of them are wrong.
+    Rows of no class show nothing: all of them are wrong.
     """
     if len(np.unique(units)) < _SAMPLES_OF_CLASS * len(np.unique(data.prediction)):
         return False

@@ -32,8 +32,8 @@ def is_table(features: Any) -> bool:
 def with_numbers(data: Predictions, random_state: int | None) -> Predictions:
     """Return predictions with numbers for the features of a table: gaps at the mean, categories as shrunken effects.
 
-    The effects are those of an additive model of the classifier's own log-odds and all features. Each row gets what
-    the rows of other folds tell, since its own answer would tell itself.
+    The effects are those of an additive model of the classifier's own log-odds and all features. Those of a row
+    come from the rows of other folds, since its own answer would reveal itself.
     """
     columns, x = data.inputs.signal_columns, np.asarray(data.features)
     is_number, (values, codes) = columns.are_numbers, columns.parts(x)

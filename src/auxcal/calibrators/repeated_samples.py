@@ -29,7 +29,7 @@ _TINY = 1e-9  # what rounding does to a distance, relative to that of the farthe
 _LOOKED_AT = 20_000  # distances that are sorted to find the nearest of more
 _DIMENSIONS = 32  # of more, as many random directions keep the ratios of distances
 _CELL = 2048  # rows that are joined to samples at once
-_ABOUT = 1.5  # how far the number of samples may be from what neighbours say, to be where joined rows are farther apart
+_ABOUT = 1.5  # how far their number may be from what neighbours suggest, so that joined rows are farther apart
 
 
 class RepeatedSamples(NamedTuple):

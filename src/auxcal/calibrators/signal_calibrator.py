@@ -31,7 +31,7 @@ _FARTHEST = 15.0  # log-odds at which a base calibrator is clipped: one in three
 _BISECTIONS = 40  # of a range of log-odds below 30: to eleven digits
 _NEGLIGIBLE = 1e-9  # weights of base calibrators below this make no difference in float32
 _ENOUGH = 100_000  # rows that the fit learns from; more change the fourth digit of a confidence
-_FEWEST_OF_EACH = 10  # right and wrong answers, below which a signal may tell them apart by chance
+_FEWEST_OF_EACH = 10  # right and wrong answers, below which a signal may separate them by chance
 _TOO_GOOD = 0.01  # of the rarer kind of answers: fewer errors of one signal alone are too good to be true
 _MOST_READINGS = 8  # signals that checks and monitors look at, those that count most: as many as of logits
 _PLACES = np.linspace(0, 1, 21)  # quantiles between which a reading is linear
@@ -46,7 +46,7 @@ class SignalCalibrator(Calibrator):
     answers are few; and each number has beta calibration and isotonic regression of its own. All are fitted once
     without each fold, and their out-of-fold predictions give the weights by which their log-odds are averaged. The
     widths of the priors are chosen by evidence, so that useless signals leave the base rate. The answers of a group
-    stay together, and count as much as they tell; copies count as one.
+    stay together, and count by the information they hold; copies count as one.
 
     Parameters
     ----------

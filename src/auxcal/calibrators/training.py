@@ -108,7 +108,7 @@ def auxiliary_class_loss(
 class Objective:
     """The loss of G networks and its gradient, on any of the rows of a problem.
 
-    All that is trained is in `theta`, of which `layers` are views, and `differentiate` writes `gradient`.
+    All that is trained is in `theta`; `layers` are views of it. `differentiate` writes `gradient`.
     """
 
     def __init__(

@@ -57,7 +57,7 @@ def pick(
     calibrated: bool = True,
     random_state: int | None = 0,
 ) -> Picks:
-    """Pick rows to label so that they say as much as possible about accuracy and calibration.
+    """Pick rows to label so that they show as much as possible of accuracy and calibration.
 
     The rows are sorted by `none` and by confidence and cut into strata that give two rows each. A row is picked
     with a probability in proportion to the standard deviation of its correctness, sqrt(c (1 − c)), mixed with an even

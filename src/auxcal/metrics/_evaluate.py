@@ -104,15 +104,16 @@ def evaluate(
         How often each row counts; once by default. A row of weight 2 is the same as two rows, also in the intervals.
     groups : array of shape (n,), optional
         What each row belongs to, such as a patient, a camera or a day. The intervals then weigh whole groups, each with
-        all its rows and their weights: rows of one group tell less than as many independent ones. Where weights only
-        make up for how rows were drawn, so that a row of weight 2 is still one row, give each row a group of its own.
+        all its rows and their weights: rows of one group hold less information than as many independent ones. Where
+        weights only make up for how rows were drawn, so that a row of weight 2 is still one row, give each row a group
+        of its own.
 
     Returns
     -------
     dict of str to float
         The metrics by name; `ece_floor` and `ece_floor_p95` are the mean and the 95th percentile of the ECE that
         these confidences would have if they were perfectly calibrated. An undefined metric is NaN, and a warning
-        says why.
+        gives the reason.
 
     Examples
     --------
@@ -257,7 +258,7 @@ def evaluate_by(
     -------
     list of Slice
         Where many slices are tried, some look bad by chance alone: one in twenty lies above its noise floor. A slice
-        of which every row has weight 0 is left out.
+        whose rows all have weight 0 is left out.
 
     Examples
     --------

@@ -159,8 +159,8 @@ def _check_largest(weight: Weight | None, max_weight: float) -> None:
         raise InvalidInputError("max_weight is that of sample_weight. Give the weights too (--weight).")
     if not isinstance(max_weight, Real) or not float(weight.max()) <= max_weight * (1 + _ROUNDING) < np.inf:
         raise InvalidInputError(
-            f"max_weight must be the largest weight that a row could have had, on the scale of the weights, of which "
-            f"the largest is {weight.max():.6g}; got {max_weight!r}. If you scaled the weights, scale it with them."
+            f"max_weight must be the largest weight that a row could have had, on the scale of the weights, whose "
+            f"largest is {weight.max():.6g}; got {max_weight!r}. If you scaled the weights, scale it with them."
         )
 
 
@@ -175,8 +175,8 @@ def upper_bounds(errors: Ints, accepted: Ints, level: float) -> Floats:
 def look_like_copies(ordered: Floats) -> bool:
     """Whether rows with the same confidence, in sorted order, come in such numbers as copies of a row do.
 
-    Equal confidences alone say little: a method that bins gives them to rows that were drawn apart. But draws that fall
-    on the same number vary in how many fall there; see `auxcal._core.equal_rows`.
+    Equal confidences alone mean little: a method that bins gives them to rows that were drawn apart. But draws that
+    fall on the same number vary in how many fall there; see `auxcal._core.equal_rows`.
     """
     return in_equal_numbers(_sizes_of_ties(ordered), MOST_COPIES)
 

@@ -19,7 +19,7 @@ MOST_ROWS = 2000
 RARE = 0.01
 """How often rows of the same kind are taken for others; benchmarks/withdrawals.py measures it."""
 FEWEST_ROWS = 20
-"""Of new rows. Fewer tell next to nothing: Kolmogorov and Smirnov's distance must exceed 0.39 there to be so rare."""
+"""Of new rows. Of fewer, Kolmogorov and Smirnov's distance must exceed 0.39 to be so rare."""
 _EXPECTED = 5  # rows that a predicted class must have for its count to be compared alone: the usual rule for chi-square
 
 
@@ -149,7 +149,7 @@ class Certificate:
     def holds_for(self, confidence: Floats, prediction: Ints) -> bool | None:
         """Whether new rows are of the kind that it was found on; None where what they were is not known.
 
-        Rows of that kind are taken for others once in a hundred times. Fewer than 20 rows are too few to tell.
+        Rows of that kind are taken for others once in a hundred times. Fewer than 20 rows are too few to compare.
         """
         if self.found_on is None:
             return None

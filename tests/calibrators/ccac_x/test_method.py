@@ -153,16 +153,6 @@ def test_the_auxiliary_class_is_for_what_has_none(fitted, parts):
 # What does not matter -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("n", "k", "ties"),
-    [(300, 2, False), (300, 2, True), (300, 10, False), (600, 10, True), (55, 50, True), (5000, 4, False)],
-)
-def test_the_order_of_the_rows(n, k, ties):
-    data, logits = draw(n, k, ties=ties), draw(200, k, seed=1).logits
-    shuffled = data.take(np.random.default_rng(0).permutation(n))
-    assert confidence_after(shuffled, logits) == pytest.approx(confidence_after(data, logits), abs=1e-5)
-
-
 @pytest.mark.parametrize("seed", range(10))
 def test_the_order_of_the_rows_whatever_they_are(seed):
     # Near the optimum of the open map the loss is rounding, which must not decide whether the last step is taken.
@@ -364,24 +354,3 @@ def test_features_help_where_they_know(featured):
     with_them = fit(labelled).predict_confidence(test.logits, test.features)
     without = confidence_after(Predictions(labelled.logits, labelled.y), test.logits)
     assert brier(with_them, test.correct) < 0.8 * brier(without, test.correct)
-
-
-def test_features_are_required_where_it_was_fitted_with_them(featured):
-    calibrator = fit(featured)
-    with pytest.raises(InvalidInputError, match=r"2 columns .* got none"):
-        calibrator.predict_confidence(featured.logits)
-    with pytest.raises(InvalidInputError, match="got 1"):
-        calibrator.predict_proba(featured.logits, featured.features[:, :1])
-
-
-def test_features_are_refused_where_it_was_fitted_without(small):
-    with pytest.raises(InvalidInputError, match="fitted without features"):
-        fit(small).predict_confidence(small.logits, np.ones((120, 2)))
-
-
-def test_features_are_saved_with_it(featured, tmp_path):
-    calibrator = fit(featured)
-    calibrator.save(tmp_path / "x")
-    expected = calibrator.predict_confidence(featured.logits, featured.features)
-    loaded = auxcal.load(tmp_path / "x")
-    assert np.array_equal(loaded.predict_confidence(featured.logits, featured.features), expected)

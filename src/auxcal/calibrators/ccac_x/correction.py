@@ -17,7 +17,7 @@ from auxcal.calibrators.solvers.newton import damped_newton
 from auxcal.calibrators.solvers.targets_and_weights import deviation, mean, quantiles, times, total
 from auxcal.programs import Operations, Value
 
-# Chosen by hand on other random states than those reported; docs/evidence/design.md lists what else was tried, and
+# Chosen on other random states than those reported; docs/evidence/design.md lists what else was tried, and
 # benchmarks/evidence/ablation.py measures what inputs, knots, slope and offset bring.
 _MOST_RANKS = 10  # of the largest logits
 _MOST_COORDINATES = 32  # more would be too much to learn, and the open map has used them
@@ -25,9 +25,9 @@ FEW_ROWS = 200  # up to which calls take longer than arithmetic; fewer than a ch
 _KNOTS = (0.05, 0.2, 0.4, 0.6, 0.8, 0.95)  # quantiles of the rows at which the slope of a curve may change
 _LEAST_SCALE = 0.002  # of a bend, in deviations of its input: what varies less would get slopes that multiply rounding
 _PRIOR = np.array([2.0, 2.0, 1.0, 1.0, 1.0])  # of each width: where nothing supports it, it adds next to nothing
-_PRIOR_OF_EFFECTS = 1 / WIDTHS  # of the effects of the classes, of which there are as many as classes
-_DOUBT_OF_EFFECTS = 1.0  # Bayes' rule: one number for each class is a model that is hardly ever wrong
-_BESIDE_EFFECTS = 0.3  # the width of the curves while that of the effects is chosen: curves of coordinates tell classes
+_PRIOR_OF_EFFECTS = 1 / WIDTHS  # of the effects, one for each class
+_DOUBT_OF_EFFECTS = 1.0  # Bayes' rule: one number for each class is a model that is rarely wrong
+_BESIDE_EFFECTS = 0.3  # of the curves while that of the effects is chosen: those of coordinates separate classes
 _SLOPE, _OFFSET = 0.2, 0.6  # their widths, in units of that of the curves
 _LEAST_VARIANCE = 1e-12  # of the logits of a row, which may be equal
 _MAX_STEPS = 50  # a safeguard: a fit that reaches it warns

@@ -45,8 +45,8 @@ class CCACX(ProbaCalibrator):
     stacking weights. An additive model of ranked logits, of the open map's readings and of the predicted class then
     corrects their weighted mean. The widths of all priors are chosen by evidence; with few rows they stay narrow. Every
     fit is convex, and no validation set is needed: one that is given is used like the other rows. The rows of a group
-    stay together, and count as much as they tell: copies as one row. Copies and nearly equal rows are found without
-    groups.
+    stay together, and count by the information they hold: copies as one row. Copies and nearly equal rows are found
+    without groups.
 
     Parameters
     ----------

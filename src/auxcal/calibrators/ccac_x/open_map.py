@@ -44,7 +44,7 @@ _WIDER, _WIDER_PRIOR = 3.0, np.array([0.995, 0.005])
 _WORTHWHILE = 1e-4  # nats over all rows for each number of the map
 _STEPS_WITHOUT_A_FOLD = 1  # of Newton's method, from the map of all rows, which is near
 _HOPELESS = 15.0  # nats below the best: a more lenient prior would weigh nothing
-# A width does not depend on the number of rows: so many, with at most so many logits, tell it.
+# A width does not depend on the number of rows: so many, with at most so many logits, suffice.
 _ROWS_FOR_WIDTHS, _NUMBERS_FOR_WIDTHS = 2000, 10**6
 _NUMBERS_FOR_WIDER = 2 * 10**6  # logits; more rows than above, since a hit or miss holds less information than a class
 

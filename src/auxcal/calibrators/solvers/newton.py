@@ -156,7 +156,7 @@ class Design(Protocol):
     def curvature(self, weight: Floats, sample_weight: Weight | None = None) -> Blocks:
         """Return Σ_n weight_nk φ_nk φ_nkᵀ, one matrix for each class, or the mean of all where these are too many.
 
-        `weight` includes `sample_weight`, which is given too, to tell a row that counts often from one that matters.
+        `weight` includes `sample_weight`, which is given too: a row that counts often need not matter.
         """
 
 
