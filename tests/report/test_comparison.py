@@ -326,7 +326,8 @@ class TestShown:
         assert "Not fitted yet" in unfitted._repr_html_()
         fitted = unfitted.fit(TOO_SURE.logits, TOO_SURE.y)
         html = fitted._repr_html_()
-        assert "K = 3 classes; converged" in html
+        assert "Fitted; converged" in html
+        assert "logits of 3 classes" in html
         assert fitted.reference.replace("&", "&amp;") in html
 
     def test_a_calibrator_shows_what_it_learned(self):

@@ -12,15 +12,6 @@ from auxcal.inputs import NOT_KNOWN
 if TYPE_CHECKING:
     from auxcal.calibrators.base import Calibrator
 
-_ABOVE = (
-    "converged_",
-    "n_features_in_",
-    "n_further_features_",
-    "inputs_",
-    "fitted_on_",
-    "reference_",
-    "adaptation_",
-)  # the table of learned numbers
 _SHOWN = ("takes", "signals", "classes", "fitted on")  # of the facts
 
 
@@ -101,16 +92,10 @@ def to_html(calibrator: Calibrator) -> str:
     about = f"{first_line(kind, kind.abbreviation)} {kind.reference}."
     if not calibrator.__sklearn_is_fitted__():
         return card(repr(calibrator), about, note("Not fitted yet: call fit(logits, y)."))
-    learned = [item for item in sorted(vars(calibrator).items()) if item[0].endswith("_") and item[0] not in _ABOVE]
     numbers = [
-        (name, f"{value:.4g}" if isinstance(value, float | np.floating) else str(value))
-        for name, value in learned
-        if _is_scalar(value)
-    ]
-    others = [
-        f"{name}: {', '.join(value if isinstance(value, dict) else _shapes(value))}"
-        for name, value in learned
-        if not _is_scalar(value)
+        (name, f"{value:.4g}" if isinstance(value, float | np.floating) else value)
+        for name, value in sorted(calibrator._learned_state().items())
+        if isinstance(value, float | np.floating | str)
     ]
     shown = [(name, fact) for name, fact in facts(calibrator).items() if name in _SHOWN and NOT_KNOWN not in fact]
     state = "converged" if calibrator.converged_ else "did not converge"
@@ -120,16 +105,4 @@ def to_html(calibrator: Calibrator) -> str:
         note(f"Fitted; {state}."),
         *(note(f"{name[0].upper()}{name[1:]}: {fact}.") for name, fact in shown),
         *([grid(numbers)] if numbers else []),
-        *([note("; ".join(others))] if others else []),
     )
-
-
-def _is_scalar(value: Any) -> bool:
-    return isinstance(value, bool | int | float | str | np.generic)
-
-
-def _shapes(value: Any) -> list[str]:
-    """Return the shape of an array, or of all arrays in a tuple, however deep."""
-    if isinstance(value, tuple | list):
-        return [shape for part in value for shape in _shapes(part)]
-    return [] if _is_scalar(value) else ["×".join(map(str, np.shape(value)))]
