@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +32,7 @@ LARGEST = 1e30
 """What an infinity counts as: beyond all numbers that are measured, and within float32."""
 
 
-@dataclass(frozen=True)
-class SignalColumns:
+class SignalColumns(NamedTuple):
     """The columns of a table of signals: their names, what they are, and the levels of categories.
 
     Parameters
@@ -144,8 +142,7 @@ class SignalColumns:
             raise ValueError("the names, kinds and levels of the signals must fit each other")
 
 
-@dataclass(frozen=True)
-class FeatureTable:
+class FeatureTable(NamedTuple):
     """A table of features as numbers alone, for a method that takes numbers: gaps filled, categories as effects.
 
     Beside what `SignalColumns` has there are `fills`, the mean of each column or the effect of a gap, which stand for

@@ -108,8 +108,6 @@ class Calibrator(ABC, Estimator):
     """Whether the fit holds out every row in turn, those of a select part too; then copies must stay together."""
     has_ood_column: ClassVar[bool] = False
     """Whether the last column of its `predict_proba` is the probability that none of the classes is right."""
-    takes_signals: ClassVar[bool] = False
-    """Whether it takes signals in place of logits; then it is a classifier of one class, "the answer"."""
     starts_at_random: ClassVar[bool] = False
     """Whether the fit begins with random weights and takes the rows in a random order."""
     enough_rows: ClassVar[int] = ADVISED_ROWS
@@ -286,6 +284,11 @@ class Calibrator(ABC, Estimator):
     def score_validated(self, logits: Floats, features: Floats | None) -> Floats:
         """Return the confidence of rows from `validate_rows`: logits, never probabilities."""
         return in_chunks(self._adapted_confidence, logits, features)
+
+    @property
+    def takes_signals(self) -> bool:
+        """Whether it was fitted on signals in place of logits; then there is one class, "the answer"."""
+        return self.inputs_.kind == "signals"
 
     @property
     def reading_names(self) -> tuple[str, ...]:

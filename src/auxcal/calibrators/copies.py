@@ -26,7 +26,7 @@ from auxcal.predictions import Predictions
 from auxcal.splits import row_hashes
 
 _FEWEST_VALUES = 10  # different rows, below which copies are not looked for: fewer are too few for a fit
-_ENOUGH_WRONG = 7  # if one of two draws of a value is wrong, both have the same label half of the time at most
+_ENOUGH_WRONG = 7  # values of draws that are wrong have one label half of the time at most: all 7 once in 128 times
 # Rows that look alike are one sample if the nearest row of a wrong prediction has its label nearly always. Of views it
 # has in at least .8. Labels with errors are less clear; then it is enough that rows are right or wrong together, beyond
 # chance, and look like more samples than there are classes. Plain choices.

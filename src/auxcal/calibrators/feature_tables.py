@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import astuple, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,5 +50,5 @@ def with_numbers(data: Predictions, random_state: int | None) -> Predictions:
     table = FeatureTable(columns.names, columns.kinds, columns.levels, tuple(fills.tolist()), gaps, tuple(effects))
     filled = table.fill(x)
     filled[:, categories] = fit.effects
-    inputs = replace(data.inputs, raw_table=None, feature_names=table.feature_names, feature_table=astuple(table))
+    inputs = replace(data.inputs, raw_table=None, feature_names=table.feature_names, feature_table=table)
     return data._with(features=filled, inputs=inputs)

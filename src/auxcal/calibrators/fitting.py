@@ -16,7 +16,6 @@ from auxcal.inputs import LogitInputs, check_features, warn_of_probabilities
 from auxcal.metrics import METRICS
 from auxcal.predictions import Predictions
 from auxcal.reference import Reference, confidence_of_strata, describe_groups, large_groups, repeated, sample_rows
-from auxcal.signals import FeatureTable
 from auxcal.splits import row_hashes
 
 if TYPE_CHECKING:
@@ -76,9 +75,8 @@ def features_for(calibrator: Calibrator, data: Predictions) -> Floats | None:
     """Return the features of the data if the calibrator uses them; those of a table as its fit made numbers of them."""
     if not calibrator.uses_features or data.features is None:
         return None
-    if not data.inputs.needs_numbers:
-        return data.features
-    return FeatureTable(*(calibrator.inputs_.feature_table or ())).fill(data.features)
+    table = calibrator.inputs_.feature_table
+    return table.fill(data.features) if table and data.inputs.needs_numbers else data.features
 
 
 def as_select(select: SelectPart, data: Predictions) -> Predictions:
@@ -93,8 +91,7 @@ def as_select(select: SelectPart, data: Predictions) -> Predictions:
     warn_of_probabilities(part.inputs.kind, part.logits, stacklevel=4)
     if part.inputs.raw_table and data.inputs.raw_table:
         part = part.recoded(data)
-    elif part.inputs.raw_table and data.inputs.feature_table:
-        table = FeatureTable(*data.inputs.feature_table)
+    elif part.inputs.raw_table and (table := data.inputs.feature_table):
         raw = data._with(inputs=replace(data.inputs, raw_table=table.columns))
         part = part._with(features=table.fill(np.asarray(part.recoded(raw).features)), inputs=data.inputs)
     if part.n_features != data.n_features:

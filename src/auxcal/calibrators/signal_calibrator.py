@@ -96,7 +96,6 @@ class SignalCalibrator(Calibrator):
     uses_weights = True
     uses_features = True
     cross_fits = True
-    takes_signals = True
 
     model_: tuple[Any, ...]
     line_: tuple[Any, ...]

@@ -40,8 +40,8 @@ class Inputs:
         The name of the column of the true classes.
     no_class : tuple of str or None
         The labels that mean none of the classes, besides -1.
-    feature_table : tuple or None
-        What a `FeatureTable` holds, if a fit made numbers of features with categories or gaps.
+    feature_table : FeatureTable or None
+        How a fit made numbers of features with categories or gaps.
     raw_table : SignalColumns or None
         The columns of signals, or of features that no fit has turned into numbers yet.
     array_name : str or None
@@ -64,7 +64,7 @@ class Inputs:
     feature_names: Names | None = None
     label_name: str | None = None
     no_class: Names | None = None
-    feature_table: tuple[Any, ...] | None = None
+    feature_table: FeatureTable | None = None
     raw_table: SignalColumns | None = None
     array_name: str | None = None
     answers: Names | None = None
@@ -85,9 +85,10 @@ class Inputs:
         return made
 
     @classmethod
-    def from_state(cls, raw_table: dict[str, Any] | None = None, **known: Any) -> Inputs:
+    def from_state(cls, **known: Any) -> Inputs:
         """Return what `as_state` gave, with tuples in place of lists."""
-        return cls(**known, raw_table=raw_table and SignalColumns(**raw_table))  # type: ignore[arg-type]
+        tables: dict[str, Any] = {"feature_table": FeatureTable, "raw_table": SignalColumns}
+        return cls(**known | {name: kind(*known[name]) for name, kind in tables.items() if name in known})
 
     def as_state(self) -> dict[str, Any]:
         """Return all that is known, ready for JSON."""
@@ -131,7 +132,7 @@ class Inputs:
         wrong += [name for name in ("no_class", "answers") if not are_names(getattr(self, name))]
         wrong += [name for name in ("label_name", "array_name") if not isinstance(getattr(self, name), str | None)]
         if self.feature_table is not None:
-            FeatureTable(*self.feature_table).check(n_features)
+            self.feature_table.check(n_features)
         if self.raw_table is not None:
             self.raw_table.check(n_features)
         if self.kind not in self._of_kind or n_classes not in self.numbers_of_classes:

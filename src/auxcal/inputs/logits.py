@@ -15,7 +15,6 @@ from auxcal._core.text import some
 from auxcal.inputs.base import Inputs, listed
 from auxcal.inputs.names import Names, by_name, names_of, places_of
 from auxcal.inputs.warnings import warn_of_wrong_kind
-from auxcal.signals import FeatureTable
 
 
 class LogitInputs(Inputs, kinds=(None, "logits", "probabilities")):
@@ -94,7 +93,7 @@ class LogitInputs(Inputs, kinds=(None, "logits", "probabilities")):
         """Return features as numbers, columns taken by name; those of a table with categories and gaps filled."""
         if self.feature_table is None or given is None:
             return by_name(given, self.feature_names, "features")
-        return FeatureTable(*self.feature_table).encode(given)
+        return self.feature_table.encode(given)
 
 
 def check_features(features: ArrayLike | None, *, n_rows: int, n_features: int) -> Floats | None:

@@ -1,7 +1,5 @@
 """CCAC-X as a whole: what it promises for any rows."""
 
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -9,7 +7,6 @@ import pytest
 from scipy.special import expit, log_softmax, logsumexp
 from threadpoolctl import threadpool_limits
 
-import auxcal
 from auxcal import (
     CCACX,
     NO_CLASS,
@@ -24,7 +21,6 @@ from auxcal._core import chunks
 from auxcal._core.logits import relative, top_scores
 from auxcal.calibrators.ccac_x import correction, method, open_map, score_maps
 from auxcal.calibrators.ccac_x.correction import Correction, describe
-from auxcal.calibrators.transferable import Transferable
 from auxcal.metrics import auroc, brier, ece
 
 
@@ -201,33 +197,6 @@ def test_whether_rows_are_given_as_a_select_part(parts):
     assert np.array_equal(given.predict_confidence(logits), confidence_after(data, logits))
 
 
-def test_whether_torch_is_there(tmp_path):
-    code = """
-import sys
-
-class NoTorch:
-    def find_spec(self, name, *_):
-        if name.split(".")[0] == "torch":
-            raise ModuleNotFoundError("No module named 'torch'", name="torch")
-
-sys.meta_path.insert(0, NoTorch())
-import numpy as np
-import auxcal
-
-with np.load("rows.npz") as rows:
-    fitted = auxcal.CCACX(random_state=0).fit(rows["logits"], rows["y"])
-    fitted.save("x.safetensors")
-    np.save("confidence.npy", auxcal.load("x.safetensors").predict_confidence(rows["logits"]))
-assert "torch" not in sys.modules
-"""
-    data = draw(200, 3)
-    data.save(tmp_path / "rows.npz")
-    subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, check=True)
-    expected = confidence_after(data, data.logits)
-    assert np.array_equal(np.load(tmp_path / "confidence.npy"), expected)
-    assert np.array_equal(auxcal.load(tmp_path / "x.safetensors").predict_confidence(data.logits), expected)
-
-
 # Rows of every kind ---------------------------------------------------------------------------------------------------
 
 PREDICTION = draw(60, 3).prediction
@@ -339,11 +308,6 @@ def test_folds_that_make_no_sense_are_refused(value, small):
         calibrator.fit(small.logits, small.y)
     with pytest.raises(NotFittedError):
         calibrator.predict_confidence(small.logits)
-
-
-def test_it_is_not_carried_over():
-    assert not issubclass(CCACX, Transferable)
-    assert CCACX().get_params().keys() == {"n_folds", "random_state"}
 
 
 # Features -------------------------------------------------------------------------------------------------------------
