@@ -13,7 +13,7 @@ from auxcal._core.errors import InvalidInputError
 from auxcal._core.labels import as_y, from_names
 from auxcal._core.text import some
 from auxcal.inputs.base import Inputs, listed
-from auxcal.inputs.names import Names, by_name, names_of, places_of
+from auxcal.inputs.names import Names, by_name, in_order_of_numbers, names_of, places_of
 from auxcal.inputs.warnings import warn_of_wrong_kind
 
 
@@ -41,6 +41,11 @@ class LogitInputs(Inputs, kinds=(None, "logits", "probabilities")):
             raise InvalidInputError(
                 f"class_names must be in the order of the columns, {some(columns)}; got {some(named)}. Leave them out: "
                 f"the columns name the classes."
+            )
+        if named is None and columns is not None and columns != (in_order := in_order_of_numbers(columns) or columns):
+            raise InvalidInputError(
+                f"columns that are numbered must be in the order of their numbers, which y may mean; got "
+                f"{some(columns)}. Give the columns {some(in_order)}, or name the classes with class_names."
             )
         kind = "probabilities" if probabilities else "logits"
         return cls(kind, named, columns, names_of(features), no_class=no_class or None)  # type: ignore[arg-type]
@@ -79,15 +84,15 @@ class LogitInputs(Inputs, kinds=(None, "logits", "probabilities")):
     def ordered(self, logits: Any, n_classes: int) -> Any:
         """Return a table with its columns in the order of the fit: by the names of the columns, or of the classes.
 
-        Where the fit has no names, columns that are called 0 to K-1 are in the order of these numbers.
+        Where the fit has no names, columns that are numbered from 0 to K-1 are in the order of these numbers.
         """
         given = names_of(logits)
         if self.column_names is not None or given is None:
             return by_name(logits, self.column_names, "logits")
-        numbers = tuple(map(str, range(n_classes)))
         if self.class_names is not None and set(self.class_names) <= set(given):
             return by_name(logits, self.class_names, "logits")
-        return by_name(logits, numbers, "logits") if set(numbers) == set(given) else logits
+        numbered = in_order_of_numbers(given, plain=True) if len(given) == n_classes else None
+        return logits if numbered is None else by_name(logits, numbered, "logits")
 
     def as_features(self, given: Any) -> Any:
         """Return features as numbers, columns taken by name; those of a table with categories and gaps filled."""

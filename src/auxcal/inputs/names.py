@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from numbers import Integral
 from typing import Any, TypeAlias
 
@@ -28,6 +29,18 @@ def names_of(table: Any) -> Names | None:
             f"them, or give an array, whose columns have no names."
         )
     return names
+
+
+def in_order_of_numbers(names: Names, *, plain: bool = False) -> Names | None:
+    """Return names such as logit_0, logit_10, logit_2 in the order of their numbers; None if they are none such.
+
+    The numbers are all from 0 to K-1, after one prefix; if they may be `plain`, also after none.
+    """
+    matches = [match for name in names if (match := re.fullmatch(r"(.*\D|)(\d{1,9})", name, re.DOTALL))]
+    numbers = {int(match[2]): match.string for match in matches if plain or match[1]}
+    if len({match[1] for match in matches}) != 1 or set(numbers) != set(range(len(names))):
+        return None
+    return tuple(numbers[place] for place in range(len(names)))
 
 
 def _labels_of(table: Any) -> list[Any]:
