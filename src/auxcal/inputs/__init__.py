@@ -1,10 +1,10 @@
 """What a row is, for logits and for signals; the names of columns; and what a calibrator was fitted on."""
 
-from auxcal.inputs.base import NOT_KNOWN, Inputs, Kind
 from auxcal.inputs.fitted_on import FittedOn, time_now
-from auxcal.inputs.logits import LogitInputs, check_features, places_of_classes
+from auxcal.inputs.kinds import NOT_KNOWN, Inputs, Kind
+from auxcal.inputs.logit_inputs import LogitInputs, check_features, places_of_classes
 from auxcal.inputs.names import Names, by_name, names_of, places_of
-from auxcal.inputs.signals import SignalInputs
+from auxcal.inputs.signal_inputs import SignalInputs
 from auxcal.inputs.warnings import (
     ADVISED_ROWS,
     refuse_wrong_kind,

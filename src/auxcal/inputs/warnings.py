@@ -8,7 +8,7 @@ from auxcal._core.arrays import LEAST_PROBABILITY, Bools, Floats, look_like_perc
 from auxcal._core.deferred_warnings import warn
 from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.text import percent
-from auxcal.inputs.base import Kind
+from auxcal.inputs.kinds import Kind
 
 ADVISED_ROWS = 100
 """The fewest labels for which docs/explain/which-method.md advises more than temperature or Platt scaling."""

@@ -12,7 +12,7 @@ from auxcal._core.arrays import Floats, Ints, as_class_names, as_features, as_lo
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.labels import as_y, from_names
 from auxcal._core.text import some
-from auxcal.inputs.base import Inputs, listed
+from auxcal.inputs.kinds import Inputs, listed
 from auxcal.inputs.names import Names, by_name, in_order_of_numbers, names_of, places_of
 from auxcal.inputs.warnings import warn_of_wrong_kind
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from auxcal._core.arrays import NO_CLASS, Floats, Ints, as_correct
 from auxcal._core.errors import InvalidInputError
-from auxcal.inputs.base import Inputs, listed
+from auxcal.inputs.kinds import Inputs, listed
 
 
 class SignalInputs(Inputs, kinds=("signals",)):
