@@ -315,7 +315,7 @@ class TestShown:
         for entry in comparison.entries:
             calibrator, _ = entry.measured()
             html = calibrator._repr_html_()
-            assert "K = 3 classes" in html
+            assert "logits of 3 classes" in html
             assert calibrator.reference.replace("&", "&amp;") in html
             assert "Not fitted yet" in CALIBRATORS[entry.method]()._repr_html_()
         temperature = next(entry.calibrator for entry in comparison.entries if entry.method == "temperature")

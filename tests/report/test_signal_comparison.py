@@ -82,7 +82,7 @@ class TestMethods:
         assert compared.best.method == "rising"
 
     def test_answers_that_are_all_right_leave_the_others_with_a_reason(self):
-        with pytest.warns(InputWarning, match=r"all 400 predictions are right.*that says whether an answer is right"):
+        with pytest.warns(InputWarning, match=r"all 400 predictions are right.*that marks answers as right or wrong"):
             found = compare(answers(400, 0)[0], correct=np.ones(400, bool), bootstrap=0)
         assert not entry(found, "signals").failed
         assert "class" in entry(found, "logistic regression (scikit-learn)").problem

@@ -15,7 +15,7 @@ from auxcal.metrics._ranking import (
     risk_coverage,
 )
 from auxcal.metrics._tally import Tally
-from auxcal.metrics.edge import checked
+from auxcal.metrics.sample import checked
 
 __all__ = [
     "METRICS",

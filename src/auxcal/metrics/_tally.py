@@ -30,7 +30,7 @@ from auxcal.metrics._calibration_error import CELLS_PER_BIN, N_BINS, floor_of, l
 from auxcal.metrics._cells import Cells, error_of
 from auxcal.metrics._evaluate import METRICS, check_resamples, chosen_metrics, interval_ends
 from auxcal.metrics.binning import Bins, bin_confidence
-from auxcal.metrics.edge import Sample, as_sample
+from auxcal.metrics.sample import Sample, as_sample
 
 N_FINE = N_BINS * CELLS_PER_BIN
 MEANS = ("brier", "nll")  # over the rows: their sums add up

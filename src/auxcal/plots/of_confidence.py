@@ -13,8 +13,8 @@ from auxcal._core.arrays import Floats, Ints, check_shares
 from auxcal._core.text import percent
 from auxcal.metrics import NoiseFloor, aurc, ece_noise_floor, risk_coverage
 from auxcal.metrics.binning import bin_confidence
-from auxcal.metrics.edge import as_sample
 from auxcal.metrics.intervals import wilson
+from auxcal.metrics.sample import as_sample
 from auxcal.plots.style import (
     CORRECT,
     INK,

@@ -22,7 +22,7 @@ from auxcal.calibrators.copies import warn_of_same_rows, with_units
 from auxcal.calibrators.fitting import features_for
 from auxcal.inputs import warn_of_few_rows, warn_of_no_errors, warn_of_probabilities
 from auxcal.metrics import evaluate_by, evaluate_sample
-from auxcal.metrics.edge import Sample
+from auxcal.metrics.sample import Sample
 from auxcal.predictions import Predictions
 from auxcal.report.comparison._answer import Agreement
 from auxcal.report.comparison._signal_effects import signal_effects

@@ -67,7 +67,6 @@ class Peer(SignalCalibrator):
 
     def _fit(self, data: Predictions) -> None:
         columns = data.inputs.signal_columns
-        self.columns_ = columns.as_tuple()
         self.used_ = np.array([self.signal in (None, name) for name in columns.names])
         fit: Callable[..., Any] = _FITS[self.how]
         x = self._read(data.features)
