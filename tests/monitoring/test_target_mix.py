@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from auxcal.monitoring._compare import mix_p_value
 from auxcal.monitoring._mix import ReferenceGroups, TargetMix
+from auxcal.monitoring._two_samples import mix_p_value
 from auxcal.reference import READINGS, Reference
 
 CLASSES, ROWS = 60, 720

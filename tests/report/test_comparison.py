@@ -81,7 +81,7 @@ class TestParts:
         assert tables[0] == tables[1] != tables[2]
 
     def test_rows_are_checked_once(self, monkeypatch):
-        for module in ("auxcal.predictions", "auxcal.inputs"):
+        for module in ("auxcal.predictions", "auxcal.inputs.logit_inputs"):
             monkeypatch.setattr(f"{module}.as_logits", None)
         compare(TOO_SURE, methods=QUICK, bootstrap=5, by={"half": np.arange(1200) % 2})
 

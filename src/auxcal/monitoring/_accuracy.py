@@ -9,8 +9,8 @@ import numpy as np
 from auxcal._core.arrays import Floats
 from auxcal._core.text import percent
 from auxcal.metrics.intervals import Estimate
-from auxcal.monitoring._compare import Comparison, Verdict, level_of_each
 from auxcal.monitoring._mix import ShareEstimate, TargetMix
+from auxcal.monitoring._two_samples import Comparison, Verdict, level_of_each
 from auxcal.reference import ramps
 
 Z_90 = 1.645

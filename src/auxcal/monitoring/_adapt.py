@@ -16,8 +16,8 @@ from auxcal.adaptation import Adaptation
 from auxcal.calibrators import Calibrator
 from auxcal.calibrators.fitting import SelectPart
 from auxcal.inputs import FittedOn, warn_of_wrong_kind
-from auxcal.monitoring._compare import as_level, compare
 from auxcal.monitoring._mix import Representations, ShareEstimate, represent_some, shrink_shares
+from auxcal.monitoring._two_samples import as_level, compare
 from auxcal.predictions import Predictions
 from auxcal.reference import stratum_of, stratum_of_rows
 

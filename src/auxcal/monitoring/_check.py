@@ -25,8 +25,8 @@ from auxcal.monitoring._accuracy import (
     share_unseen,
     smallest_change,
 )
-from auxcal.monitoring._compare import Comparison, Verdict, as_calibrator, as_level, compare, verdict_at
 from auxcal.monitoring._mix import Representations, represent_some
+from auxcal.monitoring._two_samples import Comparison, Verdict, as_calibrator, as_level, compare, verdict_at
 
 _MOST_DIFFERENCES, _NOTEWORTHY = 5, 2.0  # how many are listed, and from how many standard deviations on; by judgement
 _NOTEWORTHY_SHARE = 0.005  # of rows without a counterpart; less is not a row of a hundred. By judgement

@@ -19,9 +19,9 @@ from auxcal._core.state import Header, Tensors, digest, from_json, read_state, t
 from auxcal._core.threads import fork_safe_lock
 from auxcal.calibrators import Calibrator
 from auxcal.monitoring._bets import GroupBets, LabelBets, ReferenceScores, RowBets, RowCells
-from auxcal.monitoring._compare import FEWEST_ROWS, as_calibrator, as_level, groups_of, reference_of
 from auxcal.monitoring._mix import Representations, counted_once, each_once, represent_some
 from auxcal.monitoring._state import Alarm, AlarmKind, Evidence, LabelBuffer, restore, restoring, state_of
+from auxcal.monitoring._two_samples import FEWEST_ROWS, as_calibrator, as_level, groups_of, reference_of
 from auxcal.reference import Reference
 
 FORMAT = 1

@@ -13,8 +13,8 @@ from auxcal._core.sampling import Reservoir, in_order
 from auxcal.calibrators import Calibrator
 from auxcal.monitoring import _mix
 from auxcal.monitoring._check import Check, check_rows
-from auxcal.monitoring._compare import FEWEST_ROWS, Verdict, as_level, compare, quick_p_value
 from auxcal.monitoring._mix import Representations, counted_once, represent
+from auxcal.monitoring._two_samples import FEWEST_ROWS, Verdict, as_level, compare, quick_p_value
 from auxcal.reference import drawn_by_weight
 from auxcal.splits import row_hashes
 

@@ -19,11 +19,11 @@ from auxcal.calibrators import Calibrator
 from auxcal.metrics.intervals import Estimate, wilson
 from auxcal.monitoring._accuracy import Z_90
 from auxcal.monitoring._check import Check, check_rows
-from auxcal.monitoring._compare import FEWEST_ROWS, as_calibrator
 from auxcal.monitoring._mix import represent
 from auxcal.monitoring._monitor import BATCH, Monitor
 from auxcal.monitoring._sample import new_sample, represented
 from auxcal.monitoring._state import Alarm, Evidence
+from auxcal.monitoring._two_samples import FEWEST_ROWS, as_calibrator
 from auxcal.monitoring.timed import Names, Timed, TimedRows, check_names, chunk_names, in_order
 
 Rows: TypeAlias = NDArray[np.void]

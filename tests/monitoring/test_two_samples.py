@@ -7,8 +7,8 @@ import pytest
 
 from auxcal import CCACX, PlattScaling
 from auxcal.monitoring import _compare
-from auxcal.monitoring._compare import combine, compare, mix_p_value, rows_behind
 from auxcal.monitoring._mix import represent
+from auxcal.monitoring._two_samples import combine, compare, mix_p_value, rows_behind
 
 
 def compared(calibrator, logits):
