@@ -16,7 +16,6 @@ from auxcal import CCAC, CCACX, Predictions, Uncalibrated
 from auxcal.metrics import ece
 from auxcal.plots.style import (
     CORRECT,
-    LINES,
     MUTED,
     REFERENCE,
     WRONG,
@@ -30,7 +29,7 @@ from auxcal_paper.bundles import bundle
 from auxcal_paper.figures import reliability_diagrams
 from auxcal_paper.suites import suite
 
-LAMBDA1 = (0.0, 0.5, 1.0)
+LAMBDA1 = {0.0: CORRECT, 0.5: WRONG, 1.0: "#009E73"}  # and the colours of their lines
 LAMBDA2 = (0.4, 0.6, 0.8, 1.0, 1.2, 1.5, 2.0)
 SIZES = (200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000)
 N_LABELS, N_TEST = 4_000, 8_000
@@ -54,7 +53,7 @@ def lambdas(labelled: Predictions, test: Predictions) -> Figure:
         apply_style(ax)
         horizontal_grid(ax)
         ax.axhline(0, color=MUTED, **REFERENCE)
-        for lambda1, colour in zip(LAMBDA1, LINES, strict=False):
+        for lambda1, colour in LAMBDA1.items():
             excess = [_excess(labelled, test, lambda1, lambda2) for lambda2 in LAMBDA2]
             ax.plot(LAMBDA2, excess, marker="o", markersize=3.5, color=colour, label=f"λ1 = {lambda1:g}")
         ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))

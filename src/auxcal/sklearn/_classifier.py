@@ -209,6 +209,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         array of shape (n,)
         """
         now = copy.copy(self)
+        check_is_fitted(now)
         return now.calibrator_.predict_confidence(now._logits(X))
 
     def predict_proba(self, X: Any) -> Floats:
@@ -232,6 +233,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             The columns are those of `classes_`, and rows sum to 1.
         """
         now = copy.copy(self)
+        check_is_fitted(now)
         return class_proba(now.class_calibrator_, now._logits(X))
 
     def get_metadata_routing(self) -> MetadataRouter:
