@@ -230,7 +230,7 @@ def promised(calibrator):
     "wrong", [b"[1]", b"3", b"{}", b'{"made_with": 1, "parts": {}}', b'{"made_with": {}, "parts": [1]}']
 )
 def test_a_record_that_no_run_can_have_written_is_refused(wrong, calibrator, tmp_path):
-    from auxcal.formats import score_table
+    from auxcal.tables import score_table
 
     (tmp_path / "parts").mkdir()
     text = "".join(f"{a},{b},{c}\n" for a, b, c in rows())

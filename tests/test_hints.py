@@ -29,9 +29,9 @@ from auxcal import (
     TemperatureScaling,
     cli,
 )
-from auxcal.formats import read_predictions
 from auxcal.labelling import pick
 from auxcal.metrics import brier, ece, evaluate
+from auxcal.tables import read_predictions
 from auxcal.thresholds import risk_at_coverage, threshold_at_risk, thresholds_at_risks
 from auxcal_paper.shifts import Mixture, TextNoise
 

@@ -24,8 +24,8 @@ from auxcal import (
     TemperatureScaling,
     VectorScaling,
 )
-from auxcal.formats import read_predictions
 from auxcal.metrics import brier
+from auxcal.tables import read_predictions
 
 from .test_golden import GOLDEN
 

@@ -140,7 +140,7 @@ def test_labels_that_scores_would_replace_are_refused(folder, call, capsys, tmp_
 @pytest.mark.parametrize("first", [FIT, NEW], ids=["fit-first", "new-first"])
 @pytest.mark.parametrize("parts", [False, True], ids=["file", "folder"])
 def test_rows_of_the_fit_are_marked_wherever_they_come(first, parts, folder, call, capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr("auxcal.tables.sources.BATCH_BYTES", 1000)
+    monkeypatch.setattr("auxcal.tables.batches.BATCH_BYTES", 1000)
     other = NEW if first is FIT else FIT
     both = tmp_path / "rows"
     both.mkdir()
@@ -289,7 +289,7 @@ def test_a_missing_prediction_is_still_no_class(tmp_path):
 
 
 def test_a_class_that_comes_after_labels_like_it_is_an_error_with_its_remedy(call, capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr("auxcal.tables.sources.BATCH_BYTES", 100)
+    monkeypatch.setattr("auxcal.tables.batches.BATCH_BYTES", 100)
     rows = ["EU,0.5,NA"] * 20 + ["NA,0.5,NA"] * 20
     (tmp_path / "scored.csv").write_text("\n".join(["prediction,confidence,y", *rows]))
     assert call("evaluate", tmp_path / "scored.csv") == 2

@@ -10,12 +10,12 @@ import time
 
 import numpy as np
 import pytest
+from auxcal.tables.numpy_columns import NumpyColumn
 
 import auxcal
 from auxcal._core.files import locked
 from auxcal.monitoring import Nightly
 from auxcal.tables import FORMATS
-from auxcal.tables.numpy_columns import NumpyColumn
 
 NIGHT = 300
 

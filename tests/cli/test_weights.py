@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from auxcal import InputWarning, InvalidInputError, Predictions, compare, evaluate, load
-from auxcal.formats import read_predictions, read_scored, read_scored_or_tally
+from auxcal.tables import read_predictions, read_scored, read_scored_or_tally
 from auxcal.thresholds import threshold_at_risk
 
 RNG = np.random.default_rng(0)

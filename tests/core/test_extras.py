@@ -40,7 +40,7 @@ NEEDS = {
     "auxcal.onnx": ("onnx", "from auxcal.onnx import to_onnx"),
     "a file of tensors": (
         "torch",
-        "open('a.pt', 'w').close(); from auxcal.formats import read_predictions; read_predictions('a.pt')",
+        "open('a.pt', 'w').close(); from auxcal.tables import read_predictions; read_predictions('a.pt')",
     ),
     "augmented images": ("torch", "from auxcal_paper.shifts.images import D1; D1(np.zeros((1, 3, 4, 4)), rng)"),
     "DeepFool": (
@@ -49,11 +49,11 @@ NEEDS = {
     ),
     "reading parquet": (
         "tables",
-        "open('a.parquet', 'w').close(); from auxcal.formats import read_predictions; read_predictions('a.parquet')",
+        "open('a.parquet', 'w').close(); from auxcal.tables import read_predictions; read_predictions('a.parquet')",
     ),
     "writing parquet": (
         "tables",
-        "import auxcal; from auxcal.formats import score_file; np.save('z.npy', z); "
+        "import auxcal; from auxcal.tables import score_file; np.save('z.npy', z); "
         "score_file(auxcal.PlattScaling().fit(z, y), 'z.npy', out='scored.parquet')",
     ),
     "auxcal.arrow": ("tables", "from auxcal.arrow import score"),
@@ -143,7 +143,7 @@ def test_without_pyarrow_csv_is_read_and_written(tmp_path):
     (tmp_path / "new.csv").write_text("\n".join(["id,logit_0,logit_1,y", *rows]))
     code = """
 import auxcal
-from auxcal.formats import read_scored, score_file
+from auxcal.tables import read_scored, score_file
 score_file(auxcal.PlattScaling().fit(z[:, :2], y % 2), "new.csv", out="scored.csv")
 print(read_scored("scored.csv").correct.sum())
 """

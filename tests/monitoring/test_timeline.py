@@ -10,9 +10,9 @@ import pytest
 import auxcal
 from auxcal import NO_CLASS, InvalidInputError, cli
 from auxcal.cli.monitor import _exit_code
-from auxcal.formats import TimedTable
 from auxcal.monitoring import Alarm, Timeline, timeline
 from auxcal.report.terminal import then, timeline_to_rich
+from auxcal.tables import TimedTable
 
 
 def draw(n, rng, foreign=0.1):
@@ -122,7 +122,7 @@ def files(calibrator, changed, tmp_path):
 
 
 def test_a_table_is_read_with_the_labels_that_it_has(calibrator, files, changed, monkeypatch):
-    monkeypatch.setattr("auxcal.tables.sources.BATCH_BYTES", 2**13)
+    monkeypatch.setattr("auxcal.tables.batches.BATCH_BYTES", 2**13)
     logits, by, y, labelled = changed
     table = TimedTable(calibrator, files / "rows.csv", by="day")
     assert table.counts() == Counter(by.tolist())

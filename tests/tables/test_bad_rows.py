@@ -6,13 +6,13 @@ import pytest
 from auxcal import InputWarning, InvalidInputError, TemperatureScaling
 from auxcal.tables import (
     TimedTable,
+    batches,
     pick_file,
     read_confidence,
     read_labelled,
     read_predictions,
     read_rows,
     read_scored,
-    sources,
 )
 
 from .conftest import pa, pq
@@ -55,7 +55,7 @@ def arrays(path):
 @pytest.fixture(params=[pytest.param(lists, marks=pytest.mark.needs("tables")), columns, arrays])
 def table(request, tmp_path, monkeypatch):
     """Give a file that is read in several batches, and the places of its bad rows."""
-    monkeypatch.setattr(sources, "BATCH_BYTES", 2**11)
+    monkeypatch.setattr(batches, "BATCH_BYTES", 2**11)
     return request.param(tmp_path / "table")
 
 
@@ -111,7 +111,9 @@ def test_only_good_rows_are_picked(table, tmp_path):
 def test_the_part_is_named_and_rows_are_counted_in_it(tmp_path):
     for part in "ab":
         (tmp_path / f"{part}.csv").write_text("logit_0,logit_1,y\n1,2,0\n3,4,1\n" + ("1,,0\n" if part == "b" else ""))
-    with pytest.raises(InvalidInputError, match=rf"^{tmp_path / 'b.csv'}: .* at \[2, 1\]; in the first 3 rows: 1 bad "):
+    with pytest.raises(
+        InvalidInputError, match=rf"^{tmp_path / 'b.csv'}: .* row 2 has null; in the first 3 rows: 1 bad "
+    ):
         read_predictions(tmp_path)
 
 

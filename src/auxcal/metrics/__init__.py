@@ -2,7 +2,6 @@
 
 from auxcal.metrics._calibration_error import NoiseFloor, ece, ece_mass, ece_noise_floor, mce
 from auxcal.metrics._evaluate import METRICS, Metric, Slice, evaluate, evaluate_by
-from auxcal.metrics._evaluate import evaluate_sample as evaluate_sample
 from auxcal.metrics._proper import brier, nll
 from auxcal.metrics._ranking import (
     RiskCoverage,
@@ -14,7 +13,6 @@ from auxcal.metrics._ranking import (
     precision_at_recall,
     risk_coverage,
 )
-from auxcal.metrics._tally import Tally
 from auxcal.metrics.edge import checked
 
 __all__ = [
@@ -23,7 +21,6 @@ __all__ = [
     "NoiseFloor",
     "RiskCoverage",
     "Slice",
-    "Tally",
     "aupr",
     "aurc",
     "auroc",

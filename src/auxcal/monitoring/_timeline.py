@@ -238,7 +238,7 @@ def table_timeline(
     >>> import tempfile
     >>> from pathlib import Path
     >>> import auxcal
-    >>> from auxcal.formats import TimedTable
+    >>> from auxcal.tables import TimedTable
     >>> from auxcal.monitoring import table_timeline
     >>> calibrator = auxcal.PlattScaling().fit([[2.0, 0.0], [0.0, 1.0]] * 50, [0, 1, 1, 1] * 25)
     >>> with tempfile.TemporaryDirectory() as folder:
