@@ -9,13 +9,14 @@ import sys
 import time
 
 import numpy as np
+import pyarrow as pa
 import pytest
-from auxcal.tables.numpy_columns import NumpyColumn
 
 import auxcal
 from auxcal._core.files import locked
 from auxcal.monitoring import Nightly
 from auxcal.tables import FORMATS
+from auxcal.tables.values import from_numpy
 
 NIGHT = 300
 
@@ -172,13 +173,14 @@ def test_files_of_every_format_are_new_once(ending, watch, tmp_path, monkeypatch
             paths = ["-"]
             piped = csv(tmp_path / "piped.csv", logits[:n], y[:n]).read_bytes()
             monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(piped)))
-        elif ending == ".csv":
+        elif ending in (".csv", ".tsv"):
             csv(paths[0], logits[:n], y[:n])
         else:
             columns = {"logits": logits[:n], "y": y[:n]}
             if ending in (".parquet", ".jsonl"):
                 columns = {f"logit_{k}": logits[:n, k] for k in range(3)} | {"y": y[:n]}
-            FORMATS[ending].write(paths[0], iter([{name: NumpyColumn(each) for name, each in columns.items()}]))
+            rows = pa.record_batch({name: from_numpy(each) for name, each in columns.items()})
+            FORMATS[ending].write(paths[0], iter([rows]))
         code, found = watch(*paths)
         assert (code, found["new_rows"]) == (0, new)
     assert found["labels"] == found["rows"]

@@ -111,9 +111,7 @@ def test_only_good_rows_are_picked(table, tmp_path):
 def test_the_part_is_named_and_rows_are_counted_in_it(tmp_path):
     for part in "ab":
         (tmp_path / f"{part}.csv").write_text("logit_0,logit_1,y\n1,2,0\n3,4,1\n" + ("1,,0\n" if part == "b" else ""))
-    with pytest.raises(
-        InvalidInputError, match=rf"^{tmp_path / 'b.csv'}: .* row 2 has null; in the first 3 rows: 1 bad "
-    ):
+    with pytest.raises(InvalidInputError, match=rf"^{tmp_path / 'b.csv'}: .* at \[2, 1\]; in the first 3 rows: 1 bad "):
         read_predictions(tmp_path)
 
 

@@ -328,7 +328,7 @@ def test_bad_rows_are_skipped_or_an_error(bad_table, tmp_path):
 def test_a_table_that_is_all_bad_is_an_error(tmp_path):
     (tmp_path / "new.csv").write_text("logit_0,logit_1,logit_2\n1,,3\n")
     for out in ("scored.csv", "scored"):
-        with pytest.raises(InvalidInputError, match=r"new\.csv: logits must have a number in every place"):
+        with pytest.raises(InvalidInputError, match=r"new\.csv: logits must be finite"):
             score_table(CALIBRATOR, tmp_path / "new.csv", out=tmp_path / out)
 
 

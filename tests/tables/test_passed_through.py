@@ -135,7 +135,7 @@ def test_an_id_of_bytes_is_not_taken_for_text(tmp_path):
 
 
 def test_numbers_that_no_tensor_holds(tmp_path):
-    with pytest.raises(InvalidInputError, match="the array 'x' of .* is no column of a table"):
+    with pytest.raises(InvalidInputError, match=r"the array 'x' of .* is no column of a table"):
         passed(tmp_path, np.array([1, 2, 3], np.longdouble), ".safetensors", ".npz")
 
 

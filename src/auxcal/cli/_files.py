@@ -51,7 +51,7 @@ def input_paths(arguments: Mapping[str, Any]) -> list[Path]:
 def check_out(path: Path, what: str = "a calibrator", suffix: str = ".safetensors", *, overwrite: bool) -> None:
     """Raise an error, before the work starts, if what has this extension can't be saved there."""
     if path.suffix != suffix:
-        raise InvalidInputError(f"{path}: {what} is saved as {suffix}. Name the file {path.stem}{suffix}.")
+        raise InvalidInputError(f"{path}: {what} is a {suffix} file. Save it as {path.stem}{suffix}.")
     refuse_overwrite(path, overwrite=overwrite)
     check_writable(path)
 

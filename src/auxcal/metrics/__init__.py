@@ -2,6 +2,7 @@
 
 from auxcal.metrics._calibration_error import NoiseFloor, ece, ece_mass, ece_noise_floor, mce
 from auxcal.metrics._evaluate import METRICS, Metric, Slice, evaluate, evaluate_by
+from auxcal.metrics._evaluate import evaluate_sample as evaluate_sample
 from auxcal.metrics._proper import brier, nll
 from auxcal.metrics._ranking import (
     RiskCoverage,

@@ -45,18 +45,20 @@ class Source:
 
     `batches` takes the names of the columns of numbers, which a file of text reads as such, and of those to read
     unchanged; it gives at least one batch, even if it has no rows. `lists` are the columns with several values per row.
-    `arrays`: whether columns are whole arrays, of which those of `lists` can't be passed through beside scores.
+    `arrays`: whether columns are whole arrays; those of `lists` are not passed through beside scores then. `unpassed`
+    are others that are not.
     """
 
     names: tuple[str, ...]
     batches: Callable[[Sequence[str], Sequence[str]], Iterator[Batch]]
     lists: tuple[str, ...] = ()
     arrays: bool = False
+    unpassed: tuple[str, ...] = ()
 
     @property
     def passable(self) -> tuple[str, ...]:
         """The columns that can be passed through beside scores."""
-        left_out = set(self.lists) if self.arrays else set()
+        left_out = {*self.unpassed, *(self.lists if self.arrays else ())}
         return tuple(name for name in self.names if name not in left_out)
 
     def column(self, name: str) -> Iterator[Batch]:

@@ -31,7 +31,7 @@ from auxcal.tables.columns import (
 from auxcal.tables.readers import open_source
 from auxcal.tables.rows import as_logit_matrix, kept_groups, kept_weights, parsed, usable_rows
 from auxcal.tables.spec import TableSpec
-from auxcal.tables.values import is_text, slices_of, to_numpy
+from auxcal.tables.values import is_list, is_text, matrix_of, slices_of, to_numpy
 
 FEWEST_KNOWN = 0.05
 """With a smaller share of known labels, the column of the labels is likely something else, such as an id.
@@ -202,7 +202,8 @@ class _Reader:
 
     def beside(self, columns: Any) -> Rows:
         """Return the columns beside the inputs as arrays."""
-        read = {_LABEL: to_numpy(columns[self.spec.label_name])}
+        label = columns[self.spec.label_name]
+        read = {_LABEL: matrix_of(label, "y")[0] if is_list(label.type) else to_numpy(label)}
         read |= {place: to_numpy(columns[name]) for place, name in ((_ID, self.id), (_GROUP, self.group)) if name}
         read |= {f"{_BY}{name}": slices_of(columns[name]) for name in self.by}
         read |= {f"{_TABLE}{name}": to_numpy(columns[name]) for name in self.table}

@@ -15,7 +15,6 @@ from auxcal._core.files import STANDARD, atomic_write, check_apart
 from auxcal._core.progress import Report, RowReport, silent
 from auxcal.calibrators import Calibrator
 from auxcal.monitoring import ScoreWatch
-from auxcal.tables.batches import check_rows
 from auxcal.tables.files import File, LocalFile, Part, as_file, find_parts
 from auxcal.tables.folder import Counts, Holds, Written, clear_accepted, score_folder
 from auxcal.tables.readers import FORMATS, open_source, writable
@@ -106,7 +105,7 @@ def score_table(
     ...     with warnings.catch_warnings(action="ignore"):
     ...         written = score_table(fitted, folder / "logits", out=folder / "scored")
     ...     print(written.rows, written.bad, sorted(path.name for path in (folder / "scored").iterdir()))
-    4 2 bad rows (2 null) ['_SUCCESS', '_auxcal.json', 'a.csv', 'b.csv']
+    4 2 bad rows (2 NaN) ['_SUCCESS', '_auxcal.json', 'a.csv', 'b.csv']
     """
     calibrator = calibrator._now()
     spec = TableSpec.of(spec, where, on_bad_rows="null")
@@ -232,4 +231,5 @@ def _scored(
             n_rows += batch.rows
             if n_rows:
                 yield batch
-        check_rows(n_rows)
+        if not n_rows:
+            raise InvalidInputError("there are no rows to score. Check where the file comes from.")

@@ -5,6 +5,7 @@ pyarrow's own conversions import pandas where it is installed: half a second and
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from enum import IntEnum
 from itertools import accumulate
@@ -44,8 +45,8 @@ Problems: TypeAlias = NDArray[np.uint8]
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether a type is text, which categories are not."""
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+    """Whether a type is text, or JSON, which is decoded to text; categories are not."""
+    return isinstance(kind, pa.JsonType) or bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def is_list(kind: pa.DataType) -> bool:
@@ -61,7 +62,10 @@ def holds_numbers(kind: pa.DataType) -> bool:
 
 
 def decoded(column: pa.Array) -> pa.Array:
-    """Return categories as their values; other columns unchanged."""
+    """Return categories as their values, and JSON as text; other columns unchanged."""
+    if isinstance(column.type, pa.JsonType):
+        values = [None if text is None else json.loads(text) for text in column.storage.to_pylist()]
+        return from_text([v if v is None or isinstance(v, str) else json.dumps(v, ensure_ascii=False) for v in values])
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
@@ -107,7 +111,7 @@ def distinct(column: pa.Array) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the distinct values of a column, and which of them each row has."""
     plain = decoded(column)
     if pa.types.is_nested(plain.type):
-        raise InvalidInputError(f"expected one value in each row; got {plain.type}. Name another column.")
+        raise InvalidInputError(f"expected one value in each row; got lists, {plain.type}. Name another column.")
     coded = plain.dictionary_encode(null_encoding="encode")
     return to_numpy(coded.dictionary), to_numpy(coded.indices)
 
@@ -130,7 +134,7 @@ def matrix_of(column: pa.Array, what: str, width: int | None = None) -> tuple[Fl
     if is_list(column.type) and is_list(column.type.value_type):
         shape = len(column), width_of(column), width_of(column.values)
         raise InvalidInputError(
-            f"{what} must be one list of numbers in each row; got shape {shape}. Use {what}.reshape(len({what}), -1)."
+            f"{what} must have one list of numbers in each row; got shape {shape}. Use {what}.reshape(len({what}), -1)."
         )
     if is_list(column.type):
         return _rows_of_lists(column, width_of(column) if width is None else width, what)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.extras import needs
-from auxcal.tables.values import decoded, from_text, is_list, is_text, is_time, to_numpy
+from auxcal.tables.values import decoded, from_text, holds_numbers, is_list, is_text, is_time, matrix_of, to_numpy
 
 with needs("tables"):
     import pyarrow as pa
@@ -88,6 +88,8 @@ def text_of(column: pa.Array, name: str) -> list[str | None]:
 
 def json_values(column: pa.Array, name: str) -> list[Any]:
     """Return the values of a column for JSON, which has neither NaN nor infinity, and numbers and text alone."""
+    if isinstance(column.type, pa.JsonType):
+        return [None if value is None else _json_value(json.loads(value)) for value in column.storage.to_pylist()]
     column = decoded(column)
     kind = column.type
     if is_list(kind) and not isinstance(kind, pa.BaseExtensionType):
@@ -144,6 +146,8 @@ def array_of(column: pa.Array, name: str) -> NDArray[Any]:
             raise InvalidInputError(
                 f"{name!r} has missing values, and whole numbers that are too large for floats. Write .parquet or .csv."
             )
+    if pa.types.is_fixed_size_list(kind) and holds_numbers(kind.value_type):
+        return matrix_of(column, name)[0]
     if is_nested(kind):
         raise InvalidInputError(f"no array holds lists such as those of {name!r}. Write .parquet, .jsonl or .csv.")
     whole = pa.types.is_boolean(kind) and not column.null_count

@@ -186,7 +186,8 @@ class _Dialect:
                 decimal_point="," if comma else ".",
             ),
         )
-        return table.rename_columns(list(kinds))
+        filled = [column.fill_null(np.nan) if column.null_count else column for column in table.columns]
+        return pa.table(filled, list(kinds))
 
     def _numbers(self, column: Any, name: str, *, comma: bool) -> list[float]:
         found = []

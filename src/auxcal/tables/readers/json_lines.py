@@ -1,7 +1,7 @@
 """JSON Lines: rows of a table as objects, or what language models wrote, which `auxcal.llm` reads.
 
 A file is read whole, because a key that appears late is a column too, and the type of a column is decided by all of its
-values: numbers, booleans, text, or lists of numbers. What is of several types, and objects, are kept as text.
+values: numbers, booleans, text, lists of numbers, or else JSON.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -95,7 +95,7 @@ def open_json_lines(file: File) -> Iterator[Source]:
 
         names = tuple(table.column_names)
         lists = tuple(name for name in names if is_list(table.schema.field(name).type))
-        yield Source((*names, LINE), batches, lists)
+        yield Source((*names, LINE), batches, lists, unpassed=(LINE,))
 
 
 # Columns of values of JSON --------------------------------------------------------------------------------------------
@@ -117,19 +117,20 @@ def _read(path: Path) -> pa.Table:
 
 
 def column_of(values: Sequence[Any]) -> pa.Array:
-    """Return values of JSON as a column: numbers, booleans, text or lists of numbers, and all else as text.
+    """Return values as a column of numbers, booleans, text or lists of numbers; values of several types stay JSON.
 
     Examples
     --------
     >>> from auxcal.tables.readers.json_lines import column_of
-    >>> column_of([1, "a", True, None, ["b"]]).to_pylist(), column_of([[1, 0.5], None]).to_pylist()
-    (['1', 'a', 'true', None, '["b"]'], [[1.0, 0.5], None])
+    >>> [str(column_of(values).type) for values in ([1, None], [1, 0.5], [[1], [0.5]], [1, "a"], [{}])]
+    ['int64', 'double', 'list<item: double>', 'extension<arrow.json>', 'extension<arrow.json>']
     """
     kinds = set(map(type, values)) - {type(None)}
     if kinds == {bool}:
         return _filled(values, np.bool_)
     if kinds <= {int, float}:
-        return _numbers(values) or from_text(list(map(_as_text, values)))
+        numbers = _numbers(values)
+        return _as_json_column(values) if numbers is None else numbers
     if kinds == {list} and set(map(type, chain.from_iterable(filter(None, values)))) <= {int, float, type(None)}:
         inner = _numbers(list(chain.from_iterable(filter(None, values))))
         if inner is not None:
@@ -138,7 +139,10 @@ def column_of(values: Sequence[Any]) -> pa.Array:
             missing = from_numpy(np.array([value is None for value in values], np.bool_))
             inner = inner.cast(pa.float64()) if pa.types.is_null(inner.type) else inner
             return pa.ListArray.from_arrays(offsets, inner, mask=missing)
-    return from_text(list(map(_as_text, values)))
+    with suppress(UnicodeEncodeError):  # of half a character, which JSON has
+        if kinds == {str} and "".join(filter(None, values)).encode() is not None:
+            return from_text(values)
+    return _as_json_column(values)
 
 
 def _numbers(values: Sequence[Any]) -> pa.Array | None:
@@ -163,9 +167,9 @@ def _filled(values: Sequence[Any], dtype: type) -> pa.Array:
     return from_numpy(np.fromiter((value or 0 for value in values), dtype, len(values)), missing)
 
 
-def _as_text(value: Any) -> str | None:
-    """Return a value as text; None if it is missing."""
-    return value if value is None or type(value) is str else as_json(value)
+def _as_json_column(values: Sequence[Any]) -> pa.Array:
+    text = from_text([None if value is None else json.dumps(value) for value in values])
+    return pa.ExtensionArray.from_storage(pa.json_(pa.string()), text)
 
 
 def _alike(arrays: list[pa.Array]) -> pa.ChunkedArray:
@@ -175,14 +179,10 @@ def _alike(arrays: list[pa.Array]) -> pa.ChunkedArray:
     for number, both in ((pa.float64(), {pa.int64()}), (pa.list_(pa.float64()), {pa.list_(pa.int64())})):
         if kinds == both | {number}:
             kind = number
-    if len(kinds) > 1:
-        try:
-            if pa.types.is_null(kind):
-                raise pa.ArrowInvalid("numbers and text")
-            return pa.chunked_array([array.cast(kind) for array in arrays], kind)
-        except pa.ArrowInvalid:  # of which some integers are not floats
-            arrays, kind = [from_text(list(map(_as_text, array.to_pylist()))) for array in arrays], pa.string()
-    return pa.chunked_array([array.cast(kind) for array in arrays], kind)
+    with suppress(pa.ArrowInvalid):  # of integers that no float is
+        if len(kinds) < 2 or not pa.types.is_null(kind):
+            return pa.chunked_array([array.cast(kind) if array.type != kind else array for array in arrays], kind)
+    return pa.chunked_array([_as_json_column(json_values(array, "")) for array in arrays])
 
 
 # Answers of language models -------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from pathlib import Path
 from auxcal._core.extras import needs
 from auxcal.tables.batches import Batch, Source, rows_per_batch
 from auxcal.tables.files import File, LocalFile
-from auxcal.tables.values import is_list
+from auxcal.tables.values import decoded, is_list
 from auxcal.tables.written import writing
 
 with needs("tables"):
@@ -43,8 +43,10 @@ def open_parquet(file: File) -> Iterator[Source]:
 
 
 def _without_views(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return views of text and bytes, which many functions of Arrow lack, as text and bytes."""
+    """Return JSON, and views of text and bytes, which many functions of Arrow lack, as text and bytes."""
     for place, field in enumerate(rows.schema):
+        if isinstance(field.type, pa.JsonType):
+            rows = rows.set_column(place, field.name, decoded(rows.column(place)))
         if pa.types.is_string_view(field.type) or pa.types.is_binary_view(field.type):
             plain = pa.string() if pa.types.is_string_view(field.type) else pa.binary()
             rows = rows.set_column(place, field.name, rows.column(place).cast(plain))
@@ -53,6 +55,7 @@ def _without_views(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 def write_parquet(path: Path, batches: Iterator[pa.RecordBatch]) -> None:
     """Write batches as they arrive, collected into row groups; the first batch fixes the types."""
+    batches = map(_without_views, batches)
     first = next(batches)
     # Parquet has no seconds. A cast refuses what is too far away for milliseconds; pyarrow writes it wrongly before 25.
     seconds = [pa.types.is_timestamp(field.type) and field.type.unit == "s" for field in first.schema]
