@@ -35,7 +35,7 @@ _MORE = {
     "score into .npz": "score cal.safetensors data.csv -o scored.npz",
     "score into .parquet": "score cal.safetensors data.csv -o scored.parquet",
     "score into .safetensors": "score cal.safetensors numbers.csv -o scored.safetensors",
-    "score into a folder": "score cal.safetensors parts -o scored --jobs 1",
+    "score into a folder": "score cal.safetensors parts -o scored",
     "fit signals": "fit answers.csv --signals score,topic --correct right -o new.safetensors",
     "score signals": "score signals.safetensors answers.csv -o scored.csv",
 }

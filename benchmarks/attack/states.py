@@ -37,7 +37,6 @@ def state_files(folder: Path) -> dict[str, tuple[bytes, Load]]:
     }
     try:
         from auxcal import Certificate, Monitor, SignalCalibrator
-        from auxcal.metrics import Tally
         from auxcal.thresholds import threshold_at_risk
     except ImportError:  # code from before there were any
         return found
@@ -58,7 +57,6 @@ def state_files(folder: Path) -> dict[str, tuple[bytes, Load]]:
         ("signals", SignalCalibrator(random_state=0).fit(answers, correct), use_signals),
         ("adapted, with a certificate", adapted, use_calibrator),
         ("monitor", monitor, partial(use_monitor, calibrator)),
-        ("tally", Tally.of(confidence, correct), use_tally),
     ):
         path = folder / "state.safetensors"
         kept.save(path)
@@ -136,13 +134,3 @@ def use_monitor(calibrator: Any, path: Path) -> str:
     str(monitor), monitor.alarm, monitor.history
     evidence = np.array([monitor.evidence.data, monitor.evidence.labels], dtype=float)
     return "fine" if (evidence >= 0).all() and monitor.evidence.n_rows >= 150 else "silent"
-
-
-def use_tally(path: Path) -> str:
-    """Load a tally, add it to another one, and read the metrics from it."""
-    from auxcal.metrics import Tally
-
-    tally = Tally.load(path)
-    scores = (tally + Tally.of([0.5, 0.9], [True, False])).evaluate()
-    values = np.array([*tally.evaluate().values(), *scores.values()], dtype=float)
-    return "fine" if np.isfinite(values).all() and (values >= 0).all() else "silent"

@@ -56,9 +56,14 @@ class Source:
     unpassed: tuple[str, ...] = ()
 
     @property
+    def matrices(self) -> tuple[str, ...]:
+        """The whole arrays with several values per row."""
+        return self.lists if self.arrays else ()
+
+    @property
     def passable(self) -> tuple[str, ...]:
         """The columns that can be passed through beside scores."""
-        left_out = {*self.unpassed, *(self.lists if self.arrays else ())}
+        left_out = {*self.unpassed, *self.matrices}
         return tuple(name for name in self.names if name not in left_out)
 
     def column(self, name: str) -> Iterator[Batch]:

@@ -56,7 +56,7 @@ class Layout(NamedTuple):
 
 def find_layout(
     names: Sequence[str],
-    lists: Sequence[str],
+    matrices: Sequence[str],
     spec: TableSpec,
     calibrator: Calibrator | None = None,
     taken: Sequence[str] = (),
@@ -76,13 +76,13 @@ def find_layout(
         features = ()
     elif calibrator is not None and features is None and spec.inputs.feature_names is None and _FEATURES in names:
         features = _FEATURES  # a column of lists, which has no names of its own columns
-    columns = _find_features(names, lists, features, (*logits, *taken), spec)
+    columns = _find_features(names, matrices, features, (*logits, *taken), spec)
     if calibrator is not None and fitted_with and not columns:
         raise InvalidInputError(
             f"{calibrator.abbreviation} was fitted with {fitted_with} features of each sample, and there is no column "
             f"'features'. Name their columns with features (--features)."
         )
-    if spec.feature_table and calibrator is None and not set(columns) & set(lists):
+    if spec.feature_table and calibrator is None and not set(columns) & set(matrices):
         return Layout(logits, (), spec.as_probabilities, spec.percent, signals=columns)
     return Layout(logits, columns, spec.as_probabilities, spec.percent)
 
@@ -137,7 +137,7 @@ def find_logits(names: Sequence[str], spec: TableSpec) -> tuple[str, ...]:
 
 def _find_features(
     names: Sequence[str],
-    lists: Sequence[str],
+    matrices: Sequence[str],
     features: str | Sequence[str] | None,
     taken: Sequence[str],
     spec: TableSpec,
@@ -145,7 +145,7 @@ def _find_features(
     """Return the columns of the features, or the name of the one matrix; an empty tuple if there are none."""
     if features is None:  # a vector of that name can be anything
         known = spec.inputs.feature_names or ()
-        if _FEATURES in lists and not set(known) & set(names):
+        if _FEATURES in matrices and not set(known) & set(names):
             return (_FEATURES,)
         features = known
     columns = tuple(features)

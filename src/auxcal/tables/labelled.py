@@ -250,7 +250,7 @@ class _Logits(_Reader):
         label = spec.label_name
         find_logits(source.names, spec)  # if they are absent too, that is the error
         check_column(source.names, label, _SAVE_LABEL if source.arrays else _NAME_LABEL)
-        layout = find_layout(source.names, source.lists, spec, taken=(label,))
+        layout = find_layout(source.names, source.matrices, spec, taken=(label,))
         if set(layout.signals) & set(source.lists):  # numbers, as those of an array are
             layout = layout._replace(features=layout.signals, signals=())
         super().__init__(source, spec, id_column, by)

@@ -89,7 +89,7 @@ def pick_file(
     check_apart(as_path(out), map(Path, paths))
     kind = writable(LocalFile(as_path(out)))
     with open_source(*paths) as source:
-        layout = find_layout(source.names, source.lists, spec, calibrator)
+        layout = find_layout(source.names, source.matrices, spec, calibrator)
         others = [name for name in source.passable if name not in (*layout.numbers, LINE)]
         for name in (WEIGHT, MAX_WEIGHT):
             if name in (*layout.numbers, *others):
@@ -116,7 +116,7 @@ def pick_file(
     for name in (*others, *layout.numbers):
         if name in kept or not is_optional_score(name, spec.inputs.names):
             chosen |= _flat(name, _array(picked[name]), "prob" if layout.probabilities else "logit", layout.numbers)
-    labels = chosen.setdefault(spec.label_name, pa.nulls(n))
+    labels = chosen.setdefault(spec.label_name, pa.nulls(n, pa.string()))
     indices = are_index_labels(labels, spec.none_labels)
     if layout.known is None:
         names = None if indices else spec.inputs.class_names

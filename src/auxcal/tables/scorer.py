@@ -187,7 +187,7 @@ class Scorer:
 
     def _layout(self, source: Source, others: Sequence[str] = ()) -> tuple[Layout, list[str]]:
         """Return where the numbers are, and the columns that are passed through."""
-        layout = self.layout(source.names, source.lists, (self._label, *others))
+        layout = self.layout(source.names, source.matrices, (self._label, *others))
         numbers = set(layout.numbers)
         read = {*numbers, *layout.signals, self._label}
         return layout, [
