@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from auxcal._core.extras import needs
 from auxcal._core.files import STANDARD, as_path, atomic_write, check_apart
 from auxcal.calibrators import Calibrator
 from auxcal.inputs import refuse_wrong_kind, warn_of_probabilities
-from auxcal.labelling import Picks, pick
 from auxcal.monitoring import timeline
 from auxcal.monitoring.timed import chunk_names
 from auxcal.tables.columns import check_column, find_layout
@@ -32,6 +31,9 @@ from auxcal.tables.values import from_numpy, matrix_of, to_numpy
 
 with needs("tables"):
     import pyarrow as pa
+
+if TYPE_CHECKING:
+    from auxcal.labelling import Picks
 
 WEIGHT, ROW = "weight", "row"
 
@@ -83,6 +85,8 @@ def pick_file(
     ...     out.read_text().splitlines()[0]
     'row,id,logit_0,logit_1,y,prediction,confidence,weight,max_weight'
     """
+    from auxcal.labelling import pick  # here, since scoring needs no SciPy
+
     spec = TableSpec.of(spec, where)
     spec = replace(spec, features=()) if calibrator is None else spec.known_to(calibrator.inputs_)
     spec.check_bad_rows()
