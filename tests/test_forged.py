@@ -198,6 +198,7 @@ def promised(calibrator):
     return calibrator
 
 
+@pytest.mark.needs("tables")
 @pytest.mark.parametrize(
     "wrong", [b"[1]", b"3", b"{}", b'{"made_with": 1, "parts": {}}', b'{"made_with": {}, "parts": [1]}']
 )

@@ -160,6 +160,7 @@ class TestNumbersAsLabels:
     def test_elsewhere_a_number_is_an_index(self):
         assert Predictions(LOGITS[:3], [0, 2, -1], class_names=NAMES).y.tolist() == [0, 2, NO_CLASS]
 
+    @pytest.mark.needs("tables")
     @pytest.mark.parametrize(
         ("columns", "labels"),
         [

@@ -4,8 +4,6 @@ import json
 import subprocess
 import sys
 
-import numpy as np
-
 from auxcal import CALIBRATORS
 from auxcal._core.extras import EXTRAS
 

@@ -16,7 +16,7 @@ except ImportError:
 
 from auxcal import Certificate, InputWarning, InvalidInputError, TemperatureScaling
 from auxcal.tables import read_scored, score_table
-from auxcal.tables.files import LocalFile
+from auxcal.tables.parts import LocalFile
 
 from .conftest import pa, pq
 
@@ -214,7 +214,7 @@ def test_a_record_that_can_not_be_written_does_not_lock_the_folder(table, tmp_pa
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr("auxcal.tables.folder.Manifest.add", lambda self, name, done: full(self))
+        patched.setattr("auxcal.tables.scored_folder.Manifest.add", lambda self, name, done: full(self))
         with pytest.raises(OSError, match="No space"):
             score_table(CALIBRATOR, table, out=tmp_path / "scored")
     assert score_table(CALIBRATOR, table, out=tmp_path / "scored").rows == 300
@@ -349,7 +349,7 @@ GATED = """
 import time
 from pathlib import Path
 from auxcal.cli import main
-from auxcal.tables import folder
+from auxcal.tables import scored_folder as folder
 
 here, open_part = Path(__file__).parent, folder.open_part
 

@@ -7,7 +7,7 @@ import pytest
 
 from auxcal import FileFormatError, InvalidInputError, Uncalibrated
 from auxcal.tables import read_labelled, read_predictions, score_table
-from auxcal.tables.files import find_parts
+from auxcal.tables.parts import find_parts
 from auxcal.tables.readers import open_source
 
 from .conftest import pa, pq

@@ -9,7 +9,7 @@ import pytest
 from auxcal import InvalidInputError, Uncalibrated
 from auxcal.cli._files import refuse_overwrite
 from auxcal.tables import read_predictions, read_scored, score_table
-from auxcal.tables.files import as_file
+from auxcal.tables.parts import as_file
 
 from .conftest import pa, pq
 

@@ -6,17 +6,17 @@ A batch is a `pyarrow.RecordBatch` from the file that is read to the file that i
 from auxcal.monitoring.timed import Timed
 from auxcal.tables.confidence import read_any_confidence, read_confidence, read_own_pilot
 from auxcal.tables.evaluation import Evaluation, certify, evaluate_scored, find_thresholds
-from auxcal.tables.files import File, as_file
-from auxcal.tables.folder import Written
 from auxcal.tables.labelled import Labelled, read_labelled, read_predictions
 from auxcal.tables.new_files import FoundFile, NewRows
-from auxcal.tables.pick import pick_file
+from auxcal.tables.parts import File, as_file
+from auxcal.tables.pick_rows import pick_file
 from auxcal.tables.readers import FORMATS
 from auxcal.tables.readers.json_lines import AnswersFile
-from auxcal.tables.score import read_rows, score_file, score_table
 from auxcal.tables.scored import Scored, read_scored
+from auxcal.tables.scored_folder import Written
 from auxcal.tables.spec import TableSpec
 from auxcal.tables.timed_table import TimedTable
+from auxcal.tables.write_scores import read_rows, score_file, score_table
 
 __all__ = [
     "FORMATS",

@@ -15,7 +15,7 @@ from auxcal._core.errors import InvalidInputError
 from auxcal._core.files import STANDARD
 from auxcal.calibrators import Calibrator
 from auxcal.monitoring import SeenFile, Timed
-from auxcal.tables.files import File, LocalFile, Part, as_file, check_complete, find_parts
+from auxcal.tables.parts import File, LocalFile, Part, as_file, check_complete, find_parts
 from auxcal.tables.readers import format_of_all, open_part
 from auxcal.tables.spec import TableSpec
 from auxcal.tables.timed_table import TimedTable

@@ -12,10 +12,17 @@ from auxcal._core.errors import AuxcalError, FileFormatError, InvalidInputError
 from auxcal._core.extras import needs
 from auxcal._core.files import STANDARD
 from auxcal.tables.batches import Batch, Format, InPart, Source
-from auxcal.tables.files import File, Part, as_file, check_complete, find_parts, shortened
-from auxcal.tables.readers.arrays import open_npy, open_npz, open_safetensors, open_torch, write_npz, write_safetensors
+from auxcal.tables.parts import File, Part, as_file, check_complete, find_parts, shortened
 from auxcal.tables.readers.csv_files import open_csv, open_standard_input, write_csv, write_standard_output
 from auxcal.tables.readers.json_lines import open_json_lines, write_json_lines
+from auxcal.tables.readers.named_arrays import (
+    open_npy,
+    open_npz,
+    open_safetensors,
+    open_torch,
+    write_npz,
+    write_safetensors,
+)
 from auxcal.tables.readers.parquet import open_parquet, write_parquet
 from auxcal.tables.values import cast_as
 

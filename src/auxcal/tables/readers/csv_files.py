@@ -28,7 +28,7 @@ from auxcal._core.labels import MISSING
 from auxcal._core.text import utf8
 from auxcal.tables import batches as batches_
 from auxcal.tables.batches import Batch, Source
-from auxcal.tables.files import File, shortened
+from auxcal.tables.parts import File, shortened
 from auxcal.tables.written import plain, writing
 
 with needs("tables"):

@@ -22,7 +22,7 @@ from auxcal._core.extras import needs
 from auxcal.llm import Answers
 from auxcal.llm.records import JSON, read_lines, read_records
 from auxcal.tables.batches import Batch, Source
-from auxcal.tables.files import File, LocalFile, Part
+from auxcal.tables.parts import File, LocalFile, Part
 from auxcal.tables.spec import ACCEPTED, IN_FIT, is_optional_score
 from auxcal.tables.values import from_numpy, from_text, is_list
 from auxcal.tables.written import as_json, json_values

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from auxcal._core.extras import needs
 from auxcal.tables.batches import Batch, Source, rows_per_batch
-from auxcal.tables.files import File, LocalFile
+from auxcal.tables.parts import File, LocalFile
 from auxcal.tables.values import decoded, is_list
 from auxcal.tables.written import writing
 

@@ -15,9 +15,9 @@ from auxcal._core.files import STANDARD, atomic_write, check_apart
 from auxcal._core.progress import Report, RowReport, silent
 from auxcal.calibrators import Calibrator
 from auxcal.monitoring import ScoreWatch
-from auxcal.tables.files import File, LocalFile, Part, as_file, find_parts
-from auxcal.tables.folder import Counts, Holds, Written, clear_accepted, score_folder
+from auxcal.tables.parts import File, LocalFile, Part, as_file, find_parts
 from auxcal.tables.readers import FORMATS, open_source, writable
+from auxcal.tables.scored_folder import Counts, Holds, Written, clear_accepted, score_folder
 from auxcal.tables.scorer import ScoredBatch, Scorer, Watch
 from auxcal.tables.spec import TableSpec
 

@@ -18,7 +18,7 @@ from auxcal._core.progress import RowReport
 from auxcal._core.state import check_count, check_like
 from auxcal.persistence import fingerprint
 from auxcal.tables.batches import Format
-from auxcal.tables.files import MANIFEST, SUCCESS, File, LocalFile, Part, as_file, digest, parts_in
+from auxcal.tables.parts import MANIFEST, SUCCESS, File, LocalFile, Part, as_file, digest, parts_in
 from auxcal.tables.readers import check_names, format_of_all, open_part, open_source
 from auxcal.tables.readers.json_lines import LINE
 from auxcal.tables.rows import BadRows

@@ -22,7 +22,7 @@ from auxcal._core.extras import needs
 from auxcal._core.files import open_arrays
 from auxcal._core.memory import check_memory
 from auxcal.tables.batches import Batch, Source, check_rows, rows_per_batch
-from auxcal.tables.files import File
+from auxcal.tables.parts import File
 from auxcal.tables.values import from_numpy
 from auxcal.tables.written import array_of
 

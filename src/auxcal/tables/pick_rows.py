@@ -20,7 +20,7 @@ from auxcal.inputs import refuse_wrong_kind, warn_of_probabilities
 from auxcal.monitoring import timeline
 from auxcal.monitoring.timed import chunk_names
 from auxcal.tables.columns import check_column, find_layout
-from auxcal.tables.files import LocalFile
+from auxcal.tables.parts import LocalFile
 from auxcal.tables.readers import open_source, writable
 from auxcal.tables.readers.json_lines import LINE
 from auxcal.tables.rows import as_logit_matrix, own_confidence, usable_rows

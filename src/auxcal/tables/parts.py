@@ -351,7 +351,7 @@ def find_parts(*paths: str | os.PathLike[str]) -> list[Part]:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from auxcal.tables.files import find_parts
+    >>> from auxcal.tables.parts import find_parts
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     (Path(folder) / "day=2024-05-01").mkdir()
     ...     _ = (Path(folder) / "day=2024-05-01" / "a.csv").write_text("y")
