@@ -3,11 +3,11 @@
 python -m benchmarks.install_sizes writes docs/figures/install.csv, from an environment with all extras.
 """
 
-import csv
 from functools import cache
 from importlib.metadata import distribution
 from pathlib import Path
 
+from benchmarks.results import write_table
 from packaging.requirements import Requirement
 
 OUT = Path(__file__).parent.parent / "docs/figures/install.csv"
@@ -49,13 +49,12 @@ def megabytes(packages: frozenset[str]) -> float:
 def main() -> None:
     """Measure, and write the table."""
     base = needed("auxcal")
-    with OUT.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["extra, and what it adds", "packages", "MB"])
-        for extra, adds in ADDS.items():
-            packages = needed(f"auxcal[{extra}]") - base if extra else base
-            name = f"`{extra}`: {adds}" if extra else f"the base: {adds}"
-            writer.writerow([name, len(packages), f"{megabytes(packages):,.0f}"])
+    rows = []
+    for extra, adds in ADDS.items():
+        packages = needed(f"auxcal[{extra}]") - base if extra else base
+        name = f"`{extra}`: {adds}" if extra else f"the base: {adds}"
+        rows.append([name, len(packages), f"{megabytes(packages):,.0f}"])
+    write_table(OUT, ["extra, and what it adds", "packages", "MB"], rows)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ start remove the file. Where MAPIE is installed, its controller for two classes,
 and "wrong", takes part at 300 rows, with fewer draws. Takes about ten minutes.
 """
 
-import csv
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator
@@ -19,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-from benchmarks.results import write_table
+from benchmarks.results import Kept, write_table
 from scipy.special import bdtr
 
 from auxcal import CCACX, Predictions
@@ -168,32 +167,27 @@ def measure(
         yield method, risk, cells[:, 0].mean(), cells[:, 1].mean(), (cells[:, 0] > 0).mean()
 
 
+def cells(folder: Path) -> Kept:
+    """Return the numbers behind the tables."""
+    return Kept(folder / "promises-cells.csv", ("bundle", "rows", "method", "risk", "coverage", "broken", "made"))
+
+
 def main(folder: Path) -> None:
     """Measure every bundle that the cells do not have yet."""
-    path = folder / "promises-cells.csv"
-    known = {cell["bundle"] for cell in _cells(folder)} if path.exists() else set()
-    with path.open("a", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if not known:
-            writer.writerow(["bundle", "rows", "method", "risk", "coverage", "broken", "made"])
-        for name, confidence, wrong in populations(known):
-            for n in ROWS:
-                few = measure(wrong, confidence, n, peers(), MAPIE_DRAWS) if n == COMPARED else ()
-                for method, *numbers in (*measure(wrong, confidence, n), *few):
-                    writer.writerow([name, n, method, *(round(number, 4) for number in numbers)])
-            file.flush()
-            print(name, flush=True)
-
-
-def _cells(folder: Path) -> list[dict[str, str]]:
-    with (folder / "promises-cells.csv").open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+    kept = cells(folder)
+    for name, confidence, wrong in populations({name for (name,) in kept.keys("bundle")}):
+        found = []
+        for n in ROWS:
+            few = measure(wrong, confidence, n, peers(), MAPIE_DRAWS) if n == COMPARED else ()
+            found += [(name, n, *row) for row in (*measure(wrong, confidence, n), *few)]
+        kept.add(dict(zip(kept.columns, row, strict=True)) for row in found)
+        print(name, flush=True)
 
 
 def tabulate(folder: Path) -> None:
     """Write promises.csv: the mean coverage of each method, and the worst share of broken promises."""
     of: dict[tuple[int, float, str], list[tuple[float, float]]] = {}
-    for cell in _cells(folder):
+    for cell in cells(folder).rows:
         key = int(cell["rows"]), float(cell["risk"]), cell["method"]
         of.setdefault(key, []).append((float(cell["coverage"]), float(cell["broken"])))
     table = [
@@ -210,10 +204,10 @@ def tabulate(folder: Path) -> None:
 
 def compare(folder: Path) -> None:
     """Write promises-compared.csv: at 300 rows, how much more our promise accepts than others, bundle by bundle."""
-    cells = [cell for cell in _cells(folder) if cell["rows"] == str(COMPARED)]
-    found = {(cell["method"], cell["bundle"], cell["risk"]): float(cell["coverage"]) for cell in cells}
-    table, keys = [], list(dict.fromkeys((cell["bundle"], cell["risk"]) for cell in cells))
-    for other in dict.fromkeys(cell["method"] for cell in cells):
+    here = [cell for cell in cells(folder).rows if cell["rows"] == str(COMPARED)]
+    found = {(cell["method"], cell["bundle"], cell["risk"]): float(cell["coverage"]) for cell in here}
+    table, keys = [], list(dict.fromkeys((cell["bundle"], cell["risk"]) for cell in here))
+    for other in dict.fromkeys(cell["method"] for cell in here):
         if "promised" in other or other == "looks best":
             continue
         mine = "promised, few draws" if "MAPIE" in other else "promised"

@@ -38,10 +38,7 @@ def cpu_time(options: list[str]) -> float:
 
 def main() -> None:
     """Write the table."""
-    rows = []
-    for name, options in OPTIONS.items():
-        rows.append([name, write_seconds(cpu_time(options))])
-        print(*rows[-1], sep=": ", flush=True)
+    rows = [[name, write_seconds(cpu_time(options))] for name, options in OPTIONS.items()]
     write_table(OUT, ["`auxcal reproduce r8-dan`, three random states", "CPU time"], rows)
 
 

@@ -1,10 +1,11 @@
 """What the benchmarks share: results that are stored row by row, and tables for the pages."""
 
 import csv
+import io
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -99,6 +100,39 @@ def _features(part: Predictions) -> dict[str, object]:
     return {} if part.features is None else {"features": part.features}
 
 
+class Kept:
+    """Rows of a CSV file, as text by column, that are written as they are measured: an interrupted run can be resumed.
+
+    Several processes may share the file, if each measures what is its own. To measure everything again, delete it.
+    """
+
+    def __init__(self, path: Path, columns: Sequence[str]) -> None:
+        self.path, self.columns = path, columns
+        if not path.exists():
+            path.write_text(",".join(columns) + "\n", encoding="utf-8")
+        with path.open(newline="", encoding="utf-8") as file:
+            self.rows = list(csv.DictReader(file))
+
+    def keys(self, *columns: str) -> set[tuple[str, ...]]:
+        """Return what stands in these columns."""
+        return {tuple(row[column] for column in columns) for row in self.rows}
+
+    def add(self, rows: Iterable[Mapping[str, object]]) -> None:
+        """Write rows, all at once; numbers get six digits."""
+        new = [{column: _cell(row.get(column)) for column in self.columns} for row in rows]
+        text = io.StringIO()
+        csv.DictWriter(text, self.columns, lineterminator="\n").writerows(new)
+        with self.path.open("ab", buffering=0) as file:
+            file.write(text.getvalue().encode())
+        self.rows += new
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float | np.floating):
+        return f"{value:.6g}"
+    return "" if value is None else str(value)
+
+
 class Difference(NamedTuple):
     """The mean of paired differences, and its standard error."""
 
@@ -118,9 +152,9 @@ def paired(ours: Results, theirs: Results, metric: str) -> Difference:
     return Difference(spread(differences).mean, spread(differences).deviation / math.sqrt(len(differences)))
 
 
-def write_table(path: Path, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Write a table of text, which the page shows as it is, and print it."""
-    table = [list(head), *map(list, rows)]
+def write_table(path: Path, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a table, which the page shows as it is, and print it."""
+    table = [list(map(str, cells)) for cells in (head, *rows)]
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file, lineterminator="\n").writerows(table)
     for cells in table:

@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 from benchmarks.results import write_table
+from benchmarks.speed.data import packaged
 
 import auxcal
 from auxcal.thresholds.certificate import RARE, FoundOn
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures"
-BUNDLES = Path(auxcal.__file__).parent / "experiments" / "packaged"
 METHODS = {"continuous": auxcal.PlattScaling, "ties": auxcal.HistogramBinning}
 FOUND, SCORED, FITTED = (200, 1000, 5000), (100, 1000, 5000), 1000
 PAIRS = (
@@ -42,10 +42,10 @@ class Rows(NamedTuple):
         return self.confidence[at], self.prediction[at]
 
 
-def packaged_rows(name: str) -> tuple[np.ndarray, np.ndarray]:
+def packaged_rows(suite: str, shift: str) -> tuple[np.ndarray, np.ndarray]:
     """Return logits and labels of a bundle."""
-    with np.load(BUNDLES / f"{name}.npz") as file:
-        return file["logits"].astype(np.float32), file["y"]
+    data = packaged(suite, shift)
+    return data.logits, data.y
 
 
 def made_up(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -71,7 +71,7 @@ def withdrawn(found: Rows, new: Rows, n_found: int, n_new: int, draws: int) -> f
 
 def quiet(draws: int) -> None:
     """Write how often rows of the same kind withdraw a promise."""
-    data = {f"{suite} {shift}": packaged_rows(f"{suite}-{shift}") for suite, *both in PAIRS for shift in both}
+    data = {f"{suite} {shift}": packaged_rows(suite, shift) for suite, *both in PAIRS for shift in both}
     data |= {f"made up, K = {k}": made_up(k) for k in (2, 100)}
     table = []
     for name, (logits, y) in sorted(data.items()):
@@ -87,7 +87,7 @@ def changed(draws: int) -> None:
     """Write how often rows of another shift withdraw a promise."""
     table = []
     for suite, shift, other in PAIRS:
-        (logits, y), (new, _) = packaged_rows(f"{suite}-{shift}"), packaged_rows(f"{suite}-{other}")
+        (logits, y), (new, _) = packaged_rows(suite, shift), packaged_rows(suite, other)
         fitted = auxcal.PlattScaling().fit(logits[:FITTED], y[:FITTED])
         rows, others = scored(fitted, logits[FITTED:]), scored(fitted, new)
         shares = [withdrawn(rows, others, FOUND[1], m, draws) for m in SCORED[:2]]

@@ -14,7 +14,6 @@ from benchmarks.evidence import ablation, how_many_labels  # noqa: E402
 from benchmarks.speed import answers, fits, libraries, page, tables  # noqa: E402
 from benchmarks.speed.libraries import METHODS_OF, OURS, PEERS, Failure  # noqa: E402
 from benchmarks.speed.measure import Measured, in_turns  # noqa: E402
-from benchmarks.speed.quality import verdict  # noqa: E402
 
 from auxcal import CCACX, Predictions  # noqa: E402
 from auxcal.calibrators.ccac_x import evidence  # noqa: E402
@@ -104,12 +103,6 @@ def test_every_method_has_targets_a_loss_and_peers_that_exist():
     assert set(fits.TARGETS) == set(answers.LOSSES) == set(METHODS_OF)
     assert {name.partition(",")[0] for names in METHODS_OF.values() for name in names} <= set(PEERS)
     assert all((ROOT / "benchmarks/speed/peers" / f"{file}.py").exists() for file in (OURS, *PEERS))
-
-
-def test_a_worse_recipe_is_told():
-    paper = {"brier": 0.15, "auroc": 0.85, "ece": 0.02, "ece_floor_p95": 0.01}
-    assert verdict(paper, paper) == "no worse"
-    assert verdict({**paper, "brier": 0.16, "auroc": 0.80, "ece": 0.04}, paper) == "worse: Brier, AUROC, ECE"
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ QUICK = [name for name, kind in CALIBRATORS.items() if not kind.starts_at_random
 @pytest.mark.parametrize("method", QUICK)
 @pytest.mark.parametrize("scale", [1e-320, 1e-45, 1e-30, 1e-16])
 def test_differences_that_float32_can_not_tell_are_refused(method, scale):
-    with pytest.raises(InvalidInputError, match="differ by more than float32 can tell"):
+    with pytest.raises(InvalidInputError, match="differ by more than float32 resolves"):
         CALIBRATORS[method]().fit(LOGITS * scale, Y)
 
 

@@ -1,5 +1,7 @@
 """Names decide which column is which class; positions do only where nothing has a name, and never a mixture of both."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -90,6 +92,22 @@ class TestNumbersAsNames:
         rows = table(LOGITS, range(3))
         assert np.allclose(fitted.predict_proba(rows), plain.predict_proba(LOGITS)[:, ORDER], atol=1e-5)
 
+    @pytest.mark.parametrize("table", TABLES)
+    def test_numbered_columns_are_in_the_order_of_their_numbers(self, table):
+        """As text is sorted, logit_10 comes before logit_2."""
+        rng = np.random.default_rng(0)
+        logits = rng.normal(size=(300, 11), scale=2)
+        y = (logits / 2 + rng.gumbel(size=logits.shape)).argmax(axis=1)
+        as_text = sorted(range(11), key=str)
+        turned = table(logits[:, as_text], [f"logit_{place}" for place in as_text])
+        for names in (None, [f"class {place}" for place in range(11)]):
+            fitted = TemperatureScaling().fit(logits, y, class_names=names)
+            assert np.allclose(fitted.predict_proba(turned), fitted.predict_proba(logits), atol=1e-6)
+        with pytest.raises(InvalidInputError, match=r"in the order of their numbers.*; got logit_0, logit_1, logit_10"):
+            Predictions(turned, y)
+        named = [f"class {place}" for place in as_text]
+        assert np.allclose(Predictions(turned, y, class_names=named).logits, logits[:, as_text])
+
     def test_several_levels_of_names_are_one_name(self):
         pd = pytest.importorskip("pandas")
         frame = pd.DataFrame(LOGITS, columns=pd.MultiIndex.from_product([["logit"], NAMES]))
@@ -138,6 +156,21 @@ class TestNumbersAsLabels:
         with pytest.warns(InputWarning, match="were in the fit"):
             scored = auxcal.tables.read_scored(tmp_path / f"scored.{ending}")
         assert scored.correct.mean() == Predictions(LOGITS, known).accuracy
+
+    @pytest.mark.parametrize("names", [["1", "2", "3"], ["-1", "0", "1"], ["01", "02", "03"]])
+    def test_numbers_of_a_file_are_the_same_however_they_are_written(self, names, tmp_path, call, capsys):
+        """Where labels are missing, pandas has floats, and writes 2 as 2.0."""
+        known = np.where(Y == NO_CLASS, 0, Y)
+        rows = [f"{a},{b},{c},{float(names[k])}" for (a, b, c), k in zip(LOGITS.tolist(), known, strict=True)]
+        path, fitted, out = tmp_path / "rows.csv", tmp_path / "c.safetensors", tmp_path / "scored.csv"
+        path.write_text("\n".join([f"{','.join(names)},y", *rows]))
+        assert Predictions(Frame(LOGITS, names), [str(float(names[k])) for k in known]).y.tolist() == known.tolist()
+        assert call("fit", path, f"--columns={','.join(names)}", "--method", "platt", "-o", fitted) == 0
+        assert call("score", fitted, path, "-o", out) == 0
+        for option in ([], ["--calibrator", fitted]):
+            capsys.readouterr()
+            assert call("evaluate", out, "--json", "--resamples", 0, *option) == 0
+            assert json.loads(capsys.readouterr().out)["accuracy"] == Predictions(LOGITS, known).accuracy
 
     def test_columns_do_not_name_classes_that_labels_call_by_their_index(self):
         assert VectorScaling().fit(Frame(LOGITS, NAMES), Y).inputs_.class_names is None

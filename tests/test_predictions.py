@@ -44,12 +44,6 @@ def test_w_is_y_where_correct_and_the_auxiliary_class_elsewhere():
     assert part.w.tolist() == [0, 3, 2, 3]
 
 
-def test_length_classes_and_repr():
-    part = Predictions([[2, 1], [1, 2], [1, 2], [1, 2]], [0, 0, 1, NO_CLASS])
-    assert (len(part), part.n_classes) == (4, 2)
-    assert repr(part) == "Predictions(n=4, K=2, accuracy=0.500, no_class=1)"
-
-
 @pytest.mark.parametrize("name", ["logits", "y", "n_classes", "anything"])
 def test_they_are_frozen(name):
     with pytest.raises(FrozenInstanceError):
@@ -81,12 +75,6 @@ def test_with_class_is_none_where_there_is_no_class():
 
 
 # Features -------------------------------------------------------------------------------------------------------------
-
-
-def test_without_features_there_are_none():
-    assert WHOLE.features is None
-    assert WHOLE.n_features == 0
-    assert WHOLE.take(slice(3)).features is None
 
 
 def test_features_are_counted_shown_and_not_copied(featured):
@@ -133,17 +121,6 @@ def test_split_gives_disjoint_parts_of_the_sizes_asked_for():
     parts = WHOLE.split(100, 30, 50, random_state=0)
     assert [len(part) for part in parts] == [100, 30, 50]
     assert len(set.union(*map(rows_of, parts))) == 180
-
-
-def test_split_keeps_logits_and_y_together():
-    y_of = {row.tobytes(): label for row, label in zip(WHOLE.logits, WHOLE.y, strict=True)}
-    for part in WHOLE.split(120, 80, random_state=0):
-        assert [y_of[row.tobytes()] for row in part.logits] == part.y.tolist()
-
-
-def test_split_may_take_everything():
-    (part,) = WHOLE.split(len(WHOLE), random_state=0)
-    assert rows_of(part) == rows_of(WHOLE)
 
 
 def test_split_depends_on_random_state_only():
@@ -218,10 +195,6 @@ def test_folds_do_not_depend_on_the_order_of_the_rows(whole):
     assert by_contents(whole, whole.folds(5, 0)) == by_contents(shuffled, shuffled.folds(5, 0))
 
 
-def test_folds_depend_on_the_random_state():
-    assert not np.array_equal(WHOLE.folds(5, 0), WHOLE.folds(5, 1))
-
-
 @of_tied_rows
 def test_spread_rows_do_not_depend_on_the_order_of_the_rows(whole):
     shuffled = whole.take(np.random.default_rng(1).permutation(len(whole)))
@@ -272,18 +245,6 @@ def test_half_stores_float16_and_gives_float32_back(tmp_path):
     assert np.array_equal(loaded.logits, WHOLE.logits.astype(np.float16))
     with np.load(tmp_path / "half.npz") as arrays:
         assert arrays["logits"].dtype == np.float16
-
-
-def test_half_is_about_half_as_big(tmp_path):
-    whole = random_predictions(3000, dtype=np.float32)
-    whole.save(tmp_path / "full.npz")
-    whole.save(tmp_path / "half.npz", half=True)
-    assert (tmp_path / "half.npz").stat().st_size < 0.65 * (tmp_path / "full.npz").stat().st_size
-
-
-def test_a_bundle_of_numpy_is_a_bundle(tmp_path):
-    np.savez(tmp_path / "own.npz", logits=WHOLE.logits, y=WHOLE.y)
-    assert np.array_equal(Predictions.load(tmp_path / "own.npz").y, WHOLE.y)
 
 
 def test_saving_again_replaces_the_file_and_leaves_nothing_else(tmp_path):

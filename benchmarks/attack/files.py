@@ -70,10 +70,10 @@ def cases() -> Iterator[tuple[str, Case]]:
         for ending, data in good_files(here).items():
             for name, damage in damages().items():
                 yield f"{ending}: {name}", lambda e=ending, d=data, f=damage: _read(here, e, f(d))
-        if (good := scored_parts(here / "parts")) is not None:
-            for name, damage in damages().items():
-                yield f"a part: {name}", lambda f=damage: _read_parts(here / "damaged", good, "a.csv", f)
-                yield f"the manifest: {name}", lambda f=damage: _score_again(here / "again", good, f)
+        good = scored_parts(here / "parts")
+        for name, damage in damages().items():
+            yield f"a part: {name}", lambda f=damage: _read_parts(here / "damaged", good, "a.csv", f)
+            yield f"the manifest: {name}", lambda f=damage: _score_again(here / "again", good, f)
         for what, (data, load) in state_files(here).items():
             for name, damage in damages().items():
                 yield f"{what}: {name}", lambda d=data, f=damage, load=load: load(_put_at(here / "state", f(d)))
@@ -155,12 +155,10 @@ def _read(folder: Path, ending: str, data: bytes) -> str:
     return "fine" if len(found) >= ROWS or caught else "lost"
 
 
-def scored_parts(folder: Path) -> Path | None:
-    """Return a folder of scored parts with their manifest; None where the code under attack knows none."""
-    try:
-        from auxcal.tables import score_table
-    except ImportError:
-        return None
+def scored_parts(folder: Path) -> Path:
+    """Return a folder of scored parts with their manifest."""
+    from auxcal.tables import score_table
+
     folder.mkdir()
     data = good_files(folder)[".csv"]
     for path in folder.iterdir():

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +29,11 @@ def cases() -> Iterator[tuple[str, Case]]:
         for what, (data, load) in state_files(here).items():
             header, tensors = opened(here / "good.safetensors", data)
             yield from _of_file(what, here / "forged.safetensors", header, tensors, load)
-        if (good := scored_parts(here / "parts")) is not None:
-            record = json.loads((good / "_auxcal.json").read_bytes())
-            for where in places(record):
-                for wrong in _WRONG:
-                    yield (
-                        f"manifest: {where} = {wrong!r}",
-                        lambda w=where, v=wrong: _score(good, with_value(record, w, v)),
-                    )
+        good = scored_parts(here / "parts")
+        record = json.loads((good / "_auxcal.json").read_bytes())
+        for where, wrong in product(places(record), _WRONG):
+            told = f"manifest: {where} = {wrong!r}"
+            yield told, lambda w=where, v=wrong: _score(good, with_value(record, w, v))
 
 
 def _of_file(what: str, path: Path, header: Any, tensors: dict[str, Any], load: Load) -> Iterator[tuple[str, Case]]:
@@ -76,15 +74,15 @@ def _with_first(array: Any, value: float) -> Any:
     return changed
 
 
-def places(value: Any, here: Path_ = ()) -> Iterator[Path_]:
-    """Give where every value is, within dicts and lists."""
+def places(value: Any, here: Path_ = (), *, most_items: int = _MOST_ITEMS) -> Iterator[Path_]:
+    """Give where every value is, within dicts and the first items of lists."""
     if here:
         yield here
     items = (
-        value.items() if isinstance(value, dict) else enumerate(value[:_MOST_ITEMS]) if isinstance(value, list) else ()
+        value.items() if isinstance(value, dict) else enumerate(value[:most_items]) if isinstance(value, list) else ()
     )
     for key, inner in items:
-        yield from places(inner, (*here, key))
+        yield from places(inner, (*here, key), most_items=most_items)
 
 
 def with_value(tree: Any, where: Path_, value: Any) -> Any:
@@ -119,17 +117,10 @@ def sealed(header: Any, tensors: dict[str, Any]) -> bytes:
     """Return the bytes of a state with the digest that belongs to it."""
     from safetensors.numpy import save
 
-    header = header | {"digest": _digest()(header, tensors)}
+    from auxcal._core.state import digest
+
+    header = header | {"digest": digest(header, tensors)}
     return bytes(save(tensors, metadata={"auxcal": json.dumps(header)}))
-
-
-def _digest() -> Callable[..., str]:
-    """Return what the code under attack has for it: it was in another file once."""
-    try:
-        from auxcal._core.state import digest
-    except ImportError:
-        from auxcal.persistence import _digest as digest
-    return digest
 
 
 def _score(good: Path, record: Any) -> str:

@@ -1,4 +1,4 @@
-"""Files that keep a state: calibrators with all that they carry, monitors and tallies; and how each is used."""
+"""Files that keep a state: calibrators with all that they carry, and monitors; and how each is used."""
 
 from __future__ import annotations
 
@@ -35,16 +35,17 @@ def state_files(folder: Path) -> dict[str, tuple[bytes, Load]]:
     found: dict[str, tuple[bytes, Load]] = {
         path.stem: (path.read_bytes(), use_calibrator) for path in sorted(GOLDEN.glob("*.safetensors"))
     }
-    try:
-        from auxcal import Certificate, Monitor, SignalCalibrator
-        from auxcal.thresholds import threshold_at_risk
-    except ImportError:  # code from before there were any
-        return found
+    from auxcal import Certificate, Monitor, SignalCalibrator
+    from auxcal.thresholds import threshold_at_risk
+    from auxcal.thresholds.certificate import FoundOn
+
     z, y = rows()
     calibrator = fitted()
     confidence, correct = calibrator.predict_confidence(z), z.argmax(axis=1) == y
     adapted = calibrator.adapt(z[y != 0][:200], if_new="warn")
-    adapted.certificate_ = Certificate.of(threshold_at_risk(confidence, correct, 0.5), n_rows=300, **_found_on(z))
+    found_on = FoundOn.of(confidence, z.argmax(axis=1), 3)
+    promised = threshold_at_risk(confidence, correct, 0.5)
+    adapted.certificate_ = Certificate.of(promised, n_rows=300, found_on=found_on)
     monitor = Monitor(calibrator, keep=50)
     monitor.update(z[:100], y[:100])
     monitor.update(z[100:150])
@@ -64,21 +65,12 @@ def state_files(folder: Path) -> dict[str, tuple[bytes, Load]]:
     return found
 
 
-def _found_on(z: Any) -> dict[str, Any]:
-    """Return what a certificate keeps of the rows that it was found on, where the code knows of that."""
-    try:
-        from auxcal.thresholds.certificate import FoundOn
-    except ImportError:
-        return {}
-    return {"found_on": FoundOn.of(fitted().predict_confidence(z), z.argmax(axis=1), 3)}
-
-
 def use_calibrator(path: Path) -> str:
     """Load a calibrator, score with it, and show it; check rows with its reference, if it has one."""
     import auxcal
 
     loaded = auxcal.load(path)
-    n_classes, d = loaded.n_features_in_, getattr(loaded, "n_further_features_", 0)
+    n_classes, d = loaded.n_features_in_, loaded.n_further_features_
     if n_classes > 10_000 or d > 10_000:
         return "fine"  # rows of so many take the memory, not the file
     rng = np.random.default_rng(1)
@@ -108,7 +100,7 @@ def use_signals(path: Path) -> str:
     import auxcal
 
     loaded = auxcal.load(path)
-    names, kinds = loaded.columns_[:2]
+    names, kinds = loaded.columns.names, loaded.columns.kinds
     if len(names) > 100:
         return "fine"  # so many columns take the memory, not the file
     rng = np.random.default_rng(1)
@@ -131,6 +123,6 @@ def use_monitor(calibrator: Any, path: Path) -> str:
     z, y = rows()
     monitor.update(z[150:200])
     monitor.update(z[200:], y[200:])
-    str(monitor), monitor.alarm, monitor.history
+    str(monitor), monitor.alarm
     evidence = np.array([monitor.evidence.data, monitor.evidence.labels], dtype=float)
     return "fine" if (evidence >= 0).all() and monitor.evidence.n_rows >= 150 else "silent"

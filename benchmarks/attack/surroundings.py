@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import Any, NamedTuple, NoReturn
 
 PATIENCE = 120  # seconds
@@ -63,13 +65,9 @@ def preload() -> None:
     for name in _IMPORTED:
         if find_spec(name.partition(".")[0]):
             import_module(name)
-    import_module("auxcal.cli")
-    package = Path(import_module("auxcal").__file__ or "").parent
-    for room in ("formats", "monitoring", "labelling", "comparison", "reports/html", "reports", "onnx", "plots"):
-        if (package / room / "__init__.py").exists():
-            import_module(f"auxcal.{room.replace('/', '.')}")
-            for module in (package / room).glob("*.py"):
-                import_module(f"auxcal.{room.replace('/', '.')}.{module.stem}")
+    for module in walk_packages(import_module("auxcal").__path__, "auxcal."):
+        if not re.search(r"\.(spark|ray|testing)", module.name):  # engines start processes of their own
+            import_module(module.name)
 
 
 def run(words: list[str], folder: Path, found: Surroundings, disturb: Callable[[int], Any] | None = None) -> Ended:
@@ -93,7 +91,7 @@ def run(words: list[str], folder: Path, found: Surroundings, disturb: Callable[[
 
 def run_whole(words: list[str], folder: Path, disturb: Callable[[int], Any] | None = None) -> Ended:
     """Run a command as a new process."""
-    program = [sys.executable, "-m", "auxcal" if find_spec("auxcal.__main__") else "auxcal.cli", *words]
+    program = [sys.executable, "-m", "auxcal", *words]
     began = time.monotonic()
     with subprocess.Popen(program, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         if disturb is not None:
@@ -131,7 +129,7 @@ def _be(words: list[str], folder: Path, found: Surroundings, said: Path, ready: 
         _find(folder, found, said)
         sys.argv = ["auxcal", *words]
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # what comes before the command is not attacked
-        main = import_module("auxcal.__main__" if find_spec("auxcal.__main__") else "auxcal.cli").main
+        main = import_module("auxcal.__main__").main
         os.close(ready)
         if found.prepare is not None:
             found.prepare()

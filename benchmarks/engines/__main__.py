@@ -1,6 +1,6 @@
 """What a row costs in each engine, beside a plain loop in the same run: read, score with CCAC-X, write.
 
-    python -m benchmarks.engines                      # 8 million rows; writes docs/figures/engines*.csv
+    python -m benchmarks.engines                      # 8 million rows; writes docs/figures/engines.csv
     python -m benchmarks.engines --rows 400000 --print
 
 CPU time is that of a process and of all below it, Java included, without the start: every engine first scores a quarter
@@ -13,9 +13,28 @@ import json
 import os
 from pathlib import Path
 
-from benchmarks.engines.measure import engines, measure
-from benchmarks.engines.tables import as_rows, billion, write_tables
-from benchmarks.engines.ways import ENGINES
+from benchmarks.engines.measure import N_FILES, SMALL, engines, measure
+from benchmarks.engines.ways import ENGINES, PLAIN
+from benchmarks.results import write_table
+
+TABLE = Path(__file__).parents[2] / "docs/figures/engines.csv"
+HEAD = ["engine", "CPU time a row", "of the plain loop", "a further row", "start", "memory"]
+
+
+def as_rows(costs: dict[str, dict[str, float]], rows: int) -> list[list[str]]:
+    """Return the table of the page."""
+    small, large = rows // N_FILES * SMALL, rows // N_FILES * N_FILES
+    return [
+        [
+            name,
+            f"{cost['large'] / large * 1e6:.2f} µs",
+            f"{cost['large'] / costs[PLAIN]['large']:.2f}",
+            f"{(cost['large'] - cost['small']) / (large - small) * 1e6:.2f} µs",
+            f"{cost['start']:.0f} s",
+            f"{cost['memory'] / 1e6:,.0f} MB",
+        ]
+        for name, cost in costs.items()
+    ]
 
 
 def main() -> None:
@@ -30,15 +49,8 @@ def main() -> None:
     if arguments.one:
         print(json.dumps(measure(arguments.one, arguments.work)), flush=True)
         os._exit(0)  # some engines wait for their threads
-    found = {}
-    for name, cost in engines(arguments.rows, arguments.engines):
-        found[name] = cost
-        print(name, cost, flush=True)
-        if not arguments.print:
-            write_tables(found, arguments.rows)
-    for table in (as_rows(found, arguments.rows), billion(found, arguments.rows)):
-        for row in table:
-            print(" | ".join(row))
+    costs = dict(engines(arguments.rows, [PLAIN, *(name for name in arguments.engines if name != PLAIN)]))
+    write_table(Path(os.devnull) if arguments.print else TABLE, HEAD, as_rows(costs, arguments.rows))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Measure one engine: CPU time inside its own process, memory from outside."""
+"""Measure one engine: CPU time inside its own process, memory from outside, with Linux's /proc."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from benchmarks.engines.processes import descendants, tree_cpu, tree_memory
 from benchmarks.engines.ways import COMMAND, ENGINES
 
 import auxcal
@@ -26,40 +25,82 @@ FEW = 100  # rows of a file that show what a command costs before it does anythi
 GLANCE = 0.3  # seconds between looks at the memory
 # Engines use the cores by processes of their own; BLAS threads that wait for each other would count as work.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def descendants(root: int) -> list[int]:
+    """Return a process and all below it."""
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parent = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+            except (OSError, IndexError):
+                continue
+            children.setdefault(parent, []).append(int(entry.name))
+    tree = [root]
+    for pid in tree:
+        tree.extend(children.get(pid, []))
+    return tree
+
+
+def tree_cpu(root: int) -> float:
+    """Return the CPU seconds of a process and of all below it, with those that have ended and been waited for."""
+    total = 0
+    for pid in descendants(root):
+        try:
+            total += sum(map(int, Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:15]))
+        except OSError:
+            continue
+    return total / TICKS
+
+
+def tree_memory(pids: list[int]) -> int:
+    """Return the memory of processes in bytes; of what several processes share, each counts its part."""
+    total = 0
+    for pid in pids:
+        try:
+            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        except OSError:
+            continue
+        total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return total * 1024
 
 
 def measure(name: str, work: Path) -> dict[str, float]:
     """Return the CPU seconds of the start and of the small and the large folder, in this process and those below it."""
     pid, run = os.getpid(), ENGINES[name]()
     run(work / "small", work / "calibrator.safetensors", work / f"{name}-first")
-    found, anew = {"start": tree_cpu(pid)}, 0.0
+    seconds, start = {"start": tree_cpu(pid)}, 0.0
     for size in ("few", "small", "large") if name == COMMAND else ("small", "large"):
         before = tree_cpu(pid)
         run(work / size, work / "calibrator.safetensors", work / f"{name}-{size}")
-        found[size] = tree_cpu(pid) - before - anew
-        anew = found["few"] if size == "few" else anew
-    return found | ({"start": anew} if anew else {})
+        seconds[size] = tree_cpu(pid) - before - start
+        start = seconds["few"] if size == "few" else start
+    return seconds | ({"start": start} if start else {})
 
 
 def watched(name: str, work: Path) -> dict[str, float]:
     """Measure an engine in a process of its own, and watch its memory from here, which costs it nothing."""
     command = [sys.executable, "-m", "benchmarks.engines", "--one", name, "--work", str(work)]
-    with (work / "told").open("w+") as told, (work / "complaints").open("w+") as complaints:
-        engine = subprocess.Popen(command, stdout=told, stderr=complaints, env=os.environ | ONE_THREAD)
+    with (work / "output").open("w+") as output, (work / "errors").open("w+") as errors:
+        engine = subprocess.Popen(command, stdout=output, stderr=errors, env=os.environ | ONE_THREAD)
         peak = 0
         while engine.poll() is None:
             alive = descendants(engine.pid)
             peak = max(peak, tree_memory(alive[1:] if name == COMMAND else alive))
             time.sleep(GLANCE)
-        told.seek(0), complaints.seek(0)
+        output.seek(0), errors.seek(0)
         try:
-            found = json.loads(told.read().splitlines()[-1])
+            cost = json.loads(output.read().splitlines()[-1])
         except (IndexError, ValueError):
-            raise ChildProcessError(f"{name} could not be measured: {complaints.read()[-600:]}") from None
+            raise ChildProcessError(f"{name} could not be measured: {errors.read()[-600:]}") from None
     for size in ("small", "large"):
-        rows = pq.read_table(work / f"{name}-{size}", columns=["confidence"])
-        found |= {f"{size}_rows": len(rows), f"{size}_null": rows["confidence"].null_count}
-    return found | {"memory": peak}
+        confidence = pq.read_table(work / f"{name}-{size}", columns=["confidence"])["confidence"]
+        rows = sum(pq.read_metadata(path).num_rows for path in (work / size).iterdir())
+        if len(confidence) != rows or confidence.null_count:
+            raise ChildProcessError(f"{name} gave {len(confidence) - confidence.null_count} of {rows} confidences")
+    return cost | {"memory": peak}
 
 
 def write_rows(work: Path, rows: int) -> None:
@@ -88,20 +129,8 @@ def engines(rows: int, names: list[str]) -> Iterator[tuple[str, dict[str, float]
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         write_rows(work, rows)
-        print(f"with the size of the batch CCAC-X moves by {moves(work / 'calibrator.safetensors'):.1e}", flush=True)
         for name in names:
             try:
                 yield name, watched(name, work)
             except ChildProcessError as error:
                 print(error, file=sys.stderr)
-
-
-def moves(file: Path) -> float:
-    """Return how far the confidence of CCAC-X moves with the size of the batch."""
-    calibrator, logits = auxcal.load(file), np.random.default_rng(1).normal(size=(4000, K), scale=2).astype(np.float32)
-    whole = calibrator.predict_confidence(logits)
-    farthest = 0.0
-    for n in (1, 256, 999):
-        parts = np.concatenate([calibrator.predict_confidence(logits[i : i + n]) for i in range(0, 4000, n)])
-        farthest = max(farthest, float(np.abs(parts - whole).max()))
-    return farthest

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import subprocess
 import sys
@@ -15,34 +14,25 @@ import pyarrow.parquet as pq
 import auxcal
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-PLAIN, COMMAND = "plain loop, two processes", "auxcal score"
+PLAIN, COMMAND = "plain loop", "auxcal score"
+
+SCORED = pa.schema([("id", pa.int64()), ("prediction", pa.int64()), ("confidence", pa.float32())])
 
 Run = Callable[[Path, Path, Path], None]
 
 
-def plain_part(job: tuple[Path, Path, Path]) -> None:
-    """Score one file with nothing but pyarrow and NumPy."""
-    path, file, out = job
-    calibrator = auxcal.load(file)
-    with pq.ParquetFile(path) as source:
-        writer = None
-        for batch in source.iter_batches(2**16, use_threads=False):
-            logits = batch.column("logits").flatten().to_numpy().reshape(-1, calibrator.n_features_in_)
-            confidence = calibrator.predict_confidence(logits)
-            table = pa.table({"id": batch.column("id"), "prediction": logits.argmax(axis=1), "confidence": confidence})
-            writer = writer or pq.ParquetWriter(out / path.name, table.schema)
-            writer.write_table(table)
-        if writer:
-            writer.close()
-
-
 def plain_loop() -> Run:
-    """Start two processes."""
-    pool = multiprocessing.get_context("spawn").Pool(2)
+    """Score file by file with nothing but pyarrow and NumPy."""
 
     def run(folder: Path, file: Path, out: Path) -> None:
         out.mkdir()
-        pool.map(plain_part, [(path, file, out) for path in sorted(folder.iterdir())], chunksize=1)
+        calibrator = auxcal.load(file)
+        for path in sorted(folder.iterdir()):
+            with pq.ParquetFile(path) as source, pq.ParquetWriter(out / path.name, SCORED) as writer:
+                for batch in source.iter_batches(2**16, use_threads=False):
+                    logits = batch["logits"].flatten().to_numpy().reshape(-1, calibrator.n_features_in_)
+                    confidence = calibrator.predict_confidence(logits)
+                    writer.write_table(pa.table([batch["id"], logits.argmax(axis=1), confidence], schema=SCORED))
 
     return run
 
@@ -52,7 +42,7 @@ def command() -> Run:
 
     def run(folder: Path, file: Path, out: Path) -> None:
         words = ["score", str(file), str(folder), "-o", f"{out}/"]
-        subprocess.run([sys.executable, "-m", "auxcal", *words, "--jobs", "2"], check=True, capture_output=True)
+        subprocess.run([sys.executable, "-m", "auxcal", *words], check=True, capture_output=True)
 
     return run
 

@@ -11,7 +11,6 @@ Takes five minutes of CPU time.
 
 from __future__ import annotations
 
-import csv
 import sys
 import warnings
 from collections import Counter
@@ -19,6 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from benchmarks.results import write_table
 from scipy.optimize import brentq
 from scipy.special import softmax
 
@@ -135,8 +135,7 @@ def main(first: int = FIRST_SEED, n_seeds: int = N_SEEDS) -> None:
         for kind in ("overconfident", "calibrated")
         for labels in (f"{n:,}" for n in LABELS)
     ]
-    with TABLE.open("w", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([HEAD, *table])
+    write_table(TABLE, HEAD, table)
 
 
 if __name__ == "__main__":

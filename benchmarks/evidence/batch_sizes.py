@@ -44,8 +44,7 @@ def main(most_rows: int) -> None:
             n_fit = len(fit)
         means = dict(zip(SHOWN, np.mean(scores, axis=0), strict=True))
         cells = [write_score(metric, float(means[metric])) for metric in SHOWN]
-        rows.append([" ".join(where), f"{n_fit:,}", str(batch), *cells, write_seconds(float(np.mean(seconds)))])
-        print(*rows[-1], flush=True)
+        rows.append([" ".join(where), f"{n_fit:,}", batch, *cells, write_seconds(float(np.mean(seconds)))])
     write_table(OUT, ["bundle", "rows", "batch", "AUROC", "ECE", "Brier", "CPU time"], rows)
 
 

@@ -9,12 +9,12 @@ docs/figures/enough-rows.csv. Takes four minutes of CPU time.
 
 from __future__ import annotations
 
-import csv
 import sys
 from pathlib import Path
 from unittest import mock
 
 import numpy as np
+from benchmarks.results import write_table
 from benchmarks.speed.data import drawn, packaged
 
 import auxcal
@@ -40,7 +40,6 @@ def curve(data: auxcal.Predictions, sizes: tuple[int, ...]) -> list[tuple[str, .
         calibrator = auxcal.CCACX(random_state=0).fit(data.logits[:n], data.y[:n])
         score = auxcal.metrics.brier(calibrator.predict_confidence(test.logits), test.correct)
         rows.append((f"{data.n_classes}", f"{n:,}", f"{score:.5f}"))
-        print(*rows[-1], flush=True)
     return rows
 
 
@@ -49,8 +48,7 @@ def main() -> None:
     room = "auxcal.calibrators.ccac_x.method"
     with mock.patch(f"{room}._ENOUGH", sys.maxsize), mock.patch(f"{room}._MOST_LOGITS", sys.maxsize):
         rows = [*curve(all_shifts(), SIZES), *curve(drawn(500_000, 100), MORE)]
-    with TABLE.open("w", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([HEAD, *rows])
+    write_table(TABLE, HEAD, rows)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,15 @@
 """How good CCAC-X is under conditions that are hard for it, beside methods that each of them suits.
 
-    python -m benchmarks.evidence.hard_conditions [CONDITION ...]
+    python -m benchmarks.evidence.hard_conditions
 
 A condition draws a fit part and a test part: of packaged bundles with copies or noise added, or simulated. Every method
 is fitted and tested on the same rows. Writes into docs/figures: hard-conditions.csv, the Brier score of each method in
-each random state, and hard-conditions-verdict.csv, the table of the page. It goes on where it was stopped. The
-conditions that are named are measured anew. Takes about five minutes of CPU time.
+each random state, and hard-conditions-verdict.csv, the table of the page. It goes on where it was stopped: to
+measure a condition again, delete its rows. Takes about five minutes of CPU time.
 """
 
 from __future__ import annotations
 
-import csv
-import sys
 import warnings
 from collections.abc import Callable, Iterable
 from functools import cache, partial
@@ -20,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from benchmarks.results import write_table
+from benchmarks.results import Kept, write_table
 from benchmarks.speed.data import packaged
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -295,22 +293,6 @@ def measure(condition: str, random_state: int) -> dict[Key, float]:
     return {(condition, name, random_state): brier(each, rows.test.correct) for name, each in found.items()}
 
 
-def read(path: Path) -> dict[Key, float]:
-    """Return the scores on file."""
-    if not path.exists():
-        return {}
-    with path.open(newline="") as file:
-        return {(row[0], row[1], int(row[2])): float(row[3]) for row in list(csv.reader(file))[1:]}
-
-
-def write(path: Path, scores: dict[Key, float]) -> None:
-    """Write the scores in the order of conditions, random states and methods."""
-    places = {name: place for place, name in enumerate([*CONDITIONS, *LABELS])}
-    keys = sorted((key for key in scores if key[0] in places), key=lambda key: (places[key[0]], key[2], places[key[1]]))
-    with path.open("w", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([HEAD, *((*key, f"{scores[key]:.6f}") for key in keys)])
-
-
 def verdicts(scores: dict[Key, float]) -> Iterable[list[str]]:
     """Return a row for each condition: the means of all methods, and how much worse CCAC-X is than the best other."""
     for condition, (title, _) in CONDITIONS.items():
@@ -322,17 +304,17 @@ def verdicts(scores: dict[Key, float]) -> Iterable[list[str]]:
         yield [title, *(f"**{mean:.3f}**" if name == best else f"{mean:.3f}" for name, mean in means.items()), behind]
 
 
-def main(*anew: str) -> None:
-    """Measure what is missing or named, and judge."""
-    path = FIGURES / "hard-conditions.csv"
-    scores = {key: score for key, score in read(path).items() if key[0] not in anew}
+def main() -> None:
+    """Measure what is missing, and judge."""
+    kept = Kept(FIGURES / "hard-conditions.csv", HEAD)
     for condition, random_state in product(CONDITIONS, RANDOM_STATES):
-        if not all((condition, name, random_state) in scores for name in LABELS):
-            scores |= measure(condition, random_state)
-            write(path, scores)
+        if (condition, str(random_state)) not in kept.keys("condition", "random_state"):
+            found = measure(condition, random_state)
+            kept.add(dict(zip(HEAD, (*key, score), strict=True)) for key, score in found.items())
+    scores = {(row["condition"], row["method"], int(row["random_state"])): float(row["brier"]) for row in kept.rows}
     head = ["", *LABELS.values(), "CCAC-X − best other, × 1,000"]
     write_table(FIGURES / "hard-conditions-verdict.csv", head, verdicts(scores))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -6,8 +6,8 @@ Every method has the same labels for everything it does, its search of hyper-par
 calibrator that was fitted on D1. Where nothing shifts, the paper's networks are left out, whose training would take
 most of the time; with 100 classes and more also the methods that learn a weight for each pair of them without a
 penalty. Writes into the folder, docs/figures by default: labels.csv, tables for the page, and the figures labels.png
-("Which method should I use"), label-curves.png and label-curves-clean.png ("The evidence"). Takes about half an hour,
-and goes on where it was stopped; to measure anew, delete labels.csv.
+("Which method should I use") and label-curves.png ("The evidence"). Takes about half an hour, and goes on where it was
+stopped; to measure again, delete labels.csv.
 """
 
 import sys
@@ -59,7 +59,7 @@ GUIDE_BUNDLES = {
     ("cifar10-resnet20", "D1"): "D1: turned, moved, zoomed",
 }
 GREY = "#c6cdd4"
-EVIDENCE = dict.fromkeys(METHODS, GREY) | {
+EVIDENCE = dict.fromkeys((method.name for method in METHODS.values() if not method.variant_of), GREY) | {
     "temperature": "#E69F00",
     "isotonic": "#009E73",
     "beta": WRONG,
@@ -74,7 +74,7 @@ EVIDENCE = dict.fromkeys(METHODS, GREY) | {
 def measure(file: ResultsFile, where: tuple[str, str], random_state: int) -> None:
     """Measure every method with every number of labels that the bundle has."""
     pool, test = parts(where, random_state)
-    for n_labels, method in product(LABELS, METHODS.values()):
+    for n_labels, method in product(LABELS, (METHODS[name] for name in EVIDENCE)):
         wanted = n_labels <= len(pool) and method.applies_to(where[1]) and method.name not in left_out(where, pool)
         if wanted and file.lacks(where, method.name, random_state, n_labels):
             labelled = pool.take(slice(n_labels))
@@ -155,52 +155,6 @@ def draw_panel(ax: Axes, results: Results, metric: str, colours: dict[str, str])
     ax.xaxis.set_minor_locator(NullLocator())
 
 
-def draw_clean(results: Results) -> Figure:
-    """Draw by how much each method is better or worse than temperature scaling where nothing shifts."""
-    with house_style():
-        figure = new_figure(7.4, 6.4)
-        axes = figure.subplots(3, 2)
-        for ax, ((suite, shift), title) in zip(axes.flat, CLEAN.items(), strict=True):
-            here = results.where(suite=suite, shift=shift)
-            apply_style(ax)
-            horizontal_grid(ax)
-            for name, colour in EVIDENCE.items():
-                draw_excess(ax, here, name, colour)
-            lowest = min(-8.0, 1.1 * min(excess(here, "ccac-x").values()))
-            ax.set_ylim(lowest, -1.75 * lowest)  # what is far worse is of no interest
-            ax.set_xscale("log")
-            ax.set_xticks([100, 300, 1_000, 3_000], labels=["100", "300", "1,000", "3,000"])
-            ax.xaxis.set_minor_locator(NullLocator())
-            ax.set_title(title, loc="left")
-        for ax in axes[:, 0]:
-            ax.set_ylabel("Brier − TS, × 1,000")
-        for ax in axes[-1]:
-            ax.set_xlabel("labels")
-        figure_legend(figure, axes[0, 0])
-    return figure
-
-
-def draw_excess(ax: Axes, here: Results, name: str, colour: str) -> None:
-    """Draw by how much a method is worse than temperature scaling."""
-    worse = excess(here, name)
-    if colour == GREY:
-        ax.plot(worse.keys(), worse.values(), color=colour, linewidth=0.8, zorder=1)
-    elif worse:
-        look = {"linewidth": 2.4, "zorder": 3} if name == "ccac-x" else {"linewidth": 1.2, "zorder": 2}
-        label = METHODS[name].label
-        ax.plot(worse.keys(), worse.values(), marker="o", markersize=3, color=colour, label=label, **look)
-
-
-def excess(here: Results, name: str) -> dict[int, float]:
-    """Return the Brier score of a method less that of temperature scaling, in thousandths, by the number of labels."""
-    labels = sorted(here.where(method=name).distinct("n_fit"))
-
-    def mean(method: str, n_labels: int) -> float:
-        return here.where(method=method, n_fit=n_labels).spread("brier").mean
-
-    return {n: 1000 * (mean(name, n) - mean("temperature", n)) for n in labels}
-
-
 def main(folder: str = "docs/figures") -> None:
     """Measure, judge, draw."""
     file = ResultsFile(Path(folder) / "labels.csv")
@@ -211,7 +165,6 @@ def main(folder: str = "docs/figures") -> None:
         write_table(path, ["labels", *bundles.values()], verdicts(file.results, bundles, metric))
     draw(file.results, GUIDE_BUNDLES, GUIDE).savefig(Path(folder) / "labels.png")
     draw(file.results, BUNDLES, EVIDENCE).savefig(Path(folder) / "label-curves.png")
-    draw_clean(file.results).savefig(Path(folder) / "label-curves-clean.png")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,12 @@
 """How often the 95 % intervals of `evaluate` hold the truth.
 
-    python -m benchmarks.evidence.interval_coverage [FOLDER] [--percentile]
+    python -m benchmarks.evidence.interval_coverage [FOLDER]
 
 Samples of 50 to 2,000 rows are drawn from made-up classifiers whose true metrics are known: calibrated, overconfident,
 underconfident, 99 % right, sure and wrong, with few distinct confidences, of low accuracy. A sample whose metric is
 undefined, because no row is wrong, gives no interval and is left out. Two more draw rows with weights, and in clusters.
 Writes intervals.csv, a table for docs/evidence/metrics.md, into the folder, docs/figures by default, and prints the
-coverage and the mean width of every metric and population. With --percentile the intervals are those of the percentile
-bootstrap, for comparison. Takes about ten minutes.
+coverage and the mean width of every metric and population. Takes about ten minutes.
 """
 
 import sys
@@ -18,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 from benchmarks.results import write_table
+from scipy.special import expit
 
 from auxcal import AuxcalWarning, evaluate
 from auxcal.metrics import METRICS, ece_noise_floor
@@ -39,17 +39,12 @@ class Sample(NamedTuple):
     groups: np.ndarray | None = None
 
 
-def sigmoid(values: np.ndarray) -> np.ndarray:
-    """Return the probabilities of log-odds."""
-    return 1 / (1 + np.exp(-values))
-
-
 def logistic(mean: float, deviation: float, slope: float, shift: float) -> Draw:
     """Return a population of normal log-odds of the confidence, whose true log-odds are slope * these + shift."""
 
     def draw(n: int, rng: np.random.Generator) -> Sample:
         odds = rng.normal(mean, deviation, n)
-        return Sample(sigmoid(odds), rng.random(n) < sigmoid(slope * odds + shift))
+        return Sample(expit(odds), rng.random(n) < expit(slope * odds + shift))
 
     return draw
 
@@ -63,7 +58,7 @@ def few_levels(n: int, rng: np.random.Generator) -> Sample:
 def two_kinds(n: int, rng: np.random.Generator) -> Sample:
     """Draw sure rows that are nearly always right, and one in ten that is a guess."""
     guess = rng.random(n) < 0.1
-    confidence = np.where(guess, rng.uniform(0.3, 0.6, n), sigmoid(rng.normal(5, 1, n)))
+    confidence = np.where(guess, rng.uniform(0.3, 0.6, n), expit(rng.normal(5, 1, n)))
     return Sample(confidence, rng.random(n) < np.where(guess, 0.5, 0.995))
 
 
@@ -87,7 +82,7 @@ def clusters(n: int, rng: np.random.Generator) -> Sample:
     group = np.repeat(np.arange(n // 5), 5)
     odds = rng.normal(1.5, 1, n // 5)[group] + rng.normal(0, 1, n)
     hard = rng.normal(0, 1, n // 5)[group]
-    return Sample(sigmoid(odds), rng.random(n) < sigmoid(0.8 * odds + hard), None, group)
+    return Sample(expit(odds), rng.random(n) < expit(0.8 * odds + hard), None, group)
 
 
 POPULATIONS: dict[str, Draw] = {
@@ -103,24 +98,6 @@ POPULATIONS: dict[str, Draw] = {
     "weighted": weighted,
     "in clusters of five": clusters,
 }
-
-
-def percentile(sample: Sample, rng: np.random.Generator) -> dict[str, tuple[float, float]]:
-    """Return the intervals of the percentile bootstrap of rows, or of whole clusters."""
-    found = []
-    unit = np.arange(len(sample.correct)) if sample.groups is None else sample.groups
-    members = np.split(np.arange(len(unit)), np.flatnonzero(np.diff(unit)) + 1)
-    for _ in range(RESAMPLES):
-        rows = np.concatenate([members[i] for i in rng.integers(len(members), size=len(members))])
-        weight = None if sample.sample_weight is None else sample.sample_weight[rows]
-        found.append(
-            [
-                METRICS[name].kernel(sample.confidence[rows], sample.correct[rows], sample_weight=weight)
-                for name in SHOWN
-            ]
-        )
-    low, high = np.nanquantile(np.array(found), [0.025, 0.975], axis=0)
-    return {name: (low[i], high[i]) for i, name in enumerate(SHOWN)}
 
 
 def ours(sample: Sample, state: int) -> dict[str, tuple[float, float]]:
@@ -146,43 +123,35 @@ def truth(draw: Draw, rng: np.random.Generator) -> dict[str, float]:
     return found | {name: float(np.sqrt(max(found[name] ** 2 - floor**2, 0.0))) for name in ("ece", "ece_mass")}
 
 
-def coverage(
-    draw: Draw, true: dict[str, float], n: int, rng: np.random.Generator, *, percentiles: bool
-) -> dict[str, tuple[float, float]]:
+def coverage(draw: Draw, true: dict[str, float], n: int, rng: np.random.Generator) -> dict[str, tuple[float, float]]:
     """Return for each metric how often the interval held the truth, and its mean width."""
     held: dict[str, list[tuple[bool, float]]] = {name: [] for name in SHOWN}
     for state in range(DRAWS):
-        sample = draw(n, rng)
-        found = percentile(sample, rng) if percentiles else ours(sample, state)
-        for name, (low, high) in found.items():
+        for name, (low, high) in ours(draw(n, rng), state).items():
             if not np.isnan(low):
                 held[name].append((low <= true[name] <= high, high - low))
     return {name: tuple(np.mean(each, axis=0)) for name, each in held.items()}
 
 
-def main(folder: Path, *, percentiles: bool) -> None:
+def main(folder: str = "docs/figures") -> None:
     """Print all coverages, and write the median and the least of each metric over the populations."""
     shares: dict[tuple[str, int], list[float]] = {(name, n): [] for name in SHOWN for n in SIZES}
     for population, draw in POPULATIONS.items():
         rng = np.random.default_rng(0)
         true = truth(draw, rng)
         for n in SIZES:
-            found = coverage(draw, true, n, rng, percentiles=percentiles)
+            found = coverage(draw, true, n, rng)
             line = (f"{name} {100 * share:.0f} ({width:.3f})" for name, (share, width) in found.items())
             print(f"{n:>6} {population:<26}", *line, flush=True)
             for name in SHOWN:
                 shares[name, n].append(100 * found[name][0])
-    rows = [
-        [
-            METRICS[name].label,
-            *(f"{np.median(shares[name, n]):.0f} % (from {min(shares[name, n]):.0f} %)" for n in SIZES),
-        ]
-        for name in SHOWN
-    ]
-    write_table(folder / "intervals.csv", ["metric", *(f"{n:,} rows" for n in SIZES)], rows)
+    rows = []
+    for name in SHOWN:
+        cells = (f"{np.median(shares[name, n]):.0f} % (from {min(shares[name, n]):.0f} %)" for n in SIZES)
+        rows.append([METRICS[name].label, *cells])
+    write_table(Path(folder) / "intervals.csv", ["metric", *(f"{n:,} rows" for n in SIZES)], rows)
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", AuxcalWarning)
-    folders = [Path(each) for each in sys.argv[1:] if each != "--percentile"]
-    main(*(folders or [Path("docs/figures")]), percentiles="--percentile" in sys.argv)
+    main(*sys.argv[1:])

@@ -3,22 +3,21 @@
     python -m benchmarks.evidence.language_models [DATA] [FOLDER]
 
 DATA holds `mmlu/*.parquet` and `mmlu-pro/*.csv`, data/language-models by default. Writes language-models*.csv and
-language-models*.png into the folder, docs/figures by default. Takes a quarter of an hour on one core; to measure anew,
-delete language-models-cells.csv. All settings were chosen on other random states.
+language-models-reliability.png into the folder, docs/figures by default. Takes a quarter of an hour on one core; to
+measure again, delete language-models-cells.csv. All settings were chosen on other random states.
 """
 
-import csv
 import sys
 import warnings
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass
 from functools import cache
 from itertools import product
 from pathlib import Path
 
 import numpy as np
-from benchmarks.evidence.language_model_plots import draw_coverage, draw_labels, draw_reliability
-from benchmarks.results import write_table
+from benchmarks.results import Kept, write_table
+from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
 from scipy.special import logit
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
@@ -28,8 +27,9 @@ from auxcal import CALIBRATORS, AuxcalWarning, InvalidInputError
 from auxcal._core.text import percent
 from auxcal.labelling import estimate
 from auxcal.llm import Answers
-from auxcal.metrics import auroc, brier, ece
+from auxcal.metrics import brier, ece
 from auxcal.metrics.intervals import wilson
+from auxcal.plots.style import CORRECT, MUTED, REFERENCE, WRONG, apply_style, figure_legend, house_style, new_figure
 from auxcal.thresholds import threshold_at_risk
 
 MMLU = {
@@ -48,10 +48,11 @@ N_LABELS = (100, 300, 1_000, 5_000)
 N_FIT, N_PROMISE = 1_000, 1_000
 RISKS = (0.05, 0.1)
 RANDOM_STATES = range(5)
+KEY = ("part", "model", "method", "n", "random_state")
 NETWORKS = ("ccac", "ccac-s")  # of the paper: they want thousands of labels, and take minutes where others take seconds
 METHODS = [name for name in CALIBRATORS if name not in NETWORKS]
 OURS, WITH_SIGNALS, SIGNALS = "ccac-x", "ccac-x, signals", "signals"
-DRAWN = ("platt", "isotonic", "temperature", OURS, WITH_SIGNALS)
+BINS = 12  # of equal numbers of answers, so that each point is as sure as the others
 SHIFT_METRICS = ("same", "other", "adapted", "same_ece", "other_ece", "adapted_ece")
 SHIFT_METRICS += ("said", "accuracy", "low", "high", "verdict")
 NAMES = {name: kind.abbreviation for name, kind in CALIBRATORS.items()}
@@ -124,47 +125,26 @@ def _of_signals(method: str, fit: Answers, *others: Answers) -> list[np.ndarray]
 # Cells ----------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One measurement."""
-
-    part: str
-    model: str
-    method: str
-    n: int
-    random_state: int
-    metric: str
-    value: float
-
-
 class Cells:
-    """Measurements, kept in a file as they are made, so that a run that was stopped goes on."""
+    """Measurements, each a metric of a method with so many labels in one random state."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self.all: list[Cell] = []
-        if path.exists():
-            with path.open() as file:
-                rows = list(csv.reader(file))[1:]
-            self.all = [Cell(*row[:3], int(row[3]), int(row[4]), row[5], float(row[6])) for row in rows]
+        self.kept = Kept(path, (*KEY, "metric", "value"))
 
-    def lack(self, *what: object) -> bool:
+    def lack(self, *key: object) -> bool:
         """Whether a measurement is still to be made."""
-        return not any((each.part, each.model, each.method, each.n, each.random_state) == what for each in self.all)
+        return tuple(map(str, key)) not in self.kept.keys(*KEY)
 
-    def add(self, *what: object, **values: float) -> None:
+    def add(self, *key: object, **values: float) -> None:
         """Keep the values of one measurement."""
-        self.all += [Cell(*what, metric, float(value)) for metric, value in values.items()]
-        with self._path.open("w", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(Cell.__dataclass_fields__)
-            writer.writerows([*astuple(each)[:-1], f"{each.value:.6g}"] for each in self.all)
+        here = dict(zip(KEY, key, strict=True))
+        self.kept.add(here | {"metric": metric, "value": float(value)} for metric, value in values.items())
 
-    def values(self, part: str, model: str, method: str, n: int, metric: str) -> np.ndarray:
-        """Return a metric for each random state."""
-        wanted = (part, model, method, n, metric)
-        found = [each for each in self.all if (each.part, each.model, each.method, each.n, each.metric) == wanted]
-        return np.array([each.value for each in sorted(found, key=lambda each: each.random_state)])
+    def values(self, *key: object) -> np.ndarray:
+        """Return a metric for each random state: the part, the model, the method, the number of labels, the metric."""
+        wanted = dict(zip((*KEY[:-1], "metric"), map(str, key), strict=True)).items()
+        found = [row for row in self.kept.rows if wanted <= row.items()]
+        return np.array([float(row["value"]) for row in sorted(found, key=lambda row: int(row["random_state"]))])
 
 
 def measure_labels(cells: Cells, data: Path) -> None:
@@ -174,7 +154,7 @@ def measure_labels(cells: Cells, data: Path) -> None:
             if cells.lack("labels", model, method, n, state):
                 fit, test = drawn(read(data, model), state, n)
                 (found,) = confidences(method, fit, test)
-                scores = {"brier": brier, "ece": ece, "auroc": auroc}
+                scores = {"brier": brier, "ece": ece}
                 values = {name: score(found, test.correct) for name, score in scores.items()}
                 cells.add("labels", model, method, n, state, **values)
 
@@ -273,13 +253,13 @@ def measure_judge(cells: Cells, data: Path) -> None:
             )  # fmt: skip
 
 
-# Tables and pictures --------------------------------------------------------------------------------------------------
+# Tables and the picture ----------------------------------------------------------------------------------------------
 
 
 def tables(cells: Cells, folder: Path) -> None:
     """Write the tables of the page."""
     for name, metric, write in (("brier", "brier", "{:.4f}".format), ("ece", "ece", percent)):
-        for n in N_LABELS:
+        for n in N_LABELS if metric == "brier" else (N_FIT,):
             rows = [
                 [NAMES[method], *(write(cells.values("labels", model, method, n, metric).mean()) for model in MMLU)]
                 for method in (*METHODS, WITH_SIGNALS)
@@ -362,32 +342,29 @@ def _judge_table(cells: Cells) -> tuple[list[str], list[list[str]]]:
     return head, rows
 
 
-def pictures(cells: Cells, data: Path, folder: Path) -> None:
-    """Draw the pictures of the page."""
-    said = {}
-    for model, name in MMLU.items():
-        fit, test = drawn(mmlu(data, model), 0, N_FIT)
-        own, ours = (confidences(method, fit, test)[0] for method in ("uncalibrated", WITH_SIGNALS))
-        said[name] = {"the model says": (own, test.correct), "CCAC-X says, with 1,000 labels": (ours, test.correct)}
-    draw_reliability(said).savefig(folder / "language-models-reliability.png")
-    for models, ending in ((MMLU, ""), (MMLU_PRO, "-pro")):
-        accepted = {}
-        for model, name in models.items():
-            keys = [f"coverage_{risk}" for risk in RISKS]
-            accepted[name] = {
-                NAMES[method]: tuple(cells.values("coverage", model, method, N_FIT, key).mean() for key in keys)
-                for method in _accepting()[model][1]
-            }
-        draw_coverage(accepted).savefig(folder / f"language-models-coverage{ending}.png")
-    curves = {
-        name: {NAMES[method]: (N_LABELS, _curve(cells, model, method)) for method in DRAWN}
-        for model, name in MMLU.items()
-    }  # fmt: skip
-    draw_labels(curves, "Brier score").savefig(folder / "language-models-labels.png")
-
-
-def _curve(cells: Cells, model: str, method: str) -> np.ndarray:
-    return np.array([cells.values("labels", model, method, n, "brier") for n in N_LABELS])
+def picture(data: Path) -> Figure:
+    """Draw how often answers are right over the confidence in them, the model's own and the calibrator's."""
+    with house_style():
+        figure = new_figure(2.75 * len(MMLU), 2.9)
+        axes = figure.subplots(1, len(MMLU))
+        for ax, (model, title) in zip(axes, MMLU.items(), strict=True):
+            apply_style(ax)
+            ax.plot([0, 1], [0, 1], color=MUTED, **REFERENCE)
+            fit, test = drawn(mmlu(data, model), 0, N_FIT)
+            for method, name, colour in (
+                ("uncalibrated", "the model says", WRONG),
+                (WITH_SIGNALS, "CCAC-X says, with 1,000 labels", CORRECT),
+            ):
+                (confidence,) = confidences(method, fit, test)
+                parts = np.array_split(np.argsort(confidence, kind="stable"), BINS)
+                x, y = ([each[rows].mean() for rows in parts] for each in (confidence, test.correct))
+                ax.plot(x, y, marker="o", markersize=3.5, color=colour, label=name)
+            ax.set(title=title, xlim=(0.2, 1.02), ylim=(0.2, 1.02), xlabel="what is said")
+            for axis in (ax.xaxis, ax.yaxis):
+                axis.set_major_formatter(PercentFormatter(1, decimals=0))
+        axes[0].set_ylabel("how often the answer is right")
+        figure_legend(figure, axes[0])
+        return figure
 
 
 def main() -> None:
@@ -399,7 +376,7 @@ def main() -> None:
     for measure in (measure_shift, measure_coverage, measure_judge, measure_labels):
         measure(cells, data)
     tables(cells, folder)
-    pictures(cells, data, folder)
+    picture(data).savefig(folder / "language-models-reliability.png")
 
 
 if __name__ == "__main__":

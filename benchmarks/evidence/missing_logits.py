@@ -10,11 +10,11 @@ of which the 20, 5 or 3 likeliest are. Temperature, Platt and vector scaling are
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from benchmarks.results import write_table
 
 import auxcal
 from auxcal.metrics import brier
@@ -64,9 +64,7 @@ def main() -> None:
         }
         for floor, logits in floors.items():
             rows.append((name, missing, floor, *scores(logits, y)))
-            print(*rows[-1], flush=True)
-    with TABLE.open("w", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([HEAD, *rows])
+    write_table(TABLE, HEAD, rows)
 
 
 if __name__ == "__main__":

@@ -61,7 +61,6 @@ def main() -> None:
     for name in ours:
         off = [np.abs(ours[name].astype(np.float64) - other[name]) for other in others.values()]
         rows.append([name, *(f"{each.mean():.4f}, {each.max():.2f}" for each in off)])
-        print(*rows[-1], sep=" | ")
     write_table(OUT, ["mean and largest difference", *others], rows)
 
 

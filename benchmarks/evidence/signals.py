@@ -20,11 +20,12 @@ import tempfile
 import time
 import warnings
 from collections import defaultdict
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from benchmarks.results import write_table
+from benchmarks.results import Kept, write_table
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
@@ -40,6 +41,8 @@ SIZES = (100, 300, 1000, 5000)
 FEWEST_TEST = 1000
 OURS, CATBOOST, LOGISTIC = "SignalCalibrator", "CatBoost", "logistic regression"
 LIBRARY = Path("src")
+KEY = ("set", "labels", "state", "method")
+COLUMNS = (*KEY, "brier", "ece", "floor", "seconds")
 
 
 def sets(data: Path) -> dict[str, tuple[pd.DataFrame, np.ndarray]]:
@@ -108,51 +111,41 @@ def isotonic(x: np.ndarray, correct: np.ndarray, fit: np.ndarray, test: np.ndarr
     return confidence[test]
 
 
-def measure(found: dict[str, tuple[pd.DataFrame, np.ndarray]], states: list[int], path: Path) -> None:
+def measure(found: dict[str, tuple[pd.DataFrame, np.ndarray]], states: list[int], kept: Kept) -> None:
     """Measure all but CatBoost, as far as it is not in the file, and add the rows to it."""
-    known = set()
-    if path.exists():
-        with path.open(newline="") as file:
-            known = {tuple(row[:4]) for row in csv.reader(file)}
-    with path.open("a", newline="") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        for state in states:
-            for name, (signals, correct) in found.items():
-                for size in SIZES:
-                    if size + FEWEST_TEST > len(correct):
-                        continue
-                    key, (fit, test) = (name, str(size), str(state)), split(len(correct), size, state)
-                    said, seconds = {}, 0.0
-                    if (*key, OURS) not in known:
-                        start = time.process_time()
-                        ours = SignalCalibrator(random_state=state).fit(signals.iloc[fit], correct[fit])
-                        seconds = time.process_time() - start
-                        said = {OURS: ours.predict_confidence(signals.iloc[test])}
-                    if (*key, LOGISTIC) not in known:
-                        said |= peers(signals, correct, fit, test)
-                    for method, confidence in said.items():
-                        scores = evaluate(confidence, correct[test])
-                        numbers = [scores[metric] for metric in ("brier", "ece", "ece_floor_p95")]
-                        rows.writerow([*key, method, *numbers, seconds if method == OURS else ""])
-                    file.flush()
+    known = kept.keys(*KEY)
+    for state, (name, (signals, correct)), size in product(states, found.items(), SIZES):
+        if size + FEWEST_TEST > len(correct):
+            continue
+        key, (fit, test) = (name, str(size), str(state)), split(len(correct), size, state)
+        said, seconds = {}, 0.0
+        if (*key, OURS) not in known:
+            start = time.process_time()
+            ours = SignalCalibrator(random_state=state).fit(signals.iloc[fit], correct[fit])
+            seconds = time.process_time() - start
+            said = {OURS: ours.predict_confidence(signals.iloc[test])}
+        if (*key, LOGISTIC) not in known:
+            said |= peers(signals, correct, fit, test)
+        for method, confidence in said.items():
+            scores = evaluate(confidence, correct[test])
+            numbers = [scores[metric] for metric in ("brier", "ece", "ece_floor_p95")]
+            row = [*key, method, *numbers, seconds if method == OURS else None]
+            kept.add([dict(zip(COLUMNS, row, strict=True))])
 
 
 def measure_catboost(
-    python: str, found: dict[str, tuple[pd.DataFrame, np.ndarray]], states: list[int], path: Path
+    python: str, found: dict[str, tuple[pd.DataFrame, np.ndarray]], states: list[int], kept: Kept
 ) -> None:
     """Let CatBoost's own environment measure it on the same rows, in sets that the file does not have yet."""
-    with path.open(newline="") as file:
-        done = {row[0] for row in csv.reader(file) if row[3] == CATBOOST}
+    done = {name for name, method in kept.keys("set", "method") if method == CATBOOST}
     with tempfile.TemporaryDirectory() as work:
         for name, (signals, correct) in found.items():
-            if name in done:
-                continue
-            signals.assign(correct=correct).to_csv(Path(work) / f"{name}.csv", index=False)
+            if name not in done:
+                signals.assign(correct=correct).to_csv(Path(work) / f"{name}.csv", index=False)
         worker = Path(__file__).with_name("catboost_worker.py")
         arguments = [python, "-P", str(worker), work, ",".join(map(str, SIZES)), str(FEWEST_TEST), *map(str, states)]
         ran = subprocess.run(arguments, check=True, stdout=subprocess.PIPE, text=True)
-    with path.open("a") as file:
-        file.write(ran.stdout)
+    kept.add(csv.DictReader(ran.stdout.splitlines(), COLUMNS))
 
 
 def best_of_isotonic(table: pd.DataFrame) -> pd.DataFrame:
@@ -166,8 +159,7 @@ def best_of_isotonic(table: pd.DataFrame) -> pd.DataFrame:
 
 def tables(path: Path, folder: Path) -> None:
     """Write the Brier scores, the differences from the best other method, and the calibration errors."""
-    columns = ["set", "labels", "state", "method", "brier", "ece", "floor", "seconds"]
-    table = best_of_isotonic(pd.read_csv(path, names=columns))
+    table = best_of_isotonic(pd.read_csv(path))
     others = [LOGISTIC, "isotonic, best signal", "histogram boosting", CATBOOST]
     others = [method for method in others if (table["method"] == method).any()]
     scores, calibration, behind = [], [], defaultdict(list)
@@ -243,9 +235,10 @@ def main(python: str = "-", folder: str = "docs/figures", data: str = "data", *s
     warnings.simplefilter("ignore")
     path, chosen = Path(folder) / "signals.csv", [int(state) for state in states or ("0", "1", "2", "3", "4")]
     found = sets(Path(data))
-    measure(found, chosen, path)
+    kept = Kept(path, COLUMNS)
+    measure(found, chosen, kept)
     if python != "-":
-        measure_catboost(python, found, chosen, path)
+        measure_catboost(python, found, chosen, kept)
     tables(path, Path(folder))
     one_comparison(*found["gpt-4.1-mini"], Path(folder))
     reachable(Path(folder) / "signals-reachable.csv")

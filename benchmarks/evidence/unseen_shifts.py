@@ -4,7 +4,7 @@
 
 A mixture has about as many rows as the largest part of a single shift, the same number of each shift as far as it goes.
 Calibrators of single shifts are taken from the cache of `auxcal reproduce`, else fitted and put there. Writes
-unseen.csv, tables for the page and unseen.png into the folder, docs/figures by default. Takes up to ten minutes, and
+unseen.csv and tables for the page into the folder, docs/figures by default. Takes up to ten minutes, and
 goes on where it was stopped; to measure anew, delete unseen.csv.
 
 A row of unseen.csv has "D1+OOD>AD" as its shift, and counts all labels, those for selection too, in n_fit. A calibrator
@@ -18,11 +18,9 @@ from pathlib import Path
 from statistics import fmean
 
 from benchmarks.results import ResultsFile, write_table
-from matplotlib.figure import Figure
 
 from auxcal import METRICS, Predictions
 from auxcal._core.text import write_score
-from auxcal.plots.style import INK, SMALL, TEXT, apply_style, house_style, new_figure
 from auxcal_paper import METHODS, Results
 from auxcal_paper.bundles import bundle
 from auxcal_paper.runner import fitted
@@ -35,7 +33,7 @@ SUITES = {
 }
 """The suites, and the mixtures that are fitted there."""
 
-SINGLE = [name for name, method in METHODS.items() if method.source is None]
+SINGLE = [name for name, method in METHODS.items() if method.source is None and not method.variant_of]
 MIXED = ("ccac-x", "ccac", "temperature", "isotonic", "matrix")
 RANDOM_STATES = (0, 1, 2)
 
@@ -122,35 +120,8 @@ def price_table(results: Results) -> tuple[list[str], list[list[str]]]:
     return ["", "fitted on the other", "on both, half of the labels each", "on the shift itself"], rows
 
 
-def draw(results: Results) -> Figure:
-    """Draw the Brier score of some methods on CIFAR-10 for each shift, or mixture, fitted on and each tried on."""
-    name = "cifar10-resnet20"
-    tried = suite(name).shifts
-    fitted_on = (*tried, *SUITES[name])
-    with house_style():
-        figure = new_figure(8.6, 3.4)
-        for ax, method in zip(figure.subplots(1, len(MIXED), sharey=True), MIXED, strict=True):
-            here = results.where(suite=name, method=method)
-            values = [[here.where(shift=f"{a}>{b}").spread("brier").mean for b in tried] for a in fitted_on]
-            apply_style(ax)
-            ax.imshow(values, cmap="Blues", vmin=0, vmax=0.45, aspect="auto")
-            for (i, a), (j, b) in product(enumerate(fitted_on), enumerate(tried)):
-                colour, weight = "white" if values[i][j] > 0.27 else INK, "bold" if b in a.split("+") else "normal"
-                ax.text(
-                    j, i, f"{values[i][j]:.2f}"[1:], ha="center", va="center", color=colour, weight=weight, size=SMALL
-                )
-            ax.set_title(METHODS[method].label, loc="left")
-            ax.set_xticks(range(len(tried)), labels=tried)
-            ax.set_yticks(range(len(fitted_on)), labels=[each.replace("+", " + ") for each in fitted_on])
-            ax.axhline(len(tried) - 0.5, color="white", linewidth=3)
-            ax.spines[:].set_visible(False)
-        figure.supxlabel("tried on", size=TEXT)
-        figure.supylabel("fitted on", size=TEXT)
-    return figure
-
-
 def main(folder: str = "docs/figures", cache: str = "auxcal-cache") -> None:
-    """Measure, and write tables and figure."""
+    """Measure, and write the tables."""
     file = ResultsFile(Path(folder) / "unseen.csv")
     for name, random_state in product(SUITES, RANDOM_STATES):
         measure(file, suite(name), random_state, Path(cache))
@@ -159,7 +130,6 @@ def main(folder: str = "docs/figures", cache: str = "auxcal-cache") -> None:
             write_table(Path(folder) / f"unseen-{which}-{metric}.csv", *table(file.results, suites, metric))
         write_table(Path(folder) / f"unseen-mixtures-{metric}.csv", *mixture_table(file.results, metric))
     write_table(Path(folder) / "unseen-price.csv", *price_table(file.results))
-    draw(file.results).savefig(Path(folder) / "unseen.png")
 
 
 if __name__ == "__main__":

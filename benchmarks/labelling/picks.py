@@ -17,15 +17,17 @@ from pathlib import Path
 
 import numpy as np
 from benchmarks.promises import bundles, populations
-from benchmarks.results import write_table
+from benchmarks.results import Kept, write_table
 
 from auxcal import CCACX, AuxcalWarning, Predictions
 from auxcal.labelling import Estimate, estimate, pick
 from auxcal.metrics import brier, ece
+from auxcal.metrics.intervals import wilson
 from auxcal.thresholds import thresholds_at_risks
 
 LABELS, SHOWN, DRAWS = (50, 100, 200, 500), 200, 200
 FITS, STATES, MORE_STATES, WORSE = (100, 300, 1000), 4, 16, 0.002
+PICKED = {"own": "none: its own confidence", "calibrated": "fitted on 200 labels"}
 RISKS, PROMISES, PROMISE_DRAWS = (0.05, 0.1, 0.2), (300, 1000), 1000
 LEAST_ROWS, MOST_ROWS = 3000, 12_000
 BINS, CELLS = 20, 200
@@ -36,10 +38,7 @@ Population = tuple[str, np.ndarray, np.ndarray]
 
 def plain(correct: np.ndarray) -> Estimate:
     """Return the accuracy of even draws with Wilson's interval."""
-    n, p, z = len(correct), correct.mean(), 1.96
-    middle, scale = (p + z**2 / (2 * n)) / (1 + z**2 / n), z / (1 + z**2 / n)
-    half = scale * np.sqrt(p * (1 - p) / n + (z / (2 * n)) ** 2)
-    return Estimate(p, middle - half, middle + half)
+    return Estimate(correct.mean(), *wilson(correct.mean(), len(correct), z=1.96))
 
 
 def measured(confidence: np.ndarray, correct: np.ndarray, n: int) -> dict[str, list[Estimate]]:
@@ -159,30 +158,26 @@ def fits(folder: Path) -> None:
     Where four random states show a loss, twelve others tell whether it is chance: they alone count then. The cells
     behind it are in labelling-fits-cells.csv; a run that was stopped goes on where it was.
     """
-    path = folder / "labelling-fits-cells.csv"
-    path.touch()
-    cells = [line.split(",") for line in path.read_text(encoding="utf-8").splitlines()]
-    with path.open("a", encoding="utf-8") as file:
-        for states in (STATES, MORE_STATES):
-            for n, (name, data) in product(FITS, list(bundles())):
-                of = {int(cell[2]): cell for cell in cells if cell[:2] == [name, f"{n}"]}
-                lost = np.mean([[float(gain) for gain in cell[3:]] for cell in of.values()], axis=0).max() if of else 0
-                enough = min(len(data), MOST_ROWS) // 2 >= 2 * n and (states == STATES or lost > WORSE)
-                for state in range(states) if enough else ():
-                    if state not in of:
-                        scores = brier_scores(data, n, 100 + state)
-                        gains = [f"{scores[kind] - scores['even']:.5f}" for kind in ("own", "calibrated")]
-                        cells.append([name, f"{n}", f"{state}", *gains])
-                        print(",".join(cells[-1]), file=file, flush=True)
-    _tabulate_fits(cells, folder)
+    kept = Kept(folder / "labelling-fits-cells.csv", ("bundle", "labels", "random_state", *PICKED))
+    for states, n, (name, data) in product((STATES, MORE_STATES), FITS, list(bundles())):
+        of = [row for row in kept.rows if (row["bundle"], row["labels"]) == (name, str(n))]
+        lost = max((np.mean([float(row[kind]) for row in of]) for kind in PICKED), default=0) if of else 0
+        enough = min(len(data), MOST_ROWS) // 2 >= 2 * n and (states == STATES or lost > WORSE)
+        for state in range(states) if enough else ():
+            if str(state) not in {row["random_state"] for row in of}:
+                scores = brier_scores(data, n, 100 + state)
+                gains = {kind: round(scores[kind] - scores["even"], 5) for kind in PICKED}
+                kept.add([{"bundle": name, "labels": n, "random_state": state} | gains])
+    _tabulate_fits(kept.rows, folder)
 
 
-def _tabulate_fits(cells: list[list[str]], folder: Path) -> None:
+def _tabulate_fits(cells: list[dict[str, str]], folder: Path) -> None:
     rows = []
-    for n, (place, kind) in product(FITS, enumerate(("none: its own confidence", "fitted on 200 labels"))):
+    for n, (kind, title) in product(FITS, PICKED.items()):
+        here = [cell for cell in cells if cell["labels"] == str(n)]
         of: dict[str, list[float]] = {}
-        for name in dict.fromkeys(cell[0] for cell in cells if cell[1] == str(n)):
-            gains = {int(cell[2]): float(cell[3 + place]) for cell in cells if cell[:2] == [name, str(n)]}
+        for name in dict.fromkeys(cell["bundle"] for cell in here):
+            gains = {int(cell["random_state"]): float(cell[kind]) for cell in here if cell["bundle"] == name}
             of[name] = [gain for state, gain in gains.items() if state >= STATES] or list(gains.values())
         if not of:
             continue
@@ -191,7 +186,7 @@ def _tabulate_fits(cells: list[list[str]], folder: Path) -> None:
         worst = max(means, key=lambda name: means[name])
         worse = f"{sum(gain > WORSE for gain in means.values())} of {len(means)}"
         median = f"{np.median(list(means.values())):+.4f}"
-        rows.append([f"{n:,}", kind, median, f"{means[worst]:+.4f} ({worst})", worse, f"± {chance:.4f}"])
+        rows.append([f"{n:,}", title, median, f"{means[worst]:+.4f} ({worst})", worse, f"± {chance:.4f}"])
     head = ["labels", "calibrator of the picks", "median", "worst", "worse by 0.002", "chance of one bundle"]
     write_table(folder / "labelling-fits.csv", head, rows)
 

@@ -19,7 +19,6 @@ by default. Takes an hour, and goes on where it was stopped; to measure anew, de
 processes may write to it, each for its own suites.
 """
 
-import csv
 import sys
 import warnings
 from collections.abc import Iterator
@@ -30,6 +29,7 @@ from pathlib import Path
 import numpy as np
 from benchmarks.monitoring.peers import LEVEL, NEVER, adwin, known_to, tested
 from benchmarks.monitoring.tables import write_tables
+from benchmarks.results import Kept
 
 from auxcal import CCACX, NO_CLASS, AuxcalWarning, Monitor, Predictions
 from auxcal_paper.bundles import bundle, bundle_path, is_packaged
@@ -215,22 +215,14 @@ def measure(path: Path, suites: tuple[str, ...]) -> list[dict[str, str]]:
             *([long] if where in LONG else []),
         )
     ]
-    rows = list(csv.DictReader(path.open(encoding="utf-8"))) if path.exists() else []
-    done = {(row["question"], row["suite"], row["shift"], row["random_state"]) for row in rows}
-    with path.open("a", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, HEAD, lineterminator="\n")
-        if not rows:
-            writer.writeheader()
-        for question, where, state in plan:
-            if (question.__name__, *where, str(state)) in done:
-                continue
-            for case, who, after in question(where, state):
-                if after is None:
-                    continue
-                writer.writerow(dict(zip(HEAD, (question.__name__, *where, case, state, who, after), strict=True)))
-            file.flush()
+    kept = Kept(path, HEAD)
+    done = kept.keys("question", "suite", "shift", "random_state")
+    for question, where, state in plan:
+        if (question.__name__, *where, str(state)) not in done:
+            found = ((case, state, who, after) for case, who, after in question(where, state) if after is not None)
+            kept.add(dict(zip(HEAD, (question.__name__, *where, *row), strict=True)) for row in found)
             print(question.__name__, *where, state, flush=True)
-    return list(csv.DictReader(path.open(encoding="utf-8")))
+    return kept.rows
 
 
 def main(folder: str = "docs/figures", *suites: str) -> None:

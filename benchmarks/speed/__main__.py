@@ -3,7 +3,7 @@
     python -m benchmarks.speed [--quick] [TOPIC ...]
 
 Without topics all are measured; with some, the others on the page stay as they are. With --quick everything is smaller,
-the longest is left out, and nothing is written.
+and nothing is written.
 """
 
 from __future__ import annotations
@@ -17,11 +17,8 @@ from benchmarks.speed.libraries import ENVIRONMENT
 
 os.environ |= ENVIRONMENT  # before anything imports NumPy, which then starts its threads
 
-TOPICS = ("startup", "scoring", "default", "limits", "metrics", "networks", "fits", "growth", "quality")
+TOPICS = ("startup", "scoring", "default", "metrics", "networks", "fits", "growth")
 """Each is the file of that name, with `run(quick)`; the long ones come last."""
-
-LONG = ("quality",)
-"""What --quick leaves out: it trains as the paper does, which has no quick form."""
 
 
 def main() -> None:
@@ -37,7 +34,7 @@ def main() -> None:
     from benchmarks.speed import page
 
     results = {} if asked.quick else page.read()
-    for topic in asked.topics or [topic for topic in TOPICS if not (asked.quick and topic in LONG)]:
+    for topic in asked.topics or TOPICS:
         print(f"\n== {topic}", flush=True)
         load, start = os.getloadavg()[0], time.time()
         rows = importlib.import_module(f"benchmarks.speed.{topic}").run(asked.quick)

@@ -98,14 +98,9 @@ def judged(method: str, results: dict[str, tuple[Measured, float] | Failure], ta
     """Return the contenders, the fastest peer that did the work, how many times its time ours is, and the verdict."""
     ours = results[OURS]
     everyone = {name: described(result) for name, result in results.items()}
+    verdict: dict[str, Any] = {"contenders": everyone, "target": target, "peer": None, "ratio": None}
     if isinstance(ours, Failure):
-        return {
-            "contenders": everyone,
-            "target": target,
-            "peer": None,
-            "ratio": None,
-            "verdict": f"failed: {ours.reason}",
-        }
+        return {**verdict, "verdict": f"failed: {ours.reason}"}
     taken, loss = ours
     peers = {
         name: result
@@ -113,7 +108,6 @@ def judged(method: str, results: dict[str, tuple[Measured, float] | Failure], ta
         if name != OURS and not isinstance(result, Failure) and found_the_optimum(method, loss, result[1])
     }
     wrong = [name for name, (_, theirs) in peers.items() if name not in OTHER_MODELS and not same_answer(loss, theirs)]
-    verdict: dict[str, Any] = {"contenders": everyone, "target": target, "peer": None, "ratio": None}
     if not peers:
         return {**verdict, "verdict": "no peer finishes near the optimum"}
     fastest = min(peers, key=lambda name: peers[name][0].wall)

@@ -20,7 +20,6 @@ from torchmetrics.functional.classification import (
     multiclass_calibration_error,
 )
 
-from auxcal import evaluate
 from auxcal.metrics import auroc, brier, ece, precision_at_recall
 
 N_BINS = 20
@@ -33,7 +32,7 @@ def run(quick: bool = False) -> list[dict[str, Any]]:
     """Return a row for every metric and what it is compared with."""
     many, some = (1_000_000, 100_000) if quick else (10_000_000, 1_000_000)
     runs, seconds = (3, 3.0) if quick else (7, 20.0)
-    rows = [*against_the_machine(many, runs, seconds), *against_peers(some, runs, seconds), bootstrap(some)]
+    rows = [*against_the_machine(many, runs, seconds), *against_peers(some, runs, seconds)]
     for row in rows:
         print(f"{row['metric']:>28} {row['n']:>10,}: {row['ours']['wall']:.4f} s, {row['ratio']:.2f} of {row['other']}")
     return rows
@@ -159,20 +158,3 @@ def precision_at_90(wrong: np.ndarray, doubt: np.ndarray) -> float:
     """Return the precision at the highest threshold whose recall reaches 0.9, with scikit-learn's curve."""
     precision, recall, _ = precision_recall_curve(wrong, doubt)
     return precision[np.flatnonzero(recall >= 0.9)[-1]]
-
-
-def bootstrap(n_rows: int) -> dict[str, Any]:
-    """Time the interval of ECE from 1,000 resamples, against a target in seconds."""
-    confidence, correct = drawn(n_rows)
-    # As slow as it may be, once is enough: it is compared with a number of seconds.
-    taken = in_turns({"ours": lambda: evaluate(confidence, correct, metrics=["ece"], bootstrap=1000)}, 1, 1.0)["ours"]
-    return {
-        "metric": "ECE, 1,000 resamples",
-        "n": n_rows,
-        "ours": vars(taken),
-        "other": "20 s",
-        "others": {},
-        "ratio": taken.wall / 20,
-        "target": "at most 1",
-        "verdict": "met" if taken.wall <= 20 else "missed",
-    }

@@ -37,4 +37,4 @@ def times(value: float | None) -> str:
 
 def mark(verdict: str) -> str:
     """Write a verdict so that a miss is seen."""
-    return verdict if verdict in ("", "met", "no worse") else f"**{verdict}**"
+    return verdict if verdict in ("", "met") else f"**{verdict}**"

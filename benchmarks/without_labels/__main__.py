@@ -15,8 +15,6 @@ its own suites. A draw of all suites takes eight minutes of one core. The tables
 suites of at most 18 classes.
 """
 
-import csv
-import io
 import sys
 import warnings
 from collections.abc import Iterator
@@ -25,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.results import write_table
+from benchmarks.results import Kept, write_table
 from benchmarks.without_labels.mixes import FIT_SIZES, Baselines, Mix, as_it_is, other_mixes
 from benchmarks.without_labels.tables import TABLES, Table
 
@@ -170,29 +168,14 @@ def available(cache_dir: Path, suites: tuple[str, ...]) -> list[tuple[Suite, dic
 
 def measure(path: Path, cache_dir: Path, n_draws: int, suites: tuple[str, ...]) -> list[Row]:
     """Add what is missing to the file, and return its rows."""
-    rows = list(csv.DictReader(path.open(encoding="utf-8"))) if path.exists() else []
-    if not path.exists():
-        path.write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
-    done = {(row["suite"], row["fitted"], int(row["state"])) for row in rows}
+    kept = Kept(path, COLUMNS)
+    done = kept.keys("suite", "fitted", "state")
     for state in range(FIRST_STATE, FIRST_STATE + n_draws):
         for suite, data in available(cache_dir, suites):
             for shift in data:
-                if (suite.name, shift, state) not in done:
-                    where = {"suite": suite.name, "fitted": shift}
-                    _append(path, [where | row for row in draws(data, shift, state)])
-    return list(csv.DictReader(path.open(encoding="utf-8")))
-
-
-def _append(path: Path, rows: list[Row]) -> None:
-    """Write rows at once, so that several processes can share the file."""
-    text = io.StringIO()
-    csv.DictWriter(text, COLUMNS, lineterminator="\n").writerows(map(_rounded, rows))
-    with path.open("ab", buffering=0) as file:
-        file.write(text.getvalue().encode())
-
-
-def _rounded(row: Row) -> Row:
-    return {key: f"{value:.4g}" if isinstance(value, float | np.floating) else value for key, value in row.items()}
+                if (suite.name, shift, str(state)) not in done:
+                    kept.add({"suite": suite.name, "fitted": shift} | row for row in draws(data, shift, state))
+    return kept.rows
 
 
 def main(folder: str = "docs/figures", cache_dir: str = "cache/bundles", n_draws: str = "5", *suites: str) -> None:

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from benchmarks.results import write_table
 from benchmarks.without_labels.mixes import Baselines
-from scipy.stats import rankdata
+from sklearn.metrics import roc_auc_score
 
 from auxcal import CCACX, AuxcalWarning, Predictions
 from auxcal.monitoring import check
@@ -222,8 +222,7 @@ def auroc(rows: list[Row], score: str) -> float:
     small = [row[score] for row in rows if abs(row[gap]) < SMALL]
     if not large or not small:
         return float("nan")
-    ranks = rankdata([*large, *small])[: len(large)]
-    return float((ranks.sum() - len(large) * (len(large) + 1) / 2) / (len(large) * len(small)))
+    return float(roc_auc_score([1] * len(large) + [0] * len(small), [*large, *small]))
 
 
 def oracle_width(rows: list[Row]) -> float:
@@ -275,28 +274,7 @@ def harm_table(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
     return ["score", *parts], lines
 
 
-def said_table(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
-    """Return how often each warns where the gap is above 5 points, and where it is below 2."""
-    says = {
-        "auxcal: new, or harm above 5 points": lambda row: row["verdict"] == "new" or row["harm"] > LARGE,
-        "auxcal: new": lambda row: row["verdict"] == "new",
-        "KS of the logits, Bonferroni": lambda row: row["ks"],
-        "ATC: a gap above 5 points": lambda row: row["atc"] > LARGE,
-        "DoC: a gap above 5 points": lambda row: row["doc"] > LARGE,
-        "a detector that always fires": lambda row: True,
-    }
-    kinds = {MADE: (MADE,), "natural, groups in the fit": GROUPED, CLASSES: (CLASSES,)}
-    cells = [
-        [row for row in rows if row["kind"] in some and low <= abs(row["gap"]) < high]
-        for some in kinds.values()
-        for low, high in ((LARGE, 1.0), (0.0, SMALL))
-    ]
-    lines = [[name, *(_percent([fires(row) for row in cell]) for cell in cells)] for name, fires in says.items()]
-    head = [f"{kind}, gap {gap}" for kind in kinds for gap in ("above 5", "below 2")]
-    return ["fires", *head], lines
-
-
-TABLES = {"slices": slices_table, "harm": harm_table, "said": said_table}
+TABLES = {"slices": slices_table, "harm": harm_table}
 
 
 def main(folder: str = "data", n_draws: str = "3", out: str = "docs/figures") -> None:

@@ -20,7 +20,7 @@ from benchmarks.results import write_table
 from benchmarks.without_labels.quiet import Rows, accurate
 
 import auxcal
-from auxcal.monitoring import ScoreWatch, _watch
+from auxcal.monitoring import ScoreWatch, _sample
 
 FIGURES = Path(__file__).parents[2] / "docs" / "figures"
 FIRST_STATE, FIT, NEW, CLASSES, ACCURACIES = 50_000, 5_000, 20_000, (2, 10, 100), (0.7, 0.9)
@@ -65,7 +65,7 @@ CHANGES: dict[str, Change] = {
 
 def watched(calibrator: auxcal.Calibrator, logits: np.ndarray, level: float) -> tuple[bool, float]:
     """Return whether the watch warns if it compares quickly at a level, and the time of its verdict."""
-    _watch.SCREEN_LEVEL = level
+    _sample.SCREEN_LEVEL = level
     watch = ScoreWatch(calibrator)
     watch.update(logits, None)
     start = time.process_time()
@@ -77,7 +77,7 @@ def main() -> None:
     draws = int(sys.argv[1]) if len(sys.argv) > 1 else 40
     folder = Path(sys.argv[2]) if len(sys.argv) > 2 else FIGURES
     found: dict[str, list[tuple[bool, float, bool, float]]] = defaultdict(list)
-    level = _watch.SCREEN_LEVEL
+    level = _sample.SCREEN_LEVEL
     for draw in range(draws):
         n_classes, accuracy = CLASSES[draw % 3], ACCURACIES[draw // 3 % 2]
         rng = np.random.default_rng(FIRST_STATE + draw)
@@ -95,8 +95,6 @@ def main() -> None:
         )
     head = ["change", "the watch warns", "a full comparison does", "its time over that of all"]
     write_table(folder / "without-labels-watching.csv", head, rows)
-    for row in (head, *rows):
-        print(" | ".join(row))
 
 
 if __name__ == "__main__":

@@ -15,20 +15,10 @@ _TINY = 1e-30  # a share that no rows can have; avoids a division by zero
 
 
 class Adaptation(NamedTuple):
-    """The shares of the strata that a calibrator was adapted to.
+    """The shares of the strata that a calibrator was adapted to, and those before, in the fit.
 
-    Parameters
-    ----------
-    shares : array of shape (s,)
-        The share of each stratum now: of the classes and none, or of right and wrong predictions.
-    before : array of shape (s,)
-        The shares in the fit.
-    n_rows : int
-        The number of unlabelled rows that they were estimated from.
-    n_labelled : int
-        The number of labelled rows.
-    date : str
-        When, in UTC.
+    The strata are the classes and none, or right and wrong predictions. The shares were estimated from `n_rows` rows
+    without labels and `n_labelled` with labels; the date is in UTC.
     """
 
     shares: Floats

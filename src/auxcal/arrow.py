@@ -43,14 +43,14 @@ class Scores:
         The probability that the prediction is correct, as precise as the logits; null for a bad row.
     bad : BadRows
         How many rows are bad, by what is wrong with them.
-    old : frozenset of str
+    earlier : frozenset of str
         The columns of a table that are of an earlier scoring.
     """
 
     prediction: Any
     confidence: Any
     bad: BadRows
-    old: frozenset[str] = field(default=frozenset(), repr=False)
+    earlier: frozenset[str] = field(default=frozenset(), repr=False)
 
     def as_structs(self) -> Any:
         """Return one array of structs with `prediction` and `confidence`, as functions of SQL engines give it."""
@@ -64,7 +64,7 @@ class Scores:
         Columns of an earlier scoring, such as `accepted` and `proba_0`, are left out.
         """
         written = self._columns
-        scored = table.select([name for name in table.schema.names if name not in written and name not in self.old])
+        scored = table.select([name for name in table.schema.names if name not in written and name not in self.earlier])
         for name, column in written.items():
             scored = scored.append_column(name, column)
         return scored
@@ -144,7 +144,7 @@ def score(
     parts = [_scores_of(batch, scorer, names=names) for batch in batches]
     prediction = None if calibrator.takes_signals else pa.chunked_array([part.prediction for part in parts])
     confidence = pa.chunked_array([part.confidence for part in parts])
-    return Scores(prediction, confidence, sum((part.bad for part in parts), BadRows()), parts[0].old)
+    return Scores(prediction, confidence, sum((part.bad for part in parts), BadRows()), parts[0].earlier)
 
 
 def _scores_of(batch: pa.RecordBatch, scorer: Scorer, *, names: bool) -> Scores:
@@ -158,9 +158,8 @@ def _scores_of(batch: pa.RecordBatch, scorer: Scorer, *, names: bool) -> Scores:
     if not scorer.calibrator.takes_signals:
         prediction = as_classes(scores.prediction, known.class_names if names else None, scores.bad)
     confidence = from_numpy(scores.confidence, scores.bad)
-    read = {*layout.numbers, *layout.signals, scorer.spec.label_name}
-    old = frozenset(name for name in batch.schema.names if name not in read and scorer.is_old(name))
-    return Scores(prediction, confidence, BadRows.among(rows.problems), old)
+    earlier = frozenset(scorer.earlier_scores(batch.schema.names, layout))
+    return Scores(prediction, confidence, BadRows.among(rows.problems), earlier)
 
 
 def _lists(schema: pa.Schema) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -143,7 +143,7 @@ def attach(
     calibrator = calibrator._now()
     model = _upgraded(_copied(classifier))
     tensors = _tensors(model)
-    outputs = [each.name for each in model.graph.output]
+    outputs = [tensor.name for tensor in model.graph.output]
     logits = _named(output, "output", tensors) if output is not None else _only(outputs)
     if calibrator.inputs_.kind != "probabilities":
         _check_no_softmax(model, logits)
@@ -203,15 +203,15 @@ def _upgraded(model: ModelProto) -> ModelProto:
 
 
 def _opset(model: ModelProto) -> int:
-    return next((each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), 1)
+    return next((opset.version for opset in model.opset_import if opset.domain in ("", "ai.onnx")), 1)
 
 
 def _tensors(model: ModelProto) -> dict[str, ValueInfoProto]:
     """Return what is known about each tensor, by name: type and shape, as far as they can be inferred."""
     graph = shape_inference.infer_shapes(model).graph
-    names = [name for node in graph.node for name in node.output] + [each.name for each in graph.initializer]
+    names = [name for node in graph.node for name in node.output] + [tensor.name for tensor in graph.initializer]
     tensors = {name: ValueInfoProto(name=name) for name in names if name}
-    return tensors | {each.name: each for each in [*graph.value_info, *graph.input, *graph.output]}
+    return tensors | {tensor.name: tensor for tensor in [*graph.value_info, *graph.input, *graph.output]}
 
 
 def _only(outputs: list[str]) -> str:
@@ -266,12 +266,12 @@ def _check_shape(tensor: ValueInfoProto, n_columns: int) -> None:
 
 def _dims(tensor: ValueInfoProto) -> list[int | str]:
     shape = tensor.type.tensor_type.shape
-    return [each.dim_value if each.HasField("dim_value") else each.dim_param or "?" for each in shape.dim]
+    return [dim.dim_value if dim.HasField("dim_value") else dim.dim_param or "?" for dim in shape.dim]
 
 
 def _unused(name: str, tensors: dict[str, ValueInfoProto]) -> str:
     """Return the name, prefixed with auxcal_ if it is taken."""
-    while any(each == name or (name.endswith("/") and each.startswith(name)) for each in tensors):
+    while any(taken == name or (name.endswith("/") and taken.startswith(name)) for taken in tensors):
         name = f"auxcal_{name}"
     return name
 
@@ -290,7 +290,7 @@ def append_program(
 
 def add_metadata(model: ModelProto, calibrator: Calibrator) -> None:
     """Add a description of the calibrator to the model's metadata."""
-    facts = {each.key: each.value for each in model.metadata_props} | {
+    facts = {entry.key: entry.value for entry in model.metadata_props} | {
         "auxcal.method": calibrator.abbreviation,
         "auxcal.class": type(calibrator).__name__,
         "auxcal.version": VERSION,
@@ -316,23 +316,19 @@ def _provenance(calibrator: Calibrator) -> dict[str, str]:
     return {f"auxcal.{name}": str(fact) for name, fact in facts.items() if fact is not None}
 
 
+def _infix(operator: str) -> Callable[[Tensor, Tensor | float], Tensor]:
+    return lambda x, y: x._with(operator, y)
+
+
+def _operator(name: str) -> Callable[..., Tensor]:
+    return lambda graph, *inputs: graph.node(name, *inputs)
+
+
 class Tensor:
     """A tensor of the graph, which is computed when the graph runs."""
 
     def __init__(self, graph: Graph, name: str, *, whole: bool = False) -> None:
         self.graph, self.name, self.whole = graph, name, whole
-
-    def __add__(self, other: Tensor | float) -> Tensor:
-        return self._with("Add", other)
-
-    def __sub__(self, other: Tensor | float) -> Tensor:
-        return self._with("Sub", other)
-
-    def __mul__(self, other: Tensor | float) -> Tensor:
-        return self._with("Mul", other)
-
-    def __truediv__(self, other: Tensor | float) -> Tensor:
-        return self._with("Div", other)
 
     def __rsub__(self, other: float) -> Tensor:
         return self.graph.like(self, other)._with("Sub", self)
@@ -340,10 +336,8 @@ class Tensor:
     def __rtruediv__(self, other: float) -> Tensor:
         return self.graph.like(self, other)._with("Div", self)
 
-    def __ge__(self, other: Tensor | float) -> Tensor:
-        return self._with("GreaterOrEqual", other)
-
-    __radd__, __rmul__ = __add__, __mul__
+    __add__, __sub__, __mul__, __truediv__ = _infix("Add"), _infix("Sub"), _infix("Mul"), _infix("Div")
+    __radd__, __rmul__, __ge__ = __add__, __mul__, _infix("GreaterOrEqual")
 
     def _with(self, operator: str, other: Tensor | float) -> Tensor:
         return self.graph.node(operator, self, self.graph.like(self, other), whole=self.whole)
@@ -373,7 +367,7 @@ class Graph:
 
     def node(self, operator: str, *inputs: Tensor, name: str | None = None, whole: bool = False, **more: Any) -> Tensor:
         """Append a node, and return its first output; equal nodes are shared."""
-        names = [each.name for each in inputs]
+        names = [tensor.name for tensor in inputs]
         key = (operator, *names, name, repr(more))
         if key not in self._shared:
             output = name or self._new_name(operator)
@@ -405,29 +399,14 @@ class Graph:
         kind: type[np.generic] = np.int64 if tensor.whole else np.float32
         return self.initializer(np.asarray(kind(number)), "number")
 
-    def exp(self, x: Tensor) -> Tensor:
-        return self.node("Exp", x)
-
-    def log(self, x: Tensor) -> Tensor:
-        return self.node("Log", x)
-
-    def sqrt(self, x: Tensor) -> Tensor:
-        return self.node("Sqrt", x)
-
-    def sigmoid(self, x: Tensor) -> Tensor:
-        return self.node("Sigmoid", x)
-
-    def softplus(self, x: Tensor) -> Tensor:
-        return self.node("Softplus", x)
+    exp, log, sqrt = _operator("Exp"), _operator("Log"), _operator("Sqrt")
+    sigmoid, softplus, equal = _operator("Sigmoid"), _operator("Softplus"), _operator("Equal")
 
     def maximum(self, x: Tensor, y: Tensor | float) -> Tensor:
         return self.node("Max", x, self.like(x, y))
 
     def minimum(self, x: Tensor, y: Tensor | float) -> Tensor:
         return self.node("Min", x, self.like(x, y))
-
-    def equal(self, x: Tensor, y: Tensor) -> Tensor:
-        return self.node("Equal", x, y)
 
     def where(self, condition: Tensor, x: float, y: Tensor) -> Tensor:
         return self.node("Where", condition, self.like(y, x), y)

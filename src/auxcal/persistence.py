@@ -53,7 +53,7 @@ from auxcal.thresholds.certificate import FoundOn
 FORMAT = 1
 """The newest layout."""
 
-_MOST_CLASSES = 2**31  # beyond any classifier
+_MOST_FEATURES = 2**31  # beyond any classifier
 _MOST_TRIED = 2**16  # classes and features up to which a calibrator scores a row when it is loaded
 
 
@@ -100,7 +100,7 @@ def _describe(calibrator: Calibrator) -> tuple[Header, Tensors]:
     calibrator = copy.copy(calibrator)  # which another thread may be fitting
     _check_savable(calibrator)
     tensors: Tensors = {}
-    header = _describe_scores(calibrator, tensors) | {"format": FORMAT, "fitted_on": _given(calibrator.fitted_on_)}
+    header = _describe_scores(calibrator, tensors) | {"format": FORMAT, "fitted_on": asdict(calibrator.fitted_on_)}
     for name, part in (("reference", calibrator.reference_), ("fit_rows", calibrator.fit_rows_)):
         if part is not None:
             known = {key: value for key, value in part._asdict().items() if value is not None}
@@ -114,7 +114,7 @@ def _describe_scores(calibrator: Calibrator, tensors: Tensors) -> Header:
         "class": type(calibrator).__name__,
         "params": to_json(calibrator.get_params(deep=False), "params", tensors),
         "state": {name: to_json(value, name, tensors) for name, value in calibrator._learned_state().items()},
-        "inputs": _given(calibrator.inputs_),
+        "inputs": calibrator.inputs_.as_state(),
     }
     if calibrator.adaptation_ is not None:
         header["adaptation"] = to_json(calibrator.adaptation_._asdict(), "adaptation", tensors)
@@ -123,10 +123,6 @@ def _describe_scores(calibrator: Calibrator, tensors: Tensors) -> Header:
         kept = {} if found_on is None else {"found_on": found_on._asdict()}
         header["certificate"] = to_json(calibrator.certificate_.as_json() | kept, "certificate", tensors)
     return header
-
-
-def _given(facts: Inputs | FittedOn) -> dict[str, Any]:
-    return {name: value for name, value in asdict(facts).items() if value is not None}
 
 
 def _check_savable(calibrator: Any) -> None:
@@ -177,12 +173,15 @@ def _loaded(source: Path | bytes) -> Calibrator:
         calibrator = kind(**from_json(header["params"], tensors))
         _set_state(calibrator, {name: from_json(value, tensors) for name, value in header["state"].items()})
         k, d = calibrator.n_features_in_, calibrator.n_further_features_
-        parts: dict[str, tuple[Any, ...]] = {  # each with the sizes that it must have
-            "inputs": (Inputs, k, d),
-            "fitted_on": (FittedOn,),
+        calibrator.inputs_ = Inputs.from_state(**from_json(header["inputs"], tensors))
+        calibrator.inputs_.check(k, d)
+        calibrator.fitted_on_ = FittedOn(**header["fitted_on"])
+        calibrator.fitted_on_.check()
+        parts: dict[str, tuple[Any, ...]] = {  # with the sizes that they must have
             "reference": (Reference, k, len(calibrator.reading_names)),
             "fit_rows": (FitRows,),
             "certificate": (_certificate, k),
+            "adaptation": (Adaptation, calibrator._n_strata),
         }
         for name, (kind_of_part, *sizes) in parts.items():
             if name in header:
@@ -192,9 +191,6 @@ def _loaded(source: Path | bytes) -> Calibrator:
         if k + d <= _MOST_TRIED:  # a file of a few bytes could ask for gigabytes
             zeros = np.zeros((1, k + d), dtype=np.float32)
             calibrator.score_validated(zeros[:, :k], zeros[:, k:] if d else None)
-        if "adaptation" in header:
-            calibrator.adaptation_ = Adaptation(**from_json(header["adaptation"], tensors))
-            calibrator.adaptation_.check(calibrator._n_strata)
     except Exception as error:  # a state that does not fit its class can fail in as many ways as there are classes
         raise FileFormatError(
             f"{path}: the fitted state does not fit a {header['class']}: {type(error).__name__}: {error}. "
@@ -214,18 +210,17 @@ def _set_state(calibrator: Calibrator, state: dict[str, Any]) -> None:
         raise ValueError("there are other attributes than those of a fit")
     for name, value in state.items():
         setattr(calibrator, name, value)
-    counts = {"n_features_in_": 1 if calibrator.takes_signals else 2, "n_further_features_": 0}
-    for name, least in counts.items():
-        if as_whole(getattr(calibrator, name), name, least=least) > _MOST_CLASSES:
-            raise ValueError(f"{name} is too large")
+    k, d = as_whole(calibrator.n_features_in_, "K", least=1), as_whole(calibrator.n_further_features_, "d", least=0)
+    if d > _MOST_FEATURES:
+        raise ValueError("there are too many features")
     if not isinstance(calibrator.converged_, bool):
         raise ValueError("converged_ must be true or false")
-    if calibrator.n_further_features_ and not calibrator.uses_features:
+    if d and not calibrator.uses_features:
         raise ValueError("it has features, which the method does not use")
     checks = vars(type(calibrator)).get("learned")
     if checks is not None:
-        own = {name: value for name, value in state.items() if name not in (*counts, "converged_")}
-        k, d = calibrator.n_features_in_, calibrator.n_further_features_
+        counts = ("n_features_in_", "n_further_features_", "converged_")
+        own = {name: value for name, value in state.items() if name not in counts}
         check_learned(checks, own, {"K": k, "d": d, "x": k + d})
 
 

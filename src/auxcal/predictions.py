@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from auxcal._core.arrays import (
     NO_CLASS,
@@ -18,7 +18,6 @@ from auxcal._core.arrays import (
     Groups,
     Ints,
     Weight,
-    as_correct,
     as_features,
     as_groups,
     as_log_probabilities,
@@ -32,7 +31,7 @@ from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.labels import NoClassLabels, are_names, as_no_class, as_y, from_names
 from auxcal._core.text import some
 from auxcal._core.threads import cached_property
-from auxcal.inputs import Inputs, places_of
+from auxcal.inputs import Inputs, LogitInputs, places_of, places_of_classes
 from auxcal.signals import UNSEEN, SignalColumns
 from auxcal.splits import Units, ordered_rows
 
@@ -102,7 +101,7 @@ class Predictions:
         checked = as_log_probabilities(logits) if probabilities else as_logits(logits)
         n, k = checked.shape
         kind, ood = {"n_classes": k, "probabilities": probabilities}, as_no_class(no_class)
-        inputs = Inputs.of(logits, features, **kind, class_names=class_names, no_class=ood)
+        inputs: Inputs = LogitInputs.of(logits, features, **kind, class_names=class_names, no_class=ood)
         if inputs.class_names is None and are_names(y, inputs.names):  # then predictions are called as labels are
             inputs = replace(inputs, class_names=inputs.names)
         vars(self).update(
@@ -147,7 +146,30 @@ class Predictions:
         """
         columns = SignalColumns.of(signals, probabilities)
         inputs = Inputs("signals", feature_names=columns.names, raw_table=columns)
-        return cls._of_signals(columns.encode(signals), correct, inputs, groups, sample_weight)
+        rows = inputs.rows(signals, None, n_classes=1, n_features=len(columns.names))
+        return cls._of_rows(*rows, correct, inputs, sample_weight=sample_weight, groups=groups)
+
+    @classmethod
+    def _of_rows(
+        cls,
+        logits: Floats,
+        features: Floats | None,
+        y: ArrayLike,
+        inputs: Inputs,
+        *,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Predictions:
+        """Return rows that `Inputs.rows` gave, with their labels as these inputs have them."""
+        n, k = logits.shape
+        return cls._trusted(
+            logits=logits,
+            y=inputs.as_y(y, n_rows=n, n_classes=k),
+            features=features,
+            sample_weight=as_sample_weight(sample_weight, n_rows=n),
+            groups=None if groups is None else as_groups(groups, n_rows=n),
+            inputs=inputs,
+        )
 
     def with_raw_table(self, features: Any) -> Predictions:
         """Return the rows with features of a table, which a fit turns into numbers."""
@@ -180,45 +202,18 @@ class Predictions:
 
     def in_order_of(self, fit: Inputs, what: str) -> Predictions:
         """Return the rows with the classes, and the features, in the order that they have in a fit part, by name."""
-        places = fit.places_in(self.inputs, what)
-        changes: dict[str, Any] = {}
-        if places is not None:
-            order = np.array(places)
-            known = {name: getattr(self.inputs, name) for name in ("column_names", "class_names")}
-            moved: dict[str, Any] = {
-                name: each and tuple(each[place] for place in places) for name, each in known.items()
-            }
+        part, order = self, places_of_classes(fit, self.inputs, what)
+        if order is not None:
+            names = {name: getattr(self.inputs, name) for name in ("column_names", "class_names")}
+            moved: dict[str, Any] = {name: of and tuple(of[place] for place in order) for name, of in names.items()}
             y = np.where(self.y == NO_CLASS, NO_CLASS, np.argsort(order)[self.y])
-            changes |= {"logits": self.logits[:, order], "y": y, "inputs": replace(self.inputs, **moved)}
+            part = part._with(logits=self.logits[:, order], y=y, inputs=replace(self.inputs, **moved))
         ours, theirs = fit.feature_names, self.inputs.feature_names
-        if self.features is not None and ours and theirs and not (fit.raw_table or self.inputs.raw_table):
+        if part.features is not None and ours and theirs and not (fit.raw_table or self.inputs.raw_table):
             columns = places_of(ours, theirs, f"{what}: the features")
             if columns is not None:
-                inputs = replace(changes.get("inputs", self.inputs), feature_names=ours)
-                changes |= {"features": self.features[:, columns], "inputs": inputs}
-        return self._with(**changes) if changes else self
-
-    @classmethod
-    def _of_signals(
-        cls,
-        x: Floats,
-        correct: ArrayLike,
-        inputs: Inputs,
-        groups: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Predictions:
-        """Return answers whose signals are encoded already."""
-        n = len(x)
-        if not n:
-            raise InvalidInputError("signals must have at least 1 answer; got 0. Check what chooses the rows.")
-        return cls._trusted(
-            logits=np.zeros((n, 1), np.float32),
-            y=np.where(as_correct(correct, n_rows=n), 0, NO_CLASS),
-            features=x,
-            sample_weight=as_sample_weight(sample_weight, n_rows=n),
-            groups=None if groups is None else as_groups(groups, n_rows=n),
-            inputs=inputs,
-        )
+                part = part._with(features=part.features[:, columns], inputs=replace(part.inputs, feature_names=ours))
+        return part
 
     @classmethod
     def _trusted(cls, **values: Any) -> Predictions:
@@ -289,7 +284,9 @@ class Predictions:
     @ignore_float_errors
     def take(self, rows: Ints | Bools | slice) -> Predictions:
         """Return the given rows as new `Predictions`."""
-        return self._with(**{name: None if each is None else each[rows] for name, each in self._columns().items()})
+        return self._with(
+            **{name: None if column is None else column[rows] for name, column in self._columns().items()}
+        )
 
     def counted(self) -> Predictions:
         """Return the rows whose weight is above 0."""
@@ -402,8 +399,15 @@ class Predictions:
     @ignore_float_errors
     def save(self, path: str | os.PathLike[str], *, half: bool = False) -> None:
         """Write a bundle, an `.npz` file with `logits`, `y` and what else there is; `half` stores floats as float16."""
-        further = {"y": self.y.astype(np.int32), "inputs": self.inputs.as_text()}
-        _write_bundle(path, self._columns() | further, half=half)
+        path = as_path(path)
+        if path.suffix != ".npz":
+            raise InvalidInputError(f"a bundle is an .npz file; got {path.name!r}. Save it as {path.stem}.npz.")
+        arrays = self._columns() | {"y": self.y.astype(np.int32), "inputs": self.inputs.as_text()}
+        stored = {name: array for name, array in arrays.items() if array is not None}
+        if half:
+            stored |= {name: _halved(stored[name], name) for name in ("logits", "features") if name in stored}
+        with atomic_write(path) as temporary, temporary.open("wb") as file:
+            np.savez_compressed(file, **stored)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Predictions:
@@ -420,18 +424,6 @@ class Predictions:
 
 def _weight(part: Predictions) -> Weight:
     return np.ones(len(part)) if part.sample_weight is None else part.sample_weight
-
-
-def _write_bundle(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any] | None], *, half: bool) -> None:
-    """Write the arrays that are not None; `half` stores logits and features as float16."""
-    path = as_path(path)
-    if path.suffix != ".npz":
-        raise InvalidInputError(f"a bundle is an .npz file; got {path.name!r}. Save it as {path.stem}.npz.")
-    stored = {name: array for name, array in arrays.items() if array is not None}
-    if half:
-        stored |= {name: _halved(stored[name], name) for name in ("logits", "features") if name in stored}
-    with atomic_write(path) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, **stored)  # type: ignore[arg-type]
 
 
 @contextmanager

@@ -8,7 +8,7 @@ Python scores with `_confidence`, in NumPy. For a torch module or an ONNX graph,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,9 @@ from auxcal._core.arrays import LEAST_PROBABILITY, Floats
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal.inputs import Inputs
+
+if TYPE_CHECKING:
+    from auxcal.adaptation import Adaptation
 
 Value: TypeAlias = Any
 """A matrix of a row for each sample, float32 or int64, known only when the program runs.
@@ -39,20 +42,13 @@ class Rows(NamedTuple):
     """Of shape (n, d); None after a fit without features."""
 
 
-class Adapted(Protocol):
-    """The mix that a calibrator was adapted to."""
-
-    def program(self, ops: Operations, confidence: Value) -> Value:
-        """Adapt the confidence."""
-
-
 class Programmed(Protocol):
     """A calibrator that has a program."""
 
     inputs_: Inputs
 
     @property
-    def adaptation_(self) -> Adapted | None:
+    def adaptation_(self) -> Adaptation | None:
         """The mix that it was adapted to, if any."""
 
     def _program(self, ops: Operations, rows: Rows) -> Value: ...
@@ -179,44 +175,26 @@ def of_map(ops: Operations, table: Floats, maps: Value | None, name: str) -> Val
 
 
 def in_bins(ops: Operations, x: Value, edges: Floats, values: Floats, maps: Value | None = None) -> Value:
-    """Return the value of the bin that x falls into.
+    """Return the value of the bin that x, of shape (n, 1), falls into.
 
-    Parameters
-    ----------
-    ops : Operations
-        Of the program.
-    x : Value
-        Of shape (n, 1).
-    edges : array of shape (m, t)
-        The inner edges of m maps, in order; a bin has its lower edge.
-    values : array of shape (m, t + 1)
-        The values of the bins.
-    maps : Value, optional
-        The map of each sample, of shape (n, 1); None if there is only one.
+    The edges (m, t) are the inner ones of m maps, in order; a bin has its lower edge. The values are of shape (m, t +
+    1). `maps` is the map of each sample, None if there is only one.
     """
-    found, width = _search(ops, x, edges - _HAIR * np.maximum(np.abs(edges), 1), maps)
-    return ops.rows(ops.constant(_flat(values, width), "values"), found)
+    place, width = _search(ops, x, edges - _HAIR * np.maximum(np.abs(edges), 1), maps)
+    return ops.rows(ops.constant(_flat(values, width), "values"), place)
 
 
 def between_knots(ops: Operations, x: Value, knots: Sequence[Floats], maps: Value | None = None) -> Value:
-    """Evaluate maps that are linear between their knots, and constant beyond them, at x.
+    """Evaluate maps that are linear between their knots, and constant beyond them, at x, of shape (n, 1).
 
-    Parameters
-    ----------
-    ops : Operations
-        Of the program.
-    x : Value
-        Of shape (n, 1).
-    knots : sequence of arrays of shape (2, t)
-        The places of the knots of each map, in order, and the values there.
-    maps : Value, optional
-        The map of each sample, of shape (n, 1); None if there is only one.
+    The knots of a map are an array of shape (2, t): their places, in order, and the values there. `maps` is the map of
+    each sample, None if there is only one.
     """
-    longest = max(each.shape[1] for each in knots)
-    found, width = _search(ops, x, _padded([each[0] for each in knots], longest, np.inf), maps)
-    lines = [_lines(*each.astype(np.float64)) for each in knots]
+    longest = max(knots_of_map.shape[1] for knots_of_map in knots)
+    place, width = _search(ops, x, _padded([knots_of_map[0] for knots_of_map in knots], longest, np.inf), maps)
+    lines = [_lines(*knots_of_map.astype(np.float64)) for knots_of_map in knots]
     origin, value, slope = (
-        ops.rows(ops.constant(_flat(_padded(list(parts), longest + 1, 0), width), name), found)
+        ops.rows(ops.constant(_flat(_padded(list(parts), longest + 1, 0), width), name), place)
         for name, parts in zip(("origins", "values", "slopes"), zip(*lines, strict=True), strict=True)
     )
     return value + (x - origin) * slope

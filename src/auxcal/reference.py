@@ -26,13 +26,13 @@ MOST_BYTES = 1_000_000
 """The size of a reference in a file, which bounds the rows too where strata are many."""
 
 MOST_CLASSES = 128
-"""Up to which every class has a share of its own in the mix; of more, the rows would be too few to tell."""
+"""Up to which every class has a share of its own in the mix; of more, the rows would be too few for that."""
 
 FEWEST_IN_GROUP = 20
-"""Rows of a group that is a slice of its own: as many as a check needs. Smaller ones only say what belongs together."""
+"""Rows of a group that is a slice of its own: as many as a check needs. Smaller ones only keep rows together."""
 
 FEWEST_GROUPS = 3
-"""That tell how groups differ from each other: a variance of two is next to nothing."""
+"""From which to estimate how groups differ: a variance of two is next to nothing."""
 
 MOST_GROUPS = 1000
 """That a reference describes: the error of a standard deviation is then 2 %, and they take a third of its size."""
@@ -156,7 +156,7 @@ def sample_rows(data: Predictions, n_strata: int, read: OfFeatures) -> Ints:
 def large_groups(groups: Groups | None) -> list[Ints]:
     """Return the rows of each group of a fit that is a slice of its own, such as a day; none if most groups are small.
 
-    Groups of fewer than `FEWEST_IN_GROUP` rows, such as the visits of a patient, only say which rows belong together.
+    Groups of fewer than `FEWEST_IN_GROUP` rows, such as the visits of a patient, only keep rows together.
     Too many groups are subsampled with a fixed random state.
     """
     if groups is None:
@@ -174,18 +174,9 @@ def large_groups(groups: Groups | None) -> list[Ints]:
 def describe_groups(
     reference: Reference, groups: list[Ints], data: Predictions, readings: Floats, confidence: Floats, strata: Floats
 ) -> Reference:
-    """Return a reference that describes groups of the fit too, given the scores of all rows when they were held out.
+    """Return a reference that describes groups of the fit too, as `large_groups` gives their rows.
 
-    Parameters
-    ----------
-    reference : Reference
-        That of the fit.
-    groups : list of arrays
-        The rows of each group, as `large_groups` gives them.
-    data : Predictions
-        The rows of the fit.
-    readings, confidence, strata : arrays of shape (n, r), (n,) and (n, s)
-        What the calibrator read from them, and their scores.
+    The readings (n, r), confidence (n,) and strata (n, s) are those of all rows of the fit, when they were held out.
     """
     of_rows, facts, means, shares = ramps(reference, readings), [], [], []
     weight = np.ones(len(data)) if data.sample_weight is None else data.sample_weight.astype(np.float64)
@@ -235,8 +226,9 @@ def repeated(hashes: NDArray[np.uint64]) -> Bools:
 def _few_of_each_group(data: Predictions, read: OfFeatures, *, keep_all: bool) -> tuple[Ints, Weight | None]:
     """Return rows that are nearly independent, and how many rows each stands for.
 
-    Rows of a group that are alike tell less than their number suggests: c of them, with the correlation r, have a mean
-    with 1 + (c - 1) r times the variance. So of each group only so many are kept that this is at most 1 + `_EXCESS`.
+    Rows of a group that are alike hold less information than as many others: c of them, with the correlation r, have a
+    mean with 1 + (c - 1) r times the variance. So of each group only so many are kept that this is at most 1 +
+    `_EXCESS`.
     """
     rows, weight, groups = np.arange(len(data)), data.sample_weight, data.groups
     if groups is None or keep_all:  # a check compares rows with the means of large groups
@@ -265,9 +257,9 @@ def _correlation(values: Floats, of_row: Ints, counts: Ints) -> float:
     between = counts @ (means - values.mean(axis=0)) ** 2 / (g - 1)
     size = (n - float(counts @ counts) / n) / (g - 1)
     total = between + (size - 1) * within
-    found = (between - within)[total > 0] / total[total > 0]
+    correlations = (between - within)[total > 0] / total[total > 0]
     error = math.sqrt(2 / (size * max(size - 1, 1.0) * (g - 1)))
-    return max(float(found.max(initial=0.0)) - 2 * error, 0.0)
+    return max(float(correlations.max(initial=0.0)) - 2 * error, 0.0)
 
 
 def drawn_by_weight(n: int, weight: Weight | None, most: int) -> Ints:
@@ -289,14 +281,14 @@ def _number_of_others(weight: Weight) -> int:
     """
     heaviest = np.sort(weight[weight > 0].astype(np.float64))[::-1]
     share, k = np.cumsum(heaviest) / heaviest.sum(), np.arange(1, len(heaviest) + 1)
-    # m draws take the k heaviest rows m · share times, so at least m · share - k of these draws are repeats. They are
-    # at most m · _AGAIN, for every k, if m is at most k / (share - _AGAIN).
+    # Of m draws, m · share fall on the k heaviest rows, and only k of those can be first draws: m · share − k or more
+    # are repeats. We allow m · _AGAIN repeats, so for every k it must hold that m ≤ k / (share − _AGAIN).
     limits = (k / np.maximum(share - _AGAIN, np.finfo(float).tiny))[share > _AGAIN]
     return max(int(min(limits.min(), len(heaviest))), 1)
 
 
 def read_logits(logits: Floats) -> Floats:
-    """Return readings that tell one kind of data from another, of shape (n, 8), as float16.
+    """Return readings that distinguish one kind of data from another, of shape (n, 8), as float16.
 
     They are the log-odds of the prediction, how far the second logit is behind it, the entropy of the softmax, the
     energy log Σ eᶻ less the mean logit, the mean logit, the standard deviation of the logits, and the third and the

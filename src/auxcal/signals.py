@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from itertools import chain
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +32,7 @@ LARGEST = 1e30
 """What an infinity counts as: beyond all numbers that are measured, and within float32."""
 
 
-@dataclass(frozen=True)
-class SignalColumns:
+class SignalColumns(NamedTuple):
     """The columns of a table of signals: their names, what they are, and the levels of categories.
 
     Parameters
@@ -77,10 +76,6 @@ class SignalColumns:
             for name, column in table.items()
         )
         return cls(tuple(table), kinds, tuple(_levels(column) if _is_text(column) else () for column in table.values()))
-
-    def as_tuple(self) -> tuple[Any, ...]:
-        """Return all of it, for files."""
-        return self.names, self.kinds, self.levels
 
     @property
     def are_numbers(self) -> Bools:
@@ -127,40 +122,32 @@ class SignalColumns:
 
     def write(self, x: Floats, rows: Sequence[int]) -> dict[str, dict[int, str]]:
         """Return the text of some rows of a matrix that `encode` gave, by column and row; gaps are left out."""
-        found: dict[str, dict[int, str]] = {}
+        texts: dict[str, dict[int, str]] = {}
         for j, (name, kind, levels) in enumerate(zip(self.names, self.kinds, self.levels, strict=True)):
             known = {i: x[i, j] for i in rows if not np.isnan(x[i, j])}
             if kind == "category":
-                found[name] = {i: levels[int(code)] if code >= 0 else "a new level" for i, code in known.items()}
+                texts[name] = {i: levels[int(code)] if code >= 0 else "a new level" for i, code in known.items()}
             else:
-                found[name] = {
+                texts[name] = {
                     i: f"{expit(value) if kind == 'probability' else value:.4g}" for i, value in known.items()
                 }
-        return found
+        return texts
 
     def check(self, n_columns: int | None = None) -> None:
         """Reject what no table can have."""
         same = len(self.names) == len(self.kinds) == len(self.levels) == (n_columns or len(self.names)) > 0
         known = set(self.kinds) <= set(get_args(SignalKind))
-        text = all(isinstance(each, str) for each in (*self.names, *(level for each in self.levels for level in each)))
+        text = all(isinstance(name, str) for name in (*self.names, *chain.from_iterable(self.levels)))
         if not (same and known and text and len(set(self.names)) == len(self.names)):
             raise ValueError("the names, kinds and levels of the signals must fit each other")
 
 
-@dataclass(frozen=True)
-class FeatureTable:
+class FeatureTable(NamedTuple):
     """A table of features as numbers alone, for a method that takes numbers: gaps filled, categories as effects.
 
-    Parameters
-    ----------
-    names, kinds, levels : tuples
-        Those of its `SignalColumns`.
-    fills : tuple of float
-        What stands for a gap of each column: its mean, or the effect of a gap.
-    with_gaps : tuple of int
-        The numbers that had gaps in the fit, which have one more column that marks where.
-    effects : tuple of tuples of float
-        The effect of each level of a category, on the log-odds of a right prediction; empty for numbers.
+    Beside what `SignalColumns` has there are `fills`, the mean of each column or the effect of a gap, which stand for
+    gaps; `with_gaps`, the numbers that had gaps in the fit, each of which gets a column that marks where; and
+    `effects`, of each level of a category on the log-odds of a right prediction, empty for numbers.
     """
 
     names: tuple[str, ...]
@@ -186,23 +173,21 @@ class FeatureTable:
 
     def fill(self, x: Floats) -> Floats:
         """Return the numbers of a matrix that `SignalColumns.encode` gave."""
-        found = np.concatenate([x, np.isnan(x[:, list(self.with_gaps)])], axis=1)
+        numbers = np.concatenate([x, np.isnan(x[:, list(self.with_gaps)])], axis=1)
         for j, (fill, effects) in enumerate(zip(self.fills, self.effects, strict=True)):
             column = x[:, j]
             if self.kinds[j] == "category":
                 known = np.where(column >= 0, column, len(effects)).astype(np.intp)
-                found[:, j] = np.append(effects, 0.0)[known]
-            found[np.isnan(column), j] = fill
-        return found
+                numbers[:, j] = np.append(effects, 0.0)[known]
+            numbers[np.isnan(column), j] = fill
+        return numbers
 
     def check(self, n_features: int) -> None:
         """Reject what no fit can have saved."""
         self.columns.check()
         same = len(self.fills) == len(self.effects) == len(self.names)
-        known = all(len(levels) == len(each) for levels, each in zip(self.levels, self.effects, strict=False))
-        numbers = all(
-            isinstance(each, float) for each in (*self.fills, *(number for some in self.effects for number in some))
-        )
+        known = all(len(levels) == len(effects) for levels, effects in zip(self.levels, self.effects, strict=False))
+        numbers = all(isinstance(number, float) for number in (*self.fills, *chain.from_iterable(self.effects)))
         if not (same and known and numbers and len(self.feature_names) == n_features):
             raise ValueError("the table of features must fit its columns")
 
@@ -222,12 +207,8 @@ def check_names(wanted: Iterable[str], table: Mapping[str, Any], what: str) -> t
 def read_columns(signals: Any, names: Sequence[str] | None = None) -> dict[str, NDArray[Any]]:
     """Return the columns of a table by name: float64 with NaN for gaps, or text as objects.
 
-    Parameters
-    ----------
-    signals : DataFrame, mapping of columns, or array of shape (n, d) or (n,)
-        A DataFrame of pandas or polars, or an Arrow table. The columns of an array have no names.
-    names : sequence of str, optional
-        What the columns of an array are called; by default "signal 0", "signal 1" and so on.
+    The table is a data frame, an Arrow table or a mapping of columns; or an array of shape (n, d) or (n,), whose
+    columns have these names, by default "signal 0", "signal 1" and so on.
     """
     columns = _by_name(signals, names)
     table = {str(name): _as_column(column, str(name)) for name, column in columns}

@@ -16,16 +16,10 @@ from auxcal._core.threads import cached_property
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Units of rows, and the weight of every label in each of them.
+    """Units of rows, and the weight of every label in each of them; a row of weight 2 is like a group of two such rows.
 
-    A row of weight 2 is treated like a group of two such rows.
-
-    Parameters
-    ----------
-    of_row : array of shape (n,)
-        The unit of every row.
-    owner, label, weight : arrays of shape (m,)
-        The entries, in the order of the units: the weight of each label in each unit.
+    `of_row` is the unit of every row. The entries, in the order of the units, are the weight of each label in each
+    unit.
     """
 
     of_row: Ints
@@ -76,8 +70,8 @@ class Units:
         size = [0.0] * n_parts
         for unit in self.in_turn(rng).tolist():
             entries = range(begin[unit], begin[unit + 1])
-            crowd = [sum(share[entry] * held[label[entry]][each] for entry in entries) for each in range(n_parts)]
-            chosen = part[unit] = min(range(n_parts), key=lambda each: (crowd[each], size[each]))
+            crowd = [sum(share[entry] * held[label[entry]][fold] for entry in entries) for fold in range(n_parts)]
+            chosen = part[unit] = min(range(n_parts), key=lambda fold: (crowd[fold], size[fold]))
             size[chosen] += total[unit]
             for entry in entries:
                 held[label[entry]][chosen] += weight[entry]
@@ -115,7 +109,7 @@ class Units:
         part[order] = np.searchsorted(np.cumsum(sizes), np.cumsum(count[order]) - count[order] / 2, side="right")
         place[order] = np.arange(len(order))
         rows = np.argsort(place[self.of_row], kind="stable")
-        return _checked(*(rows[part[self.of_row[rows]] == each] for each in range(len(sizes))))
+        return _checked(*(rows[part[self.of_row[rows]] == index] for index in range(len(sizes))))
 
 
 def ordered_rows(logits: Floats, y: Ints, w: Ints, features: Floats | None) -> Ints:

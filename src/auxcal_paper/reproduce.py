@@ -81,7 +81,7 @@ def reproduce(
 
 
 def _can_draw() -> bool:
-    """Whether figures can be drawn; what is missing is said before the work begins."""
+    """Whether figures can be drawn; what is missing is named before the work begins."""
     from auxcal._core.extras import is_installed
 
     if is_installed("plots"):
@@ -99,7 +99,7 @@ def _ready(data: Path, cache: Path) -> list[Suite]:
     here = [entry.at(data) for entry in SUITES]
     ready = [entry for entry in here if is_ready(entry, data, cache)]
     left_out = ", ".join(entry.name for entry in here if entry not in ready)
-    advice = "auxcal reproduce --list says how to get them."
+    advice = "auxcal reproduce --list shows how to get them."
     if not ready:
         raise MissingDataError(f"the data of no suite are in {data}; {advice}")
     if left_out:
@@ -164,7 +164,7 @@ def _print_tables(screen: Console, suites: list[Suite], results: Results) -> Non
         for shift in entry.shifts:
             here = results.where(suite=entry.name, shift=shift)
             shown = table(entry, shift, here)
-            beside = ", the paper's numbers below ours" if shown.has_paper else ", of which the paper has no table"
+            beside = ", the paper's numbers below ours" if shown.has_paper else ", for which the paper has no table"
             screen.print(to_rich(shown, f"{entry.name} {shift}{beside}"))
             for verdict in verdicts(entry, shift, here):
                 sentence = f"{verdict.claim.text}: {WORDS[verdict.outcome]} ({verdict.text})."

@@ -63,7 +63,7 @@ def run(
     jobs : int, optional
         Processes at once; by default one for each core.
     report : callable
-        ``report(what)`` is called for each long task, and returns the callable that is told the share done.
+        ``report(what)`` is called for each long task, and returns a callable that takes the share done.
 
     Returns
     -------

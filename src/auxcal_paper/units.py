@@ -125,7 +125,7 @@ def compute(unit: Unit, data: Predictions, source_data: Predictions | None, cach
     fit, select, test = data.split(*unit.sizes, random_state=unit.random_state)
     # Each process has its own unit: more threads would only wait for each other.
     with one_thread(), warnings.catch_warnings():
-        warnings.simplefilter("ignore", AuxcalWarning)  # the row says whether the fit converged
+        warnings.simplefilter("ignore", AuxcalWarning)  # the row has whether the fit converged
         if unit.source is not None and source_data is not None:
             start = _source(unit.source, source_data, cache)
             fit, select = _few_labels(fit, select)
@@ -134,7 +134,7 @@ def compute(unit: Unit, data: Predictions, source_data: Predictions | None, cach
         else:
             began = time.process_time()
             calibrator = unit.make()
-            calibrator.fit(fit.logits, fit.y, select=(select.logits, select.y))
+            calibrator.fit(fit.logits, fit.y, select=select, groups=fit.groups)  # views of one image, say
         seconds = time.process_time() - began
         scores = evaluate(calibrator.predict_confidence(test.logits), test.correct)
     row = Row(

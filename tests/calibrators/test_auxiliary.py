@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy.special import softmax
 
 from auxcal import CCAC, METRICS, Predictions, SimplifiedCCAC, TemperatureScaling, evaluate
 from auxcal._core.progress import reported_to
-from auxcal.calibrators.auxiliary import MEANS, Architecture, Network, Recipe, Setting, forward, standardised
+from auxcal.calibrators.auxiliary import Architecture, Recipe, forward, standardised
 from auxcal.calibrators.training import (
     AdamW,
     GridNetwork,
@@ -18,37 +17,6 @@ from auxcal.calibrators.training import (
 )
 
 QUICK = {"hidden_sizes": (8,), "lambda1": 0, "lambda2": 1, "random_state": 0}
-
-
-def loss_by_the_paper(mu, w, lambda1, lambda2):
-    """Equation 2, term by term, with one-hot labels."""
-    k = mu.shape[1] - 1
-    one_hot = np.eye(k + 1)[w]
-    return (
-        -(one_hot[:, :k] * np.log(mu[:, :k])).sum(axis=1)
-        - lambda1 * (1 - one_hot[:, k]) * np.log(1 - mu[:, k])
-        - lambda2 * one_hot[:, k] * np.log(mu[:, k])
-    ).mean()
-
-
-def losses(logits, w, settings):
-    lambda1, lambda2 = np.array(settings).T[:, :, None]
-    return auxiliary_class_loss(np.repeat(logits.T[None], len(settings), axis=0), w, lambda1, lambda2)
-
-
-def test_the_loss_is_equation_2():
-    rng = np.random.default_rng(0)
-    logits, w = rng.normal(size=(50, 4)), rng.integers(4, size=50)
-    settings = [(0.0, 1.0), (0.5, 1.0), (0.0, 1.7), (2.0, 0.3)]
-    mu = softmax(logits, axis=1)
-    assert losses(logits, w, settings).tolist() == pytest.approx([loss_by_the_paper(mu, w, *s) for s in settings])
-
-
-def test_without_lambda1_and_with_lambda2_of_1_the_loss_is_cross_entropy_on_k_plus_1_classes():
-    rng = np.random.default_rng(0)
-    logits, w = rng.normal(size=(50, 4)), rng.integers(4, size=50)
-    expected = -np.log(softmax(logits, axis=1)[np.arange(50), w]).mean()
-    assert losses(logits, w, [(0.0, 1.0)]).item() == pytest.approx(expected)
 
 
 SETTINGS = [(0.0, 1.0), (0.5, 0.4), (2.0, 1.5)]
@@ -70,20 +38,6 @@ def objective(scaled, weighted, dtype=np.float64):
 ALL_FORMS = pytest.mark.parametrize(
     ("scaled", "weighted"), [(False, False), (False, True), (True, False), (True, True)]
 )
-
-
-@ALL_FORMS
-def test_the_gradient_is_the_slope_of_the_loss(scaled, weighted):
-    networks, _, rows = objective(scaled, weighted)
-    networks.differentiate(rows)
-    slopes, step = np.empty_like(networks.theta), 1e-6
-    for i, value in enumerate(networks.theta.copy()):
-        networks.theta[i] = value + step
-        above = networks.loss(rows).sum()
-        networks.theta[i] = value - step
-        slopes[i] = (above - networks.loss(rows).sum()) / (2 * step)
-        networks.theta[i] = value
-    assert networks.gradient == pytest.approx(slopes, abs=1e-8)
 
 
 @pytest.mark.needs("torch")
@@ -134,12 +88,6 @@ def test_loss_and_gradient_stay_exact_where_one_class_is_certain(scaled, sign):
         assert np.isfinite(networks.gradient).all()
         last = networks.gradient[: layer.size].reshape(layer.shape)[0, -1]
         assert last == pytest.approx([slope, slope])
-
-
-def test_both_means_are_equation_3():
-    at_prediction, auxiliary = np.array([0.7, 1.0, 0.0]), np.array([0.2, 0.0, 1.0])
-    assert MEANS["wrong"](at_prediction, auxiliary) == pytest.approx([1 - np.sqrt(0.3 * 0.2), 1, 0])
-    assert MEANS["right"](at_prediction, auxiliary) == pytest.approx([np.sqrt(0.7 * 0.8), 1, 0])
 
 
 def test_a_grid_trains_every_network_as_if_it_were_alone():
@@ -284,15 +232,6 @@ def test_ccac_s_without_a_hidden_layer_is_linear_in_the_logits(shifted, quick_tr
     assert auxiliary == pytest.approx((z @ calibrator.weights_[0] + calibrator.biases_[0])[:, 0], abs=1e-3)
 
 
-def test_the_temperature_of_ccac_s_follows_the_scale_of_the_logits(shifted, quick_training):
-    plain = SimplifiedCCAC(**QUICK).fit(shifted.logits, shifted.y)
-    scaled = SimplifiedCCAC(**QUICK).fit(100 * shifted.logits, shifted.y)
-    assert scaled.temperature_ == pytest.approx(100 * plain.temperature_, rel=0.02)
-    assert scaled.predict_confidence(100 * shifted.logits) == pytest.approx(
-        plain.predict_confidence(shifted.logits), abs=0.02
-    )
-
-
 @pytest.fixture(scope="module")
 def first_shift(shifted):
     return SimplifiedCCAC((8, 6), lambda1=(0, 0.5), lambda2=(0.7, 1, 1.5), random_state=0).fit(
@@ -351,17 +290,6 @@ def test_a_transferred_one_can_be_transferred_again_and_saved(first_shift, secon
     there.save(tmp_path / "there.safetensors")
     loaded = auxcal.load(tmp_path / "there.safetensors")
     assert np.array_equal(loaded.predict_confidence(second_shift.logits), there.predict_confidence(second_shift.logits))
-
-
-def test_a_network_scores_in_float32_whatever_comes_in():
-    rng = np.random.default_rng(0)
-    network = Network(*GridNetwork.initialised((3, 4, 4), 1, rng).arrays(0))
-    z = rng.normal(size=(10, 3)).astype(np.float32)
-    assert np.array_equal(network.proba(z), network.proba(z.astype(np.float64)).astype(np.float32))
-
-
-def test_settings_are_the_product_of_both_lambdas():
-    assert CCAC(lambda1=(0, 1), lambda2=2)._settings() == [Setting(0, 2), Setting(1, 2)]
 
 
 def test_a_training_tells_how_far_it_has_got_to_whoever_asks(calibrated, quick_training):

@@ -1,10 +1,7 @@
 """Features: given to those that use them, in the same chunks as the logits, and refused with a reason elsewhere."""
 
-import json
-
 import numpy as np
 import pytest
-from safetensors import safe_open
 from scipy.special import softmax
 
 import auxcal
@@ -15,7 +12,6 @@ from auxcal import (
     DistributionCalibrator,
     InvalidInputError,
     PlattScaling,
-    Predictions,
     TemperatureScaling,
 )
 from auxcal._core import chunks
@@ -104,7 +100,7 @@ def test_features_are_carried_over_and_checked(featured):
     carried = source.transfer(z[:50], y[:50], features=x[:50])
     assert (carried.shift_, carried.rows_, carried.n_further_features_) == (source.shift_ + 1, 50, 2)
     assert not hasattr(source, "rows_")
-    with pytest.raises(InvalidInputError, match="the 2 columns that this FeaturedSoftmax was fitted with; got none"):
+    with pytest.raises(InvalidInputError, match="the 2 columns that the calibrator was fitted with; got none"):
         source.transfer(z, y)
     with pytest.raises(InvalidInputError, match="was fitted without features"):
         FeaturedSoftmax().fit(z, y).transfer(z, y, features=x)
@@ -134,7 +130,7 @@ def test_one_that_uses_none_names_those_that_do(featured, featured_platt, monkey
 
 
 SCORED = {
-    "none": (lambda x: None, "the 2 columns that this FeaturedPlatt was fitted with; got none"),
+    "none": (lambda x: None, "the 2 columns that the calibrator was fitted with; got none"),
     "other columns": (lambda x: x[:, :1], "the 2 columns that the calibrator was fitted with; got 1"),
     "fewer rows": (lambda x: x[1:], "one row for each of the 600 rows of logits; got 599"),
     "a vector": (lambda x: x[:, 0], r"shape \(n, d\).*got shape \(600,\)"),
@@ -149,17 +145,6 @@ SCORED = {
 def test_features_that_do_not_fit_are_refused(fitted, featured, changed, message):
     with pytest.raises(InvalidInputError, match=message):
         fitted.predict_confidence(featured.logits, changed(featured.features))
-
-
-def test_features_after_a_fit_without_are_refused(featured_platt, featured):
-    plain = featured_platt().fit(featured.logits, featured.y)
-    with pytest.raises(InvalidInputError, match=r"fitted without features; got features of shape \(600, 2\)"):
-        plain.predict_confidence(featured.logits, featured.features)
-
-
-def test_predictions_refuse_features_without_columns():
-    with pytest.raises(InvalidInputError, match="at least 1 column; got 0"):
-        Predictions(np.eye(2), [0, 1], np.ones((2, 0)))
 
 
 @pytest.mark.parametrize("columns", [None, slice(1)], ids=["none", "other columns"])
@@ -180,24 +165,8 @@ def test_a_saved_one_reads_features(fitted, featured, tmp_path):
     assert np.array_equal(loaded.predict_confidence(*inputs), fitted.predict_confidence(*inputs))
 
 
-def test_a_file_from_before_there_were_features_is_read(featured, tmp_path):
-    path = tmp_path / "old.safetensors"
-    fitted = TemperatureScaling().fit(featured.logits, featured.y)
-    del fitted.n_further_features_
-    fitted.save(path)
-    assert "n_further_features_" not in _header(path)["state"]
-    loaded = auxcal.load(path)
-    assert loaded.n_further_features_ == 0
-    assert np.array_equal(loaded.predict_confidence(featured.logits), fitted.predict_confidence(featured.logits))
-
-
 def test_a_notebook_says_how_many(fitted):
-    assert "K = 3 classes and 2 features of each sample" in fitted._repr_html_()
-
-
-def _header(path):
-    with safe_open(path, framework="numpy") as file:
-        return json.loads(file.metadata()["auxcal"])
+    assert "logits of 3 classes and 2 features" in fitted._repr_html_()
 
 
 class TestTables:

@@ -41,12 +41,6 @@ def test_rows_of_no_class_do_not_count():
     assert TemperatureScaling().fit(logits, with_ood).temperature_ == left_out
 
 
-def test_float32_and_float64_give_the_same_temperature():
-    logits, y = draw()
-    single = TemperatureScaling().fit(logits.astype(np.float32), y).temperature_
-    assert single == pytest.approx(TemperatureScaling().fit(logits, y).temperature_, rel=1e-6)
-
-
 def test_a_shift_of_all_logits_of_a_row_changes_nothing():
     logits, y = draw()
     shifted = logits + np.linspace(-50, 50, len(y))[:, None]

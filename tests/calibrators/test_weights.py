@@ -15,7 +15,6 @@ from auxcal import (
 )
 from auxcal.calibrators import Calibrator
 from auxcal.calibrators.solvers.targets_and_weights import deviation, mean, quantiles
-from auxcal.calibrators.training import auxiliary_class_loss
 from auxcal.testing._trials import sample
 
 DATA = sample(n=300)
@@ -27,15 +26,6 @@ REPEATED = DATA.take(ROWS)
 
 def test_all_of_ours_use_weights():
     assert all(kind.uses_weights for kind in CALIBRATORS.values())
-
-
-@pytest.mark.parametrize("method", ["ccac-x", "dirichlet", "platt"])
-def test_a_row_of_weight_0_is_not_there(method):
-    fitted = CALIBRATORS[method](**({"random_state": 0} if method != "platt" else {}))
-    some = DATA.take(WEIGHT > 0)
-    expected = fitted.fit(some.logits, some.y, sample_weight=np.ones(len(some))).predict_confidence(DATA.logits)
-    got = fitted.fit(DATA.logits, DATA.y, sample_weight=WEIGHT > 0).predict_confidence(DATA.logits)
-    assert np.array_equal(got, expected)
 
 
 @pytest.mark.parametrize("kind", [StructuredMatrixScaling, CCACX])
@@ -131,14 +121,6 @@ def test_score_counts_weights():
     fitted = TemperatureScaling().fit(DATA.logits, DATA.y)
     expected = fitted.score(REPEATED.logits, REPEATED.y)
     assert fitted.score(DATA.logits, DATA.y, sample_weight=WEIGHT) == pytest.approx(expected, rel=1e-9)
-
-
-def test_networks_learn_from_the_same_loss():
-    z, w = RNG.normal(size=(2, 5, 300)), DATA.w
-    lambdas = np.array([[0.5], [0.0]]), np.array([[1.0], [0.6]])
-    weighted = auxiliary_class_loss(z, w, *lambdas, WEIGHT / WEIGHT.mean())
-    repeated = auxiliary_class_loss(z[:, :, ROWS], w[ROWS], *lambdas)
-    assert weighted == pytest.approx(repeated, rel=1e-12)
 
 
 def test_a_transfer_counts_weights():

@@ -75,7 +75,7 @@ def fitted(rows):
 
 OLD = {"accepted": [True] * N, "in_fit": [True] * N, "proba_cat": [0.5] * N, "proba_1": [0.5] * N}
 OLD |= {"proba_no_class": [0.5] * N, "confidence": [0.1] * N, "prediction": ["dog"] * N}
-OWN = {"proba_of_rain": [0.5] * N, "accepted_by": ["me"] * N}
+OWN = {"probability": [0.5] * N, "accepted_by": ["me"] * N}
 ENDINGS = ".csv", ".parquet", ".jsonl", ".npz"
 
 
@@ -119,6 +119,26 @@ def test_a_calibrator_of_named_columns_knows_the_columns_of_its_probabilities(ca
     given = table(NEW, proba_cat=OLD["proba_cat"])
     assert by_index.inputs_.class_names is None
     assert "proba_cat" not in auxcal.arrow.score(given, by_index).beside(given).column_names
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_columns_of_a_scoring_with_other_names_are_left_out(ending, folder, call, capsys, tmp_path):
+    """Classes have names for one calibrator, and numbers or other names for the next."""
+    by_index = auxcal.TemperatureScaling().fit(*FIT)
+    by_index.save(tmp_path / "index.safetensors")
+    scored, given = tmp_path / f"scored{ending}", {"logit_0": NEW[0][:, 0], "logit_1": NEW[0][:, 1]}
+    new = write(tmp_path / f"new{ending}", table(NEW, **given, proba_of_rain=[0.5] * N))
+    assert call("score", folder / "plain.safetensors", new, "--proba", "-o", scored) == 0
+    assert "proba_of_rain" in names_in(scored)
+    relabelled = tmp_path / "by-index.parquet"
+    old = {name: OLD[name] for name in ("proba_cat", "prediction", "confidence")}
+    columns = pa.table({"y": NEW[1], **given, **old})
+    write(relabelled, columns)
+    capsys.readouterr()
+    assert call("score", tmp_path / "index.safetensors", relabelled, "-o", tmp_path / f"again{ending}") == 0
+    assert names_in(tmp_path / f"again{ending}") == ["y", "prediction", "confidence", "in_fit"]
+    assert "are left out: proba_cat." in " ".join(capsys.readouterr().err.split())
+    assert "proba_cat" not in auxcal.arrow.score(columns, by_index).beside(columns).column_names
 
 
 def test_columns_of_one_name_are_refused(folder):
@@ -191,6 +211,23 @@ def test_a_folder_of_a_version_that_left_in_fit_out_is_not_mixed(folder, call, c
     assert "without the column in_fit" in " ".join(capsys.readouterr().err.split())
     assert (tmp_path / "scored/_SUCCESS").exists()
     assert call(*arguments, "--overwrite") == 0
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_the_share_in_a_large_fit_is_that_of_rows_that_can_be_told(ending, call, capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("auxcal.calibrators.fitting.MOST_HASHES", 100)
+    few = fitted(FIT)
+    few.save(tmp_path / "few.safetensors")
+    assert few.share_in_fit(FIT[0]) == 1
+    assert few.share_in_fit(NEW[0]) == 0
+    both = tuple(np.concatenate(pair) for pair in zip(NEW, FIT, strict=True))
+    given, out = write(tmp_path / f"rows{ending}", table(both)), tmp_path / f"out{ending}"
+    assert call("score", tmp_path / "few.safetensors", given, "-o", out) == 0
+    with pytest.warns(InputWarning, match="of these rows were in the fit"):
+        assert read_scored(out).share_in_fit == pytest.approx(few.share_in_fit(both[0]))
+    assert 0.3 < few.share_in_fit(both[0]) < 0.7
+    assert call("threshold", out, "--risk", 0.3) == 2
+    assert "no promise" in capsys.readouterr().err
 
 
 def test_it_is_said_that_rows_of_the_fit_cannot_be_told(call, capsys, tmp_path):
@@ -329,17 +366,20 @@ def test_a_promise_may_be_withdrawn_in_lines(folder, call, tmp_path):
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_half_a_character_and_ids_of_two_types_are_passed_on(ending, folder, call, tmp_path):
     rows = table(NEW).to_pylist()
-    lines = [{"id": place if place % 2 else f"a{place}", "text": "cut \ud83d", **row} for place, row in enumerate(rows)]
+    own = {"text": "cut \ud83d", "key \ud83d": 1}
+    lines = [{"id": place if place % 2 else f"a{place}", **own, **row} for place, row in enumerate(rows)]
     (tmp_path / "new.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     out = tmp_path / f"out{ending}"
     assert call("score", folder / "plain.safetensors", tmp_path / "new.jsonl", "-o", out) == 0
     if ending == ".jsonl":
         written = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
-        assert [(line["id"], line["text"]) for line in written] == [(line["id"], line["text"]) for line in lines]
+        assert [{name: each[name] for name in ("id", *own)} for each in written] == [
+            {name: each[name] for name in ("id", *own)} for each in lines
+        ]
     elif ending == ".parquet":
-        assert pq.read_table(out).slice(0, 2).select(["id", "text"]).to_pylist() == [
-            {"id": "a0", "text": "cut \ufffd"},
-            {"id": "1", "text": "cut \ufffd"},
+        assert pq.read_table(out).slice(0, 2).select(["id", "text", "key \ufffd"]).to_pylist() == [
+            {"id": "a0", "text": "cut \ufffd", "key \ufffd": 1},
+            {"id": "1", "text": "cut \ufffd", "key \ufffd": 1},
         ]
 
 

@@ -126,7 +126,7 @@ def test_what_is_wrong_is_said(fitted, tables, command, tmp_path):
     assert found.returncode == 2
     assert "there is no column 'verbla' (did you mean 'verbal'?)" in found.err
     found = command("fit", tmp_path / "fit.csv", "--signals", "verbal", "--correct", "topic", *out)
-    assert "topic must say whether each answer is right, with true and false or 1 and 0; got" in found.err
+    assert "topic must hold true and false, or 1 and 0, for right and wrong answers; got" in found.err
     tables[1].drop(columns="length").to_csv(tmp_path / "short.csv", index=False)
     found = command("score", fitted, tmp_path / "short.csv", "-o", tmp_path / "scored.csv")
     assert "there is no column 'length'" in found.err

@@ -15,7 +15,7 @@ from torch import nn
 from auxcal import CALIBRATORS, Calibrator, InvalidInputError, NotFittedError, PlattScaling
 from auxcal.torch import Scored, as_module, with_confidence
 
-from .conftest import fitted, rng_features, rows, session
+from .conftest import fitted, rows, session
 
 pytestmark = pytest.mark.usefixtures("quick_training")
 
@@ -201,22 +201,17 @@ def test_python_refuses_to_be_traced_and_names_what_can_be(platt):
             attempt()
 
 
-def test_traced_it_follows_its_input(platt):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch would rather have it exported
-        traced = torch.jit.trace(with_confidence(nn.Identity(), platt), (given(3),))
-    np.testing.assert_allclose(traced(given(40))[2], platt.predict_confidence(given(40)), atol=1e-6)
-
-
 @pytest.mark.parametrize("features", [None, "0"])
-def test_a_trace_says_nothing_of_our_checks(features):
+def test_a_trace_follows_its_input_and_says_nothing_of_our_checks(features):
     calibrator = fitted("ccac-x", 5, 8 if features else 0)
     classifier = nn.Sequential(nn.Linear(4, 8), nn.Linear(8, 5))
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        torch.jit.trace(with_confidence(classifier, calibrator, features=features), (torch.randn(3, 4),))
-    assert [str(each.message) for each in said if "auxcal" in each.filename] == []
-    assert not any(issubclass(each.category, torch.jit.TracerWarning) for each in said)
+        traced = torch.jit.trace(with_confidence(classifier, calibrator, features=features), (torch.randn(3, 4),))
+    assert [str(each.message) for each in caught if "auxcal" in each.filename] == []
+    assert not any(issubclass(each.category, torch.jit.TracerWarning) for each in caught)
+    x, module = torch.randn(40, 4), with_confidence(classifier, calibrator, features=features)
+    torch.testing.assert_close(traced(x)[2], module(x)[2])
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
@@ -235,34 +230,11 @@ def test_tensors_in_give_a_tensor_out(platt, dtype):
     assert isinstance(fitted("temperature", 5).predict_proba(logits), torch.Tensor)
 
 
-class Scripted(nn.Module):
-    """Somebody's own module around a calibrator, written for `torch.jit.script`."""
-
-    def __init__(self, calibrator):
-        super().__init__()
-        self.confidence = as_module(calibrator)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.confidence(-x)
-
-
 @pytest.mark.filterwarnings("ignore")  # torch would rather have nothing scripted
-def test_scripted_it_gives_the_same(platt, tmp_path):
-    torch.jit.save(torch.jit.script(as_module(platt)), tmp_path / "alone.pt")
-    torch.jit.save(torch.jit.script(Scripted(platt)), tmp_path / "inside.pt")
-    alone, inside = torch.jit.load(tmp_path / "alone.pt"), torch.jit.load(tmp_path / "inside.pt")
-    for n in (1, 40):
-        np.testing.assert_allclose(alone(given(n)), platt.predict_confidence(given(n)), atol=1e-6)
-        np.testing.assert_allclose(inside(-given(n)), platt.predict_confidence(given(n)), atol=1e-6)
-    featured, features = fitted("ccac-x", 5, 3), rng_features(40, 3)
-    confidence = torch.jit.script(as_module(featured))(given(40), torch.tensor(features))
-    np.testing.assert_allclose(confidence, featured.predict_confidence(given(40), features), atol=1e-5)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_a_classifier_with_confidence_is_not_scripted_and_says_what_to_do(platt):
-    with pytest.raises(InvalidInputError, match=r"can't be scripted.*torch\.export\.export.*torch\.jit\.trace"):
-        torch.jit.script(with_confidence(nn.Linear(4, 5), platt))
+def test_what_is_scripted_is_refused_with_what_to_do(platt):
+    for module in (as_module(platt), with_confidence(nn.Linear(4, 5), platt)):
+        with pytest.raises(InvalidInputError, match=r"can't be scripted.*torch\.export\.export.*torch\.jit\.trace"):
+            torch.jit.script(module)
 
 
 @pytest.mark.parametrize("batch", [{"dynamic_shapes": ({0: "batch"},)}, {"dynamic_axes": {"x": {0: "batch"}}}])
@@ -287,12 +259,6 @@ def test_the_exporter_of_torch_to_onnx_gives_the_same(name, batch):
         logits, prediction, confidence = served.run(None, {"x": torch.randn(n, 4).numpy()})
         np.testing.assert_array_equal(prediction, logits.argmax(axis=1))
         np.testing.assert_allclose(confidence, calibrator.predict_confidence(logits), atol=1e-5)
-
-
-def test_features_are_checked_by_the_module_too():
-    calibrator = fitted("ccac-x", 5, 3)
-    confidence = as_module(calibrator)(given(9), torch.tensor(rng_features(9, 3)))
-    np.testing.assert_allclose(confidence, calibrator.predict_confidence(given(9), rng_features(9, 3)), atol=1e-5)
 
 
 @pytest.mark.parametrize("surroundings", [torch.inference_mode, lambda: torch.device("meta")], ids=["mode", "device"])

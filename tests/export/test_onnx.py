@@ -38,7 +38,7 @@ def test_a_model_says_what_it_is_and_passes_the_checks_of_onnx():
 
 def test_ccac_x_stays_a_small_graph():
     model = to_onnx(fitted("ccac-x", 10))
-    assert len(model.graph.node) <= 180
+    assert len(model.graph.node) <= 200
     assert model.ByteSize() < 20_000
 
 

@@ -53,13 +53,6 @@ def test_no_gradients_threads_or_random_state():
     assert torch.equal(torch.get_rng_state(), state)
 
 
-def test_progress_with_and_without_a_length():
-    seen = []
-    collect(nn.Linear(5, 3), batches(2), report=seen.append)
-    collect(nn.Linear(5, 3), iter(batches(1)), report=seen.append)
-    assert seen == [0.5, 1]
-
-
 class TwoInputs(nn.Module):
     def forward(self, a, b):
         return torch.stack([a, b], dim=1)
@@ -80,12 +73,6 @@ def test_bfloat16_becomes_float32_and_float64_stays():
     assert collect(half, loader).logits.dtype == np.float32
     double = [(x.double(), y) for x, y in batches()]
     assert collect(nn.Linear(5, 3, dtype=torch.float64), double).logits.dtype == np.float64
-
-
-@pytest.mark.parametrize("module", [nn.Flatten(0), nn.Identity()])
-def test_what_is_no_logits_is_refused(module):
-    with pytest.raises(InvalidInputError, match=r"\(batch, K\)"):
-        collect(module, [(torch.zeros(2, 3, 1), torch.tensor([0, 1]))])
 
 
 def test_an_empty_loader_is_refused():

@@ -35,12 +35,10 @@ class SequenceClassifier(nn.Module):
         super().__init__()
         self.body, self.dropout, self.head = nn.Linear(5, 4), nn.Dropout(0.5), nn.Linear(4, 3)
 
-    def forward(self, input_values=None, attention_mask=None, labels=None, return_dict=True):
+    def forward(self, input_values=None, attention_mask=None, labels=None):
         hidden = self.body(input_values) * attention_mask
         logits = self.head(self.dropout(hidden))
         loss = None if labels is None else nn.functional.cross_entropy(logits, labels)  # fails for NO_CLASS
-        if not return_dict:
-            return (logits, (hidden[:, None], hidden[:, None]))
         return ModelOutput(loss=loss, logits=logits, hidden_states=(input_values[:, None], hidden[:, None]))
 
 
@@ -112,7 +110,7 @@ def test_texts_are_one_input():
 
 
 @pytest.mark.parametrize(
-    ("batch", "said"),
+    ("batch", "message"),
     [
         ((X, X, Y), r"expected \(inputs, y\), or a dict .*; got tuple of shape \(8, 5\), shape \(8, 5\), shape \(8,\)"),
         (X[:2], r"expected \(inputs, y\).*; got shape \(2, 5\)"),
@@ -131,8 +129,8 @@ def test_texts_are_one_input():
         ((X, Y - 99), r"class index 0..2 or NO_CLASS = -1; got -99"),
     ],
 )
-def test_a_batch_of_another_form_is_refused_by_its_number(batch, said):
-    with pytest.raises(InvalidInputError, match=f"batch 2 of the loader: .*{said}"):
+def test_a_batch_of_another_form_is_refused_by_its_number(batch, message):
+    with pytest.raises(InvalidInputError, match=f"batch 2 of the loader: .*{message}"):
         collect(LINEAR, [(X, Y), batch])
 
 
@@ -145,6 +143,8 @@ def test_what_gives_no_batches_is_refused(loader):
 def test_a_data_set_is_not_a_loader():
     with pytest.raises(InvalidInputError, match=r"batch 1 .*DataLoader\(dataset, batch_size=256\)"):
         collect(LINEAR, TensorDataset(X, Y))
+    collected = collect(LINEAR, DataLoader(TensorDataset(X, Y), batch_size=256))
+    np.testing.assert_array_equal(collected.logits, LOGITS)
 
 
 class Stream(IterableDataset):
@@ -238,12 +238,6 @@ def test_outputs_with_logits(output):
     np.testing.assert_array_equal(collect(lambda x: output, [(X, Y)]).logits, LOGITS)
 
 
-def test_a_tuple_of_a_hugging_face_model():
-    classifier = SequenceClassifier()
-    batch = hugging_face_batch() | {"return_dict": False}
-    np.testing.assert_array_equal(collect(classifier, [batch]).logits, expected(classifier))
-
-
 @pytest.mark.parametrize(
     ("output", "got"),
     [
@@ -279,7 +273,7 @@ def test_features_from_a_function_of_the_output():
 
 
 @pytest.mark.parametrize(
-    ("classifier", "features", "said"),
+    ("classifier", "features", "message"),
     [
         (lambda x: LINEAR(x), "avgpool", "features='avgpool' names a part of an nn.Module; got function"),
         (LINEAR, LINEAR, "features must be the name of a part of the module, .*; got Linear"),
@@ -288,8 +282,8 @@ def test_features_from_a_function_of_the_output():
         (LINEAR, lambda output: output[:2], r"the function gave shape \(2, 3\)"),
     ],
 )
-def test_features_of_another_kind_are_refused(classifier, features, said):
-    with pytest.raises(InvalidInputError, match=said):
+def test_features_of_another_kind_are_refused(classifier, features, message):
+    with pytest.raises(InvalidInputError, match=message):
         collect(classifier, [(X, Y)], features=features)
 
 

@@ -196,17 +196,6 @@ def test_rows_that_no_fold_holds_out_are_not_for_the_calibrator(three):
     assert len(classifier.calibrator_.y_) == 250
 
 
-def test_folds_that_hold_a_row_out_twice_are_refused(three):
-    with pytest.raises(InvalidInputError, match="at most once; got 600 rows for 300"):
-        CalibratedClassifier(LogisticRegression(), cv=RepeatedStratifiedKFold(n_splits=5, n_repeats=2)).fit(*three)
-
-
-def test_a_class_that_is_in_one_fold_only_is_refused(three):
-    folds = [(np.flatnonzero(three[1] != name), np.flatnonzero(three[1] == name)) for name in ("ant", "bee", "cow")]
-    with pytest.raises(InvalidInputError, match="leaves none of class ant"):
-        CalibratedClassifier(LogisticRegression(), cv=folds).fit(*three)
-
-
 @pytest.mark.parametrize("how", ["frozen", "prefit"])
 def test_a_fitted_estimator_stays_as_it_is(how, three):
     x, y = three
@@ -286,12 +275,6 @@ def test_a_row_without_a_label_is_one_clear_sentence(missing):
     y = np.array(["ant", "bee", missing, "ant"], dtype=object)
     with pytest.raises(InvalidInputError, match=r"a label in every row; got nothing in row 2 \(1 such rows\)"):
         CalibratedClassifier(LogisticRegression()).fit(np.eye(4), y)
-
-
-def test_samples_of_no_class_alone_are_refused(three):
-    frozen = FrozenEstimator(LogisticRegression().fit(*three))
-    with pytest.raises(InvalidInputError, match="got 'other' alone"):
-        CalibratedClassifier(frozen, no_class="other").fit(three[0], np.full(300, "other"))
 
 
 # The distribution
@@ -407,25 +390,31 @@ def test_the_score_is_the_accuracy_and_samples_of_no_class_are_mistakes(with_oth
     assert classifier.score(x, y) < 0.75
 
 
+FOLDS_BY_CLASS = [(np.flatnonzero(np.arange(80) % 4 != k), np.flatnonzero(np.arange(80) % 4 == k)) for k in range(4)]
+
+
 @pytest.mark.parametrize(
-    ("classifier", "message"),
+    ("options", "y", "message"),
     [
-        (CalibratedClassifier(Ridge()), "must be a classifier"),
-        (CalibratedClassifier(LogisticRegression(), calibrator="temprature"), "'temperature'"),
-        (CalibratedClassifier(SVC(decision_function_shape="ovo")), "decision_function_shape='ovr'"),
+        ({"estimator": Ridge()}, np.arange(80) % 4, "must be a classifier"),
+        ({"calibrator": "temprature"}, np.arange(80) % 4, "did you mean 'temperature'"),
+        ({"estimator": SVC(decision_function_shape="ovo")}, np.arange(80) % 4, "decision_function_shape='ovr'"),
+        ({"no_class": "other"}, ["ant"] * 80, r"at least 2 classes.*got 1 class beside 'other'"),
+        ({"cv": RepeatedStratifiedKFold(n_splits=5, n_repeats=2)}, np.arange(80) % 4, "at most once; got 160 rows for"),
+        ({"cv": FOLDS_BY_CLASS}, np.arange(80) % 4, "leaves none of class 0"),
     ],
-    ids=["a regressor", "a name that is none", "pairs of classes"],
+    ids=["a regressor", "a name that is none", "pairs of classes", "one class", "repeated folds", "folds by class"],
 )
-def test_what_it_cant_use_is_refused_with_what_to_do(classifier, message):
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(80, 2)), np.arange(80) % 4
+def test_what_it_cant_use_is_refused_with_what_to_do(options, y, message):
+    x = np.random.default_rng(0).normal(size=(80, 2))
     with pytest.raises(InvalidInputError, match=message):
-        classifier.fit(x, y)
+        CalibratedClassifier(**{"estimator": LogisticRegression()} | options).fit(x, y)
 
 
-def test_one_class_is_refused(three):
-    with pytest.raises(InvalidInputError, match=r"at least 2 classes.*got 1 class beside 'other'"):
-        CalibratedClassifier(LogisticRegression(), no_class="other").fit(three[0], np.full(300, "ant"))
+def test_samples_of_no_class_alone_are_refused(three):
+    frozen = FrozenEstimator(LogisticRegression().fit(*three))
+    with pytest.raises(InvalidInputError, match="got 'other' alone"):
+        CalibratedClassifier(frozen, no_class="other").fit(three[0], np.full(300, "other"))
 
 
 def test_a_no_class_that_y_does_not_have_is_named():
@@ -447,5 +436,3 @@ def test_a_calibrator_may_be_given_by_its_name():
     with sklearn.config_context(enable_metadata_routing=True):
         weighed = CalibratedClassifier(GaussianNB().set_fit_request(sample_weight=True), "platt")
         weighed.fit(rows, y, sample_weight=np.ones(len(y)))
-    with pytest.raises(InvalidInputError, match="did you mean 'temperature'"):
-        CalibratedClassifier(GaussianNB(), calibrator="temprature").fit(rows, y)

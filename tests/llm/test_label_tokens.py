@@ -50,7 +50,7 @@ def test_the_answer_is_found_in_prose(text):
 @pytest.mark.parametrize(
     "text", ["", "A prime number is odd", "I can't say.", "Between A and B", "The answer is 7", "Apple"]
 )
-def test_where_the_answer_can_not_be_told_there_is_none(text):
+def test_where_the_answer_is_unclear_there_is_none(text):
     assert LETTERS.find(text) is None
 
 
@@ -63,7 +63,7 @@ def test_two_words_are_no_answer():
     assert WORDS.find("It is both positive and negative") is None
 
 
-def test_labels_that_differ_in_case_alone_are_told_apart():
+def test_labels_that_differ_in_case_alone_are_kept_apart():
     assert LabelTokens(["a", "A"]).find("A") == (1, 0)
 
 

@@ -105,28 +105,20 @@ def write(path, line):
 
 
 @pytest.mark.parametrize("what", MALFORMED)
-def test_a_malformed_line_fails_with_its_number_and_the_reason(tmp_path, what):
+def test_a_malformed_line_fails_with_its_number_and_the_reason_or_is_skipped(tmp_path, what):
     line, reason = MALFORMED[what]
+    path = write(tmp_path / "a.jsonl", line)
     with pytest.raises(InvalidInputError) as error:
-        read(write(tmp_path / "a.jsonl", line), LABELS, "truth")
+        read(path, LABELS, "truth")
     assert "a.jsonl: line 2: " in str(error.value)
     assert reason in str(error.value)
     assert "--on-bad-rows skip" in str(error.value)
-
-
-@pytest.mark.parametrize("what", MALFORMED)
-def test_a_malformed_line_is_skipped_on_demand(tmp_path, what):
-    line, reason = MALFORMED[what]
     with pytest.warns(InputWarning, match=r"1 of 3 lines can't be used and are left out \(line 2: ") as warned:
-        answers = read(write(tmp_path / "a.jsonl", line), LABELS, "truth", on_bad_rows="skip")
+        answers = read(path, LABELS, "truth", on_bad_rows="skip")
     assert reason in str(warned[0].message)
     assert reason in answers.problems[2]
     assert answers.ids.tolist() == ["q1", "q2"]
     assert answers.logits.shape == (2, 2)
-
-
-def test_there_are_at_least_thirty():
-    assert len(MALFORMED) >= 30
 
 
 def test_blank_lines_are_no_lines(tmp_path):
@@ -152,15 +144,23 @@ def test_on_bad_rows_is_one_of_two_words(tmp_path):
         read(write(tmp_path / "a.jsonl", good(3)), on_bad_rows="ignore")
 
 
-def test_a_log_that_is_cut_off_says_where(tmp_path):
-    (tmp_path / "log.json").write_text('{"eval": {},\n"samples": [\n{"id": 1, "output": {"choices": []}, "target": ')
-    with pytest.raises(InvalidInputError, match="line 3: expected JSON"):
-        read(tmp_path / "log.json")
+CUT_OFF = b'{"eval": {},\n"samples": [\n{"id": 1, "output": {"choices": []}, "target": '
+NO_SAMPLE = b'{"samples": [{"id": 1, "output": {"choices": []}, "target": "A"}, 17]}'
 
 
-def test_a_log_that_is_no_text_says_so(tmp_path):
-    (tmp_path / "log.json").write_bytes('{"samples": []}'.encode("utf-16"))
-    with pytest.raises(InvalidInputError, match="expected JSON in UTF-8"):
+@pytest.mark.parametrize(
+    ("log", "reason"),
+    [
+        (CUT_OFF, "line 3: expected JSON"),
+        ('{"samples": []}'.encode("utf-16"), "expected JSON in UTF-8"),
+        (b"[" * 100_000, "expected JSON"),
+        (NO_SAMPLE, "record 2: expected an object of JSON, {…}; got a number"),
+    ],
+    ids=["cut off", "no UTF-8", "too deep", "a number among the samples"],
+)
+def test_a_malformed_log_is_refused_with_the_place(tmp_path, log, reason):
+    (tmp_path / "log.json").write_bytes(log)
+    with pytest.raises(InvalidInputError, match=reason):
         read(tmp_path / "log.json")
 
 

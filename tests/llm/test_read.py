@@ -135,20 +135,20 @@ def test_filters_of_the_harness_are_read_apart():
 def test_inspect_logs():
     answers = fixture("inspect.json")
     log = json.loads((FIXTURES / "inspect.json").read_text())
-    said = {each["id"]: each["scores"]["choice"]["value"] == "C" for each in log["samples"] if each["epoch"] == 1}
+    marks = {each["id"]: each["scores"]["choice"]["value"] == "C" for each in log["samples"] if each["epoch"] == 1}
     assert answers.format == "inspect"
     assert answers.logits.shape == (5, 4)
     assert answers.unanswered == {"not readable": 1}
-    assert answers.correct.tolist() == [said[each] for each in answers.ids]
+    assert answers.correct.tolist() == [marks[each] for each in answers.ids]
     assert answers.signals["agreement"].tolist() == [1.0] * 5  # of two epochs
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv", pytest.param("parquet", marks=pytest.mark.needs("tables"))])
 def test_a_table_with_columns_that_the_user_names(tmp_path, ending):
     rows = [
-        {"id": "a", "p_a": 0.7, "p_b": 0.2, "p_c": 0.0, "said": 0.9, "topic": "law", "truth": "A"},
-        {"id": "b", "p_a": 0.1, "p_b": 0.8, "p_c": 0.05, "said": None, "topic": "art", "truth": "C"},
-        {"id": "c", "p_a": 0.0, "p_b": 0.0, "p_c": 0.0, "said": 0.1, "topic": None, "truth": "C"},
+        {"id": "a", "p_a": 0.7, "p_b": 0.2, "p_c": 0.0, "stated": 0.9, "topic": "law", "truth": "A"},
+        {"id": "b", "p_a": 0.1, "p_b": 0.8, "p_c": 0.05, "stated": None, "topic": "art", "truth": "C"},
+        {"id": "c", "p_a": 0.0, "p_b": 0.0, "p_c": 0.0, "stated": 0.1, "topic": None, "truth": "C"},
     ]
     path = tmp_path / f"table.{ending}"
     if ending == "jsonl":
@@ -164,26 +164,26 @@ def test_a_table_with_columns_that_the_user_names(tmp_path, ending):
 
         pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
     columns = ["p_a", "p_b", "p_c"]
-    found = read(path, ["A", "B", "C"], "truth", columns=columns, probabilities=True, signals=["said", "topic"])
+    found = read(path, ["A", "B", "C"], "truth", columns=columns, probabilities=True, signals=["stated", "topic"])
     assert found.format == "table"
     np.testing.assert_allclose(np.exp(found.logits), [[0.7, 0.2, 0.1], [0.1, 0.8, 0.05]])
     assert found.correct.tolist() == [True, False]
     np.testing.assert_allclose(np.exp(found.signals["outside"]), [0.1, 0.05])
-    np.testing.assert_array_equal(found.signals["said"], [0.9, np.nan])
+    np.testing.assert_array_equal(found.signals["stated"], [0.9, np.nan])
     assert found.signals["topic"].tolist() == ["law", "art"]
     assert found.unanswered == {"not readable": 1}
 
 
 def test_a_table_of_answers_that_were_read_before(tmp_path):
-    rows = [{"answer": "B", "right": "B", "said": "85 %"}, {"answer": None, "right": "A", "said": None}]
+    rows = [{"answer": "B", "right": "B", "stated": "85 %"}, {"answer": None, "right": "A", "stated": None}]
     path = write(tmp_path / "t.jsonl", *rows)
-    found = read(path, LETTERS, "right", prediction="answer", confidence="said")
+    found = read(path, LETTERS, "right", prediction="answer", confidence="stated")
     assert found.prediction.tolist() == ["B"]
     assert found.signals["stated_confidence"].tolist() == [0.85]
     assert found.unanswered == {"not readable": 1}
 
 
-def test_every_format_is_told_by_its_keys_and_can_be_named():
+def test_every_format_is_recognised_by_its_keys_and_can_be_named():
     files = {"chat": "chat.jsonl", "responses": "responses.jsonl", "harness": "samples_choices.jsonl"}
     files |= {"inspect": "inspect.json"}
     assert set(FORMATS) == {*files, "table"}
@@ -199,6 +199,13 @@ def test_the_truth_is_a_table_by_id(tmp_path):
     path.write_text("id,truth\n" + "".join(f"{name},{truth}\n" for name, truth in TRUTHS.items()))
     answers = fixture("server.jsonl", labels=LETTERS, truth=path)
     np.testing.assert_array_equal(answers.y, fixture("server.jsonl", labels=LETTERS, truth="truth").y)
+
+
+@pytest.mark.parametrize("name", ["007", 12345678901234567, "a", 1.5])
+def test_ids_of_a_csv_table_are_those_of_the_answers(tmp_path, name):
+    (tmp_path / "truth.csv").write_text(f"id,truth\n{name},B\n")
+    path = write(tmp_path / "a.jsonl", {"id": name, "response": completion("B")})
+    assert read(path, LETTERS, tmp_path / "truth.csv").correct.tolist() == [True]
 
 
 def test_questions_without_a_truth_are_left_out_with_a_warning():
@@ -273,13 +280,7 @@ def test_answers_go_into_a_calibrator_as_they_are():
     assert calibrator.predict_confidence(answers.logits).shape == (40,)
 
 
-def test_rows_can_be_taken():
-    answers = fixture("batch.jsonl", labels=LETTERS, truth=TRUTHS)
-    half = answers.take(answers.signals["outside"] > -5)
-    assert len(half) == len(half.logits) == len(half.signals["outside"]) == len(half.all_ids) < len(answers)
-
-
-def test_a_file_of_another_kind_is_told_by_its_keys(tmp_path):
+def test_a_file_of_another_kind_is_named_by_its_keys(tmp_path):
     with pytest.raises(InvalidInputError, match=r"a\.jsonl: expected .*chat completions.*got the keys 'x', 'y'"):
         read(write(tmp_path / "a.jsonl", {"x": 1, "y": 2}))
 

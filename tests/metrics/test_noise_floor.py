@@ -73,9 +73,3 @@ def test_neither_the_seed_nor_the_draws_nor_the_order_of_rows_matter_much(strate
         ece_noise_floor(confidence.astype(np.float32), strategy=strategy),
     ]
     assert all(other == pytest.approx(floor, rel=0.03) for other in others)
-
-
-def test_the_same_random_state_gives_the_same_bits():
-    confidence = CONFIDENCES["uniform"]
-    assert ece_noise_floor(confidence, random_state=7) == ece_noise_floor(confidence, random_state=7)
-    assert ece_noise_floor(confidence, random_state=7) != ece_noise_floor(confidence, random_state=8)

@@ -15,16 +15,6 @@ REPEATED = np.repeat(CONFIDENCE, WEIGHT), np.repeat(CORRECT, WEIGHT)
 ROW = np.arange(300)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("times", [1, 0.37])
-@pytest.mark.parametrize("name", METRICS)
-def test_a_weight_is_a_number_of_rows(name, times, dtype):
-    confidence = CONFIDENCE.round(2).astype(dtype)  # with ties
-    metric = METRICS[name].function
-    repeated = metric(np.repeat(confidence, WEIGHT), np.repeat(CORRECT, WEIGHT))
-    assert metric(confidence, CORRECT, sample_weight=times * WEIGHT) == pytest.approx(repeated, rel=1e-12, abs=1e-12)
-
-
 def test_an_edge_at_a_row_is_its_value():
     """Otherwise the row falls into the bin below, with weights and not without."""
     for n in range(90, 130):

@@ -5,7 +5,7 @@ import pytest
 
 import auxcal
 from auxcal import InputWarning, InvalidInputError
-from auxcal.calibrators.facts import as_json, facts
+from auxcal.calibrators.description import as_json, facts
 from auxcal.metrics import brier, ece
 from auxcal.monitoring import timeline
 from auxcal.report.terminal import found

@@ -179,16 +179,6 @@ def test_groups_are_held_out_when_their_gap_is_measured(days):
     assert auxcal.check(fitted, days.draw(200)[0]).verdict in ("same", "mix")
 
 
-def test_a_file_has_the_groups_and_a_former_one_none(days, calibrator, tmp_path):
-    calibrator.save(tmp_path / "days.safetensors")
-    logits, _ = days.draw(100)
-    assert auxcal.check(auxcal.load(tmp_path / "days.safetensors"), logits) == auxcal.check(calibrator, logits)
-    before = calibrator._now()
-    before.reference_ = before.reference_._replace(group_facts=None, group_ramps=None, group_strata=None)
-    before.save(tmp_path / "before.safetensors")
-    assert auxcal.check(auxcal.load(tmp_path / "before.safetensors"), logits).n_groups == 0
-
-
 def test_half_of_what_describes_groups_is_refused(calibrator):
     with pytest.raises(ValueError, match="group_ramps"):
         calibrator.reference_._replace(group_ramps=None).check(3)

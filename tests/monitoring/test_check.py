@@ -196,10 +196,10 @@ def test_bad_input_is_one_sentence(draw, calibrator, change, message):
         auxcal.check(**{"calibrator": calibrator, "logits": draw(50)[0]} | change)
 
 
-def test_a_calibrator_from_before_references_says_what_to_do(draw, platt, tmp_path):
+def test_a_calibrator_without_rows_of_its_fit_says_what_to_do(draw):
     old = PlattScaling().fit(*draw(100))
     old.reference_ = None
-    with pytest.raises(InvalidInputError, match=r"before calibrators had a reference. Fit it again"):
+    with pytest.raises(InvalidInputError, match=r"it keeps no rows of its fit\. Fit it again"):
         auxcal.check(old, draw(50)[0])
 
 

@@ -53,10 +53,6 @@ def test_a_classifier_that_says_the_same_of_all_rows_is_noticed(draw, calibrator
     assert found.n_counted == 100
 
 
-def test_twenty_copies_of_every_row_are_copies(draw, calibrator):
-    assert auxcal.check(calibrator, draw(50)[0].repeat(20, axis=0)).n_counted == 50
-
-
 def test_rows_that_repeat_meet_the_fit_that_new_rows_meet(draw):
     logits, y = few_values(300)
     fitted = auxcal.CCACX(random_state=0).fit(logits, y)
@@ -137,8 +133,3 @@ def test_a_fit_that_holds_rows_out_is_not_deceived_by_their_copies(copied, value
         monitor.update(logits[100:], y[100:])
         alarms += "labels" in [alarm.kind for alarm in monitor.alarms]
     assert alarms <= 1  # while copies were in other folds, of 16 fits: 16, 16 and 6
-
-
-def test_a_monitor_counts_values_that_repeat_by_themselves_as_often_as_they_are_there():
-    monitor = Monitor(PlattScaling().fit(*few_values(100)))
-    assert monitor._rows._n_slots == 101

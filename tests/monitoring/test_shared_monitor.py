@@ -34,14 +34,13 @@ def test_eight_threads_lose_no_row_and_save_whole_files(often, platt, draw, tmp_
             monitor.save(path)
             assert Monitor.load(path, platt).evidence.n_rows % len(y) == 0
             assert len(monitor.alarms) <= 2
-            assert len(monitor.history)
         return rows
 
     with ThreadPoolExecutor(8) as pool:
         last = list(pool.map(work, range(8)))
     assert len(np.unique(np.concatenate(last))) == 8 * len(y)
     assert monitor.evidence[:2] == (2 * 8 * 6 * len(y), 2 * 8 * 6 * len(y))
-    assert monitor._waiting.n_rows == monitor._rows._wealth.n_rows == monitor.evidence.n_rows
+    assert monitor._waiting.n_rows == monitor._rows.wealth.n_rows == monitor.evidence.n_rows
 
 
 @pytest.mark.parametrize(
@@ -61,7 +60,6 @@ def test_a_copy_goes_on_by_itself_to_the_same_bits(copied, calibrator, draw):
     monitor.label(rows[60:70], draw(100, random_state=2)[1][60:70])
     monitor.update(*draw(500, random_state=3))
     assert other.evidence == monitor.evidence
-    assert other.history == monitor.history
     assert repr(other) == repr(monitor)
 
 

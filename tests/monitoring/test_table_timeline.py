@@ -192,10 +192,3 @@ def test_what_is_whole_is_let_go_of(chunks, open_ones, samples, calibrator):
 def test_a_table_that_changes_while_it_is_read_is_refused(counts, name, calibrator):
     with pytest.raises(InvalidInputError, match=f"in the second, '{name}' has (more|fewer) rows. Start again"):
         table_timeline(calibrator, Made("ab", 30, 3, counts))
-
-
-def test_which_rows_have_labels_is_said_of_each(rows, calibrator):
-    logits, y, known, days = rows
-    with pytest.raises(InvalidInputError, match=r"one value for each of the 600 rows; got shape \(5,\)"):
-        timeline(calibrator, logits, days, y, labelled=known[:5])
-    assert all(chunk.n_labels == 0 for chunk in timeline(calibrator, logits, days, labelled=known).chunks)

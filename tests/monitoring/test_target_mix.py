@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from auxcal.monitoring._mix import ReferenceGroups, TargetMix
-from auxcal.monitoring._verdict import mix_p_value
+from auxcal.monitoring._two_samples import mix_p_value
 from auxcal.reference import READINGS, Reference
 
 CLASSES, ROWS = 60, 720

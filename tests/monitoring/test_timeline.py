@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -11,8 +10,7 @@ import auxcal
 from auxcal import NO_CLASS, InvalidInputError, cli
 from auxcal.cli.monitor import _exit_code
 from auxcal.monitoring import Alarm, Timeline, timeline
-from auxcal.report.terminal import then, timeline_to_rich
-from auxcal.tables import TimedTable
+from auxcal.report.terminal import then
 
 
 def draw(n, rng, foreign=0.1):
@@ -97,17 +95,6 @@ def test_the_exit_code_is_that_of_the_worst(verdict, kinds, code):
     assert ("Fit again" in then(shown)) == ("labels" in kinds)
 
 
-def test_the_table_of_the_terminal_fits(found):
-    from rich.console import Console
-
-    console = Console(width=80)
-    with console.capture() as capture:
-        console.print(timeline_to_rich(found))
-    lines = capture.get().splitlines()
-    assert len(lines) == 9
-    assert max(map(len, lines)) <= 80
-
-
 @pytest.fixture
 def files(calibrator, changed, tmp_path):
     logits, by, y, labelled = changed
@@ -119,26 +106,6 @@ def files(calibrator, changed, tmp_path):
     ]
     (tmp_path / "rows.csv").write_text("\n".join([head, *rows]))
     return tmp_path
-
-
-def test_a_table_is_read_with_the_labels_that_it_has(calibrator, files, changed, monkeypatch):
-    monkeypatch.setattr("auxcal.tables.batches.BATCH_BYTES", 2**13)
-    logits, by, y, labelled = changed
-    table = TimedTable(calibrator, files / "rows.csv", by="day")
-    assert table.counts() == Counter(by.tolist())
-    batches = list(table.batches())
-    assert len(batches) > 1
-    read = {
-        name: np.concatenate([getattr(rows, name) for rows in batches]) for name in ("logits", "y", "labelled", "by")
-    }
-    assert read["by"].tolist() == by.tolist()
-    assert np.array_equal(read["labelled"], labelled)
-    assert np.array_equal(read["y"][labelled], y[labelled])
-    np.testing.assert_allclose(read["logits"], logits, rtol=1e-6)
-    for passing in (table.counts, lambda: next(table.batches())):
-        table._by = "dya"
-        with pytest.raises(InvalidInputError, match="'dya'"):
-            passing()
 
 
 def test_the_command_shows_what_the_library_found(monkeypatch, capsys, files, found):
@@ -184,14 +151,6 @@ def test_the_page_explains_only_what_it_shows(calibrator, found, tmp_path):
         pages.append((tmp_path / "monitor.html").read_text(encoding="utf-8"))
     for key in ('<span class="key dotted wrong">alarm</span>', '<span class="key dot">measured</span>'):
         assert [key in page for page in pages] == [True, False]
-
-
-def test_labels_may_be_the_names_of_the_fit():
-    logits, y = draw(900, np.random.default_rng(6), foreign=0.0)
-    names = np.array(["ant", "bee", "cat", "dog"])
-    calibrator = auxcal.PlattScaling().fit(logits[:500], names[y[:500]], class_names=names.tolist())
-    by_name, by_index = (timeline(calibrator, logits[500:], ["monday"] * 400, true[500:]) for true in (names[y], y))
-    assert by_name.chunks[0].measured == by_index.chunks[0].measured
 
 
 @pytest.mark.needs("report")

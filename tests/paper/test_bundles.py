@@ -78,7 +78,7 @@ def test_a_packaged_bundle_needs_no_data(toy, tmp_path, monkeypatch):
     assert built == []
 
 
-def test_missing_data_is_told_before_anything_is_built(toy, tmp_path):
+def test_missing_data_is_named_before_anything_is_built(toy, tmp_path):
     with pytest.raises(MissingDataError, match=r"toronto\.edu"):
         bundle(replace(toy[0], needs=("cifar10",)), "D1", tmp_path, tmp_path)
     assert toy[1] == []

@@ -87,12 +87,6 @@ def test_word_vectors_start_from_the_given_ones_and_learn() -> None:
     np.testing.assert_array_equal(given.vectors, before)
 
 
-def test_reports_every_epoch() -> None:
-    told: list[float] = []
-    train_dan(*corpus(60, 0), epochs=3, report=told.append)
-    assert told == [1 / 3, 2 / 3, 1]
-
-
 @pytest.mark.parametrize("y", [[0, 1], [0, 1, -1]])
 def test_refuses_labels_that_do_not_fit(y: list[int]) -> None:
     with pytest.raises(InvalidInputError, match="y must have a class index"):

@@ -1,11 +1,9 @@
-import os
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from auxcal._core.errors import FileFormatError, MissingDataError, MissingExtraError
+from auxcal._core.errors import FileFormatError
 from auxcal_paper.datasets.glove import load_glove
 
 
@@ -26,7 +24,7 @@ def test_reads_the_official_layout(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["the 1 2\nof 1\n", "the 1 x\n", "", "the\nof\n"])
-def test_a_damaged_file_is_said_to_be_one(folder: Path, text: str) -> None:
+def test_a_damaged_file_is_named(folder: Path, text: str) -> None:
     (folder / "glove.6B.50d.txt").write_text(text)
     with pytest.raises(FileFormatError, match=r"expected lines of a word.*Unpack glove.6B.50d.txt again"):
         load_glove(folder.parent)
@@ -43,27 +41,7 @@ def test_reads_the_layout_of_the_package(folder: Path) -> None:
     np.testing.assert_array_equal(glove.vectors, vectors)
 
 
-def test_without_pyarrow_the_install_command_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    np.save(folder / "glove_6B_50d_emb.npy", np.zeros((1, 2), dtype=np.float32))
-    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(MissingExtraError, match=r"pyarrow.*pip install"):
-        load_glove(folder.parent)
-
-
-def test_missing_data_says_how_to_get_it(tmp_path: Path) -> None:
-    with pytest.raises(MissingDataError, match=r"glove.6B.zip"):
-        load_glove(tmp_path)
-
-
 def test_matrix_puts_every_vector_at_the_number_of_its_word(folder: Path) -> None:
     (folder / "glove.6B.50d.txt").write_text("the 1 2\nof 3 4\nship 5 6\n")
     matrix = load_glove(folder.parent).matrix({"ship": 1, "zzz": 2, "the": 3, "of": 9}, n_rows=4)
     np.testing.assert_array_equal(matrix, [[0, 0], [5, 6], [0, 0], [1, 2]])
-
-
-@pytest.mark.skipif("AUXCAL_DATA" not in os.environ, reason="set AUXCAL_DATA to the folder of the real data sets")
-def test_the_real_vectors() -> None:
-    glove = load_glove(Path(os.environ["AUXCAL_DATA"]))
-    assert glove.vectors.shape == (400_000, 50)
-    assert glove.words[:3] == ("the", ",", ".")
-    np.testing.assert_allclose(glove.vectors[0, :3], [0.418, 0.24968, -0.41242], atol=1e-6)

@@ -1,5 +1,6 @@
 """Loaders of published weights, on files of the same layout with random numbers."""
 
+import itertools
 import json
 
 import numpy as np
@@ -210,56 +211,58 @@ def test_imagenet_vgg16_has_the_published_size():
     assert sum(p.numel() for p in network.parameters()) == 138_357_544  # Keras' documentation
 
 
-def keras_vgg_file(path, width):
-    """Write random weights of VGG16 for ImageNet as Keras does, at a share of its width; return the arrays."""
-    rng = np.random.default_rng(0)
-    layers, inputs = [], 3
-    for i, outputs in enumerate(round(width * full) for full in VGG16_WIDTHS if full):
+VGG16_WIDTHS = (64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0)  # 0: pooling
+
+
+def keras_vgg_file(path, dense, *, width=1, norms=False):
+    """Write random weights of VGG16 as Keras does, at a share of its width; return the arrays of its layers."""
+    rng, layers, inputs = np.random.default_rng(0), [], 3
+    for i, outputs in enumerate((round(width * full) for full in VGG16_WIDTHS if full), start=1):
         kernel = rng.normal(0, (2 / (9 * inputs)) ** 0.5, (3, 3, inputs, outputs))
-        layers.append((f"conv_{i}", (kernel, rng.normal(0, 0.1, outputs))))
+        layers.append((f"conv2d_{i}", (kernel, rng.normal(0, 0.1, outputs))))
+        layers += [(f"batch_normalization_{i}", norm(outputs, rng))] if norms else []
         inputs = outputs
-    for i, (inputs, outputs) in enumerate(((25088, 4096), (4096, 4096), (4096, 1000))):
-        inputs, outputs = round(width * inputs), outputs if outputs == 1000 else round(width * outputs)
-        layers.append((f"fc{i}", (rng.normal(0, inputs**-0.5, (inputs, outputs)), rng.normal(0, 0.1, outputs))))
+    for i, (inputs, outputs) in enumerate(itertools.pairwise(dense), start=1):
+        kernel = rng.normal(0, inputs**-0.5, (inputs, outputs))
+        layers.append((f"dense_{i}", (kernel, rng.normal(0, 0.1, outputs))))
+        layers += [("batch_normalization_14", norm(outputs, rng))] if norms and i == 1 else []
     write_keras(path, layers)
     return layers
+
+
+def cifar_vgg_file(path, n_classes):
+    return keras_vgg_file(path, (512, 512, n_classes), norms=True)
+
+
+def imagenet_vgg_file(path, width):
+    return keras_vgg_file(path, (round(25088 * width), round(4096 * width), round(4096 * width), 1000), width=width)
+
+
+def keras_vgg_forward(layers, x):
+    """The Keras network on (n, H, W, C) in NumPy: convolution, ReLU, batch norm if there is one, pooling; dense."""
+    values = iter(layers)
+    for width in VGG16_WIDTHS:
+        if not width:
+            x = keras_pooled(x)
+            continue
+        kernel, bias = next(values)[1]
+        x = np.maximum(keras_convolution(x, kernel, 1) + bias, 0)
+        if layers[1][0].startswith("batch"):
+            x = keras_norm(x, *next(values)[1])
+    x, is_dense = x.reshape(len(x), -1), False
+    for name, value in values:
+        x = np.maximum(x, 0) if is_dense else x
+        is_dense = name.startswith("dense")
+        x = x @ value[0] + value[1] if is_dense else keras_norm(x, *value)
+    return x
 
 
 def test_imagenet_vgg16_computes_what_the_keras_network_does(tmp_path):
-    layers = keras_vgg_file(tmp_path / "vgg16.h5", 1 / 16)
-    classifier = imagenet_vgg16(tmp_path / "vgg16.h5", width=1 / 16)
+    layers = imagenet_vgg_file(tmp_path / "vgg16.h5", 1 / 16)
     images = np.random.default_rng(0).random((1, 3, 224, 224), dtype=np.float32)
-    values, x = iter(layers), keras_pixels(images)
-    for width in VGG16_WIDTHS:
-        if width:
-            kernel, bias = next(values)[1]
-            x = np.maximum(keras_convolution(x, kernel, 1) + bias, 0)
-        else:
-            x = keras_pooled(x)
-    x = x.reshape(1, -1)
-    for _, (kernel, bias) in list(values):
-        x = np.maximum(x, 0) @ kernel + bias
-    np.testing.assert_allclose(by_torch(classifier, images), x, rtol=1e-3, atol=1e-3 * np.abs(x).max())
-
-
-VGG16_WIDTHS = (64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0)
-
-
-def keras_file(path, n_classes, rng):
-    """Write weights as Keras does, and return the arrays of its layers."""
-    layers, inputs, conv = [], 3, 0
-    for width in VGG16_WIDTHS:
-        if width:
-            conv += 1
-            scale = (2 / (9 * inputs)) ** 0.5
-            kernel = rng.normal(0, scale, (3, 3, inputs, width)), rng.normal(0, 0.1, width)
-            layers += [(f"conv2d_{conv}", kernel), (f"batch_normalization_{conv}", norm(width, rng))]
-            inputs = width
-    dense = rng.normal(0, 0.06, (512, 512)), rng.normal(0, 0.1, 512)
-    layers += [("dense_1", dense), ("batch_normalization_14", norm(512, rng))]
-    layers += [("dense_2", (rng.normal(0, 0.06, (512, n_classes)), rng.normal(0, 0.1, n_classes)))]
-    write_keras(path, layers)
-    return layers
+    expected = keras_vgg_forward(layers, keras_pixels(images))
+    logits = by_torch(imagenet_vgg16(tmp_path / "vgg16.h5", width=1 / 16), images)
+    np.testing.assert_allclose(logits, expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max())
 
 
 def write_keras(path, layers):
@@ -277,28 +280,9 @@ def write_keras(path, layers):
 
 
 def norm(width, rng):
-    return (
-        rng.uniform(0.8, 1.2, width),
-        rng.normal(0, 0.1, width),
-        rng.normal(0.3, 0.1, width),
-        rng.uniform(0.5, 1, width),
-    )
-
-
-def keras_forward(layers, x):
-    """The Keras network on (n, H, W, C) in NumPy: convolution, ReLU, batch norm, pooling; dense layers."""
-    values = iter(layers)
-    for width in VGG16_WIDTHS:
-        if width:
-            kernel, bias = next(values)[1]
-            x = np.maximum(keras_convolution(x, kernel, 1) + bias, 0)
-            x = keras_norm(x, *next(values)[1])
-        else:
-            x = keras_pooled(x)
-    kernel, bias = next(values)[1]
-    x = keras_norm(np.maximum(x.reshape(len(x), -1) @ kernel + bias, 0), *next(values)[1])
-    kernel, bias = next(values)[1]
-    return x @ kernel + bias
+    """Draw gamma, beta, mean and variance."""
+    gamma, beta = rng.uniform(0.8, 1.2, width), rng.normal(0, 0.1, width)
+    return gamma, beta, rng.normal(0.3, 0.1, width), rng.uniform(0.5, 1, width)
 
 
 def keras_convolution(x, kernel, pad):
@@ -317,10 +301,10 @@ def keras_norm(x, gamma, beta, mean, variance):
 
 
 def test_cifar_vgg_computes_what_the_keras_network_does(tmp_path):
-    layers = keras_file(tmp_path / "cifar10vgg.h5", 10, np.random.default_rng(0))
+    layers = cifar_vgg_file(tmp_path / "cifar10vgg.h5", 10)
     classifier = cifar_vgg16(tmp_path / "cifar10vgg.h5")
     scaled = (IMAGES[:1].transpose(0, 2, 3, 1) * 255.0 - 120.707) / 64.15
-    expected = keras_forward(layers, scaled)
+    expected = keras_vgg_forward(layers, scaled)
     np.testing.assert_allclose(by_torch(classifier, IMAGES[:1]), expected, rtol=1e-3, atol=1e-3)
     with pytest.raises(FileFormatError, match=r"dense_2.*number of classes"):
         cifar_vgg16(tmp_path / "cifar10vgg.h5", n_classes=100)

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from auxcal._core.errors import MissingDataError
 from auxcal_paper.datasets import newsgroups
 from auxcal_paper.datasets.newsgroups import (
     NG2_TOPICS,
@@ -46,11 +45,6 @@ def test_ng18_and_ng2_share_the_groups_out(data_dir: Path) -> None:
     assert train.topics == test.topics == NG18_CLASSES
     assert train.y(NG18_CLASSES).tolist() == list(range(18))
     assert sorted(load_ng2(data_dir).texts) == sorted(f"{part} {t}" for part in ("train", "test") for t in NG2_TOPICS)
-
-
-def test_missing_data_says_how_to_get_it(tmp_path: Path) -> None:
-    with pytest.raises(MissingDataError, match="fetch_20newsgroups"):
-        load_ng18(tmp_path)
 
 
 @pytest.mark.skipif("AUXCAL_DATA" not in os.environ, reason="set AUXCAL_DATA to the folder of the real data sets")

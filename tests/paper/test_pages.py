@@ -97,7 +97,7 @@ def test_a_table_of_the_paper_stands_on_the_nearest_suite_and_counts_once(toy_su
     assert sum(int(count) for count in counts.split("|")[5:-1]) == 2
 
 
-def test_why_a_claim_fails_is_said_where_it_fails(toy_suite, results, tmp_path, monkeypatch):
+def test_why_a_claim_fails_stands_where_it_fails(toy_suite, results, tmp_path, monkeypatch):
     about = {"suites": ["toy-net"], "shifts": ["D1"]}
     notes = [
         about | {"claims": ["brier", "auroc"], "text": "It is too small."},

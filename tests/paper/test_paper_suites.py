@@ -31,7 +31,7 @@ from auxcal_paper.suites.cifar import (
 )
 from auxcal_paper.suites.imagenet import IMAGENET, ROUNDS, imagenet_suite
 
-from .test_image_classifiers import keras_file, keras_resnet, keras_vgg_file, randomised, resnet_files
+from .test_image_classifiers import cifar_vgg_file, imagenet_vgg_file, keras_resnet, randomised, resnet_files
 
 THE_SIX = (*CIFAR_VGG16, *CIFAR_RESNET50, *IMAGENET)
 SMALL = Sizes(augmented=(20, 10), out_of_distribution=(20, 10), adversarial=6, parts=(20, 5, 5))
@@ -52,7 +52,7 @@ def put_weights(data_dir, n_classes, network):
     folder = data_dir / f"cifar{n_classes}-{network.weights}"
     folder.mkdir()
     if network is VGG16:
-        keras_file(folder / f"cifar{n_classes}vgg.h5", n_classes, np.random.default_rng(0))
+        cifar_vgg_file(folder / f"cifar{n_classes}vgg.h5", n_classes)
     elif network is RESNET50:
         torch.save(randomised(ResNet50(n_classes, keras=False)).state_dict(), folder / "resnet50.pt")
     else:
@@ -133,7 +133,7 @@ def test_an_imagenet_suite_builds_its_bundles(network, imagenet_dir, monkeypatch
     path = imagenet_dir / weights.folder / weights.files[0]
     path.parent.mkdir(parents=True)
     if network == "VGG16":  # at a 16th of its width: the file of the whole has 528 MB
-        keras_vgg_file(path, 1 / 16)
+        imagenet_vgg_file(path, 1 / 16)
         monkeypatch.setattr(imagenet_vgg, "imagenet_vgg16", partial(imagenet_vgg.imagenet_vgg16, width=1 / 16))
     else:
         keras_resnet(path.parent)

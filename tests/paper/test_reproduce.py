@@ -47,19 +47,21 @@ def test_a_run_prints_the_tables_and_writes_the_pages(toys, call, capsys, tmp_pa
     assert len(list((tmp_path / "out" / "figures").iterdir())) == 4
 
 
-def test_without_matplotlib_it_is_said_before_the_work_and_the_page_is_written(
+def test_without_matplotlib_a_message_comes_before_the_work_and_the_page_is_written(
     toys, call, monkeypatch, capsys, tmp_path
 ):
     from auxcal._core import extras
 
-    said = []
+    err = []
     monkeypatch.setattr(extras, "is_installed", lambda extra: extra != "plots")
     monkeypatch.setattr(
-        runner, "run", lambda *_, run=runner.run, **options: said.append(capsys.readouterr().err) or run(*_, **options)
+        runner,
+        "run",
+        lambda *_, run=runner.run, **options: err.append(capsys.readouterr().err) or run(*_, **options),
     )
     arguments = ["reproduce", "toy-net", "--methods", "platt", "--random-states", 1, "--jobs", 1]
     assert call(*arguments, "--cache", tmp_path / "cache", "--out", tmp_path / "out") == 0
-    assert said == ["No figures will be drawn: they need matplotlib. In a clone of auxcal: pip install '.[plots]'\n"]
+    assert err == ["No figures will be drawn: they need matplotlib. In a clone of auxcal: pip install '.[plots]'\n"]
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         "toy-net.md",
         "toy-net.csv",

@@ -29,14 +29,7 @@ def rng() -> np.random.Generator:
 
 
 @SUITES
-def test_every_shift_says_how_it_differs(suite: Suite) -> None:
-    assert suite.shifts == ("D0", "D1", "OOD")
-    assert set(suite.differences) == set(suite.shifts)
-    assert suite.classifier.startswith("The classifier is trained by our own code")
-
-
-@SUITES
-def test_missing_data_is_said_before_anything_is_trained(suite: Suite, tmp_path: Path) -> None:
+def test_missing_data_is_named_before_anything_is_trained(suite: Suite, tmp_path: Path) -> None:
     for shift in suite.shifts:
         with pytest.raises(FileNotFoundError, match="Get"):
             suite.build(shift, tmp_path, lambda done, total: pytest.fail("trained without data"))
@@ -100,15 +93,15 @@ def test_a_suite_trains_once_for_each_folder(tmp_path: Path) -> None:
 
 
 def test_build_asks_the_classifier_about_the_documents_of_the_shift(tmp_path: Path) -> None:
-    told: list[float] = []
+    shares: list[float] = []
 
     def classifier(data_dir: Path, report: Report) -> TextClassifier:
         assert data_dir == tmp_path
         return train_dan(["wheat corn", "bank rate"] * 8, np.array([0, 1] * 8), epochs=20, report=report)
 
     build = builder({"D1": lambda data_dir: (["corn", "rate", "rate"], np.array([0, 1, NO_CLASS]))}, classifier)
-    bundle = build("D1", tmp_path, told.append)
+    bundle = build("D1", tmp_path, shares.append)
     assert bundle.correct.tolist() == [True, True, False]
-    assert told[-1] == 1
+    assert shares[-1] == 1
     with pytest.raises(InvalidInputError, match="shift must be one of D1; got 'D2'"):
         build("D2", tmp_path, lambda done: None)

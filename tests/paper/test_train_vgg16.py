@@ -48,7 +48,7 @@ def test_an_interrupted_training_ends_with_the_same_weights(images, tmp_path, mo
 def test_a_checkpoint_of_another_training_is_refused(images, tmp_path):
     checkpoint = tmp_path / "checkpoint.pt"
     weights(train_vgg16.Training(10, epochs=1, width=NARROW), images, checkpoint)
-    with pytest.raises(InvalidInputError, match=r"another training.*'epochs': 1.*Delete it to begin anew"):
+    with pytest.raises(InvalidInputError, match=r"another training.*'epochs': 1.*Delete it to start again"):
         weights(train_vgg16.Training(10, epochs=2, width=NARROW), images, checkpoint)
 
 

@@ -31,11 +31,9 @@ class TestReliability:
         confidence, correct = scored()
         display = ReliabilityDisplay.from_predictions(confidence, correct)
         assert display.ece == ece(confidence, correct)
+        shown = ReliabilityDisplay.from_predictions([0.9, 0.9], [True, False]).plot()
+        assert shown.ax_.texts[0].get_text() == "ECE 40.0 %, noise floor 16.6–40.0 %"
         assert display.floor == ece_noise_floor(confidence)
-
-    def test_ece_and_its_floor_are_written(self):
-        display = ReliabilityDisplay.from_predictions([0.9, 0.9], [True, False]).plot()
-        assert display.ax_.texts[0].get_text() == "ECE 40.0 %, noise floor 16.6–40.0 %"
 
     def test_intervals_are_wilsons(self):
         display = ReliabilityDisplay.from_predictions(np.full(10, 0.95), [True] * 8 + [False] * 2)
@@ -58,13 +56,7 @@ class TestConfidenceHistogram:
         display = ConfidenceHistogramDisplay.from_predictions([0.0, 0.3, 0.3, 0.8, 1.0], [0, 1, 0, 1, 1], n_bins=4)
         np.testing.assert_array_equal(display.correct, [0, 1, 0, 2])
         np.testing.assert_array_equal(display.wrong, [1, 1, 0, 0])
-
-    @pytest.mark.parametrize("log", [False, True])
-    def test_scale(self, log):
-        assert (
-            ConfidenceHistogramDisplay.from_predictions(*scored()).plot(log=log).ax_.get_yscale()
-            == ["linear", "log"][log]
-        )
+        assert [display.plot(log=log).ax_.get_yscale() for log in (False, True)] == ["linear", "log"]
 
 
 class TestRiskCoverage:

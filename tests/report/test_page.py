@@ -170,24 +170,14 @@ def test_a_threshold_on_a_step_is_exact(kind):
         np.testing.assert_array_equal(quantise(confidence) >= i * LEVELS // 1000, confidence >= kind(threshold))
 
 
-@pytest.mark.parametrize(
-    ("values", "kind"),
-    [
-        ([], "uint8"),
-        ([255], "uint8"),
-        ([256], "uint16"),
-        ([-1, 127], "int8"),
-        ([-1, 128], "int16"),
-        ([70000], "uint32"),
-    ],
-)
+WHOLE = [([], "uint8"), ([255], "uint8"), ([256], "uint16"), ([-1, 127], "int8"), ([-1, 128], "int16")]
+
+
+@pytest.mark.parametrize(("values", "kind"), [*WHOLE, ([70000], "uint32")])
 def test_whole_numbers_take_the_narrowest_type(values, kind):
     assert packed(values)["type"] == kind
     np.testing.assert_array_equal(unpack(packed(values)), values)
-
-
-def test_nan_is_null():
-    assert rounded([0.123456, np.nan]) == [0.1235, None]
+    assert rounded([0.123456, np.nan]) == [0.1235, None]  # JSON has no NaN
 
 
 def test_a_page_of_nothing_is_refused_and_an_old_page_stays(tmp_path):
@@ -200,27 +190,20 @@ def test_a_page_of_nothing_is_refused_and_an_old_page_stays(tmp_path):
 
 def test_slices_are_in_the_page_with_intervals_and_small_ones_are_marked(tmp_path):
     rng = np.random.default_rng(0)
-    data = Predictions(rng.normal(size=(2000, 3)), rng.integers(3, size=2000))
-    where = np.where(rng.random(2000) < 0.02, "<rare>", "often")
-    comparison = compare(data, methods=["platt"], bootstrap=20, by={"pl<ace": where})
+    y, easy = rng.integers(3, size=2000), np.arange(2000) >= 1000
+    logits = rng.normal(size=(2000, 3)) + np.where(easy, 20, 0)[:, None] * np.eye(3)[y]
+    where = np.where(rng.random(2000) < 0.02, "<rare>", np.where(easy, "easy", "hard"))
+    comparison = compare(Predictions(logits, y), methods=["platt"], bootstrap=20, by={"pl<ace": where})
     comparison.save_report(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     section = re.search(r'<section class="slices">.*?</section>', page, re.DOTALL).group()
     assert "Slices by pl&lt;ace" in section
     assert re.search(r'&lt;rare&gt; <span class="badge">noise', section)
-    (found,) = comparison.slices
-    for each in found.after:
-        assert f"{each.scores['brier_low']:.3f}–{each.scores['brier_high']:.3f}" in section
-
-
-def test_an_undefined_metric_of_a_slice_has_no_interval(tmp_path):
-    rng = np.random.default_rng(0)
-    y, hard = rng.integers(3, size=400), np.arange(400) < 200
-    logits = rng.normal(size=(400, 3)) + np.where(hard, 0, 20)[:, None] * np.eye(3)[y]
-    comparison = compare(Predictions(logits, y), methods=["platt"], bootstrap=5, by={"hard": hard})
-    assert any(np.isnan(each.scores["auroc_low"]) for each in comparison.slices[0].after)
-    comparison.save_report(tmp_path / "report.html")
-    assert "<small>–" not in (tmp_path / "report.html").read_text()
+    (sliced,) = comparison.slices
+    for part in sliced.after:
+        assert f"{part.scores['brier_low']:.3f}–{part.scores['brier_high']:.3f}" in section
+    assert any(np.isnan(part.scores["auroc_low"]) for part in sliced.after)
+    assert "<small>–" not in page  # an undefined metric has no interval
 
 
 @pytest.mark.parametrize("weighted", [False, True])

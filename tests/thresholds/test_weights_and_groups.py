@@ -53,7 +53,7 @@ class TestWeights:
                 call(sample_weight=weight)
         assert threshold_at_risk(*rows, 0.3, sample_weight=weight, promise=False).promised is False
 
-    @pytest.mark.parametrize(("given", "said"), [(1.9, "of which the largest is 2; got 1.9"), ("2", "got '2'")])
+    @pytest.mark.parametrize(("given", "said"), [(1.9, "whose largest is 2; got 1.9"), ("2", "got '2'")])
     def test_a_largest_weight_below_those_of_the_rows_is_refused(self, given, said):
         with pytest.raises(InvalidInputError, match=said):
             threshold_at_risk(*sample(4), 0.3, sample_weight=[1.0, 2.0] * 200, max_weight=given)

@@ -138,7 +138,7 @@ def check_spread(logits: Floats) -> None:
             return
     if spread > 0:
         raise InvalidInputError(
-            f"the logits of a row must differ by more than float32 can tell; got {spread:.3g} at most, for logits up "
+            f"the logits of a row must differ by more than float32 resolves; got {spread:.3g} at most, for logits up "
             f"to {largest:.3g}. These are no scores of a classifier: check where they come from, take the mean of each "
             f"row off, or scale them."
         )
@@ -380,7 +380,7 @@ def as_correct(correct: ArrayLike, *, n_rows: int) -> Bools:
         )
     if array.dtype == np.bool_:
         return array
-    missing = np.asarray(array == None) | (array != array)  # noqa: E711
+    missing = np.array(list(map(is_missing, array))) if array.dtype == object else np.asarray(array != array)
     if missing.any():
         raise InvalidInputError(
             f"correct must be known in every row; it is missing in {int(missing.sum())}, first in row "
@@ -458,7 +458,7 @@ def as_groups(groups: ArrayLike, *, n_rows: int, name: str = "groups") -> Groups
             f"{name} must be one number, string or date for each of the {n_rows} rows, shape ({n_rows},); got shape "
             f"{array.shape} and dtype {array.dtype}."
         )
-    missing = [is_missing(each) for each in array.tolist()] if array.dtype.kind in "fMO" else []
+    missing = [is_missing(group) for group in array.tolist()] if array.dtype.kind in "fMO" else []
     if any(missing):
         raise InvalidInputError(
             f"{name} must be known for every row; got {array[missing.index(True)]} in row {missing.index(True)} "

@@ -15,18 +15,18 @@ _kept: ContextVar[list[Warning] | None] = ContextVar("kept", default=None)
 @contextmanager
 def collect_warnings() -> Iterator[list[Warning]]:
     """Give a list that collects what `warn` would warn of in the block."""
-    found: list[Warning] = []
-    before = _kept.set(found)
+    collected: list[Warning] = []
+    before = _kept.set(collected)
     try:
-        yield found
+        yield collected
     finally:
         _kept.reset(before)
 
 
 def warn(message: str, category: type[Warning], stacklevel: int = 1) -> None:
     """Warn, or add the warning to the list of `collect_warnings`."""
-    found = _kept.get()
-    if found is None:
+    collected = _kept.get()
+    if collected is None:
         warnings.warn(message, category, stacklevel=undecorated(stacklevel + 1))
     else:
-        found.append(category(message))
+        collected.append(category(message))

@@ -20,7 +20,7 @@ RARE = 1e-4
 
 _OFTEN = 10  # times: what repeats more often is a typical output of the classifier, not a row that was copied
 _ALIKE = 0.25  # of the variance that chance gives to counts: these are no draws
-_SETS = 10  # of copies: fewer don't tell how alike their sizes are
+_SETS = 10  # of copies: of fewer, the variance of their sizes means little
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # distinguishes labels in a hash
 
 

@@ -25,22 +25,13 @@ LEFT_OUT = np.iinfo(np.int64).min
 
 @dataclass(frozen=True)
 class Labels:
-    """How to read the true classes from an array or a column of a table.
+    """How to read the true classes from an array or a column of a table, which has this name.
 
-    Parameters
-    ----------
-    name : str
-        The name of the array or column.
-    class_names : sequence of str, optional
-        The names of the classes, in order. If one of them is a number, every number is a name, else an index.
-    no_class : sequence of str
-        The labels that mean none of the classes; -1 always does, unless a class has that name.
-    unknown_is_no_class : bool or None
-        Whether every unknown label means none of the classes; None if the caller has no such option.
-    says_correct : bool
-        Whether the labels say if an answer is right, and not what it should be: right is class 0, wrong none.
-    rows : array of int, optional
-        The places of the labels in their table, for errors; by default they are all that there are.
+    The class names are in order: if one of them is a number, every number is a name, else an index. The labels
+    `no_class` mean none of the classes, as -1 does unless a class has that name; every unknown label does if
+    `unknown_is_no_class`, which is None if the caller has no such option. With `says_correct`, labels are whether an
+    answer is right, and right is class 0, wrong none. `rows` are the places of the labels in their table, for errors;
+    by default there are no others.
     """
 
     name: str
@@ -87,7 +78,7 @@ class Labels:
         if values.dtype.kind == "b" and self.class_names is None:
             raise InvalidInputError(
                 f"{self.name} must hold class indices or names, the true class and not whether the prediction is right"
-                f"; got dtype bool. If they are the two classes, false the first, say so with "
+                f"; got dtype bool. If they are the two classes, false the first, give "
                 f"class_names=['false', 'true'] (--class-names false,true)."
             )
         if values.dtype.kind not in "biufO":
@@ -102,7 +93,7 @@ class Labels:
         unknown = next((value for value in text if value.lower() not in meant and value not in meant), None)
         if unknown is not None:
             raise InvalidInputError(
-                f"{self.name} must say whether each answer is right, with true and false or 1 and 0; got {unknown!r} "
+                f"{self.name} must hold true and false, or 1 and 0, for right and wrong answers; got {unknown!r} "
                 f"in row {self._row(text.index(unknown))}. Name the column with --correct."
             )
         return np.fromiter((meant[value if value in meant else value.lower()] for value in text), np.int64, len(text))
@@ -110,10 +101,11 @@ class Labels:
     def _meanings(self, text: list[str]) -> dict[str, int]:
         """Return the code of every label that there is."""
         names = {name: place for place, name in enumerate(self.class_names or ())}
-        names = {f"{float(name):.15g}": place for name, place in names.items() if _is_number(name)} | names
+        names = {_plain(name): place for name, place in names.items() if _is_number(name)} | names
         known = dict.fromkeys(MISSING, LEFT_OUT) | {str(NO_CLASS): NO_CLASS}
         known |= dict.fromkeys(self.no_class, NO_CLASS) | names
         distinct = dict.fromkeys(text)
+        known |= {value: known[_plain(value)] for value in distinct.keys() - known if _plain(value) in known}
         others = [value for value in distinct if value not in known]
         if not has_number(names) and not names.keys() & distinct.keys() and _are_numbers(others):
             return known | self._indices(others, text)
@@ -152,7 +144,7 @@ class Labels:
         return codes
 
     def _unknown(self, text: list[str], value: str, others: set[str]) -> str:
-        row, count = self._row(text.index(value)), sum(each in others for each in text)
+        row, count = self._row(text.index(value)), sum(label in others for label in text)
         got = f"got {value!r} in row {row} ({count} such rows)"
         if self.class_names is None:
             return (
@@ -259,11 +251,11 @@ def _advice_on_labels(y: NDArray[Any]) -> str:
 def as_no_class(no_class: NoClassLabels) -> tuple[str, ...]:
     """Return the labels that mean none of the classes, given as one label or as several, as they are compared."""
     given = () if no_class is None else np.ravel(np.asarray(no_class, dtype=object)).tolist()
-    if not all(isinstance(each, str | int) for each in given):
+    if not all(isinstance(label, str | int) for label in given):
         raise InvalidInputError(
             f"no_class must be the label, or the labels, that mean none of the classes; got {no_class!r}."
         )
-    return tuple(str(each).strip() for each in given)
+    return tuple(str(label).strip() for label in given)
 
 
 def warn_of_unlabelled(missing: int, n_rows: int, name: str) -> None:
@@ -288,7 +280,7 @@ def names_in(values: NDArray[Any], missing: Container[str] = MISSING) -> tuple[s
 
 
 def _holds_text(values: NDArray[Any]) -> bool:
-    return values.dtype.kind in "UT" or (values.dtype.kind == "O" and any(isinstance(each, str) for each in values))
+    return values.dtype.kind in "UT" or (values.dtype.kind == "O" and any(isinstance(value, str) for value in values))
 
 
 def as_text(values: NDArray[Any]) -> list[str]:
@@ -320,6 +312,11 @@ def _is_number(text: str) -> bool:
         return np.isfinite(float(text))
     except ValueError:
         return False
+
+
+def _plain(text: str) -> str:
+    """Return a number as `as_text` writes it: where some are missing, programs write 2 as 2.0; other text as it is."""
+    return f"{float(text):.15g}" if _is_number(text) else text
 
 
 def _not_whole(name: str, value: str, row: int, rows: int) -> str:

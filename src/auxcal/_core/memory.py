@@ -31,15 +31,15 @@ def check_memory(n_bytes: float, what: str, instead: str = _OTHER_METHOD) -> Non
 
 def _available() -> int | None:
     """Return how many bytes can be had: of the machine, of the container, of the process; None if unknown."""
-    found = [_of_process()]
+    limits = [_of_process()]
     with suppress(OSError, KeyError, ValueError):
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        found.append(1024 * int(dict(line.split(":", 1) for line in lines)["MemAvailable"].split()[0]))
+        limits.append(1024 * int(dict(line.split(":", 1) for line in lines)["MemAvailable"].split()[0]))
     for names in _CONTROL_GROUPS:  # of Linux, in either of its versions
         with suppress(OSError, ValueError):  # there is none, or its limit is "max"
             most, now = (int(Path(name).read_text(encoding="ascii")) for name in names)
-            found.append(max(most - now, 0))
-    return min((there for there in found if there is not None), default=None)
+            limits.append(max(most - now, 0))
+    return min((there for there in limits if there is not None), default=None)
 
 
 def _of_process() -> int | None:

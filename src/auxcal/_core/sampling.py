@@ -82,12 +82,14 @@ class Reservoir:
         with np.load(path, allow_pickle=False) as file:
             columns = {name: file[name] for name in file.files}
         n_rows, n, most = columns.pop("facts")
-        found = cls(int(n), np.random.default_rng(0))
-        found.n_rows, found._most = int(n_rows), float(most)
+        reservoir = cls(int(n), np.random.default_rng(0))
+        reservoir.n_rows, reservoir._most = int(n_rows), float(most)
         names = {"key": KEY, "order": ORDER}
         if columns:
-            found.hold({names.get(name) or name.removeprefix("column "): column for name, column in columns.items()})
-        return found
+            reservoir.hold(
+                {names.get(name) or name.removeprefix("column "): column for name, column in columns.items()}
+            )
+        return reservoir
 
     def __add__(self, other: Reservoir) -> Reservoir:
         """Return a sample of the rows of both, of the larger size; fewer rows if one has dropped some too early."""

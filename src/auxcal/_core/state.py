@@ -92,13 +92,13 @@ def from_json(value: Any, tensors: Tensors) -> Any:
 
 def digest(header: Header, tensors: Tensors) -> str:
     """Return the SHA-256 of a header, without its own digest, and of the arrays."""
-    found = hashlib.sha256()
-    found.update(json.dumps({k: v for k, v in header.items() if k != "digest"}, sort_keys=True).encode())
+    sha = hashlib.sha256()
+    sha.update(json.dumps({k: v for k, v in header.items() if k != "digest"}, sort_keys=True).encode())
     for name in sorted(tensors):
         array = tensors[name]
-        found.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        found.update(np.ascontiguousarray(array).tobytes())
-    return found.hexdigest()
+        sha.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        sha.update(np.ascontiguousarray(array).tobytes())
+    return sha.hexdigest()
 
 
 def _read(path: Path | bytes, what: str) -> tuple[Any, Tensors]:

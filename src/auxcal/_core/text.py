@@ -51,7 +51,7 @@ def without_nan(value: Any) -> Any:
 
 def visible(text: str) -> str:
     """Escape control characters and invalid text, so that it is safe to print in a terminal."""
-    return _INVISIBLE.sub(lambda found: repr(found.group())[1:-1], text)
+    return _INVISIBLE.sub(lambda match: repr(match.group())[1:-1], text)
 
 
 def utf8(text: str) -> bytes:
@@ -72,7 +72,7 @@ _MOST_SHOWN = 5  # names in a sentence
 
 def did_you_mean(name: str, among: Iterable[str]) -> str:
     """Return " (did you mean …?)" with the closest name, or nothing if none is close."""
-    known = {each.casefold(): each for each in among}
+    known = {other.casefold(): other for other in among}
     close = get_close_matches(name.casefold(), known, n=1)
     return f" (did you mean {known[close[0]]!r}?)" if close else ""
 
@@ -87,11 +87,11 @@ def one_of(name: str, abbreviations: Mapping[str, str], what: str) -> str:
     """Return the name that is meant by itself or by its abbreviation, in capitals or not."""
     written = {short.casefold(): full for full, short in abbreviations.items()}
     written |= {full.casefold(): full for full in abbreviations}
-    found = written.get(str(name).strip().casefold())
-    if found is None:
+    full_name = written.get(str(name).strip().casefold())
+    if full_name is None:
         near = did_you_mean(str(name), (*abbreviations, *abbreviations.values()))
         raise InvalidInputError(f"{what} must be one of {', '.join(abbreviations)}; got {name!r}{near}.")
-    return found
+    return full_name
 
 
 _BOX = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.5;max-width:60em;overflow-x:auto"

@@ -100,11 +100,11 @@ def _libraries(*, shared: bool) -> list[_Pool]:
 
     Imports bring libraries, so they are searched again only after an import: the search takes longer than some fits.
     """
-    found = _controller(len(sys.modules)).lib_controllers
+    controllers = _controller(len(sys.modules)).lib_controllers
     return [
-        _Pool(each.filepath, each.get_num_threads, partial(_limit, each))
-        for each in found
-        if shared != ("openmp" in (each.user_api, getattr(each, "threading_layer", None)))
+        _Pool(library.filepath, library.get_num_threads, partial(_limit, library))
+        for library in controllers
+        if shared != ("openmp" in (library.user_api, getattr(library, "threading_layer", None)))
     ]
 
 

@@ -1,8 +1,8 @@
 """An additive model of signals: a curve of each number, a level for its gaps, and a shrunken effect of each category.
 
 log-odds = offset + Σ_j curve_j(x_j) + Σ_k effect_k[level]. All weights have Gaussian priors around nothing; the width
-of each signal's prior is chosen by evidence (MacKay's, by expectation maximisation), so that a signal which tells
-nothing adds nothing, and a level with few answers counts as the average one.
+of each signal's prior is chosen by evidence (MacKay's, by expectation maximisation), so that a useless signal
+adds nothing, and a level with few answers counts as the average one.
 """
 
 from __future__ import annotations
@@ -35,18 +35,9 @@ _CLOSED = 1e8  # the precision of a slope that would be negative where it must n
 class AdditiveModel(NamedTuple):
     """A curve is w₀ u + Σ_q w_q max(u, knot_q), where u is the number's place in the range of the fit, from 0 to 1.
 
-    Parameters
-    ----------
-    least, per : arrays of shape (m,)
-        The least value of each number, and one over its range; 0 for a number that does not vary.
-    knots, weights : arrays of shape (q, m) and (q + 1, m)
-        Of the curves.
-    gaps : array of shape (m,)
-        What a gap adds, beside the curve at 0.
-    effects : tuple of arrays of shape (levels + 2,)
-        Of the levels of each category, then of a gap, then of a new level, which is 0.
-    offset : float
-        What all answers share.
+    Of m numbers, `least` is the smallest value and `per` one over the range, 0 for a number that does not vary; `knots`
+    are of shape (q, m) and `weights` of shape (q + 1, m). A gap adds `gaps` beside the curve at 0. The effects of a
+    category are those of its levels, then of a gap, then of a new level, which is 0.
     """
 
     least: Floats
@@ -122,18 +113,9 @@ def cross_fit_additive(
 ) -> CrossFittedModel:
     """Fit the model on all answers, and once more without each fold.
 
-    Parameters
-    ----------
-    numbers, codes : arrays of shape (n, m) and (n, c)
-        Numbers with NaN for gaps, and the places of levels in the effects.
-    n_levels : array of shape (c,)
-        How many levels each category has, without the gap and new ones.
-    correct, folds, weight : arrays of shape (n,)
-        Whether each answer is right, its fold, and how often it counts.
-    increasing : array of shape (m,), optional
-        Which curves may only rise.
-    linear : bool
-        Whether curves are straight lines, of a width that does not depend on the answers: few can tell more.
+    `numbers` (n, m) have NaN for gaps, `codes` (n, c) are the places of levels among the effects, and `n_levels` counts
+    them without the gap and new ones. Curves that are `increasing` may only rise. Where the model is `linear`, curves
+    are straight lines, of a width that does not depend on the answers: a few answers support no more.
     """
     rises = np.zeros(numbers.shape[1], bool) if increasing is None else increasing
     design = _Design.of(numbers, rises, weight, () if linear else _KNOTS)
@@ -224,7 +206,7 @@ class _Design(NamedTuple):
         return np.ascontiguousarray(weights.T), gaps, float(theta[-1] - shift.sum())
 
 
-class _Found(NamedTuple):
+class _Optimum(NamedTuple):
     """The weights of the features, the effects of the categories, and the widths of their priors."""
 
     theta: Floats
@@ -250,32 +232,32 @@ class _Fit(NamedTuple):
         weight = None if self.weight is None else self.weight[rows]
         return self._replace(x=self.x[:, rows], codes=self.codes[rows], correct=self.correct[rows], weight=weight)
 
-    def by_evidence(self, width: float | None) -> _Found:
+    def by_evidence(self, width: float | None) -> _Optimum:
         """Return the optimum, with the widths of the priors by evidence unless one is given for all."""
         m = len(self.design.least)
-        found = _Found(
+        optimum = _Optimum(
             np.append(np.zeros(len(self.x) - 1), self.base),
             tuple(np.zeros(n + 2) for n in self.n_levels),
             Widths(np.full(m, width or _WIDTH), np.full(len(self.n_levels), width or _WIDTH)),
         )
         for _ in range(_ROUNDS):
-            found = self.step(found, learn=width is None)
-        return found
+            optimum = self.step(optimum, learn=width is None)
+        return optimum
 
-    def near(self, found: _Found) -> _Found:
+    def near(self, optimum: _Optimum) -> _Optimum:
         """Return the optimum with given widths, near that of more answers."""
         for _ in range(_ROUNDS_WITHOUT_A_FOLD):
-            found = self.step(found, learn=False)
-        return found
+            optimum = self.step(optimum, learn=False)
+        return optimum
 
     @property
     def base(self) -> float:
         """The log-odds of a right answer."""
         return base_rate(self.correct, self.weight)
 
-    def step(self, found: _Found, *, learn: bool) -> _Found:
+    def step(self, optimum: _Optimum, *, learn: bool) -> _Optimum:
         """Take a step of Newton's method for the curves, then one for each category."""
-        theta, effects, widths = found
+        theta, effects, widths = optimum
         added = np.zeros(len(self.correct))
         for effect, code in zip(effects, self.codes.T, strict=True):
             added += effect[code]
@@ -289,8 +271,8 @@ class _Fit(NamedTuple):
             new.append(moved)
             of_categories[k] = np.sqrt(square)
         if not learn:
-            return _Found(theta, tuple(new), widths)
-        return _Found(theta, tuple(new), Widths(self._widths(theta, variance, widths.numbers), of_categories))
+            return _Optimum(theta, tuple(new), widths)
+        return _Optimum(theta, tuple(new), Widths(self._widths(theta, variance, widths.numbers), of_categories))
 
     def _curves(self, theta: Floats, added: Floats, widths: Floats) -> tuple[Floats, Floats]:
         """Return the weights of the curves after a step, and their variances."""

@@ -38,20 +38,9 @@ CHOSEN: dict[str, Shape] = {"mean_": None, "lambda1_": (), "lambda2_": (), "cand
 class Recipe:
     """The settings of the training loop.
 
-    Parameters
-    ----------
-    epochs : int
-        Passes over the fit part.
-    batch_size : int
-        Rows per step.
-    learning_rate : float
-        Adam's learning rate; with `one_cycle`, its maximum.
-    least_steps : int
-        The minimum number of steps: with few rows, epochs are added.
-    weight_decay : float
-        Decoupled, as in AdamW, and proportional to the number of weights per row: the more rows, the less decay.
-    one_cycle : bool
-        Whether the learning rate rises and falls once, or is constant.
+    The learning rate is Adam's; with `one_cycle` it is the maximum of a rate that rises and falls once. With few rows,
+    epochs are added up to `least_steps`. The weight decay is decoupled, as in AdamW, and proportional to the number of
+    weights per row: the more rows, the less decay.
     """
 
     epochs: int
@@ -147,7 +136,7 @@ class AuxiliaryClassCalibrator(ProbaCalibrator):
         problem = Problem(x.values, data.w, scaled, data.sample_weight)
         temperature = None if scaled is None else _spread(scaled)
         trained = train_networks(problem, settings, start, self._recipe(k), rng, temperature)
-        return [Network(*x.fold(each.weights, each.biases), each.temperature) for each in trained]
+        return [Network(*x.fold(network.weights, network.biases), network.temperature) for network in trained]
 
     def _architecture(self, n_classes: int) -> Architecture:
         """Return the paper's choice for the nearest number of classes, with the user's hidden sizes if given."""

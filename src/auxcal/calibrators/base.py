@@ -22,17 +22,17 @@ from auxcal._core.state import Shape
 from auxcal._core.threads import one_thread
 from auxcal.adaptation import Adaptation
 from auxcal.calibrators.copies import parts_with_units, warn_of_same_rows
+from auxcal.calibrators.description import to_html
 from auxcal.calibrators.estimator import Estimator
-from auxcal.calibrators.facts import to_html
 from auxcal.calibrators.feature_tables import is_table, with_numbers
 from auxcal.calibrators.fitting import (
     FitRows,
     SelectPart,
     all_rows,
     as_select,
+    check_uses_features,
     reference_of,
     rows_to_fit,
-    validate_features,
 )
 from auxcal.inputs import (
     ADVISED_ROWS,
@@ -108,8 +108,6 @@ class Calibrator(ABC, Estimator):
     """Whether the fit holds out every row in turn, those of a select part too; then copies must stay together."""
     has_ood_column: ClassVar[bool] = False
     """Whether the last column of its `predict_proba` is the probability that none of the classes is right."""
-    takes_signals: ClassVar[bool] = False
-    """Whether it takes signals in place of logits; then it is a classifier of one class, "the answer"."""
     starts_at_random: ClassVar[bool] = False
     """Whether the fit begins with random weights and takes the rows in a random order."""
     enough_rows: ClassVar[int] = ADVISED_ROWS
@@ -236,11 +234,11 @@ class Calibrator(ABC, Estimator):
     def share_in_fit(self, logits: ArrayLike, features: ArrayLike | None = None) -> float | None:
         """Return the share of rows that were in the fit, where every metric looks too good and nothing can be promised.
 
-        None where many rows of the fit are equal to each other. Of a fit on more than 16,384 rows, so many are
-        recognised.
+        None where many rows of the fit are equal to each other. After a fit on more than 16,384 rows, the share is
+        that of an even draw of the rows; None where none of them is drawn.
         """
         checked, further = self.validate_rows(logits, features)
-        return None if self.fit_rows_ is None else float(np.mean(self.fit_rows_.contain(checked, further)))
+        return None if self.fit_rows_ is None else self.fit_rows_.share(checked, further)
 
     def adapt(
         self,
@@ -278,12 +276,19 @@ class Calibrator(ABC, Estimator):
     def validate_rows(self, logits: ArrayLike, features: ArrayLike | None) -> tuple[Floats, Floats | None]:
         """Return rows to score as arrays, for `score_validated`; reject what can't be scored."""
         self._check_fitted()
-        array = self.inputs_.as_logits(logits, n_classes=self.n_features_in_)
-        return array, validate_features(self, self.inputs_.as_features(features), len(array))
+        if features is not None:
+            check_uses_features(self)
+        k, d = self.n_features_in_, self.n_further_features_
+        return self.inputs_.rows(logits, features, n_classes=k, n_features=d, stacklevel=3)
 
     def score_validated(self, logits: Floats, features: Floats | None) -> Floats:
         """Return the confidence of rows from `validate_rows`: logits, never probabilities."""
         return in_chunks(self._adapted_confidence, logits, features)
+
+    @property
+    def takes_signals(self) -> bool:
+        """Whether it was fitted on signals in place of logits; then there is one class, "the answer"."""
+        return self.inputs_.kind == "signals"
 
     @property
     def reading_names(self) -> tuple[str, ...]:
@@ -351,13 +356,14 @@ class Calibrator(ABC, Estimator):
         warn_of_probabilities(data.inputs.kind, data.logits, stacklevel=3)
         warn_of_zeros(data.inputs.kind, data.logits, stacklevel=3)
         data = rows_to_fit(self, data)
-        if data.inputs.raw_table and not self.takes_signals:
+        if data.inputs.needs_numbers:
             data = with_numbers(data, getattr(self, "random_state", None))
         given = None if select is None else as_select(select, data)
         if given is not None and self._searches(data.n_classes):
             warn_of_same_rows(data, given, "select", stacklevel=3)
         if self.cross_fits or (given is None and self._searches(data.n_classes)):
             data, given = parts_with_units(data, given, stacklevel=3)
+        self.inputs_ = data.inputs
         fit, part = self._parts(data, given, share=SELECT_SHARE)
         # The problems are small: on a busy machine threads that wait for each other cost many times what they bring.
         with one_thread():
@@ -427,10 +433,8 @@ class Calibrator(ABC, Estimator):
         return confidence if adaptation is None else adaptation.confidence(confidence)
 
     def _labelled(self, logits: Floats, y: ArrayLike, features: Floats | None = None, **of_rows: Any) -> Predictions:
-        """Return checked rows with their true classes, by index or by the names of the fit."""
-        inputs = self.inputs_
-        data = Predictions(logits, y, features, **of_rows, class_names=inputs.names, no_class=inputs.no_class)
-        return data._with(inputs=inputs)
+        """Return checked rows with their labels, by index or by the names of the fit."""
+        return Predictions._of_rows(logits, features, y, self.inputs_, **of_rows)
 
     def _repr_html_(self) -> str:
         return to_html(self)

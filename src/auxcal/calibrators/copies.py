@@ -1,9 +1,9 @@
-"""Units of rows: a group, copies of a row, or rows that are nearly equal; and how much the rows of a unit tell.
+"""Units of rows: a group, copies of a row, or rows that are nearly equal; and how much information they hold.
 
-In other folds, a copy of a row would tell its answer, so the rows of a unit stay together. And m rows of a unit tell
-less than m rows that were drawn apart. The variance of what a regression learns from them grows by the design effect
-1 + (m − 1) ρ σ, where ρ is the correlation of their errors and σ that of their inputs (Moulton). Each of them counts
-as one row divided by that: copies as one row in all, and rows that share no more than a name as rows.
+In other folds, a copy of a row would reveal its answer, so the rows of a unit stay together. And m rows of a unit hold
+less information than m rows that were drawn apart. The variance of what a regression learns from them grows by the
+design effect 1 + (m − 1) ρ σ, where ρ is the correlation of their errors and σ that of their inputs (Moulton). Each of
+them counts as one row divided by that: copies as one row in all, and rows that share no more than a name as rows.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from auxcal.predictions import Predictions
 from auxcal.splits import row_hashes
 
 _FEWEST_VALUES = 10  # different rows, below which copies are not looked for: fewer are too few for a fit
-_ENOUGH_WRONG = 7  # if one of two draws of a value is wrong, both have the same label half of the time at most
+_ENOUGH_WRONG = 7  # values of draws that are wrong have one label half of the time at most: all 7 once in 128 times
 # Rows that look alike are one sample if the nearest row of a wrong prediction has its label nearly always. Of views it
 # has in at least .8. Labels with errors are less clear; then it is enough that rows are right or wrong together, beyond
-# chance, and look like more samples than there are classes. By hand.
+# chance, and look like more samples than there are classes. Plain choices.
 _SAME_LABEL = 0.75
 _SAME_ANSWER, _BEYOND_CHANCE = 0.4, 5.0  # the correlation of errors, and its distance from 0 in standard errors
 _SAMPLES_OF_CLASS = 1.5
@@ -53,18 +53,18 @@ def with_units(data: Predictions, *, stacklevel: int = 1) -> Predictions:
         return data._with(groups=copies)
     if data.n_classes == 1:  # signals are often equal by themselves, and have no distance
         return data
-    found = repeated_samples(data)
-    if found is None or (found.same_label < _SAME_LABEL and not _have_one_answer(data, found.of_row)):
+    samples = repeated_samples(data)
+    if samples is None or (samples.same_label < _SAME_LABEL and not _have_one_answer(data, samples.of_row)):
         return data
     warn(
-        f"these {len(data):,} rows look like {len(np.unique(found.of_row)):,} samples, some seen several times, like "
+        f"these {len(data):,} rows look like {len(np.unique(samples.of_row)):,} samples, some seen several times, like "
         f"the frames of a video: rows near each other have the same label even where the classifier is wrong. "
         f"Such rows stay together, and count as less than a row each. Say which rows belong together with groups "
         f"(--group): a group for each, if none do.",
         InputWarning,
         stacklevel=stacklevel + 1,
     )
-    return data._with(groups=found.of_row)
+    return data._with(groups=samples.of_row)
 
 
 def parts_with_units(
@@ -86,7 +86,7 @@ def warn_of_same_rows(data: Predictions, part: Predictions, what: str, *, stackl
 
     Where rows repeat, equal rows need not be the same ones; then only parts that are equal as a whole are noticed.
     """
-    ours, theirs = (np.sort(row_hashes(each.logits, each.features)) for each in (data, part))
+    ours, theirs = (np.sort(row_hashes(rows.logits, rows.features)) for rows in (data, part))
     distinct = len(np.unique(ours)) >= (1 - MOST_REPEATED) * len(ours)
     share = float(np.isin(theirs, ours, kind="sort").mean()) if distinct else float(np.array_equal(ours, theirs))
     if share > MOST_REPEATED:
@@ -110,7 +110,7 @@ def merge_copies(data: Predictions) -> tuple[Predictions, Ints | slice]:
     copies = _copies(data, hashes, _n_values(hashes))
     if copies is None:
         return data, slice(None)
-    unit, copy = (np.unique(each, return_inverse=True)[1] for each in (data.groups, copies))
+    unit, copy = (np.unique(labels, return_inverse=True)[1] for labels in (data.groups, copies))
     _, first, at, counts = np.unique(
         unit * len(data) + copy, return_index=True, return_inverse=True, return_counts=True
     )
@@ -169,13 +169,13 @@ def _show_copies(counts: Ints, correct: Bools) -> bool:
 def _have_one_answer(data: Predictions, units: Ints) -> bool:
     """Return whether the rows of a unit are right or wrong together, more than chance and their scores explain.
 
-    Rows of no class tell nothing: all of them are wrong.
+    Rows of no class show nothing: all of them are wrong.
     """
     if len(np.unique(units)) < _SAMPLES_OF_CLASS * len(np.unique(data.prediction)):
         return False
     known = data.y != NO_CLASS
-    found = _Grouped.of(units[known]).of_errors(data.take(known))
-    return found.value >= max(_SAME_ANSWER, _BEYOND_CHANCE * found.error)
+    correlation = _Grouped.of(units[known]).of_errors(data.take(known))
+    return correlation.value >= max(_SAME_ANSWER, _BEYOND_CHANCE * correlation.error)
 
 
 class _Correlation(NamedTuple):

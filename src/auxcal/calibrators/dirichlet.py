@@ -97,12 +97,12 @@ class Dirichlet(LinearCalibrator):
     def _fits(self, data: Predictions) -> list[LinearMap]:
         """Return the fit of every penalty of the grid."""
         grid = self._grid()
-        learned, found = self._start(data)
-        fits = [found] * len(grid)
+        learned, fit = self._start(data)
+        fits = [fit] * len(grid)
         if learned is not None:
             x = self._inputs(learned.logits)
             for index, penalty in enumerate(grid):
-                fits[index] = found = fit_full(x, learned.y, found, penalty, learned.sample_weight)
+                fits[index] = fit = fit_full(x, learned.y, fit, penalty, learned.sample_weight)
         return fits
 
     def _keep(self, fits: list[LinearMap], scores: Floats) -> str | None:

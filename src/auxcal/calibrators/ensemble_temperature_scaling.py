@@ -104,11 +104,11 @@ def _fit_weights(parts: Floats, shares: Floats) -> tuple[Floats, bool]:
         ratio = parts / mixed
         mean, curvature = ratio @ shares, ratio * shares @ ratio.T
         root = np.linalg.cholesky(curvature + _RIDGE * np.trace(curvature) * np.eye(3))
-        found, _ = nnls(root.T, np.linalg.solve(root, 2 * mean - 1))
-        if (found - w) @ curvature @ (found - w) <= _WORTHWHILE:
-            return found / found.sum(), True
+        optimum, _ = nnls(root.T, np.linalg.solve(root, 2 * mean - 1))
+        if (optimum - w) @ curvature @ (optimum - w) <= _WORTHWHILE:
+            return optimum / optimum.sum(), True
         # At 0 the logarithm can be steep beyond any return: no weight loses more than nine tenths at once.
-        step = (found - w) * 0.9 / max(0.9, np.max(1 - found / w))
+        step = (optimum - w) * 0.9 / max(0.9, np.max(1 - optimum / w))
         before = _loss(mixed, w, shares)
         for _ in range(_MAX_HALVINGS):
             if _loss((w + step) @ parts, w + step, shares) <= before:

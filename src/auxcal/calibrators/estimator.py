@@ -26,12 +26,7 @@ class Estimator:
         return sorted(_defaults(cls))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the arguments of the constructor.
-
-        Parameters
-        ----------
-        deep : bool
-            Whether to include the parameters of nested estimators, as ``name__parameter``.
+        """Return the arguments of the constructor; if deep, those of nested estimators too, as ``name__parameter``.
 
         Examples
         --------
@@ -43,7 +38,7 @@ class Estimator:
         if deep:
             nested = {name: value for name, value in params.items() if hasattr(value, "get_params")}
             inner = {name: value.get_params() for name, value in nested.items() if not isinstance(value, type)}
-            params |= {f"{name}__{key}": value for name, found in inner.items() for key, value in found.items()}
+            params |= {f"{name}__{key}": value for name, values in inner.items() for key, value in values.items()}
         return params
 
     def set_params(self, **params: Any) -> Self:
@@ -105,9 +100,11 @@ def _defaults(kind: type) -> dict[str, Any]:
     if kind.__init__ is object.__init__:  # type: ignore[misc]
         return {}
     parameters = list(inspect.signature(kind.__init__).parameters.values())[1:]  # type: ignore[misc]
-    if any(each.kind is each.VAR_POSITIONAL for each in parameters):
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         raise RuntimeError(f"{kind.__name__}.__init__ must name its parameters (no varargs), so that it can be cloned.")
-    return {each.name: each.default for each in parameters if each.kind is not each.VAR_KEYWORD}
+    return {
+        parameter.name: parameter.default for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD
+    }
 
 
 @cache
@@ -116,4 +113,4 @@ def routing_class(kind: type) -> type:
     from sklearn.base import BaseEstimator
 
     methods = inspect.getmembers(kind, inspect.isfunction)
-    return type(kind.__name__, (BaseEstimator,), {name: each for name, each in methods if not name.startswith("_")})
+    return type(kind.__name__, (BaseEstimator,), {name: method for name, method in methods if not name.startswith("_")})

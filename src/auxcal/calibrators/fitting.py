@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from auxcal._core.arrays import Bools, Floats, as_features, check_spread, check_total
+from auxcal._core.arrays import Bools, Floats, check_spread, check_total
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.state import check_learned
-from auxcal.inputs import warn_of_probabilities
+from auxcal.inputs import LogitInputs, check_features, warn_of_probabilities
 from auxcal.metrics import METRICS
 from auxcal.predictions import Predictions
 from auxcal.reference import Reference, confidence_of_strata, describe_groups, large_groups, repeated, sample_rows
-from auxcal.signals import FeatureTable
 from auxcal.splits import row_hashes
 
 if TYPE_CHECKING:
@@ -26,7 +25,8 @@ LARGEST = 1e9
 """The largest weight of a term in a loss; far beyond it float32 overflows."""
 
 MOST_HASHES = 16_384
-"""Hashes that are kept, the lowest ones: 64 KB of a file. Of a larger fit, so many rows are recognised."""
+"""Hashes that are kept, the lowest ones: 64 KB of a file. After a larger fit, only rows whose hash is as low can be
+told to be in it or not; since hashes are as good as random, their share is that of all rows."""
 
 MOST_REPEATED = 0.02
 """The share of rows that may be copies of others. Up to it they make no difference; above it, new rows may equal old
@@ -67,30 +67,17 @@ def check_uses_features(calibrator: Calibrator) -> None:
 
 def validate_features(calibrator: Calibrator, features: ArrayLike | None, n_rows: int) -> Floats | None:
     """Check the features of rows to score: as many as in the fit, or none."""
-    d = calibrator.n_further_features_
-    if features is None and d == 0:
-        return None
-    check_uses_features(calibrator)
-    if features is None:
-        raise InvalidInputError(
-            f"features must have the {d} columns that this {type(calibrator).__name__} was fitted with; got none. Give "
-            f"the same features of these samples, or fit a calibrator without."
-        )
-    if d == 0:
-        raise InvalidInputError(
-            f"this {type(calibrator).__name__} was fitted without features; got features of shape "
-            f"{np.shape(features)}. Leave features out, or fit a calibrator with them."
-        )
-    return as_features(features, n_rows=n_rows, n_columns=d)
+    if features is not None:
+        check_uses_features(calibrator)
+    return check_features(features, n_rows=n_rows, n_features=calibrator.n_further_features_)
 
 
 def features_for(calibrator: Calibrator, data: Predictions) -> Floats | None:
     """Return the features of the data if the calibrator uses them; those of a table as its fit made numbers of them."""
     if not calibrator.uses_features or data.features is None:
         return None
-    if calibrator.takes_signals or not data.inputs.raw_table:
-        return data.features
-    return FeatureTable(*(calibrator.inputs_.feature_table or ())).fill(data.features)
+    table = calibrator.inputs_.feature_table
+    return table.fill(data.features) if table and data.inputs.needs_numbers else data.features
 
 
 def as_select(select: SelectPart, data: Predictions) -> Predictions:
@@ -105,8 +92,7 @@ def as_select(select: SelectPart, data: Predictions) -> Predictions:
     warn_of_probabilities(part.inputs.kind, part.logits, stacklevel=4)
     if part.inputs.raw_table and data.inputs.raw_table:
         part = part.recoded(data)
-    elif part.inputs.raw_table and data.inputs.feature_table:
-        table = FeatureTable(*data.inputs.feature_table)
+    elif part.inputs.raw_table and (table := data.inputs.feature_table):
         raw = data._with(inputs=replace(data.inputs, raw_table=table.columns))
         part = part._with(features=table.fill(np.asarray(part.recoded(raw).features)), inputs=data.inputs)
     if part.n_features != data.n_features:
@@ -120,7 +106,7 @@ def as_select(select: SelectPart, data: Predictions) -> Predictions:
 def _predictions(select: Any, data: Predictions) -> Predictions:
     """Return the rows of the select part, of the same kind as the fit part, columns taken by name."""
     inputs = data.inputs
-    if not isinstance(select, tuple | list) or len(select) not in (2, 3):
+    if not isinstance(inputs, LogitInputs) or not isinstance(select, tuple | list) or len(select) not in (2, 3):
         raise InvalidInputError(
             f"select must be a pair (logits, y), with features a triple (logits, y, features); got "
             f"{type(select).__name__}. Give select=(select_logits, select_y)."
@@ -174,15 +160,12 @@ def reference_of(calibrator: Calibrator, data: Predictions) -> Reference:
     groups = large_groups(data.groups)
     if not groups:
         return reference
-    readings = calibrator.read(data.logits, data.features)
+    rows = data.logits, data.features
     if held_out is None:
-        confidence = calibrator.score_validated(data.logits, data.features)
-        return describe_groups(
-            reference, groups, data, readings, confidence, calibrator.strata(data.logits, data.features)
-        )
-    strata = np.asarray(held_out)
-    confidence = confidence_of_strata(strata, data.prediction, data.n_classes)
-    return describe_groups(reference, groups, data, readings, confidence, strata)
+        confidence, strata = calibrator.score_validated(*rows), calibrator.strata(*rows)
+    else:
+        confidence, strata = confidence_of_strata(held_out, data.prediction, data.n_classes), held_out
+    return describe_groups(reference, groups, data, calibrator.read(*rows), confidence, strata)
 
 
 def select_score(select_by: SelectBy, confidence: Floats, select: Predictions) -> float:
@@ -231,12 +214,19 @@ class FitRows(NamedTuple):
     @classmethod
     def of(cls, data: Predictions) -> FitRows | None:
         """Return the rows of a fit; None where so many repeat that equal rows are not the same ones."""
-        found = np.unique(_row_hashes(data.logits, data.features))
-        return cls(found[:MOST_HASHES]) if len(found) >= (1 - MOST_REPEATED) * len(data) else None
+        hashes = np.unique(_row_hashes(data.logits, data.features))
+        return cls(hashes[:MOST_HASHES]) if len(hashes) >= (1 - MOST_REPEATED) * len(data) else None
 
-    def contain(self, logits: Floats, features: Floats | None) -> Bools:
-        """Return which rows were in the fit."""
-        return np.isin(_row_hashes(logits, features), self.hashes)
+    def contain(self, logits: Floats, features: Floats | None) -> tuple[Bools, Bools]:
+        """Return which rows were in the fit, and of which that is known: all of them, unless the fit was larger."""
+        found = _row_hashes(logits, features)
+        known = np.ones(len(found), bool) if len(self.hashes) < MOST_HASHES else found <= self.hashes[-1]
+        return np.isin(found, self.hashes), known
+
+    def share(self, logits: Floats, features: Floats | None) -> float | None:
+        """Return the share of rows that were in the fit, of those of which that is known; None if there are none."""
+        marked, known = self.contain(logits, features)
+        return float(np.mean(marked[known])) if known.any() else None
 
     def joined(self, other: FitRows | None) -> FitRows:
         """Return the rows of both."""

@@ -40,12 +40,15 @@ class LinearCalibrator(DistributionCalibrator):
         weighed = ops.matmul(x, weight) if self.weight_.ndim == 2 else x * weight
         return softmax_at(ops, weighed + ops.constant(self.bias_, "bias"), rows.prediction)
 
-    def _start(self, data: Predictions) -> tuple[Predictions | None, LinearMap]:
+    def _start(self, data: Predictions, *, diagonal: bool = False) -> tuple[Predictions | None, LinearMap]:
         """Return the rows to learn from, if any, and the map of temperature scaling, where the search of W begins."""
-        check_matrix(self, data.n_classes)
+        k = data.n_classes
+        if not diagonal:
+            check_matrix(self, k)
         learned = rows_to_learn(data, self.no_class)
         temperature, problem = fit_temperature(learned)
-        return learned, LinearMap(np.eye(data.n_classes) / temperature, np.zeros(data.n_classes), np.nan, problem)
+        unit = np.ones(k) if diagonal else np.eye(k)
+        return learned, LinearMap(unit / temperature, np.zeros(k), np.nan, problem)
 
 
 def linear_softmax(weight: Floats, bias: Floats, x: Floats) -> Floats:

@@ -51,11 +51,11 @@ class MatrixScaling(LinearCalibrator):
 
     def _fit(self, data: Predictions) -> str | None:
         penalty = Penalty(as_strength(self.off_diagonal, "off_diagonal"), as_strength(self.intercept, "intercept"))
-        learned, found = self._start(data)
+        learned, fit = self._start(data)
         if learned is not None:
-            found = fit_full(learned.logits, learned.y, found, penalty, learned.sample_weight)
-        self.weight_, self.bias_ = found.weight, found.bias
-        return found.problem
+            fit = fit_full(learned.logits, learned.y, fit, penalty, learned.sample_weight)
+        self.weight_, self.bias_ = fit.weight, fit.bias
+        return fit.problem
 
     def _n_free(self) -> int:
         return self.weight_.size + self.bias_.size

@@ -29,7 +29,7 @@ _TINY = 1e-9  # what rounding does to a distance, relative to that of the farthe
 _LOOKED_AT = 20_000  # distances that are sorted to find the nearest of more
 _DIMENSIONS = 32  # of more, as many random directions keep the ratios of distances
 _CELL = 2048  # rows that are joined to samples at once
-_ABOUT = 1.5  # how far the number of samples may be from what neighbours say, to be where joined rows are farther apart
+_ABOUT = 1.5  # how far their number may be from what neighbours suggest, so that joined rows are farther apart
 
 
 class RepeatedSamples(NamedTuple):
@@ -52,8 +52,8 @@ def repeated_samples(data: Predictions) -> RepeatedSamples | None:
     >>> repeated_samples(Predictions(logits, y)) is None
     True
     >>> views = np.arange(60).repeat(4)
-    >>> found = repeated_samples(Predictions(logits[views] + 0.01 * rng.normal(size=(240, 5)), y[views]))
-    >>> len(np.unique(found.of_row))
+    >>> repeated = repeated_samples(Predictions(logits[views] + 0.01 * rng.normal(size=(240, 5)), y[views]))
+    >>> len(np.unique(repeated.of_row))
     60
     """
     of_class = data.y != NO_CLASS  # rows of none are all wrong, and all of one label
@@ -120,12 +120,12 @@ def _joined(data: Predictions, views: float) -> Ints:
 
     order = ordered_rows(data.logits, data.y, data.w, data.features)  # so that theirs makes no difference
     x = _few_dimensions(data.logits[order])
-    samples, found = np.empty(len(x), dtype=np.intp), 0
+    samples, n_samples = np.empty(len(x), dtype=np.intp), 0
     for cell in _cells(x):
         tree = linkage(x[cell], "ward")
         numbers = fcluster(tree, _n_samples(tree[:, 2], len(cell) / views), "maxclust")
-        samples[order[cell]] = found + numbers
-        found += numbers.max()
+        samples[order[cell]] = n_samples + numbers
+        n_samples += numbers.max()
     return samples
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +12,6 @@ from numpy.typing import ArrayLike
 from auxcal._core.arrays import Bools, Floats, Ints, as_correct, as_sample_weight, as_whole
 from auxcal._core.deferred_warnings import warn
 from auxcal._core.errors import InputWarning, InvalidInputError
-from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.logits import expit, logit
 from auxcal.calibrators.additive_model import AdditiveModel, base_rate, cross_fit_additive
 from auxcal.calibrators.base import Calibrator
@@ -33,7 +31,7 @@ _FARTHEST = 15.0  # log-odds at which a base calibrator is clipped: one in three
 _BISECTIONS = 40  # of a range of log-odds below 30: to eleven digits
 _NEGLIGIBLE = 1e-9  # weights of base calibrators below this make no difference in float32
 _ENOUGH = 100_000  # rows that the fit learns from; more change the fourth digit of a confidence
-_FEWEST_OF_EACH = 10  # right and wrong answers, below which a signal may tell them apart by chance
+_FEWEST_OF_EACH = 10  # right and wrong answers, below which a signal may separate them by chance
 _TOO_GOOD = 0.01  # of the rarer kind of answers: fewer errors of one signal alone are too good to be true
 _MOST_READINGS = 8  # signals that checks and monitors look at, those that count most: as many as of logits
 _PLACES = np.linspace(0, 1, 21)  # quantiles between which a reading is linear
@@ -48,7 +46,7 @@ class SignalCalibrator(Calibrator):
     answers are few; and each number has beta calibration and isotonic regression of its own. All are fitted once
     without each fold, and their out-of-fold predictions give the weights by which their log-odds are averaged. The
     widths of the priors are chosen by evidence, so that useless signals leave the base rate. The answers of a group
-    stay together, and count as much as they tell; copies count as one.
+    stay together, and count by the information they hold; copies count as one.
 
     Parameters
     ----------
@@ -63,8 +61,6 @@ class SignalCalibrator(Calibrator):
 
     Attributes
     ----------
-    columns_ : tuple
-        The names of the signals, what they are, and the levels of categories.
     model_, line_ : tuple
         The additive model, and one of straight lines.
     maps_ : tuple
@@ -100,15 +96,13 @@ class SignalCalibrator(Calibrator):
     uses_weights = True
     uses_features = True
     cross_fits = True
-    takes_signals = True
 
-    columns_: tuple[Any, ...]
     model_: tuple[Any, ...]
     line_: tuple[Any, ...]
     maps_: tuple[Any, ...]
 
     learned = {"base_rate_": (), "offset_": (), "shares_": ("s",), "read_": ("r",)} | dict.fromkeys(
-        ("columns_", "model_", "line_", "maps_", "widths_", "places_")
+        ("model_", "line_", "maps_", "widths_", "places_")
     )
 
     def __init__(
@@ -194,27 +188,18 @@ class SignalCalibrator(Calibrator):
     @property
     def columns(self) -> SignalColumns:
         """The names of the signals, what they are, and the levels of categories."""
-        return SignalColumns(*self.columns_)
+        return self.inputs_.signal_columns
 
     @property
     def reading_names(self) -> tuple[str, ...]:
         """The signals that checks and monitors read."""
         return tuple(self.columns.names[j] for j in self.read_)
 
-    @ignore_float_errors
-    def validate_rows(self, signals: Any, features: ArrayLike | None = None) -> tuple[Floats, Floats]:
-        """Return answers as the one class of a classifier, and their signals as a matrix."""
-        self._check_fitted()
-        if features is not None:
-            raise InvalidInputError("signals hold all that is known of an answer; got features too. Make them signals.")
-        x = self.columns.encode(signals)
-        return np.zeros((len(x), 1), np.float32), x
-
     def read(self, logits: Floats, features: Floats | None) -> Floats:
         """Return where each signal lies among those of the fit, from 0 to 1; gaps are below, and new levels above."""
-        x = _of_signals(features)
+        x = np.asarray(features)
         readings = np.empty((len(x), len(self.read_)), np.float16)
-        numeric, (_, _, levels) = self.columns.are_numbers, self.columns_
+        numeric, levels = self.columns.are_numbers, self.columns.levels
         for i, j in enumerate(self.read_):
             if numeric[j]:
                 readings[:, i] = np.interp(x[:, j], self.places_[j], _PLACES)
@@ -223,34 +208,30 @@ class SignalCalibrator(Calibrator):
                 readings[:, i] = self.places_[j][places_of_levels(x[:, j], len(levels[j]))]
         return readings
 
-    def _labelled(self, logits: Floats, y: ArrayLike, features: Floats | None = None, **of_rows: Any) -> Predictions:
-        return Predictions._of_signals(_of_signals(features), y, self.inputs_, **of_rows)
-
     def _fit(self, data: Predictions) -> str | None:
         n_folds = as_whole(self.n_folds, "n_folds", least=2)
-        columns = data.inputs.signal_columns
-        self.columns_ = columns.as_tuple()
+        columns = self.columns
         check_names(self.increasing, dict.fromkeys(columns.names), "increasing")
         data, of_row = merge_copies(data)
         n_rows, data = len(data), data.take(data.spread_rows(_ENOUGH))
         data = weigh_units(data)
         folds = data.folds(min(n_folds, data.n_units), self.random_state)
         correct, weight = data.correct, data.sample_weight
-        values, codes = columns.parts(_of_signals(data.features))
+        values, codes = columns.parts(np.asarray(data.features))
         rises, n_levels = np.isin(columns.names, self.increasing)[columns.are_numbers], columns.n_levels
-        found = cross_fit_additive(values, codes, n_levels, correct, folds, weight, rises)
+        curves = cross_fit_additive(values, codes, n_levels, correct, folds, weight, rises)
         line = cross_fit_additive(values, codes, n_levels, correct, folds, weight, rises, linear=True)
         base = self.base_rate_ = base_rate(correct, weight)
         single = [
             cross_fit_signal(x, correct, folds, base, weight, rises=bool(up))
             for x, up in zip(values.T, rises, strict=True)
         ]
-        stacked = _clipped([np.full(len(data), base), line.log_odds, found.log_odds, *(held for _, held in single)])
+        stacked = _clipped([np.full(len(data), base), line.log_odds, curves.log_odds, *(held for _, held in single)])
         self.shares_ = weights_by_evidence(log_likelihoods(stacked, correct, weight), _prior(len(single)))
-        self.model_, self.line_ = tuple(found.model), tuple(line.model)
+        self.model_, self.line_ = tuple(curves.model), tuple(line.model)
         self.maps_ = tuple(tuple(maps) for maps, _ in single)
-        self.widths_ = found.widths._asdict()
-        self._remember(values, codes, found.model)
+        self.widths_ = curves.widths._asdict()
+        self._remember(values, codes, curves.model)
         self.offset_ = 0.0
         self.offset_ = _offset(logit(self._confidence(data.logits, data.features)), base, weight)
         self._warn_of_labels(values, codes, [held[:, 1] for _, held in single], correct, folds)
@@ -259,12 +240,8 @@ class SignalCalibrator(Calibrator):
             self._held_out = np.stack([confidence, 1 - confidence], axis=1)[of_row]
         return None
 
-    def _fitted(self, data: Predictions, select: Predictions | None, problem: str | None, *, stacklevel: int) -> Self:
-        inputs = replace(data.inputs, raw_table=None)  # which `columns_` holds
-        return super()._fitted(data._with(inputs=inputs), select, problem, stacklevel=stacklevel + 1)
-
     def _confidence(self, logits: Floats, features: Floats | None = None) -> Floats:
-        x = _of_signals(features)
+        x = np.asarray(features)
         values, codes = self.columns.parts(x)
         lines, curves = (AdditiveModel(*state).log_odds(values, codes) for state in (self.line_, self.model_))
         parts = [np.full(len(x), self.base_rate_), lines, curves]
@@ -325,12 +302,6 @@ class SignalCalibrator(Calibrator):
                 InputWarning,
                 stacklevel=5,
             )
-
-
-def _of_signals(features: Floats | None) -> Floats:
-    if features is None:
-        raise InvalidInputError("signals must be given.")
-    return features
 
 
 def _level_places(codes: Ints, effects: Floats) -> Floats:

@@ -34,34 +34,15 @@ class SimplifiedCCAC(AuxiliaryClassCalibrator, Transferable):
     hidden_sizes : sequence of int, optional
         The hidden layers of the network; `()` for none. By default the paper's for the nearest number of classes:
         (20,) for 8, (50, 20) for 10, (20,) for 18, (100,) for 100 and () for 1000.
-    lambda1 : float or sequence of float
-        λ1 ≥ 0 of equation 2, which keeps correct samples away from the auxiliary class. A sequence is searched on the
-        select part, a number is fixed.
-    lambda2 : float or sequence of float
-        λ2 ≥ 0 of equation 2, the weight of the misclassified samples; likewise.
-    mean : "wrong", "right" or a sequence of them
-        Which geometric mean of equation 3 gives the confidence: "wrong" is 1 − √((1 − μ_ŷ) μ_{K+1}), "right" is
-        √(μ_ŷ (1 − μ_{K+1})). A sequence is searched.
-    select_by : {"ece", "brier", "nll"}
-        The score on the select part that the search minimises.
-    recipe : {"fast", "paper"}
-        How the network is trained: "paper" is Adam with the paper's epochs and learning rate; "fast" takes far fewer
-        steps, with a schedule and weight decay. Both take batches of 256, which the paper leaves open: those of 32,
-        Keras' default, are worse with the paper's epochs (benchmarks/evidence/batch_sizes.py).
-    random_state : int or None
-        The source of the initial weights, of the order of the rows, and of the select part if none is given. On one
-        machine it gives the same bits; on a processor with other instructions a network can become another one.
+    lambda1, lambda2, mean, select_by, recipe, random_state
+        As for `CCAC`.
 
     Attributes
     ----------
-    weights_, biases_ : tuples of arrays
-        The layers of the network.
-    lambda1_, lambda2_, mean_
-        What was chosen.
-    candidates_ : dict of str to array
-        Every λ1, λ2 and mean that was tried, with its score on the select part.
     temperature_ : float
         T.
+    weights_, biases_, lambda1_, lambda2_, mean_, candidates_
+        As for `CCAC`.
 
     Examples
     --------

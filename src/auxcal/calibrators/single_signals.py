@@ -29,9 +29,9 @@ class SignalMaps(NamedTuple):
         """Return the log-odds by each of the two maps, of shape (n, 2)."""
         missing = np.isnan(x)
         scores = (np.where(missing, self.centre, x) - self.centre) * self.slope
-        found = ScoreMaps(self.coefficients, self.knots).log_odds(scores)
-        found[missing] = self.gap
-        return found
+        both = ScoreMaps(self.coefficients, self.knots).log_odds(scores)
+        both[missing] = self.gap
+        return both
 
     def program(self, ops: Operations, x: Value) -> Value:
         """Write `log_odds` as a program for torch and ONNX, without gaps."""
@@ -41,18 +41,9 @@ class SignalMaps(NamedTuple):
 def cross_fit_signal(
     x: Floats, correct: Bools, folds: Ints, base: float, weight: Weight | None, *, rises: bool
 ) -> tuple[SignalMaps, Floats]:
-    """Return the maps of a number, and its out-of-fold log-odds by both of them.
+    """Return the maps of a number, with NaN for gaps, and its out-of-fold log-odds by both of them.
 
-    Parameters
-    ----------
-    x : array of shape (n,)
-        The number, with NaN for gaps.
-    correct, folds, weight : arrays of shape (n,)
-        Whether each answer is right, its fold, and how often it counts.
-    base : float
-        The log-odds of a right answer.
-    rises : bool
-        Whether the maps must rise; otherwise the correlation decides.
+    `base` is the log-odds of a right answer. The maps must rise if `rises`; otherwise the correlation decides.
     """
     known = ~np.isnan(x)
     of_known = None if weight is None else weight[known]
@@ -69,8 +60,8 @@ def cross_fit_signal(
     ranks = np.argsort(np.argsort(x[known], kind="stable"), kind="stable")
     up = rises or np.cov(ranks, correct[known], aweights=of_known)[0, 1] >= 0
     slope = (1 if up else -1) / spread
-    maps, found, _ = cross_fit_maps((x[known] - centre) * slope, correct[known], _dense(folds[known]), of_known)
-    held_out[known] = found
+    maps, out_of_fold, _ = cross_fit_maps((x[known] - centre) * slope, correct[known], _dense(folds[known]), of_known)
+    held_out[known] = out_of_fold
     return SignalMaps(centre, slope, maps.coefficients, maps.knots, gap), held_out
 
 

@@ -131,7 +131,7 @@ def _problem(at_y: Floats, beta: float) -> str | None:
         )
     if beta < 2 / _REACH:
         return (
-            "the temperature sits at its upper bound: the logits tell nothing about y, or the contrary of it. "
+            "the temperature sits at its upper bound: the logits hold no information about y, or the contrary. "
             "Check that some rows have a class, and that the columns of logits and the labels y have the same order."
         )
     return None

@@ -23,10 +23,7 @@ from auxcal.calibrators.auxiliary import Network, Recipe
 class GridNetwork:
     """G fully connected networks with ReLU between the layers.
 
-    Parameters
-    ----------
-    layers : list of arrays of shape (G, outputs, inputs + 1)
-        The weights of each layer; the last column is its bias.
+    A layer is an array of shape (G, outputs, inputs + 1): the weights, and the biases in the last column.
     """
 
     layers: list[Floats]
@@ -58,18 +55,10 @@ def _layer(weight: Floats, bias: Floats, copies: int) -> Floats:
 
 @dataclass(frozen=True)
 class Problem:
-    """What the networks learn from.
+    """What the networks learn from: inputs (n, d), the extended label w, and how often each row counts in the loss.
 
-    Parameters
-    ----------
-    inputs : array of shape (n, d)
-        The inputs of the network.
-    w : array of shape (n,)
-        The extended label: the class where the prediction is correct, else K.
-    logits : array of shape (n, K), optional
-        For CCAC-S: the logits, which are scaled by a temperature; the network's one output is the auxiliary logit.
-    sample_weight : array of shape (n,), optional
-        How often each row counts in the loss.
+    For CCAC-S there are also the logits (n, K), which are scaled by a temperature; the network's one output is then the
+    auxiliary logit.
     """
 
     inputs: Floats
@@ -101,23 +90,10 @@ def train_networks(
 def auxiliary_class_loss(
     outputs: Floats, w: Ints, lambda1: Floats, lambda2: Floats, sample_weight: Weight | None = None
 ) -> Floats:
-    """Return −Σ_{k≤K} w_k log μ_k − λ1 (1 − w_{K+1}) log(1 − μ_{K+1}) − λ2 w_{K+1} log μ_{K+1}.
+    """Return −Σ_{k≤K} w_k log μ_k − λ1 (1 − w_{K+1}) log(1 − μ_{K+1}) − λ2 w_{K+1} log μ_{K+1}, the mean over the rows.
 
-    Parameters
-    ----------
-    outputs : array of shape (G, K + 1, n)
-        The outputs of G networks, the auxiliary class last.
-    w : array of shape (n,)
-        The extended label: the class where the prediction is correct, else K.
-    lambda1, lambda2 : arrays of shape (G, 1)
-        The settings of the networks.
-    sample_weight : array of shape (n,), optional
-        How often each row counts, relative to the mean row.
-
-    Returns
-    -------
-    array of shape (G,)
-        The mean loss of each network.
+    The outputs (G, K + 1, n) are those of G networks, the auxiliary class last, and λ1 and λ2 of shape (G, 1). The
+    weight of a row is relative to that of the mean row.
     """
     k = outputs.shape[1] - 1
     highest = outputs[:, :k].max(axis=1)
@@ -132,12 +108,7 @@ def auxiliary_class_loss(
 class Objective:
     """The loss of G networks and its gradient, on any of the rows of a problem.
 
-    Attributes
-    ----------
-    theta, gradient : arrays of shape (p,)
-        All that is trained, and the gradient that `differentiate` writes.
-    layers : list of arrays of shape (G, outputs, inputs + 1)
-        The layers of the networks: views of theta.
+    All that is trained is in `theta`; `layers` are views of it. `differentiate` writes `gradient`.
     """
 
     def __init__(
@@ -287,18 +258,9 @@ def _with_column(x: Floats, value: float, dtype: type[np.floating[Any]]) -> Floa
 def train(
     objective: Objective, n_rows: int, recipe: Recipe, rng: np.random.Generator, total_weight: float | None = None
 ) -> None:
-    """Minimise the loss of every network of the grid, in place, by AdamW.
+    """Minimise the loss of every network of the grid, in place, by AdamW; the generator shuffles the rows.
 
-    Parameters
-    ----------
-    objective : Objective
-    n_rows : int
-        The rows of the fit part.
-    recipe : Recipe
-    rng : numpy.random.Generator
-        Shuffles the rows.
-    total_weight : float, optional
-        The effective sample size, if not n_rows; the larger, the less the weights of the networks decay.
+    The larger the effective sample size, `total_weight`, the less the weights of the networks decay.
     """
     batch = min(recipe.batch_size, n_rows)
     per_epoch = math.ceil(n_rows / batch)

@@ -1,11 +1,8 @@
 """Vector scaling (VS): a temperature and an offset for each class."""
 
-import numpy as np
-
 from auxcal.calibrators.linear_scaling import LinearCalibrator
-from auxcal.calibrators.solvers.linear import LinearMap, fit_diagonal
-from auxcal.calibrators.solvers.targets_and_weights import NoClass, rows_to_learn
-from auxcal.calibrators.temperature_scaling import fit_temperature
+from auxcal.calibrators.solvers.linear import fit_diagonal
+from auxcal.calibrators.solvers.targets_and_weights import NoClass
 from auxcal.predictions import Predictions
 
 
@@ -43,14 +40,11 @@ class VectorScaling(LinearCalibrator):
         self.no_class = no_class
 
     def _fit(self, data: Predictions) -> str | None:
-        learned = rows_to_learn(data, self.no_class)
-        temperature, problem = fit_temperature(learned)
-        k = data.n_classes
-        found = LinearMap(np.full(k, 1 / temperature), np.zeros(k), np.nan, problem)
+        learned, fit = self._start(data, diagonal=True)
         if learned is not None:
-            found = fit_diagonal(learned.logits, learned.y, found, learned.sample_weight)
-        self.weight_, self.bias_ = found.weight, found.bias
-        return found.problem
+            fit = fit_diagonal(learned.logits, learned.y, fit, learned.sample_weight)
+        self.weight_, self.bias_ = fit.weight, fit.bias
+        return fit.problem
 
     def _n_free(self) -> int:
         return self.weight_.size + self.bias_.size

@@ -34,7 +34,7 @@ def adapt(
     auxcal adapt ccac-x.safetensors new.parquet -o adapted.safetensors
     auxcal adapt ccac-x.safetensors new.csv --labelled some.csv -o adapted.safetensors
     """
-    from auxcal.calibrators.facts import as_json, facts
+    from auxcal.calibrators.description import as_json, facts
 
     fitted = load_calibrator(calibrator, files)
     check_out(out, overwrite=overwrite)

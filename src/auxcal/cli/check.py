@@ -52,15 +52,14 @@ def check(
         code = _check_slices(fitted, files, by, level, table, numbers, json=json)
         save_metrics(numbers, metrics)
         raise typer.Exit(code)
-    sample, promised = auxcal.monitoring.RowSample(fitted), auxcal.monitoring.PromiseSample(fitted)
+    sample = auxcal.monitoring.RowSample(fitted)
     with progress_bar("reading") as report:
         for logits, features in auxcal.tables.read_rows(fitted, *files, spec=table, report=report):
             sample.add(logits, features)
-            promised.add(logits, features)
         found = sample.check(level=level)
     numbers.add("rows", sample.n_rows).add("mean_confidence_ratio", found.confidence)
     save_metrics(numbers.check(found).verdict(found.verdict), metrics)
-    holds = promised.guarantee_holds()
+    holds = sample.guarantee_holds()
     if holds is None and fitted.certificate_ is not None:  # an old certificate, without the rows that it was found on
         holds = found.verdict == "same"
     promise = PROMISE_FAILS if holds is False else PROMISE_HOLDS if holds and found.verdict != "same" else ""

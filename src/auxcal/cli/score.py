@@ -66,8 +66,8 @@ def score(
     Where rows have labels, a column in_fit says which of them were in the fit: on those everything looks too good. If
     that can't be told, since many rows of the fit are equal, a warning says so.
 
-    Columns of an earlier scoring (accepted, in_fit, and proba_ with the name or number of a class) are replaced, or
-    left out with a warning.
+    Columns of an earlier scoring (accepted, in_fit, and proba_ with the name or number of a class; beside prediction
+    and confidence, every proba_) are replaced, or left out with a warning.
 
     An output folder gets one part for each part of the input, under the same name, and the file _SUCCESS at the end. To
     resume a run that was stopped, start it again.

@@ -24,7 +24,7 @@ def show(
     auxcal show ccac-x.safetensors --json
     auxcal show answers.jsonl
     """
-    from auxcal.calibrators.facts import as_json, facts
+    from auxcal.calibrators.description import as_json, facts
     from auxcal.llm import FILES, contents
 
     if file.suffix.lower() in FILES:

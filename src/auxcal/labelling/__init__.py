@@ -1,4 +1,4 @@
-"""Which samples to label, how many, and what the labels say together with the unlabelled rest."""
+"""Which samples to label, how many, and what they show together with the unlabelled rest."""
 
 from auxcal.labelling._estimate import estimate
 from auxcal.labelling._pick import Picks, pick

@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from auxcal._core.arrays import Bools, Floats, as_confidence, check_shares
 from auxcal._core.float_errors import ignore_float_errors
-from auxcal.metrics.edge import as_sample
 from auxcal.metrics.intervals import PURE_NOISE, Estimate, ece_bounds, wilson, with_one_off
+from auxcal.metrics.sample import as_sample
 
 BINS = 20  # of the ECE, as in the paper
 # Plain choices; benchmarks/labelling/picks.py measures how often the intervals hold the truth with these.
@@ -59,8 +59,8 @@ def estimate(
     >>> from auxcal.labelling import estimate
     >>> rng = np.random.default_rng(0)
     >>> unlabelled, confidence = rng.random(10_000), rng.random(200)
-    >>> found = estimate(confidence, rng.random(200) < confidence, unlabelled)
-    >>> [round(number, 2) for number in found["accuracy"]]
+    >>> estimates = estimate(confidence, rng.random(200) < confidence, unlabelled)
+    >>> [round(number, 2) for number in estimates["accuracy"]]
     [0.49, 0.44, 0.55]
     """
     from scipy.special import stdtrit

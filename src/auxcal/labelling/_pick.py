@@ -57,7 +57,7 @@ def pick(
     calibrated: bool = True,
     random_state: int | None = 0,
 ) -> Picks:
-    """Pick rows to label so that they say as much as possible about accuracy and calibration.
+    """Pick rows to label so that they show as much as possible of accuracy and calibration.
 
     The rows are sorted by `none` and by confidence and cut into strata that give two rows each. A row is picked
     with a probability in proportion to the standard deviation of its correctness, sqrt(c (1 − c)), mixed with an even
@@ -124,13 +124,13 @@ def _as_harm(harm: ArrayLike | None, n_rows: int) -> Floats:
     """Validate the harm of each row, and return it; it is at least `LEAST_HARM` of the largest."""
     if harm is None:
         return np.ones(n_rows)
-    found = np.asarray(as_confidence(harm), dtype=np.float64)
-    if len(found) != n_rows:
+    checked = np.asarray(as_confidence(harm), dtype=np.float64)
+    if len(checked) != n_rows:
         raise InvalidInputError(
-            f"harm must have one number, from 0 to 1, for each of the {n_rows:,} rows; got {len(found):,}. Give the "
+            f"harm must have one number, from 0 to 1, for each of the {n_rows:,} rows; got {len(checked):,}. Give the "
             f"harm of each row's slice, or leave it out."
         )
-    return np.maximum(found, LEAST_HARM * found.max()) if found.any() else np.ones(n_rows)
+    return np.maximum(checked, LEAST_HARM * checked.max()) if checked.any() else np.ones(n_rows)
 
 
 def _probabilities(spread: Floats, n: int, even_share: float, harm: Floats) -> Floats:

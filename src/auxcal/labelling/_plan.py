@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaincinv
 
 from auxcal._core.arrays import as_confidence, as_correct, check_shares
 from auxcal._core.errors import InvalidInputError
@@ -96,8 +95,8 @@ def plan(
     >>> import numpy as np
     >>> from auxcal.labelling import plan
     >>> confidence = np.linspace(0.5, 1, 200)
-    >>> found = plan(confidence, confidence > 0.6, accuracy_within=0.02, risk=0.05)
-    >>> found.needed, found.between
+    >>> numbers = plan(confidence, confidence > 0.6, accuracy_within=0.02, risk=0.05)
+    >>> numbers.needed, numbers.between
     ({'accuracy_within': 1537, 'risk': 118}, {'accuracy_within': (1315, 1757), 'risk': (118, 631)})
     """
     asked = {"accuracy_within": accuracy_within, "risk": risk}
@@ -108,9 +107,9 @@ def plan(
     right = None if correct is None else as_correct(correct, n_rows=len(c))
     accuracy = Estimate(float(c.mean()), 0.0, 1.0) if right is None else _share(int(right.sum()), len(c))
     n = START if right is None else len(c)
-    found: dict[str, tuple[int | None, ...]] = {}
+    numbers: dict[str, tuple[int | None, ...]] = {}
     if accuracy_within is not None:
-        found["accuracy_within"] = tuple(_labels(p, accuracy_within) for p in _by_spread(accuracy))
+        numbers["accuracy_within"] = tuple(_labels(p, accuracy_within) for p in _by_spread(accuracy))
     if risk is not None:
         if right is None:
             raise InvalidInputError(
@@ -120,20 +119,22 @@ def plan(
         rows = c if unlabelled is None else as_confidence(unlabelled)
         accepted = c >= np.sort(rows)[::-1][max(1, round(coverage * len(rows))) - 1]
         errors = _share(int((~right[accepted]).sum()), int(accepted.sum()))
-        found["risk"] = tuple(
-            rows_to_promise(each, risk, coverage=coverage, level=level)
-            for each in (errors.low, errors.value, errors.high)
+        numbers["risk"] = tuple(
+            rows_to_promise(rate, risk, coverage=coverage, level=level)
+            for rate in (errors.low, errors.value, errors.high)
         )
     return Plan(
         accuracy,
         tuple(Forecast(n * time, Z * float(np.sqrt(_variance(accuracy.value) / (n * time)))) for time in times),
-        {name: number for name, (_, number, _) in found.items()},
-        {name: (low, high) for name, (low, _, high) in found.items()},
+        {name: number for name, (_, number, _) in numbers.items()},
+        {name: (low, high) for name, (low, _, high) in numbers.items()},
     )
 
 
 def _share(k: int, n: int) -> Estimate:
     """Return a share with the ends of Clopper and Pearson's interval."""
+    from scipy.special import betaincinv  # a process that scores imports no SciPy
+
     tail = (1 - HELD) / 2
     low = float(betaincinv(k, n - k + 1, tail)) if k else 0.0
     high = float(betaincinv(k + 1, n - k, 1 - tail)) if k < n else 1.0

@@ -1,4 +1,4 @@
-"""What language models write: answers, how likely they are, and other signals of whether they are right."""
+"""Answers of language models: how likely they are, and other signals of whether they are right."""
 
 from auxcal.llm.answers import Answers
 from auxcal.llm.collected import SIGNALS

@@ -1,9 +1,9 @@
-"""Answers: what a language model answered, with what is known of each answer."""
+"""Answers: what a language model answered, and what is known about it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,10 @@ from auxcal._core.arrays import Bools, Floats, Groups, Ints
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Answers:
-    """What a language model answered: a row for each question that it answered.
+    """What a language model answered: one row for each question with an answer.
 
-    Questions without an answer (refused, cut off, failed, not readable) are no rows: they are neither right nor wrong.
-    `answered` marks the others and `unanswered` counts them.
+    Questions without one (refused, cut off, failed, not readable) have no row: they are neither right nor wrong.
+    `answered` marks the others, and `unanswered` counts them.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Answers:
     logits : array of shape (n, K) or None
         The log-probability of each label, all finite; None if the file has none, or the number of labels differs.
     signals : mapping of str to array of shape (n,)
-        What else is known of each answer: numbers, NaN if missing, or strings.
+        What else is known about the answers: numbers, NaN if missing, or strings.
     y : array of shape (n,) or None
         The index of the true label, if the truth is known and there are logits.
     correct : array of shape (n,) or None
@@ -38,9 +38,9 @@ class Answers:
     labels : tuple of str or None
         The K labels.
     answered : array of shape (N,)
-        For each question of the file, in order, whether it has an answer.
+        Whether each question of the file has an answer, in the order of the file.
     all_ids : array of shape (N,)
-        The id of each question of the file.
+        The ids of all questions of the file.
     unanswered : mapping of str to int
         How many questions have no answer, by reason.
     format : str
@@ -48,7 +48,7 @@ class Answers:
     lines : array of shape (m, 2)
         The number of each line that was read, and the place of its question among all.
     problems : mapping of int to str
-        Why lines that can't be used were skipped.
+        Why lines were skipped, by their number.
 
     Examples
     --------
@@ -81,14 +81,3 @@ class Answers:
         facts += [f"groups={len(np.unique(self.groups))}"] if self.groups is not None else []
         facts += [f"unanswered={sum(self.unanswered.values())}"] if self.unanswered else []
         return f"Answers({', '.join(facts)})"
-
-    def take(self, rows: Ints | Bools | slice) -> Answers:
-        """Return the given rows; the others are neither answered nor unanswered any more."""
-        each = ("ids", "prediction", "logits", "y", "correct", "groups")
-        arrays: dict[str, Any] = {name: getattr(self, name) for name in each}
-        changed: dict[str, Any] = {name: None if array is None else array[rows] for name, array in arrays.items()}
-        kept = len(changed["ids"])
-        signals = {name: column[rows] for name, column in self.signals.items()}
-        return replace(
-            self, **changed, signals=signals, answered=np.ones(kept, np.bool_), all_ids=changed["ids"], unanswered={}
-        )

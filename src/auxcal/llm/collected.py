@@ -1,4 +1,4 @@
-"""Collects what records say of each question, and turns it into `Answers`."""
+"""Collects the records of each question, and turns them into `Answers`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _RANKS = 3  # log-probabilities, the largest first, that stand for the logits wh
 _OF_REPLY = ("outside", "missing_labels", "mean_logprob", "min_logprob", "length", "stated_confidence")
 
 SIGNALS = (*_OF_REPLY, "agreement", "entropy", "margin", "options", *(f"logprob_{n + 1}" for n in range(_RANKS)))
-"""What is known of answers without further keys of the user."""
+"""The signals of answers without further keys of the user."""
 
 _STATED = re.compile(r"(?i)confidence\W{0,6}(?:(?:is|of)\W{0,3})?(\d+(?:\.\d+)?|\.\d+)\s*(%)?")
 """A confidence that a model states in its text: the last number after the word."""
@@ -41,7 +41,7 @@ _LEAST_LEFT = 1e-12  # of a probability: what rounding leaves when those of the 
 
 @dataclass(frozen=True)
 class Keys:
-    """The keys of a record under which the user has something."""
+    """The keys of a record that the user named."""
 
     truth: str | None = None
     correct: str | None = None
@@ -71,7 +71,7 @@ class _Truth(NamedTuple):
 
 
 class _Question(NamedTuple):
-    """What is known of a question, and the replies to it."""
+    """A question with its truth, group and signals, and the replies to it."""
 
     place: int
     truth: _Truth
@@ -104,8 +104,8 @@ class Collector:
         stated = self._stated(record) if self.keys.confidence else None
         rows = [self._row(reply, labels, prediction, stated) for reply in parsed.replies]
         truth = self._truth(parsed, record, name, labels, len(labels.labels) if labels else n_options)
-        signals = tuple(self._signal(record, key) for key in self.keys.signals)
-        group = None if self.keys.group is None else self._group(record)
+        signals = tuple(_scalar(record, key) for key in self.keys.signals)
+        group = None if self.keys.group is None else str(_scalar(record, self.keys.group, is_group=True))
         question = self.questions.get(name) or _Question(len(self.questions), truth, group, signals, [])
         if (truth.y, truth.text) != (question.truth.y, question.truth.text):
             raise BadRecord(f"expected the same truth as in an earlier line of {name!r}; got another")
@@ -124,14 +124,14 @@ class Collector:
     # Who was asked, and whether this record is one of the others ------------------------------------------------------
 
     def _name(self, parsed: Parsed, record: JSON, line: int) -> str:
-        found = parsed.id if self.keys.id is None else lookup(record, self.keys.id)
-        if found is None and self.keys.id is not None:
+        name = parsed.id if self.keys.id is None else lookup(record, self.keys.id)
+        if name is None and self.keys.id is not None:
             raise BadRecord(f"expected an id under {self.keys.id!r}; there is none")
-        if found is not None and type(found) not in (str, int, float):
-            raise BadRecord(f"expected an id that is a string or a number; got {kind_of(found)}")
-        if type(found) is float:
-            return f"{found:.15g}"
-        return str(line if found is None else found)
+        if name is not None and type(name) not in (str, int, float):
+            raise BadRecord(f"expected an id that is a string or a number; got {kind_of(name)}")
+        if type(name) is float:
+            return f"{name:.15g}"
+        return str(line if name is None else name)
 
     def _check_first(self, model: Any, serial: Any) -> None:
         if model is not None and self._model is not None and model != self._model:
@@ -180,8 +180,8 @@ class Collector:
     def _stated(self, record: JSON) -> float:
         value = lookup(record, self.keys.confidence or "")
         if isinstance(value, str):
-            found = re.search(r"(\d+(?:\.\d+)?|\.\d+)\s*(%)?", value)
-            return nan if found is None else _as_share(found)
+            match = re.search(r"(\d+(?:\.\d+)?|\.\d+)\s*(%)?", value)
+            return nan if match is None else _as_share(match)
         return nan if value is None or isinstance(value, bool | list | dict) else _share(float(value))
 
     def _stated_in(self, text: str) -> float:
@@ -190,20 +190,8 @@ class Collector:
             if "onfidence" not in text and "ONFIDENCE" not in text:
                 return nan
             pattern = _STATED
-        found = last(pattern.finditer(text))
-        return nan if found is None else _as_share(found)
-
-    def _group(self, record: JSON) -> str:
-        value = lookup(record, self.keys.group or "")
-        if value is None or isinstance(value, list | dict):
-            raise BadRecord(f"expected a group under {self.keys.group!r}; got {kind_of(value)}")
-        return str(value)
-
-    def _signal(self, record: JSON, key: str) -> Any:
-        value = lookup(record, key)
-        if isinstance(value, list | dict):
-            raise BadRecord(f"expected a number or a string under {key!r}; got {kind_of(value)}")
-        return value
+        match = last(pattern.finditer(text))
+        return nan if match is None else _as_share(match)
 
     # The truth --------------------------------------------------------------------------------------------------------
 
@@ -215,14 +203,23 @@ class Collector:
             truth = self._truths.get(name)
         else:
             truth = parsed.truth if self.keys.truth is None else lookup(record, self.keys.truth)
-        given = self._truths is not None or self.keys.truth is not None
-        if n_options:
-            return _Truth(_true_label(truth, labels, n_options))
-        if parsed.correct is not None and not given:
+        named = self._truths is not None or self.keys.truth is not None
+        if parsed.correct is not None and not named and not n_options:
             return _Truth(mark=int(parsed.correct))
         if isinstance(truth, bool | list | dict):
-            raise BadRecord(f"expected the true answer; got {kind_of(truth)}. Is it under correct (--correct)?")
-        return _Truth(text="" if truth is None else _plain(truth).casefold())
+            what = "label" if n_options else "answer"
+            raise BadRecord(f"expected the true {what}; got {kind_of(truth)}. Is it under correct (--correct)?")
+        return _Truth(_true_label(truth, labels, n_options)) if n_options else _Truth(text=_plain(truth).casefold())
+
+
+def _scalar(record: JSON, key: str, *, is_group: bool = False) -> Any:
+    """Return the number or string under a key; None if there is none, which no group may be."""
+    value = lookup(record, key)
+    if isinstance(value, list | dict) or (is_group and value is None):
+        raise BadRecord(
+            f"expected {'a group' if is_group else 'a number or a string'} under {key!r}; got {kind_of(value)}"
+        )
+    return value
 
 
 @cache
@@ -232,11 +229,9 @@ def _letters(n: int) -> LabelTokens:
 
 
 def _true_label(truth: Any, labels: LabelTokens | None, n_options: int) -> int:
-    """Return the index of the true label: from a label, or a number that is none."""
+    """Return the index of the true label, given as a label or as its index."""
     if truth is None or truth != truth:
         return LEFT_OUT
-    if isinstance(truth, bool | list | dict):
-        raise BadRecord(f"expected the true label; got {kind_of(truth)}. Is it under correct (--correct)?")
     text = f"{truth:.15g}" if isinstance(truth, int | float) else str(truth).strip()
     place = None if labels is None else labels.place(text)
     if place is not None:
@@ -265,14 +260,14 @@ def _row_of_options(reply: Reply, labels: LabelTokens | None, stated: float) -> 
     options = reply.options or ()
     if labels is not None and len(options) != len(labels.labels):
         raise BadRecord(f"expected {len(labels.labels)} log-probabilities, one for each label; got {len(options)}")
-    known = [each for each in options if each > NOT_RETURNED]  # NaN is not
+    known = [logprob for logprob in options if logprob > NOT_RETURNED]  # NaN is not
     if not known:
         return _Row(-1, UNREADABLE)
     largest = max(known)
     check_logprob(largest)
     n_missing = len(options) - len(known)
     least = min(known) - log(2)
-    logprobs = [each if each > NOT_RETURNED else least for each in options] if n_missing else options
+    logprobs = [logprob if logprob > NOT_RETURNED else least for logprob in options] if n_missing else options
     if reply.n_options:  # whole texts, where many others are possible
         rest, missing = nan, nan
     else:
@@ -282,16 +277,16 @@ def _row_of_options(reply: Reply, labels: LabelTokens | None, stated: float) -> 
 
 def _answer(text: str, other: str, labels: LabelTokens, prediction: Any) -> tuple[int, int | None]:
     """Return the label that is answered, and where in the text it is; -1 and None if it is unclear."""
-    found = labels.find(text)
+    answer = labels.find(text)
     if prediction is not None:
         place = labels.place(prediction if isinstance(prediction, str) else _plain(prediction))
         if place is None:
             return -1, None
-        return place, found[1] if found is not None and found[0] == place else None
-    if found is None and other != text:
-        found = labels.find(other)
-        return (-1, None) if found is None else (found[0], None)
-    return (-1, None) if found is None else found
+        return place, answer[1] if answer is not None and answer[0] == place else None
+    if answer is None and other != text:
+        answer = labels.find(other)
+        return (-1, None) if answer is None else (answer[0], None)
+    return (-1, None) if answer is None else answer
 
 
 def _token_at(tokens: Tokens, at: int) -> int:
@@ -325,9 +320,9 @@ def _plain(value: Any) -> str:
     return text.strip().removesuffix(".").strip()
 
 
-def _as_share(found: re.Match[str]) -> float:
-    value = float(found[1])
-    percent = found.re.groups > 1 and found[2]
+def _as_share(match: re.Match[str]) -> float:
+    value = float(match[1])
+    percent = match.re.groups > 1 and match[2]
     return value / 100 if percent else _share(value)
 
 
@@ -347,7 +342,7 @@ def as_answers(rows: Collector, format_name: str, problems: dict[int, str], *, w
     whole = width > 1 and not np.isnan(scores[answered]).any()
     labels = rows.labels.labels if rows.labels is not None else _option_names(width) if whole else None
     y = np.array([question.truth.y for question in questions], np.int64)
-    marks = [_is_right(row.code, each.truth, rows.texts) for row, each in zip(joined, questions, strict=True)]
+    marks = [_is_right(row.code, question.truth, rows.texts) for row, question in zip(joined, questions, strict=True)]
     correct = np.array(marks, np.int64)
     of_replies = dict(zip((*_OF_REPLY, "agreement"), np.array([row.signals for row in joined]).T, strict=True))
     signals = {**of_replies, **_of_scores(scores, answered, whole=whole), **_extras(rows)}
@@ -358,10 +353,10 @@ def as_answers(rows: Collector, format_name: str, problems: dict[int, str], *, w
         ids=ids[known],
         prediction=_predictions(rows, joined, labels)[known],
         logits=scores[known] if whole else None,
-        signals={name: column[known] for name, column in signals.items() if _tells(column[known])},
+        signals={name: column[known] for name, column in signals.items() if _is_known(column[known])},
         y=y[known] if whole and has_truth and (y[known] != LEFT_OUT).all() else None,
         correct=correct[known] == 1 if has_truth else None,
-        groups=np.array([each.group for each in questions], dtype=object)[known] if rows.keys.group else None,
+        groups=np.array([question.group for question in questions], dtype=object)[known] if rows.keys.group else None,
         labels=labels,
         answered=answered,
         all_ids=ids,
@@ -373,15 +368,15 @@ def as_answers(rows: Collector, format_name: str, problems: dict[int, str], *, w
 
 
 def _joined(rows: Sequence[_Row], *, has_logprobs: bool) -> _Row:
-    """Return what the replies to a question say together, and as one more signal how many of them agree."""
+    """Return the replies to a question as one row; their agreement is one more signal."""
     used = [row for row in rows if not row.reason and (row.logprobs or not has_logprobs)]
     if not used:
         return _Row(-1, rows[-1].reason or NO_LOGPROBS, signals=(nan,) * (len(_OF_REPLY) + 1))
     code, _, logprobs, signals = used[0]
     if len(used) > 1:
         code = Counter(row.code for row in used).most_common(1)[0][0]  # the first in a tie
-        logprobs = [_log_mean(each) for each in zip_longest(*(row.logprobs for row in used), fillvalue=nan)]
-        signals = [_mean(each) for each in zip(*(row.signals for row in used), strict=True)]
+        logprobs = [_log_mean(column) for column in zip_longest(*(row.logprobs for row in used), fillvalue=nan)]
+        signals = [_mean(column) for column in zip(*(row.signals for row in used), strict=True)]
     if logprobs:
         code = logprobs.index(max(logprobs))
     agreement = sum(row.code == code for row in used) / len(used) if len(used) > 1 else nan
@@ -391,7 +386,7 @@ def _joined(rows: Sequence[_Row], *, has_logprobs: bool) -> _Row:
 def _log_mean(logprobs: Sequence[float]) -> float:
     """Return the logarithm of the mean probability."""
     top = max(logprobs)
-    return top + log(sum(exp(each - top) for each in logprobs) / len(logprobs))
+    return top + log(sum(exp(logprob - top) for logprob in logprobs) / len(logprobs))
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -407,41 +402,41 @@ def _is_right(code: int, truth: _Truth, texts: Mapping[str, int]) -> int:
 
 
 def _of_scores(scores: Floats, answered: Bools, *, whole: bool) -> dict[str, Floats]:
-    """Return what stands for the logits where the number of options differs; where there are logits, they tell it all.
+    """Return what stands for the logits where the number of options differs; where there are logits, they hold it all.
 
     On MMLU the entropy and the margin beside logits made the Brier score worse by up to .0007 at 100 labels.
     """
     if whole or scores.shape[1] < 2:
         return {}
-    found = {name: np.full(len(scores), np.nan) for name in ("entropy", "margin")}
+    signals = {name: np.full(len(scores), np.nan) for name in ("entropy", "margin")}
     known = scores[answered]
     ranked = -np.sort(-known, axis=1)  # NaN last
     shares = ranked - ranked[:, :1]
     shares -= np.log(np.nansum(np.exp(shares), axis=1, keepdims=True))
-    found["entropy"][answered] = -np.nansum(np.exp(shares) * shares, axis=1)
-    found["margin"][answered] = ranked[:, 0] - ranked[:, 1]
+    signals["entropy"][answered] = -np.nansum(np.exp(shares) * shares, axis=1)
+    signals["margin"][answered] = ranked[:, 0] - ranked[:, 1]
     for rank in range(min(_RANKS, scores.shape[1])):
-        found[f"logprob_{rank + 1}"] = np.full(len(scores), np.nan)
-        found[f"logprob_{rank + 1}"][answered] = shares[:, rank]
-    found["options"] = (~np.isnan(scores)).sum(axis=1).astype(np.float64)
-    return found
+        signals[f"logprob_{rank + 1}"] = np.full(len(scores), np.nan)
+        signals[f"logprob_{rank + 1}"][answered] = shares[:, rank]
+    signals["options"] = (~np.isnan(scores)).sum(axis=1).astype(np.float64)
+    return signals
 
 
 def _extras(rows: Collector) -> dict[str, NDArray[Any]]:
     """Return the user's own signals: numbers, or strings as they are."""
-    found = {}
+    columns = {}
     for place, key in enumerate(rows.keys.signals):
         values = [question.signals[place] for question in rows.questions.values()]
         text = any(isinstance(value, str) for value in values)
         missing = None if text else np.nan
         column = [missing if value is None else str(value) if text else value for value in values]
         whole = all(type(value) is int for value in values)
-        found[key] = np.array(column, dtype=object if text else np.int64 if whole else np.float64)
-    return found
+        columns[key] = np.array(column, dtype=object if text else np.int64 if whole else np.float64)
+    return columns
 
 
-def _tells(column: NDArray[Any]) -> bool:
-    """Whether a signal is known of any answer."""
+def _is_known(column: NDArray[Any]) -> bool:
+    """Whether any answer has the signal."""
     return any(value is not None for value in column) if column.dtype == object else not np.isnan(column).all()
 
 

@@ -1,10 +1,11 @@
-"""What a file of answers holds, and what can be done with it: `auxcal show FILE`."""
+"""What a file of answers holds, and what to do next: `auxcal show FILE`."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -12,15 +13,15 @@ from auxcal._core.files import as_path
 from auxcal._core.text import some
 from auxcal.llm.records import BadRecord, read_records
 from auxcal.llm.replies import Parsed, Reply
-from auxcal.llm.writers import format_named, told_format
+from auxcal.llm.writers import FORMATS, recognise
 
-_LOOKED_AT = 1_000  # records: enough to tell, and at once
+_LOOKED_AT = 1_000  # records: enough to see, and read at once
 _MOST_LABELS, _LONGEST_LABEL = 26, 20  # of what may be labels, by guess: as many as there are letters
 _RARE = 0.01  # of the replies: a slip of the model, and no label
 
 
 def contents(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Return what the first thousand records of a file hold, by what it is called.
+    """Return facts about the first thousand records of a file, by name.
 
     Parameters
     ----------
@@ -36,22 +37,20 @@ def contents(path: str | os.PathLike[str]) -> dict[str, str]:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "answers.jsonl"
     ...     _ = path.write_text(json.dumps({"id": 1, "truth": "B", "response": reply}))
-    ...     found = contents(path)
-    >>> found["format"], found["keys"], found["log-probabilities"]
+    ...     held = contents(path)
+    >>> held["format"], held["keys"], held["log-probabilities"]
     ("chat completions ('choices')", 'id, truth', 'none: signals take their place')
     """
-    records = list(islice(read_records(as_path(path)), _LOOKED_AT))
-    name = told_format(records[:100], ())
-    layout = format_named(name)
-    parsed, bad = [], 0
+    path = as_path(path)
+    records = list(islice(read_records(path), _LOOKED_AT))
+    layout = FORMATS[recognise(path, records[:100])]
     options: dict[str, Any] = {"columns": None, "probabilities": False, "filter": None}
+    parsed = []
     for record in records:
-        try:
-            found = None if record.value is None else layout.parse(record.value, options)
-        except (BadRecord, KeyError, TypeError, AttributeError, ValueError):
-            found = None
-        bad += found is None
-        parsed += [] if found is None else [found]
+        with suppress(BadRecord, KeyError, TypeError, AttributeError, ValueError):
+            answer = None if record.value is None else layout.parse(record.value, options)
+            parsed += [] if answer is None else [answer]
+    bad = len(records) - len(parsed)
     keys = dict.fromkeys(
         key
         for record in records
@@ -60,9 +59,9 @@ def contents(path: str | os.PathLike[str]) -> dict[str, str]:
     )
     more = " (only these were looked at)" if len(records) == _LOOKED_AT else ""
     facts = {
-        "format": layout.told_by,
+        "format": layout.title,
         "records": f"{len(records):,}{more}" + (f", {bad:,} of them unusable" if bad else ""),
-        "model": some(list(dict.fromkeys(str(each.model) for each in parsed if each.model))) or "unknown",
+        "model": some(list(dict.fromkeys(str(record.model) for record in parsed if record.model))) or "unknown",
         "keys": some(list(keys)) or "none of your own",
     }
     return facts | dict(_of_replies(parsed, str(path)))
@@ -70,7 +69,7 @@ def contents(path: str | os.PathLike[str]) -> dict[str, str]:
 
 def _of_replies(parsed: list[Parsed], path: str) -> Iterator[tuple[str, str]]:
     """Yield what the replies are, and what to do next."""
-    replies = [reply for each in parsed for reply in each.replies]
+    replies = [reply for record in parsed for reply in record.replies]
     ended = Counter(reply.ended for reply in replies if reply.ended)
     yield "ended early", ", ".join(f"{count:,} {why}" for why, count in ended.items()) or "none"
     few = [] if any(reply.n_options for reply in replies) else _frequent(replies)
@@ -80,7 +79,7 @@ def _of_replies(parsed: list[Parsed], path: str) -> Iterator[tuple[str, str]]:
     tops = [len(token.get("top_logprobs") or ()) for reply in replies for token in reply.tokens or ()]
     own = any(reply.n_options for reply in replies)
     labels = "" if own else f" --labels {','.join(few)}" if few else " --labels A,B,C,D"
-    truth = "" if any(each.truth is not None for each in parsed) else " --truth KEY"
+    truth = "" if any(record.truth is not None for record in parsed) else " --truth KEY"
     if len(options) > 1:
         yield "log-probabilities", "of options, whose number differs: the largest ones are signals"
     elif options:

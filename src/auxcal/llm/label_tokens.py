@@ -26,12 +26,12 @@ _MOST_KNOWN = 100_000  # tokens that are remembered: about the size of a vocabul
 _AMBIGUOUS, _OUTSIDE = -1, -2  # codes of tokens that may be several labels, or none
 
 _LEADS = "answer choice option label verdict grade rating boxed classification category".split()  # noqa: SIM905
-_LEAD = "|".join(word for each in _LEADS for word in (each, each.title(), each.upper()))  # faster than (?i:…)
+_LEAD = "|".join(word for lead in _LEADS for word in (lead, lead.title(), lead.upper()))  # faster than (?i:…)
 _BETWEEN = r"(?:[\s\"'*_:=(\[{$\\-]|(?i:\b(?:is|should be|would be|the|best|correct)\b))*"
 
 
 class LabelScores(NamedTuple):
-    """What the tokens at the place of the answer say of the labels."""
+    """The log-probabilities of the labels, from the tokens at the place of the answer."""
 
     logprobs: list[float]
     """The log-probability of each label."""
@@ -42,7 +42,7 @@ class LabelScores(NamedTuple):
 
 
 class LabelTokens:
-    """Knows which label a token, or a text, means.
+    """Maps tokens and texts to labels.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class LabelTokens:
     (1, 27)
     >>> top = [{"token": " B", "logprob": -0.1}, {"token": "b", "logprob": -4.0}, {"token": "A.", "logprob": -3.0}]
     >>> scores = letters.scores([{"token": " B", "logprob": -0.1, "top_logprobs": top}], 0)
-    >>> [round(each, 2) for each in scores.logprobs], scores.n_missing
+    >>> [round(logprob, 2) for logprob in scores.logprobs], scores.n_missing
     ([-3.0, -0.08, -4.69, -4.69], 2)
     """
 
@@ -86,14 +86,14 @@ class LabelTokens:
         if place is not None:
             return place, len(text) - len(text.lstrip(None if self._wrapped else _WRAPPING))
         for pattern in self._prose:
-            found = last(pattern.finditer(text))
-            if found is not None:
-                return self._places[self.fold(found["label"])], found.start("label")
+            match = last(pattern.finditer(text))
+            if match is not None:
+                return self._places[self.fold(match["label"])], match.start("label")
         return self._only_one(text)
 
     def _only_one(self, text: str) -> tuple[int, int] | None:
         """Return the one label that a text names, if it names no other."""
-        named = {self._places[self.fold(found["label"])]: found.start("label") for found in self._named.finditer(text)}
+        named = {self._places[self.fold(match["label"])]: match.start("label") for match in self._named.finditer(text)}
         return next(iter(named.items())) if len(named) == 1 else None
 
     def scores(self, content: Sequence[Mapping[str, Any]], first: int) -> LabelScores:
@@ -106,9 +106,9 @@ class LabelTokens:
         for position in content[first:]:
             chosen, codes = position["token"], self._codes_after(so_far)
             top = position.get("top_logprobs") or ()
-            for each in top:
-                sums[codes[each["token"]]] += exp(path + each["logprob"])
-            if not any(each["token"] == chosen for each in top):
+            for other in top:
+                sums[codes[other["token"]]] += exp(path + other["logprob"])
+            if not any(other["token"] == chosen for other in top):
                 sums[codes[chosen]] += exp(path + position["logprob"])
             if codes[chosen] != _AMBIGUOUS:
                 break
@@ -117,12 +117,12 @@ class LabelTokens:
         total = sum(sums)
         if not total <= _MOST_TOTAL:  # NaN is not
             raise BadRecord(f"expected log-probabilities of tokens; got probabilities that add up to {total:.4g}")
-        found, outside = sums[:_OUTSIDE], sums[_OUTSIDE] + sums[_AMBIGUOUS]
+        returned_sums, outside = sums[:_OUTSIDE], sums[_OUTSIDE] + sums[_AMBIGUOUS]
         smallest = 0.0
-        if not all(found) or outside <= 0:
-            returned = [position["logprob"], *(each["logprob"] for each in top)]
+        if not all(returned_sums) or outside <= 0:
+            returned = [position["logprob"], *(other["logprob"] for other in top)]
             smallest = path + min((value for value in returned if value > NOT_RETURNED), default=0.0)
-        return fill_missing(found, outside, smallest, 1 - total)
+        return fill_missing(returned_sums, outside, smallest, 1 - total)
 
     def _codes_after(self, so_far: str) -> _Codes:
         codes = self._codes.get(so_far)
@@ -142,7 +142,7 @@ class LabelTokens:
 
 
 class _Codes(dict[str, int]):
-    """What tokens mean after others; each is found out once."""
+    """What tokens mean after others; each is looked up once."""
 
     def __init__(self, labels: LabelTokens, so_far: str) -> None:
         super().__init__()
@@ -153,28 +153,28 @@ class _Codes(dict[str, int]):
         return code
 
 
-def fill_missing(found: Sequence[float], outside: float, smallest: float, left: float) -> LabelScores:
+def fill_missing(sums: Sequence[float], outside: float, smallest: float, left: float) -> LabelScores:
     """Give labels that were not returned less than the smallest that was: half of it, or their share of what is left.
 
     The servers return the likeliest tokens, so that no other is likelier than these.
     """
-    n_missing = found.count(0.0)
+    n_missing = sums.count(0.0)
     least = smallest - log(2)
     if n_missing and left > 0:
         least = min(least, log(left / n_missing))
-    logprobs = [log(each) if each else least for each in found]
+    logprobs = [log(p) if p else least for p in sums]
     return LabelScores(logprobs, log(outside) if outside > 0 else least, n_missing)
 
 
 def check_logprob(logprob: float) -> None:
-    """Reject what is no log-probability."""
+    """Reject a value above 0, which no log-probability has."""
     if not logprob <= ROUNDING:  # NaN is not
         raise BadRecord(f"expected a log-probability, a number up to 0; got {logprob}")
 
 
-def last(found: Iterable[re.Match[str]]) -> re.Match[str] | None:
+def last(matches: Iterable[re.Match[str]]) -> re.Match[str] | None:
     """Return the last match, None if there is none."""
-    return next(iter(deque(found, maxlen=1)), None)
+    return next(iter(deque(matches, maxlen=1)), None)
 
 
 def _patterns(labels: Sequence[str], *, sensitive: bool) -> list[re.Pattern[str]]:

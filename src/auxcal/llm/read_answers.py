@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, islice
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from auxcal._core.errors import InputWarning, InvalidInputError
@@ -18,12 +17,12 @@ from auxcal.llm.collected import Collector, Keys, as_answers
 from auxcal.llm.label_tokens import LabelTokens
 from auxcal.llm.records import BadRecord, Record, read_records
 from auxcal.llm.replies import Format
-from auxcal.llm.writers import format_named, told_format
+from auxcal.llm.writers import format_named, recognise
 
 Truth: TypeAlias = str | os.PathLike[str] | Mapping[Any, Any]
 """Where the true answers are: under a key of each record, in a mapping or in a table by id."""
 
-_FIRST = 100  # records that may tell the format: requests at the start of a file may have failed
+_FIRST = 100  # records to recognise the format from: requests at the start of a file may have failed
 _MOST_SHOWN = 5  # lines that can't be used, in a warning
 _TABLES = (".csv", ".jsonl", ".ndjson", ".parquet")
 
@@ -68,7 +67,7 @@ def read(
         The true answers: a key of each record, with dots for keys within keys; a mapping by id; or a table with the
         columns `id` and `truth`. Samples of lm-evaluation-harness and logs of Inspect have them.
     format : {"chat", "responses", "harness", "inspect", "table"}, optional
-        What wrote the file; by default its keys tell.
+        What wrote the file; by default this is seen from its keys.
     correct : str, optional
         The key of whether the answer is right, instead of `truth`.
     id, group : str, optional
@@ -88,8 +87,8 @@ def read(
     filter : str, optional
         Which filter of lm-evaluation-harness; by default the first.
     on_bad_rows : {"fail", "skip"}
-        What becomes of a line that can't be used: an error with its number and the reason, or it is left out, and an
-        `InputWarning` says so.
+        What becomes of a line that can't be used: an error with its number and the reason, or it is left out with an
+        `InputWarning`.
 
     Returns
     -------
@@ -121,58 +120,47 @@ def read(
         raise InvalidInputError(f"on_bad_rows must be one of fail, skip; got {on_bad_rows!r}.")
     path = as_path(path)
     key, truths = _truths(truth)
-    pattern = confidence is not None and "(" in confidence
-    keys = Keys(
-        key, correct, id, group, prediction, tuple(signals), None if pattern else confidence,
-        re.compile(confidence) if pattern and confidence else None,
-    )  # fmt: skip
+    pattern = re.compile(confidence) if confidence is not None and "(" in confidence else None
+    keys = Keys(key, correct, id, group, prediction, tuple(signals), None if pattern else confidence, pattern)
     rows = Collector(LabelTokens(labels) if labels is not None else None, keys, truths)
     named = [*(columns or ()), *([prediction] if prediction else [])]
-    records, name, layout = _told(read_records(path), format, named, path)
+    records = read_records(path)
+    if format is None:
+        first = list(islice(records, _FIRST))
+        format, records = recognise(path, first, named), chain(first, records)  # noqa: A001
+    layout = format_named(format)
     options = {"columns": columns, "probabilities": probabilities, "filter": filter}
     problems: dict[int, str] = {}
+    line = "line" if path.suffix.lower() in (".jsonl", ".ndjson") else "record"
     for record in records:
         problem = record.problem or _added(rows, record, layout, options)
         if problem and on_bad_rows == "fail":
             raise InvalidInputError(
-                f"{path}: line {record.line}: {problem}. To leave such lines out, say on_bad_rows='skip' "
+                f"{path}: {line} {record.line}: {problem}. To leave such {line}s out, give on_bad_rows='skip' "
                 f"(--on-bad-rows skip)."
             )
         if problem:
             problems[record.line] = problem
     if not rows.questions:
-        raise InvalidInputError(f"{path}: there are no answers to read{_shown(problems)}.")
+        raise InvalidInputError(f"{path}: there are no answers to read{_shown(problems, line)}.")
     if problems:
         n = len(problems) + rows.n_replies
         warnings.warn(
-            f"{path}: {len(problems):,} of {n:,} lines can't be used and are left out{_shown(problems)}.",
+            f"{path}: {len(problems):,} of {n:,} {line}s can't be used and are left out{_shown(problems, line)}.",
             InputWarning,
             stacklevel=2,
         )
-    return as_answers(rows, name, problems, wants_truth=truth is not None or correct is not None)
+    return as_answers(rows, format, problems, wants_truth=truth is not None or correct is not None)
 
 
 def holds_answers(path: str | os.PathLike[str]) -> bool:
-    """Whether a file holds answers of a language model that its keys tell, and not the rows of a table."""
+    """Whether the keys of a file show that it holds answers of a language model, and not the rows of a table."""
+    path = as_path(path)
     try:
-        told_format(list(islice(read_records(as_path(path)), _FIRST)), ())
+        recognise(path, list(islice(read_records(path), _FIRST)))
     except InvalidInputError:
         return False
     return True
-
-
-def _told(
-    records: Iterator[Record], name: str | None, named: Sequence[str], path: Path
-) -> tuple[Iterator[Record], str, Format]:
-    """Return the records with the name and the format of those that are first."""
-    if name is not None:
-        return records, name, format_named(name)
-    first = list(islice(records, _FIRST))
-    try:
-        name = told_format(first, named)
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{path}: {error}") from None
-    return chain(first, records), name, format_named(name)
 
 
 def _added(rows: Collector, record: Record, layout: Format, options: dict[str, Any]) -> str:
@@ -187,14 +175,14 @@ def _added(rows: Collector, record: Record, layout: Format, options: dict[str, A
     except BadRecord as bad:
         return str(bad)
     except KeyError as error:
-        return f"expected the key {error.args[0]!r} of {layout.told_by}; it is missing"
+        return f"expected the key {error.args[0]!r} of {layout.title}; it is missing"
     except (TypeError, AttributeError, ValueError, IndexError, OverflowError) as error:
-        return f"expected {layout.told_by}; something in it is of another type ({error})"
+        return f"expected {layout.title}; something in it is of another type ({error})"
     return ""
 
 
-def _shown(problems: Mapping[int, str]) -> str:
-    first = [f"line {line}: {reason}" for line, reason in islice(problems.items(), _MOST_SHOWN)]
+def _shown(problems: Mapping[int, str], line: str) -> str:
+    first = [f"{line} {number}: {reason}" for number, reason in islice(problems.items(), _MOST_SHOWN)]
     more = f"; and {len(problems) - _MOST_SHOWN} more" if len(problems) > _MOST_SHOWN else ""
     return f" ({'; '.join(first)}{more})" if first else ""
 
@@ -208,15 +196,15 @@ def _truths(truth: Truth | None) -> tuple[str | None, dict[str, Any] | None]:
     path = as_path(truth)
     if path.suffix.lower() not in _TABLES:
         return str(truth), None
-    found = {}
+    truths = {}
     for record in read_records(path):
         if record.value is None:
             raise InvalidInputError(f"{path}: line {record.line}: {record.problem}.")
         missing = [key for key in ("id", "truth") if key not in record.value]
         if missing:
             raise InvalidInputError(f"{path}: expected the columns 'id' and 'truth'; got {some(list(record.value))}.")
-        found[_text(record.value["id"])] = record.value["truth"]
-    return None, found
+        truths[_text(record.value["id"])] = record.value["truth"]
+    return None, truths
 
 
 def _text(key: Any) -> str:

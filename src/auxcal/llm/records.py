@@ -6,7 +6,7 @@ import csv
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.extras import needs
@@ -26,7 +26,7 @@ class Record(NamedTuple):
     """One line, sample or row of a file."""
 
     line: int
-    """Its line in the file from 1; for a table, its row from 1."""
+    """Its line in the file, from 1; for a table its row, for a log its sample."""
     value: JSON | None
     """None if it can't be read."""
     problem: str = ""
@@ -39,7 +39,7 @@ Reader: TypeAlias = Callable[[Path], Iterator[Record]]
 
 
 def read_records(path: Path) -> Iterator[Record]:
-    """Yield the records of a file, whose extension names its form."""
+    """Yield the records of a file; the extension is its format."""
     check_regular(path)
     ending = path.suffix.lower()
     if ending not in READERS:
@@ -51,7 +51,7 @@ def read_records(path: Path) -> Iterator[Record]:
 
 
 def read_lines(path: Path) -> Iterator[Record]:
-    """Yield the lines of a file, whatever its extension."""
+    """Yield the lines of a file, whatever its extension is."""
     decode = json.JSONDecoder().decode  # which json.loads would look for at each line
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
@@ -66,9 +66,8 @@ def read_lines(path: Path) -> Iterator[Record]:
 
 
 def _as_record(number: int, value: Any, line: bytes = b"") -> Record:
-    if type(value) is dict:
-        return Record(number, value, "", line)
-    return Record(number, None, f"expected an object of JSON, {{…}}; got {kind_of(value)}", line)
+    problem = "" if type(value) is dict else f"expected an object of JSON, {{…}}; got {kind_of(value)}"
+    return Record(number, None if problem else value, problem, line)
 
 
 def _no_json(error: Exception) -> str:
@@ -77,90 +76,22 @@ def _no_json(error: Exception) -> str:
     return f"expected JSON; {'the line is cut off' if cut else reason[:1].lower() + reason[1:]}"
 
 
-# A file that is one value of JSON: the samples of a log, or a list ----------------------------------------------------
-
-_SAMPLES = "samples"
-_SPACE = " \t\r\n"
-
-
 def _document(path: Path) -> Iterator[Record]:
-    """Yield the objects of a list, or of a log's list of samples, one at a time in memory."""
+    """Yield the objects of a list, or of a log's list of samples with what the log has of their evaluation."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        document = json.loads(path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
         raise InvalidInputError(f"{path}: expected JSON in UTF-8; {error}. Save the log again as text.") from None
-    scan = _Scanner(text, path)
-    if scan.next() == "[":
-        yield from scan.items({})
-        return
-    scan.expect("{")
-    about: JSON = {}
-    while scan.next() != "}":
-        key = scan.value()
-        scan.expect(":")
-        if key == _SAMPLES and scan.next() == "[":
-            yield from scan.items(about)
-        else:
-            about[key] = scan.value()
-        if scan.next() == ",":
-            scan.expect(",")
-    if _SAMPLES not in text:
-        yield Record(1, about)
-
-
-class _Scanner:
-    """Reads values of JSON from a text, one after the other."""
-
-    def __init__(self, text: str, path: Path) -> None:
-        self._text, self._path, self._at, self._decoder = text, path, 0, json.JSONDecoder()
-        self._line, self._counted = 1, 0
-
-    def next(self) -> str:
-        """Return the next character that is no blank."""
-        text, at, end = self._text, self._at, len(self._text)
-        while at < end and text[at] in _SPACE:
-            at += 1
-        self._at = at
-        return text[at : at + 1]
-
-    def expect(self, mark: str) -> None:
-        """Pass a mark that has to come."""
-        if self.next() != mark:
-            self._fail(f"expected {mark!r}; got {self._text[self._at : self._at + 1]!r}")
-        self._at += 1
-
-    def value(self) -> Any:
-        """Return the next value."""
-        self.next()
-        try:
-            value, self._at = self._decoder.raw_decode(self._text, self._at)
-        except (ValueError, RecursionError) as error:
-            self._fail(_no_json(error))
-        return value
-
-    def items(self, about: JSON) -> Iterator[Record]:
-        """Yield the items of a list; what is known of the whole file is put into each."""
-        self.expect("[")
-        while self.next() != "]":
-            line = self._here()
-            record = _as_record(line, self.value())
-            if record.value is not None and about:
-                record.value.setdefault("eval", about.get("eval"))
-            yield record
-            if self.next() != "]":
-                self.expect(",")
-        self.expect("]")
-
-    def _here(self) -> int:
-        self._line += self._text.count("\n", self._counted, self._at)
-        self._counted = self._at
-        return self._line
-
-    def _fail(self, reason: str) -> NoReturn:
-        raise InvalidInputError(f"{self._path}: line {self._here()}: {reason}.")
-
-
-# Tables ---------------------------------------------------------------------------------------------------------------
+    except json.JSONDecodeError as error:
+        raise InvalidInputError(f"{path}: line {error.lineno}: {_no_json(error)}.") from None
+    except RecursionError as error:
+        raise InvalidInputError(f"{path}: {_no_json(error)}.") from None
+    log = document if isinstance(document, dict) else {"samples": document}
+    samples = log.get("samples", [log])
+    for number, sample in enumerate(samples if isinstance(samples, list) else [samples], 1):
+        if isinstance(sample, dict) and "eval" in log:
+            sample.setdefault("eval", log["eval"])
+        yield _as_record(number, sample)
 
 
 def _csv(path: Path) -> Iterator[Record]:
@@ -175,13 +106,16 @@ def _csv(path: Path) -> Iterator[Record]:
 
 
 def _cell(text: str) -> float | str | None:
-    """Return a number where there is one, as JSON would have it."""
+    """Return the number in a cell, as JSON would have it; digits such as 007 are a name."""
     if not text:
         return None
-    try:
-        return float(text)
-    except ValueError:
-        return text
+    for kind in (int, float):
+        try:
+            number = kind(text)
+        except ValueError:
+            continue
+        return number if kind is float or str(number) == text.strip() else text
+    return text
 
 
 def _parquet(path: Path) -> Iterator[Record]:
@@ -205,7 +139,7 @@ READERS: dict[str, Reader] = {
 
 
 def kind_of(value: Any) -> str:
-    """Return what a value of JSON is, in its words."""
+    """Return the kind of a JSON value, as an error names it."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -215,7 +149,7 @@ def kind_of(value: Any) -> str:
 
 
 def member(record: JSON, key: str, kind: type) -> Any:
-    """Return what an object has under a key, or say that it is missing or of another kind."""
+    """Return the value under a key; raise a `BadRecord` if it is missing or of another kind."""
     value = record.get(key)
     if type(value) is not kind:
         wanted = kind_of(kind())
@@ -226,7 +160,7 @@ def member(record: JSON, key: str, kind: type) -> Any:
 
 
 def lookup(record: JSON, key: str) -> Any:
-    """Return what is under a key, or under keys within each other that dots join; None if there is nothing."""
+    """Return the value under a key, or under nested keys joined by dots; None if there is none."""
     if key in record:
         return record[key]
     value: Any = record

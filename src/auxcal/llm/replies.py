@@ -1,4 +1,4 @@
-"""What every format gives of a record: who was asked, what was replied, and what the file has of the truth."""
+"""The content of a record in any format: its id, the replies, and the truth if the file has it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Parsed(NamedTuple):
     correct: Any = None
     """Whether the answer is right, as the format has it."""
     serial: Any = None
-    """What no other reply has, such as the id that the server gave it."""
+    """Unique to the reply, such as the id that the server gave it."""
     prediction: Any = None
     """The answer, where the format has read it from the text."""
 
@@ -51,8 +51,8 @@ class Parsed(NamedTuple):
 class Format:
     """How the records of one writer are recognised and read."""
 
-    told_by: str
-    """What it is, and the keys that tell it."""
+    title: str
+    """What it is, and the keys that show it."""
     matches: Callable[[JSON, Sequence[str]], bool]
     parse: Callable[[JSON, dict[str, Any]], Parsed | None]
     """Returns the content of a record, None if it is not wanted; takes the options of the user that concern formats."""
@@ -100,5 +100,5 @@ def id_beside(record: JSON, body: JSON) -> Any:
 
 
 def count(value: Any) -> float:
-    """Return a number of tokens, NaN if it is none."""
+    """Return the number of tokens, NaN if it is unknown."""
     return float(value) if type(value) is int else nan

@@ -14,7 +14,7 @@ from auxcal.metrics._ranking import (
     precision_at_recall,
     risk_coverage,
 )
-from auxcal.metrics.edge import checked
+from auxcal.metrics.sample import checked
 
 __all__ = [
     "METRICS",

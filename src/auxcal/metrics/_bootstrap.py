@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from auxcal._core.arrays import Floats, Ints, as_rng, check_total
 from auxcal._core.progress import Report
 from auxcal.metrics._ranking import Ties
-from auxcal.metrics.edge import Sample
+from auxcal.metrics.sample import Sample
 
 _LEVELS = 4_000  # distinct confidences that are kept apart, so that the cost does not grow with the rows
 _BLOCK = 1 << 18  # weights that are drawn at once, which fit into the CPU cache

@@ -20,8 +20,8 @@ from auxcal._core.arrays import (
 )
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal.metrics.binning import Bins, Strategy, bin_confidence, bin_index, check_bins
-from auxcal.metrics.edge import Sample, checked_as_given
 from auxcal.metrics.intervals import ece_bounds, student, with_one_off
+from auxcal.metrics.sample import Sample, checked_as_given
 
 N_BINS = 20
 """Of the ECE, as in the paper."""

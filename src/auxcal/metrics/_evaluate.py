@@ -19,7 +19,7 @@ from auxcal.metrics._calibration_error import ece, ece_interval, ece_mass, mce, 
 from auxcal.metrics._proper import brier, brier_of, nll, nll_of
 from auxcal.metrics._ranking import Ties, aupr, aurc, auroc, excess_aurc, fpr_at_tpr, precision_at_recall
 from auxcal.metrics.binning import Strategy
-from auxcal.metrics.edge import Sample, as_sample, kernel_of
+from auxcal.metrics.sample import Sample, as_sample, kernel_of
 
 
 @dataclass(frozen=True)
@@ -104,15 +104,16 @@ def evaluate(
         How often each row counts; once by default. A row of weight 2 is the same as two rows, also in the intervals.
     groups : array of shape (n,), optional
         What each row belongs to, such as a patient, a camera or a day. The intervals then weigh whole groups, each with
-        all its rows and their weights: rows of one group tell less than as many independent ones. Where weights only
-        make up for how rows were drawn, so that a row of weight 2 is still one row, give each row a group of its own.
+        all its rows and their weights: rows of one group hold less information than as many independent ones. Where
+        weights only make up for how rows were drawn, so that a row of weight 2 is still one row, give each row a group
+        of its own.
 
     Returns
     -------
     dict of str to float
         The metrics by name; `ece_floor` and `ece_floor_p95` are the mean and the 95th percentile of the ECE that
         these confidences would have if they were perfectly calibrated. An undefined metric is NaN, and a warning
-        says why.
+        gives the reason.
 
     Examples
     --------
@@ -159,16 +160,18 @@ def interval_ends(
     if not bootstrap:
         return {}
     resampled = {name: metric for name, metric in chosen.items() if not metric.is_binned}
-    found = dict.fromkeys(resampled, (math.nan, math.nan))
-    found |= {name: ece_interval(rows, strategy, level) for name, strategy in _GAPS.items() if name in chosen}
+    intervals_of = dict.fromkeys(resampled, (math.nan, math.nan))
+    intervals_of |= {name: ece_interval(rows, strategy, level) for name, strategy in _GAPS.items() if name in chosen}
     defined = {
         name: metric.of_ties or one_by_one(metric.kernel)
         for name, metric in resampled.items()
         if not math.isnan(scores[name])
     }
     if defined:
-        found |= intervals(defined, rows, bootstrap, level, random_state, report)
-    return {f"{name}_{end}": ends[place] for place, end in enumerate(("low", "high")) for name, ends in found.items()}
+        intervals_of |= intervals(defined, rows, bootstrap, level, random_state, report)
+    return {
+        f"{name}_{end}": ends[place] for place, end in enumerate(("low", "high")) for name, ends in intervals_of.items()
+    }
 
 
 def check_resamples(bootstrap: int, level: float) -> None:
@@ -255,7 +258,7 @@ def evaluate_by(
     -------
     list of Slice
         Where many slices are tried, some look bad by chance alone: one in twenty lies above its noise floor. A slice
-        of which every row has weight 0 is left out.
+        whose rows all have weight 0 is left out.
 
     Examples
     --------
@@ -263,7 +266,7 @@ def evaluate_by(
     >>> confidence, correct = [0.9, 0.8, 0.6, 0.3] * 20, [1, 1, 0, 0] * 20
     >>> time = ["day", "day", "night", "day"] * 20
     >>> slices = auxcal.evaluate_by(confidence, correct, time, metrics=["brier"])
-    >>> [(each.value, each.rows, round(each.scores["brier"], 3), each.is_noise) for each in slices]
+    >>> [(part.value, part.rows, round(part.scores["brier"], 3), part.is_noise) for part in slices]
     [('day', 60, 0.047, False), ('night', 20, 0.36, True)]
     """
     rows = as_sample(confidence, correct, sample_weight, groups)
@@ -279,8 +282,8 @@ def evaluate_by(
         here = rows.take(members[place])
         scores = evaluate_sample(here, names, bootstrap=bootstrap, level=level, random_state=random_state)
         accuracy, mean = (
-            float(np.average(each.astype(np.float64), weights=here.sample_weight))
-            for each in (here.correct, here.confidence)
+            float(np.average(values.astype(np.float64), weights=here.sample_weight))
+            for values in (here.correct, here.confidence)
         )
         slices.append(Slice(str(values[place]), len(here.correct), accuracy, mean, scores))
         done += len(here.correct)

@@ -4,7 +4,7 @@ import numpy as np
 
 from auxcal._core.arrays import Bools, Floats, Weight
 from auxcal.metrics._ranking import Ties
-from auxcal.metrics.edge import checked_as_given
+from auxcal.metrics.sample import checked_as_given
 
 
 @checked_as_given

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from auxcal._core.arrays import Bools, Floats, Weight
 from auxcal._core.deferred_warnings import warn
 from auxcal._core.errors import InvalidInputError
-from auxcal.metrics.edge import checked_as_given
+from auxcal.metrics.sample import checked_as_given
 
 _BLOCK = 1 << 15  # rows whose counts fit into the CPU cache
 
@@ -116,7 +116,7 @@ class Ties:
     @cached_property
     def curve(self) -> RiskCoverage:
         """The predictions at or above each confidence."""
-        wrong, right = (np.cumsum(each[..., ::-1], axis=-1) for each in (self.wrong, self.right))
+        wrong, right = (np.cumsum(counts[..., ::-1], axis=-1) for counts in (self.wrong, self.right))
         return RiskCoverage(self.confidence[::-1], wrong + right, wrong)
 
     @cached_property
@@ -320,17 +320,17 @@ class Counts(NamedTuple):
 def ties(confidence: Floats, correct: Bools, sample_weight: Weight | None = None) -> Ties:
     """Count the rows of each distinct confidence."""
     key, weight = _ranked(confidence, correct, sample_weight)
-    found = [
+    blocks = [
         ((key[at.start + at.last] >> 1).view(confidence.dtype), np.diff(at.right), np.diff(at.wrong))
         for at in _counts(key, weight)
     ]
-    return Ties(*(np.concatenate(column) for column in zip(*found, strict=True)))
+    return Ties(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
 
 
 def _thresholds(confidence: Floats, correct: Bools, sample_weight: Weight | None) -> Thresholds:
     counts = _counts(*_ranked(confidence, correct, sample_weight))
-    found = [(wrong[1:].copy(), right[1:].copy()) for *_, right, wrong in counts]
-    return Thresholds(*(np.concatenate(column) for column in zip(*found, strict=True)))
+    blocks = [(wrong[1:].copy(), right[1:].copy()) for *_, right, wrong in counts]
+    return Thresholds(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
 
 
 def _ranked(confidence: Floats, correct: Bools, sample_weight: Weight | None) -> tuple[NDArray[Any], Weight | None]:
@@ -368,7 +368,7 @@ def _counts(key: NDArray[Any], sample_weight: Weight | None) -> Iterator[Counts]
     last = np.append(np.flatnonzero((key[1:] ^ key[:-1]) > 1), len(key) - 1)
     of_right = sample_weight * (key & 1).astype(sample_weight.dtype)
     sums = (np.cumsum(weight)[last] for weight in (of_right, sample_weight - of_right))
-    yield Counts(0, last, *(np.append(0, each) for each in sums))
+    yield Counts(0, last, *(np.append(0, total) for total in sums))
 
 
 def _unweighted_counts(key: NDArray[Any]) -> Iterator[Counts]:

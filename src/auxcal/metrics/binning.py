@@ -50,7 +50,7 @@ class Bins:
 
     def merged(self, number: int) -> Bins:
         """Return bins that each join so many neighbours of these."""
-        return Bins(*(each.reshape(-1, number).sum(axis=1) for each in (self.count, self.confidence, self.correct)))
+        return Bins(*(sums.reshape(-1, number).sum(axis=1) for sums in (self.count, self.confidence, self.correct)))
 
 
 def bin_confidence(
@@ -124,7 +124,7 @@ def equal_mass_edges(values: Floats, n_bins: int, sample_weight: NDArray[Any] | 
 
 
 def steps(ordered: Floats, sample_weight: NDArray[Any]) -> tuple[Floats, Floats]:
-    """Return places and values between which `np.interp` gives what it would among as many rows as the weights say."""
+    """Return places and values for `np.interp` to give what it would among as many rows as the weights count."""
     ends = np.cumsum(sample_weight)
     places = np.stack([ends - sample_weight, ends - np.minimum(sample_weight, 1)], axis=1)
     return places.ravel(), ordered.repeat(2)

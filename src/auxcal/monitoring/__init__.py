@@ -1,14 +1,15 @@
 """Does a calibrator still hold, how good is the classifier now, and what to do: with labels, without, and over time."""
 
 from auxcal.metrics.intervals import Estimate
-from auxcal.monitoring._check import Check, Difference, adapt, adapt_seen, check
+from auxcal.monitoring._adapt import adapt, adapt_seen
+from auxcal.monitoring._check import Check, Difference, check
 from auxcal.monitoring._monitor import Monitor
 from auxcal.monitoring._nightly import Nightly, SeenFile, calibrator_path_of
 from auxcal.monitoring._openmetrics import Metrics
+from auxcal.monitoring._sample import PromiseSample, RowSample, ScoreWatch, sampled
 from auxcal.monitoring._state import Alarm, Evidence
 from auxcal.monitoring._timeline import Chunk, Timeline, table_timeline, timeline
-from auxcal.monitoring._verdict import FEWEST_ROWS
-from auxcal.monitoring._watch import PromiseSample, RowSample, ScoreWatch, sampled
+from auxcal.monitoring._two_samples import FEWEST_ROWS
 from auxcal.monitoring.timed import Timed
 
 __all__ = [

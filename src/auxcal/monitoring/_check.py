@@ -1,40 +1,32 @@
-"""auxcal.check: new rows without labels look like those of the fit, are another mix, or something new; and adapt."""
+"""auxcal.check: new rows without labels look like those of the fit, are another mix, or something new."""
 
 from __future__ import annotations
 
-import copy
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeVar, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._core.arrays import Floats, as_logits
-from auxcal._core.errors import InputWarning, InvalidInputError
-from auxcal._core.float_errors import ignore_float_errors, undecorated
+from auxcal._core.arrays import Floats
+from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.text import percent
-from auxcal.adaptation import Adaptation
 from auxcal.calibrators import Calibrator
-from auxcal.calibrators.fitting import SelectPart
-from auxcal.inputs import FittedOn, warn_of_wrong_kind
 from auxcal.metrics.intervals import Estimate
-from auxcal.monitoring import _mix
-from auxcal.monitoring._mix import Representations, ShareEstimate, TargetMix, represent, shrink_shares
-from auxcal.monitoring._verdict import (
+from auxcal.monitoring._accuracy import (
     BEYOND,
-    Outlook,
-    Verdict,
-    as_calibrator,
-    as_level,
-    compare,
+    MOST_UNSEEN,
+    accuracy_of_inputs,
+    accuracy_of_mix,
+    expected_accuracy,
+    harm,
     share_of_ood,
+    share_unseen,
     smallest_change,
-    verdict_at,
 )
-from auxcal.predictions import Predictions
-from auxcal.reference import stratum_of, stratum_of_rows
+from auxcal.monitoring._mix import Representations, represent_some
+from auxcal.monitoring._two_samples import Comparison, Verdict, as_calibrator, as_level, compare, verdict_at
 
 _MOST_DIFFERENCES, _NOTEWORTHY = 5, 2.0  # how many are listed, and from how many standard deviations on; by judgement
 _NOTEWORTHY_SHARE = 0.005  # of rows without a counterpart; less is not a row of a hundred. By judgement
@@ -159,7 +151,7 @@ class Check:
     def as_json(self) -> dict[str, Any]:
         """Return all of it, ready for JSON."""
         fields = {name: _plain(getattr(self, name)) for name in self.__dataclass_fields__}
-        return fields | {"differences": [_plain(each) for each in self.differences], "answer": str(self)}
+        return fields | {"differences": [_plain(difference) for difference in self.differences], "answer": str(self)}
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -210,7 +202,8 @@ def check(
     Check
         Its `verdict` is "same", "mix" (call `calibrator.adapt(logits)`, which needs no labels) or "new" (the confidence
         may be off here: label some of these rows, and fit again if so). Where nothing changes, one check in twenty
-        says so all the same, by `level`; for a check each night use `Monitor`, whose level is that of all nights.
+        has another verdict all the same, by `level`; for a check each night use `Monitor`, whose level is that of all
+        nights.
 
     Examples
     --------
@@ -233,69 +226,68 @@ def check(
     return check_rows(calibrator, represent_some(calibrator, *calibrator.validate_rows(logits, features)), level)
 
 
-def represent_some(calibrator: Calibrator, logits: Floats, features: Floats | None) -> Representations:
-    """Return rows as the calibrator represents them; of too many, a random sample."""
-    most = _mix.MOST_ROWS
-    if len(logits) > most:
-        kept = np.sort(np.random.default_rng(0).choice(len(logits), most, replace=False))
-        logits, features = logits[kept], None if features is None else features[kept]
-    return represent(calibrator, logits, features)
-
-
 @ignore_float_errors
 def check_rows(calibrator: Calibrator, rows: Representations, level: float) -> Check:
-    """Return the check of rows that are represented already: compare, estimate, and say where they differ."""
-    found = compare(calibrator, rows, level)
-    estimate, groups, between = found.estimate, found.estimate.groups, found.between
-    outlook = Outlook.of(found)
+    """Return the check of rows that are represented already."""
+    compared = compare(calibrator, rows)
+    estimate, groups, between, target = compared.estimate, compared.estimate.groups, compared.between, compared.target
+    verdict, counted = compared.verdict_at(level), estimate.rows
+    confident = groups.confidence(counted.strata, counted.prediction, target.shares)
+    shares, unseen = accuracy_of_mix(estimate), share_unseen(estimate)
+    inputs, effective_rows = accuracy_of_inputs(estimate, confident, target)
+    accuracy, assumption, gap = expected_accuracy(compared, verdict, confident, shares, inputs, unseen)
     return Check(
-        verdict=found.verdict,
-        p_mix=found.p_mix,
-        p_new=found.p_new,
+        verdict=verdict,
+        p_mix=compared.p_mix,
+        p_new=compared.p_new,
         level=level,
         n_rows=len(rows.prediction),
         n_reference=0 if calibrator.reference_ is None else len(calibrator.reference_.y),
-        **outlook._asdict(),
-        no_class=None if found.verdict == "new" else share_of_ood(estimate),
+        accuracy=None if verdict == "new" and unseen > MOST_UNSEEN else accuracy,
+        assumption=assumption,
+        no_class=None if verdict == "new" else share_of_ood(estimate),
         no_class_before=None if groups.ood_group is None else float(groups.shares[groups.ood_group]),
-        smallest_change=smallest_change(estimate, outlook.if_shares_moved, found.each_level),
+        smallest_change=smallest_change(estimate, shares, level),
         adapted=calibrator.adaptation_ is not None,
-        differences=_differences(estimate, found.target, found.verdict, calibrator),
-        n_counted=len(estimate.rows.prediction),
+        differences=_differences(calibrator, compared, verdict),
+        n_counted=len(counted.prediction),
         n_reference_counted=len(groups.of_row),
+        confidence=float(confident.mean()),
+        harm=harm(float(confident.mean()), accuracy, gap),
+        if_shares_moved=shares,
+        if_inputs_moved=inputs,
+        effective_rows=effective_rows,
+        unseen=unseen,
         n_groups=0 if between is None else between.n_groups,
         group_spread=None if between is None else between.spread,
     )
 
 
-def _differences(
-    estimate: ShareEstimate, target: TargetMix, verdict: Verdict, calibrator: Calibrator
-) -> tuple[Difference, ...]:
+def _differences(calibrator: Calibrator, compared: Comparison, verdict: Verdict) -> tuple[Difference, ...]:
     """Return the largest differences: of the shares after another mix, else of what no mix explains."""
-    n_classes = estimate.groups.reference.n_classes
-    names = calibrator.inputs_.class_names or [f"class {index}" for index in range(n_classes)]
+    estimate, mix = compared.estimate, compared.target.shares
+    reference, rows, weight = estimate.groups.reference, estimate.rows, estimate.row_weight
+    k = reference.n_classes
+    names = calibrator.inputs_.class_names or [f"class {index}" for index in range(k)]
     if verdict == "mix":
-        mix, labels = target.shares, [f"share of {name}" for name in estimate.groups.names(names)]
-        variance = np.diag(estimate.covariance) + (mix * (1 - mix) / target.n_rows + target.error**2)
-        found = _as_differences(labels, mix, estimate.shares, np.sqrt(variance))
+        of_target = mix * (1 - mix) / compared.target.n_rows + compared.target.error**2
+        labels = [f"share of {name}" for name in estimate.groups.names(names)]
+        differences = _as_differences(labels, mix, estimate.shares, np.diag(estimate.covariance) + of_target)
     else:
-        weight, reference, rows = estimate.row_weight, estimate.groups.reference, estimate.rows
-        each_row = 1 / len(rows.prediction) + np.sum(weight**2)  # of its variance in a mean, of both sides
-        old, new = reference.readings.astype(np.float64), rows.readings.astype(np.float64)
-        expected = weight @ old
-        variance = np.maximum(weight @ (old - expected) ** 2 * each_row, np.finfo(float).tiny)
-        found = _as_differences(calibrator.reading_names, expected, new.mean(axis=0), np.sqrt(variance))
-        expected = np.bincount(reference.prediction, weight, minlength=n_classes).astype(np.float64)
-        share = np.bincount(rows.prediction, minlength=n_classes) / len(rows.prediction)
+        both = 1 / len(rows.prediction) + np.sum(weight**2)  # of a row's variance in a mean, of both sides
+        old, new = (side.readings.astype(np.float64) for side in (reference, rows))
+        variance = np.maximum(weight @ (old - weight @ old) ** 2 * both, np.finfo(float).tiny)
+        differences = _as_differences(calibrator.reading_names, weight @ old, new.mean(axis=0), variance)
+        expected = np.bincount(reference.prediction, weight, minlength=k).astype(np.float64)
+        share = np.bincount(rows.prediction, minlength=k) / len(rows.prediction)
         pooled = np.clip((expected + share) / 2, 1 / len(weight), 1)
-        labels = [f"predictions of {name}" for name in names]
-        found += _as_differences(labels, expected, share, np.sqrt(pooled * each_row))
-    notable = [each for each in found if abs(each.deviations) > _NOTEWORTHY]
-    return tuple(sorted(notable, key=lambda each: -abs(each.deviations))[:_MOST_DIFFERENCES])
+        differences += _as_differences([f"predictions of {name}" for name in names], expected, share, pooled * both)
+    differences = [one for one in differences if abs(one.deviations) > _NOTEWORTHY]
+    return tuple(sorted(differences, key=lambda one: -abs(one.deviations))[:_MOST_DIFFERENCES])
 
 
-def _as_differences(names: Sequence[str], expected: Floats, found: Floats, deviation: Floats) -> list[Difference]:
-    rows = zip(names, expected, found, (found - expected) / deviation, strict=True)
+def _as_differences(names: Sequence[str], expected: Floats, found: Floats, variance: Floats) -> list[Difference]:
+    rows = zip(names, expected, found, (found - expected) / np.sqrt(variance), strict=True)
     return [Difference(name, *map(float, numbers)) for name, *numbers in rows]
 
 
@@ -324,13 +316,13 @@ def _estimates(check: Check) -> str:
 def _if_new(check: Check) -> str:
     """Return what each reading of the change implies, and how many rows have no counterpart."""
     inputs, shares = percent(check.if_inputs_moved.value), percent(check.if_shares_moved.value)
-    each = f"{inputs} if only inputs moved, within what the fit has seen, and {shares} if only shares did"
+    either = f"{inputs} if only inputs moved, within what the fit has seen, and {shares} if only shares did"
     unseen = f"the accuracy of {percent(check.unseen)} of the rows is unknown: the fit has none like them"
     if check.accuracy is None:
-        return f"{unseen[0].upper()}{unseen[1:]}. Of all, {each} would be right."
+        return f"{unseen[0].upper()}{unseen[1:]}. Of all, {either} would be right."
     text = (
-        f"Expect {_interval(check.accuracy)} of the predictions to be right: {each}, and {100 * BEYOND:.0f} points on "
-        f"either side for what neither explains"
+        f"Expect {_interval(check.accuracy)} of the predictions to be right: {either}, and {100 * BEYOND:.0f} points "
+        f"on either side for what neither explains"
     )
     return f"{text}; {unseen}." if check.unseen >= _NOTEWORTHY_SHARE else f"{text}."
 
@@ -339,10 +331,10 @@ def _interval(estimate: Estimate | None) -> str:
     return "" if estimate is None else "{} ({} to {})".format(*map(percent, estimate))
 
 
-def _difference(found: Difference) -> str:
-    if found.what.startswith(("share of ", "predictions of ")):
-        return f"{found.what} ({percent(found.found)} instead of {percent(found.expected)})"
-    return f"{found.what} ({'higher' if found.deviations > 0 else 'lower'})"
+def _difference(difference: Difference) -> str:
+    if difference.what.startswith(("share of ", "predictions of ")):
+        return f"{difference.what} ({percent(difference.found)} instead of {percent(difference.expected)})"
+    return f"{difference.what} ({'higher' if difference.deviations > 0 else 'lower'})"
 
 
 def _power(check: Check) -> str:
@@ -358,84 +350,3 @@ def _power(check: Check) -> str:
         f"Another mix that moves the accuracy by {100 * check.smallest_change:.1f} points would show in nine of ten "
         f"checks; labels that mean something else now, or a few rows of something else, would not."
     )
-
-
-# calibrator.adapt -----------------------------------------------------------------------------------------------------
-
-IfNew = Literal["refuse", "warn"]
-AnyCalibrator = TypeVar("AnyCalibrator", bound=Calibrator)
-
-
-@ignore_float_errors
-def adapt(
-    calibrator: AnyCalibrator,
-    logits: ArrayLike,
-    features: ArrayLike | None = None,
-    *,
-    labelled: SelectPart | None = None,
-    if_new: IfNew = "refuse",
-    level: float = 0.05,
-) -> AnyCalibrator:
-    """Return a calibrator for the mix of new rows; `Calibrator.adapt` explains."""
-    if if_new not in get_args(IfNew):
-        raise InvalidInputError(f"if_new must be 'refuse' or 'warn'; got {if_new!r}.")
-    level = as_level(level)
-    array, further = calibrator.validate_rows(logits, features)
-    some = None if labelled is None else _as_predictions(calibrator, labelled)
-    return adapt_seen(calibrator, represent_some(calibrator, array, further), len(array), some, if_new, level)
-
-
-@ignore_float_errors
-def adapt_seen(
-    calibrator: AnyCalibrator, seen: Representations, n_rows: int, some: Predictions | None, if_new: IfNew, level: float
-) -> AnyCalibrator:
-    """Return a calibrator for the mix of rows that are represented already, as in `RowSample.seen`."""
-    if some is not None:
-        as_logits(some.logits, n_classes=calibrator.n_features_in_)
-        some = some.in_order_of(calibrator.inputs_, "labelled")
-        warn_of_wrong_kind(calibrator.inputs_.kind, some.logits, stacklevel=3)
-    found = compare(calibrator, seen, level)
-    if found.verdict == "new":
-        problem = "these rows contain something that the fit did not, which no mix explains; adapting can make it worse"
-        if if_new == "refuse":
-            raise InvalidInputError(
-                f"{problem}. Label some of them and fit again, or go on with if_new='warn' (--if-new warn)."
-            )
-        warnings.warn(f"{problem}.", InputWarning, stacklevel=undecorated(3))
-    groups = found.estimate.groups
-    ratio = (shrink_shares(groups, *_with_labels(found.estimate, some)) / groups.shares)[groups.group]
-    before = np.bincount(stratum_of(groups.reference), minlength=len(ratio)) / len(groups.of_row)
-    new = copy.copy(calibrator)
-    new.certificate_ = None  # it was found for the confidence before
-    n_labelled = 0 if some is None else len(some)
-    new.adaptation_ = Adaptation(before * ratio, before, n_rows, n_labelled, FittedOn.now().date or "")
-    return new
-
-
-def _as_predictions(calibrator: Calibrator, labelled: SelectPart) -> Predictions:
-    """Validate the rows that have labels."""
-    if isinstance(labelled, Predictions):
-        return labelled
-    if not isinstance(labelled, tuple | list) or len(labelled) not in (2, 3):
-        raise InvalidInputError(
-            f"labelled must be a pair (logits, y), with features a triple (logits, y, features), or Predictions; got "
-            f"{type(labelled).__name__}. Give labelled=(labelled_logits, y)."
-        )
-    array, further = calibrator.validate_rows(labelled[0], labelled[2] if len(labelled) == 3 else None)
-    return calibrator._labelled(array, labelled[1], further)
-
-
-def _with_labels(estimate: ShareEstimate, labelled: Predictions | None) -> tuple[Floats, Floats]:
-    """Return the shares and their variances, with labelled rows as further draws of the mix."""
-    shares, variance = estimate.shares, np.diag(estimate.covariance)
-    if labelled is None:
-        return shares, variance
-    groups = estimate.groups
-    strata = stratum_of_rows(labelled.y, labelled.correct, labelled.n_classes, len(groups.group))
-    counts = np.bincount(groups.group[strata], labelled.sample_weight, minlength=len(shares)).astype(np.float64)
-    draws = 0.0  # effective sample size: as many labels would be as exact as the unlabelled rows
-    if estimate.identifies_shares:
-        draws = float(np.sum(shares * (1 - shares)) / max(np.sum(variance), np.finfo(float).tiny))
-    total = draws + counts.sum()
-    both = (draws * shares + counts) / total
-    return both, variance * draws / total if draws else both * (1 - both) / total

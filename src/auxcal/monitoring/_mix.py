@@ -26,7 +26,7 @@ MOST_ROWS = 20_000
 """The most new rows that a check looks at: four times those of the largest reference, whose error then dominates."""
 
 # Set on random states that are not reported; benchmarks/without_labels measures the false alarms with them.
-_LEAST_ROWS = 10  # of a stratum; fewer say too little of what it looks like
+_LEAST_ROWS = 10  # of a stratum; fewer do not show what it looks like
 _NEAR = 2  # rows: classes this close to the limit estimate how many have exactly as many rows as the limit
 _MOST_RARE = 0.99  # the largest share of the rare classes together
 _ROUNDS = 3  # of linear equations: the shares barely move after the first
@@ -60,6 +60,14 @@ def represent(
     return Representations(strata, readings, logits.argmax(axis=1), row_hashes(logits, features))
 
 
+def represent_some(calibrator: Calibrator, logits: Floats, features: Floats | None) -> Representations:
+    """Return rows as the calibrator represents them; of too many, a random sample."""
+    if len(logits) > MOST_ROWS:
+        kept = np.sort(np.random.default_rng(0).choice(len(logits), MOST_ROWS, replace=False))
+        logits, features = logits[kept], None if features is None else features[kept]
+    return represent(calibrator, logits, features)
+
+
 def each_once(reference: Reference) -> Reference:
     """Return a reference in which copies of a row count once, before any new row has come.
 
@@ -80,7 +88,7 @@ def counted_once(hashes: NDArray[np.uint64], elsewhere: NDArray[np.uint64]) -> I
     """Return rows that are no copies of each other, and represent all.
 
     If a classifier gives few different values, rows are equal by themselves, and each is a draw. Then the same values
-    are found elsewhere too, or repeat very often. Otherwise equal rows are copies. If some rows have more copies than
+    occur elsewhere too, or repeat very often. Otherwise equal rows are copies. If some rows have more copies than
     others, rows are drawn by their number of copies, so that the others don't count more than they did.
     """
     values, at, counts = np.unique(hashes, return_inverse=True, return_counts=True)
@@ -134,7 +142,7 @@ class ReferenceGroups:
         members: list[list[str]] = [[] for _ in self.counts]
         for name, group in zip(strata, self.group, strict=False):
             members[group].append(name)
-        return [each[0] if len(each) == 1 else f"{len(each)} rare classes" for each in members]
+        return [group[0] if len(group) == 1 else f"{len(group)} rare classes" for group in members]
 
     def grouped(self, strata: Floats) -> Floats:
         """Return how likely rows are of each group; nothing is impossible."""
@@ -174,18 +182,9 @@ class ShareEstimate:
     is then taken from the reference, whose strata are known: the mean of ψ in the new rows is Σ_j v_j times its mean in
     stratum j, which is a system of linear equations. ψ need not be taken at v for this; near it, it is most precise.
 
-    Attributes
-    ----------
-    new : array of shape (m, groups)
-        How likely each new row is of each group.
-    shares : array of shape (groups,)
-        v.
-    old_ratios, new_ratios : arrays of shape (n, groups) and (m, groups)
-        ψ of the reference and of the new rows.
-    row_weight, variance_weight : arrays of shape (n,)
-        The weights of the rows of the reference in the new mix: in means, and in variances.
-    identifies_shares : bool
-        Whether ψ determines all shares; it does not if the calibrator gives the same for every row.
+    `new` is how likely each new row is of each group, and `old_ratios` and `new_ratios` are ψ of both sides.
+    `row_weight` and `variance_weight` weigh the rows of the reference in the new mix, in means and in variances.
+    `identifies_shares` is whether ψ determines all shares: not where the calibrator gives the same for every row.
     """
 
     def __init__(self, groups: ReferenceGroups, rows: Representations) -> None:
@@ -330,13 +329,8 @@ _GAPS = np.linspace(-1, 1, 4001)  # where the distribution of a gap is evaluated
 class GroupVariation:
     """How groups of the fit differ from each other, by what their reference describes.
 
-    Attributes
-    ----------
-    n_groups : int
-        How many groups there are.
-    spread : float
-        τ, the standard deviation of the groups' gaps beyond chance and what their readings explain: the mean of its
-        posterior.
+    `spread` is τ, the standard deviation of the gaps of the `n_groups` groups beyond chance and what their readings
+    explain: the mean of its posterior.
     """
 
     def __init__(self, reference: Reference) -> None:
@@ -369,7 +363,7 @@ class GroupVariation:
         """Learn how gaps depend on the readings, for each τ, and the posterior of τ after a flat prior.
 
         The gap of a group is μ + β·x, plus a random effect of standard deviation τ, plus chance. The coefficients β of
-        its readings x have a normal prior, so that few groups say little of them.
+        its readings x have a normal prior, so that few groups barely move them.
         """
         weight = 1 / (_TAUS[:, None] ** 2 + self._variances)
         d = design.shape[1] - 1
@@ -387,7 +381,7 @@ class GroupVariation:
     def p_values(self, rows: Representations, errors: float = 0.0) -> tuple[float, float]:
         """Return the p-values of new rows being a group like the others: in their mix, and in what no mix explains.
 
-        Over many groups, what few groups of the fit say of the usual distance is wrong in the same way each time; so a
+        Over many groups, the usual distance that few groups of the fit show is wrong in the same way each time; so a
         stream allows for it to be so many standard errors larger.
         """
         of_ramps, ratios = ramps(self._reference, rows.readings), self._ratios(rows.strata)
@@ -437,11 +431,10 @@ class _Distances:
         kept = values > _SMALLEST * values[-1]
         self._scale = vectors[:, kept] / np.sqrt(values[kept]) / deviation[self._varies][:, None]
         self._places = means[:, self._varies] @ self._scale
-        every = np.arange(len(n))
-        tried = (
-            every if len(n) <= _MOST_LEFT_OUT else np.random.default_rng(0).choice(every, _MOST_LEFT_OUT, replace=False)
-        )
-        self._null = np.array([self._distance(self._places[each], n[each], every != each) for each in tried])
+        every = tried = np.arange(len(n))
+        if len(n) > _MOST_LEFT_OUT:
+            tried = np.random.default_rng(0).choice(every, _MOST_LEFT_OUT, replace=False)
+        self._null = np.array([self._distance(self._places[group], n[group], every != group) for group in tried])
 
     def _distance(self, place: Floats, n: float, others: Floats) -> float:
         """Return the logarithm of the squared distance of a group from others, in units of how far they are apart."""

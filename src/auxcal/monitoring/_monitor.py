@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import os
+from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, Self
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,14 +15,13 @@ from auxcal._core.arrays import Bools, Floats, Ints
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.files import as_path
 from auxcal._core.float_errors import ignore_float_errors
-from auxcal._core.state import Tensors, digest, from_json, read_state, to_json, write_state
+from auxcal._core.state import Header, Tensors, digest, from_json, read_state, to_json, write_state
 from auxcal._core.threads import fork_safe_lock
 from auxcal.calibrators import Calibrator
-from auxcal.monitoring._betting import Found, GroupBets, LabelBets, ReferenceScores, RowBets
-from auxcal.monitoring._check import represent_some
-from auxcal.monitoring._mix import Representations, counted_once, each_once
-from auxcal.monitoring._state import Alarm, AlarmKind, Evidence, History, LabelBuffer, check_state, restoring
-from auxcal.monitoring._verdict import FEWEST_ROWS, as_calibrator, as_level, groups_of, no_reference
+from auxcal.monitoring._bets import GroupBets, LabelBets, ReferenceScores, RowBets, RowCells
+from auxcal.monitoring._mix import Representations, counted_once, each_once, represent_some
+from auxcal.monitoring._state import Alarm, AlarmKind, Evidence, LabelBuffer, restore, restoring, state_of
+from auxcal.monitoring._two_samples import FEWEST_ROWS, as_calibrator, as_level, groups_of, reference_of
 from auxcal.reference import Reference
 
 FORMAT = 1
@@ -72,8 +72,8 @@ class Monitor:
     ----------
     alarms : tuple of Alarm
         What was noticed, at most once of either kind.
-    history : tuple of Evidence
-        The evidence over time.
+    evidence : Evidence
+        The evidence so far; keep it after each update to see it over time.
 
     Examples
     --------
@@ -91,6 +91,15 @@ class Monitor:
     >>> monitor.alarm.kind
     'data'
     """
+
+    _CHANGING: ClassVar[dict[str, Any]] = {
+        "_rows": RowBets,
+        "_groups": GroupBets,
+        "_labels": LabelBets,
+        "_waiting": LabelBuffer,
+        "_alarms": list[Alarm],
+        "evidence": Evidence,
+    }
 
     @ignore_float_errors
     def __init__(
@@ -112,31 +121,23 @@ class Monitor:
         usual = 0.0 if self._between is None else min(_DEVIATIONS * self._between.spread, 0.5)
         self._labels = LabelBets(scores, self._n_rows_of_a_line(len(reference.y)), max(self.tolerance, usual))
         self._waiting = LabelBuffer(self.keep)
-        self._history = History()
-        self._alarms: dict[str, Alarm] = {}
+        self._alarms: list[Alarm] = []
         self.evidence = Evidence(0, 0, 1 - LABELS, LABELS)
 
     @property
     def reference(self) -> Reference:
         """What the calibrator keeps of the rows of the fit."""
-        if self.calibrator.reference_ is None:
-            raise no_reference(self.calibrator)
-        return self.calibrator.reference_
+        return reference_of(self.calibrator)
 
     @property
     def alarm(self) -> Alarm | None:
         """The first alarm, or None."""
-        return next(iter(self.alarms), None)
+        return next(iter(self._alarms), None)
 
     @property
     def alarms(self) -> tuple[Alarm, ...]:
         """All alarms in their order."""
-        return tuple(self._alarms.values())
-
-    @property
-    def history(self) -> tuple[Evidence, ...]:
-        """The evidence after each update; of very many updates, after some."""
-        return tuple(self._history.points)
+        return tuple(self._alarms)
 
     @ignore_float_errors
     def update(self, logits: ArrayLike, y: ArrayLike | None = None, features: ArrayLike | None = None) -> Ints:
@@ -167,11 +168,10 @@ class Monitor:
             else:
                 for part in (slice(start, start + BATCH) for start in range(0, len(array), BATCH)):
                     readings = self.calibrator.read(array[part], None if further is None else further[part])
-                    self._bet_on(self._rows.find(readings, prediction[part]))
+                    self._bet_on(self._rows.cells_of(readings, prediction[part]))
             numbers = self._waiting.add(confidence, prediction, labelled=labels is not None)
             if labels is not None:
                 self._settle(confidence, prediction == labels)
-            self._history.add(self.evidence)
         return numbers
 
     @ignore_float_errors
@@ -198,26 +198,18 @@ class Monitor:
         2
         """
         with _lock:
-            found = self._waiting.find(rows)
-            if not len(found) and not np.size(y):
+            numbers = self._waiting.check(rows)
+            if not len(numbers) and not np.size(y):
                 return
             n_classes = self.calibrator.n_features_in_
-            labels = self.calibrator.inputs_.as_y(y, n_rows=len(found), n_classes=n_classes)
-            confidence, prediction = self._waiting.take(found)
+            labels = self.calibrator.inputs_.as_y(y, n_rows=len(numbers), n_classes=n_classes)
+            confidence, prediction = self._waiting.take(numbers)
             self._settle(confidence, prediction == labels)
-            self._history.add(self.evidence)
 
     @ignore_float_errors
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file, from which `Monitor.load` goes on to the same bits; no part of it can run code."""
-        tensors: Tensors = {}
-        header = {
-            "format": FORMAT,
-            "monitor": to_json(self._params(), "params", tensors),
-            "calibrator": self._fingerprint(),
-            "state": to_json(self._copied_state(), "state", tensors),
-        }
-        write_state(as_path(path), header, tensors)
+        save_monitor(as_path(path), self)
 
     @classmethod
     @ignore_float_errors
@@ -231,19 +223,13 @@ class Monitor:
         calibrator : Calibrator
             The same calibrator.
         """
-        path = as_path(path)
-        calibrator = as_calibrator(calibrator)
-        header, tensors = read_state(path, "monitor", {"monitor": dict, "calibrator": str, "state": dict}, FORMAT)
-        with restoring(path, "Save the monitor again."):
-            params = from_json(header["monitor"], tensors)
-            if params["keep"] > sum(array.size for array in tensors.values()):
-                raise ValueError("keep must be as many rows as there are")
-            if (found := cls(calibrator, **params))._fingerprint() != header["calibrator"]:
-                raise InvalidInputError(
-                    f"{path}: the monitor of another calibrator. Load it with the one that it was made for."
-                )
-            found._restore(from_json(header["state"], tensors))
-        return found
+        saved = read_monitor(path := as_path(path))
+        with restoring(path):
+            if saved["monitor"]["keep"] != len(saved["state"]["_waiting"]["_confidence"]):  # before it takes memory
+                raise ValueError("as many rows must be kept as there are")
+            monitor = cls(calibrator, **saved["monitor"])
+            monitor._go_on(path, saved)
+        return monitor
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle a monitor as `save` and `load` would."""
@@ -251,20 +237,20 @@ class Monitor:
 
     def __repr__(self) -> str:
         now = self.evidence
-        found = " ".join(map(str, self.alarms)) or "no alarm"
+        alarms = " ".join(map(str, self.alarms)) or "no alarm"
         return (
-            f"Monitor({self.calibrator!r}, level={self.level}): {now.n_rows:,} rows, {now.n_labels:,} labels, {found}"
+            f"Monitor({self.calibrator!r}, level={self.level}): {now.n_rows:,} rows, {now.n_labels:,} labels, {alarms}"
         )
 
-    def _bet_on(self, found: Found) -> None:
+    def _bet_on(self, cells: RowCells) -> None:
         """Bet on the cells of rows."""
-        evidence = self._rows.update(found) * (1 - LABELS)
-        most = evidence.max(axis=1)
-        if (at := self._alarm_at("data", most)) is not None:
+        evidence = self._rows.update(cells) * (1 - LABELS)
+
+        def reason(at: int) -> str:
             reading = self._rows.names[int(evidence[at].argmax())]
-            reason = f"the rows differ from those of the fit, most of all in the {reading}"
-            self._alarms["data"] = Alarm("data", self.evidence.n_rows + at + 1, reason)
-        self.evidence = self.evidence._replace(n_rows=self.evidence.n_rows + len(found), data=float(most[-1]))
+            return f"the rows differ from those of the fit, most of all in the {reading}"
+
+        self._note("data", evidence.max(axis=1), reason)
 
     def _group_p_value(self, rows: Representations) -> float | None:
         """Return how likely a group is as unlike those of the fit as rows are; None if they are few, or it had none."""
@@ -274,28 +260,28 @@ class Monitor:
         return min(2 * min(self._between.p_values(rows, _STANDARD_ERRORS)), 1.0)
 
     def _bet_on_group(self, p_value: float | None, n_rows: int) -> None:
-        """Bet on a group of rows; too few add no evidence."""
-        data, n_rows = self.evidence.data, self.evidence.n_rows + n_rows
+        """Bet on a group of rows, after the last of them; too few add no evidence."""
+        evidence = np.full(n_rows, self.evidence.data)
         if p_value is not None:
-            data = self._groups.update(p_value) * (1 - LABELS)
-            if self._alarm_at("data", np.array([data])) is not None:
-                reason = "the rows differ from the groups of the fit by more than these differ from each other"
-                self._alarms["data"] = Alarm("data", n_rows, reason)
-        self.evidence = self.evidence._replace(n_rows=n_rows, data=data)
+            evidence[-1] = self._groups.update(p_value) * (1 - LABELS)
+        reason = "the rows differ from the groups of the fit by more than these differ from each other"
+        self._note("data", evidence, lambda at: reason)
 
     def _settle(self, confidence: Floats, correct: Bools) -> None:
         """Bet on labels."""
         for start in range(0, len(correct), BATCH):
-            part, before = slice(start, start + BATCH), self.evidence.n_labels
+            part = slice(start, start + BATCH)
             evidence = self._labels.update(confidence[part], correct[part]) * LABELS
-            if (at := self._alarm_at("labels", evidence)) is not None:
-                self._alarms["labels"] = Alarm("labels", before + at + 1, f"the confidence is {self._labels.suspicion}")
-            self.evidence = self.evidence._replace(n_labels=before + len(evidence), labels=float(evidence[-1]))
+            self._note("labels", evidence, lambda at: f"the confidence is {self._labels.suspicion}")
 
-    def _alarm_at(self, kind: AlarmKind, evidence: Floats) -> int | None:
-        """Return where the evidence is first enough for an alarm, if there was none of this kind."""
-        enough = evidence >= 1 / self.level
-        return int(enough.argmax()) if kind not in self._alarms and enough.any() else None
+    def _note(self, kind: AlarmKind, evidence: Floats, reason: Callable[[int], str]) -> None:
+        """Keep the evidence after each of some rows or labels, and raise an alarm where it is first enough."""
+        count = "n_rows" if kind == "data" else "n_labels"
+        before, enough = getattr(self.evidence, count), evidence >= 1 / self.level
+        if enough.any() and kind not in [alarm.kind for alarm in self._alarms]:
+            at = int(enough.argmax())
+            self._alarms.append(Alarm(kind, before + at + 1, reason(at)))
+        self.evidence = self.evidence._replace(**{count: before + len(evidence), kind: float(evidence[-1])})
 
     def _n_rows_of_a_line(self, n_counted: int) -> float:
         """Return the effective sample size of the fit: on how many rows a line would be as uncertain.
@@ -316,38 +302,48 @@ class Monitor:
         known = {name: value for name, value in self.reference._asdict().items() if value is not None}
         return digest(facts, known)
 
-    def _state(self) -> dict[str, Any]:
-        return {
-            "rows": self._rows.state(),
-            "labels": self._labels.state(),
-            "kept": self._waiting.state(),
-            "history": self._history.state(),
-            "alarms": {kind: [alarm.after, alarm.reason] for kind, alarm in self._alarms.items()},
-            "evidence": list(self.evidence),
-        } | ({} if self._between is None else {"groups": self._groups.state()})
-
     def _copied_state(self) -> dict[str, Any]:
         """Return the state between two calls; what comes later does not change it."""
         with _lock:
-            return copy.deepcopy(self._state())
+            state: dict[str, Any] = state_of(self)
+            return state
 
-    def _restore(self, state: dict[str, Any]) -> None:
-        check_state(state, self._state())
-        self._rows.restore(state["rows"])
-        self._labels.restore(state["labels"])
-        if self._between is not None:
-            self._groups.restore(state["groups"])
-        self._waiting.restore(state["kept"])
-        self._history = History.of(state["history"])
-        self._alarms = {kind: Alarm(kind, *facts) for kind, facts in state["alarms"].items()}
-        self.evidence = Evidence(*state["evidence"])
+    def _go_on(self, path: Path, saved: Header) -> None:
+        """Go on from what `read_monitor` returned."""
+        if self._fingerprint() != saved["calibrator"]:
+            raise InvalidInputError(
+                f"{path}: the state of another calibrator. Go on with that one, or begin a new state: name another "
+                f"file."
+            )
+        restore(self, saved["state"])
+        n_rows, n_labels, *_ = self.evidence
+        parts = self._rows.wealth.n_rows, self._waiting.n_rows, self._labels.wealth.n_rows
+        if parts != (0 if self._between is not None else n_rows, n_rows, n_labels):  # groups are in place of rows
+            raise ValueError("its parts must have seen the same rows")
+
+
+def save_monitor(path: Path, monitor: Monitor, **further: Any) -> None:
+    """Write a monitor, and what else is in its file."""
+    tensors: Tensors = {}
+    parts = {"monitor": monitor._params(), "state": monitor._copied_state()} | further
+    header = {name: to_json(part, name, tensors) for name, part in parts.items()}
+    write_state(path, header | {"format": FORMAT, "calibrator": monitor._fingerprint()}, tensors)
+
+
+def read_monitor(path: Path, *further: str) -> Header:
+    """Return the entries of a file that `save_monitor` wrote."""
+    kinds: dict[str, type] = {"monitor": dict, "state": dict, "calibrator": str, **dict.fromkeys(further, dict)}
+    header, tensors = read_state(path, "monitor", kinds, FORMAT)
+    with restoring(path):
+        entries: Header = from_json(header, tensors)
+    return entries
 
 
 def _resumed(kind: type[Monitor], calibrator: Calibrator, params: dict[str, Any], state: dict[str, Any]) -> Monitor:
     """Return a monitor that goes on where another one was."""
-    found = kind(calibrator, **params)
-    found._restore(state)
-    return found
+    monitor = kind(calibrator, **params)
+    restore(monitor, state)
+    return monitor
 
 
 def _as_options(level: float, tolerance: float, keep: int, random_state: int) -> tuple[float, float, int, int]:

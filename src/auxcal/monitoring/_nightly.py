@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
-from typing import Any, NamedTuple, Self
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -13,18 +13,12 @@ from auxcal._core.errors import InvalidInputError
 from auxcal._core.files import as_path
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.progress import Report, silent
-from auxcal._core.state import Tensors, check_count, from_json, read_state, to_json, write_state
+from auxcal._core.state import Header
 from auxcal.calibrators import Calibrator
-from auxcal.metrics.intervals import Estimate
-from auxcal.monitoring._check import Check, Difference
-from auxcal.monitoring._monitor import Monitor
-from auxcal.monitoring._state import Alarm, Evidence, restoring
+from auxcal.monitoring._monitor import Monitor, read_monitor, save_monitor
+from auxcal.monitoring._state import Alarm, restore, restoring, state_of
 from auxcal.monitoring._timeline import Chunk, PendingChunks, Timeline, timeline_of
-from auxcal.monitoring._verdict import as_calibrator
 from auxcal.monitoring.timed import Timed
-
-FORMAT = 1
-"""Of the files that `save` writes."""
 
 MOST_CHUNKS = 1000
 """That a state keeps, the latest: nearly three years of nights. Evidence, alarms and counts are of all of them."""
@@ -92,6 +86,16 @@ class Nightly:
     (['same'], 1)
     """
 
+    _CHANGING: ClassVar[dict[str, Any]] = {
+        "chunks": tuple[Chunk, ...],
+        "alarms": tuple[tuple[str, Alarm], ...],
+        "seen": dict[str, SeenFile],
+        "calibrator_path": str,
+        "n_chunks": int,
+        "n_checked": int,
+        "_rng": np.random.Generator,
+    }
+
     def __init__(self, calibrator: Calibrator, level: float = 0.05, *, tolerance: float = 0.0) -> None:
         self.monitor = Monitor(calibrator, level, tolerance=tolerance, keep=0)
         self.chunks: tuple[Chunk, ...] = ()
@@ -106,11 +110,7 @@ class Nightly:
     def watch(self, batches: Iterable[Timed], report: Report = silent) -> tuple[Chunk, ...]:
         """Watch new rows, and return their chunks; without a row there is none."""
         pending = PendingChunks(self.monitor, None, self._rng, self._levels())
-        for batch in batches:
-            pending.add(batch)
-            if batch.done is not None:
-                report(batch.done)
-        new = tuple(pending.finish())
+        new = tuple(pending.watch(batches, report))
         self.n_chunks += len(new)
         self.chunks = (*self.chunks, *new)[-MOST_CHUNKS:]
         self.alarms += tuple((chunk.name, alarm) for chunk in new for alarm in chunk.alarms)
@@ -132,92 +132,30 @@ class Nightly:
         What another run has written since this one was loaded is not replaced: that is an error.
         """
         path = as_path(path)
-        if path.exists() and self._read_as != _read(path)[0]["digest"]:
+        if path.exists() and self._read_as != _read(path)["digest"]:
             raise InvalidInputError(
                 f"{path}: another run has written this state meanwhile, so nothing was saved. Start this one again."
             )
-        tensors: Tensors = {}
-        parts = {"params": self.monitor._params(), "monitor": self.monitor._copied_state(), "nightly": self._state()}
-        header = {name: to_json(part, name, tensors) for name, part in parts.items()}
-        write_state(path, header | {"format": FORMAT, "calibrator": self.monitor._fingerprint()}, tensors)
-        self._read_as = _read(path)[0]["digest"]
+        save_monitor(path, self.monitor, nightly=state_of(self))
+        self._read_as = _read(path)["digest"]
 
     @classmethod
     @ignore_float_errors
     def load(cls, path: str | os.PathLike[str], calibrator: Calibrator) -> Self:
-        """Go on where a saved state was, with the same calibrator."""
-        path = as_path(path)
-        header, tensors = _read(path)
-        with restoring(path, "Begin a new one: name another file."):
-            params = from_json(header["params"], tensors)
-            found = cls(as_calibrator(calibrator), params["level"], tolerance=params["tolerance"])
-            if found.monitor._fingerprint() != header["calibrator"]:
-                raise InvalidInputError(
-                    f"{path}: the state of another calibrator. Go on with that one, or begin a new state: name another "
-                    f"file."
-                )
-            found.monitor._restore(from_json(header["monitor"], tensors))
-            found._restore(from_json(header["nightly"], tensors))
-        found._read_as = header["digest"]
-        return found
-
-    def _state(self) -> dict[str, Any]:
-        return {
-            "chunks": [_plain(chunk) for chunk in self.chunks],
-            "alarms": [[name, *_plain(alarm)] for name, alarm in self.alarms],
-            "seen": {name: list(file) for name, file in self.seen.items()},
-            "calibrator": self.calibrator_path,
-            "counts": [self.n_chunks, self.n_checked],
-            "rng": self._rng.bit_generator.state,
-        }
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        self.chunks = tuple(map(_as_chunk, state["chunks"]))
-        self.alarms = tuple((str(name), Alarm(*facts)) for name, *facts in state["alarms"])
-        self.seen = {name: SeenFile(*file) for name, file in state["seen"].items()}
-        self.calibrator_path = str(state["calibrator"])
-        self.n_chunks, self.n_checked = state["counts"]
-        for count in (self.n_chunks, self.n_checked, *(file.rows for file in self.seen.values())):
-            check_count(count, "counts")
-        self._rng.bit_generator.state = state["rng"]
+        """Go on where a saved state was, with the same calibrator, as `Monitor.load` does."""
+        saved = _read(path := as_path(path))
+        with restoring(path):
+            nightly = cls(calibrator, saved["monitor"]["level"], tolerance=saved["monitor"]["tolerance"])
+            nightly.monitor._go_on(path, saved)
+            restore(nightly, saved["nightly"])
+        nightly._read_as = saved["digest"]
+        return nightly
 
 
 def calibrator_path_of(path: str | os.PathLike[str]) -> str:
     """Return the file of the calibrator that a saved state is of; empty if it is not known."""
-    return str(_read(as_path(path))[0]["nightly"].get("calibrator", ""))
+    return str(_read(as_path(path))["nightly"].get("calibrator_path", ""))
 
 
-def _read(path: Any) -> tuple[dict[str, Any], Tensors]:
-    kinds: dict[str, type] = {"params": dict, "monitor": dict, "nightly": dict, "calibrator": str}
-    return read_state(path, "state", kinds, FORMAT)
-
-
-def _plain(value: Any) -> Any:
-    """Return a chunk, and all that it holds, as lists."""
-    if isinstance(value, Chunk | Check | Alarm):
-        return [_plain(getattr(value, field.name)) for field in fields(value)]
-    return [_plain(each) for each in value] if isinstance(value, tuple) else value
-
-
-_ESTIMATES = ("accuracy", "no_class", "harm", "if_shares_moved", "if_inputs_moved")
-
-
-def _as_chunk(facts: Any) -> Chunk:
-    """Return what `_plain` was given."""
-    name, n_rows, n_labels, confidence, check, measured, evidence, alarms = facts
-    return Chunk(
-        name,
-        n_rows,
-        n_labels,
-        confidence,
-        None if check is None else _as_check(check),
-        None if measured is None else Estimate(*measured),
-        Evidence(*evidence),
-        tuple(Alarm(*alarm) for alarm in alarms),
-    )
-
-
-def _as_check(facts: Any) -> Check:
-    named = dict(zip((field.name for field in fields(Check)), facts, strict=True))
-    estimates = {name: None if named[name] is None else Estimate(*named[name]) for name in _ESTIMATES}
-    return Check(**named | estimates | {"differences": tuple(Difference(*each) for each in named["differences"])})
+def _read(path: Path) -> Header:
+    return read_monitor(path, "nightly")

@@ -1,4 +1,4 @@
-"""What was found, as text that Prometheus reads: the metrics file of `check`, `monitor` and `score`.
+"""Results as text that Prometheus reads: the metrics file of `check`, `monitor` and `score`.
 
 All metrics are gauges. So the text is the same in OpenMetrics and in the older format of Prometheus, which the textfile
 collector of node_exporter reads.
@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Self
 
 from auxcal._core.files import as_path, atomic_write
 from auxcal._core.text import utf8
@@ -37,7 +35,7 @@ FAMILIES = {
     "ood_high_ratio": "Upper end of its 90 % interval.",
     "verdict": "1 for the verdict on the rows, 0 for the others.",
     "p_value_ratio": "P-values behind the verdict: of the same mix as in the fit, and of any mix of it.",
-    "evidence_ratio": "Evidence of a monitor as odds: that rows (data) or labels say the calibrator is off.",
+    "evidence_ratio": "Evidence of a monitor as odds: that rows (data) or labels show the calibrator to be off.",
     "evidence_alarm_ratio": "Evidence that raises an alarm.",
     "alarm": "1 where a monitor has raised an alarm of this kind.",
     "seen_rows": "Rows that a monitor has seen in all runs.",
@@ -45,14 +43,6 @@ FAMILIES = {
     "last_run_timestamp_seconds": "When the last run ended, in seconds since 1970.",
 }
 """The names, without the prefix `auxcal_`, and what each is."""
-
-
-class Sample(NamedTuple):
-    """One number of a family, with its labels."""
-
-    family: str
-    value: float
-    labels: Mapping[str, str] = {}
 
 
 class Metrics:
@@ -84,45 +74,43 @@ class Metrics:
 
     def __init__(self, **labels: str) -> None:
         self._labels = labels
-        self._samples: list[Sample] = []
+        self._samples: dict[str, list[tuple[dict[str, str], float]]] = {family: [] for family in FAMILIES}
 
     def add(self, family: str, value: float | None, **labels: str) -> Self:
         """Add a number, if it is known."""
         if value is not None and not math.isnan(value):
-            self._samples.append(Sample(family, value, self._labels | labels))
+            self._samples[family].append((self._labels | labels, value))
         return self
 
-    def estimate(self, what: str, found: Estimate | None, **labels: str) -> Self:
+    def estimate(self, what: str, estimate: Estimate | None, **labels: str) -> Self:
         """Add a share with its interval."""
-        for end, value in () if found is None else zip(("", "_low", "_high"), found, strict=True):
-            self.add(f"{what}{end}_ratio", value, **labels)
+        if estimate is not None:
+            for end, value in zip(("", "_low", "_high"), estimate, strict=True):
+                self.add(f"{what}{end}_ratio", value, **labels)
         return self
 
     def verdict(self, verdict: str, **labels: str) -> Self:
         """Add a verdict, as one number for each that it could be."""
-        for each in VERDICTS:
-            self.add("verdict", each == verdict, verdict=each, **labels)
+        for name in VERDICTS:
+            self.add("verdict", name == verdict, verdict=name, **labels)
         return self
 
-    def check(self, found: Check | None, **labels: str) -> Self:
+    def check(self, check: Check | None, **labels: str) -> Self:
         """Add what a check estimates, and its p-values."""
-        if found is None:
+        if check is None:
             return self
-        self.estimate("estimated_accuracy", found.accuracy, **labels).estimate("ood", found.no_class, **labels)
-        return self.add("p_value_ratio", found.p_mix, test="mix", **labels).add(
-            "p_value_ratio", found.p_new, test="new", **labels
-        )
+        self.estimate("estimated_accuracy", check.accuracy, **labels).estimate("ood", check.no_class, **labels)
+        self.add("p_value_ratio", check.p_mix, test="mix", **labels)
+        return self.add("p_value_ratio", check.p_new, test="new", **labels)
 
-    def chunk(self, found: Chunk, n_rows: int | None = None, **labels: str) -> Self:
+    def chunk(self, chunk: Chunk, n_rows: int | None = None, **labels: str) -> Self:
         """Add the numbers of a chunk by itself; `n_rows` are those of the run, where it is not of this chunk alone."""
-        self.add("rows", found.n_rows if n_rows is None else n_rows, **labels).add(
-            "mean_confidence_ratio", found.confidence, **labels
-        )
-        self.check(found.check, **labels).estimate("measured_accuracy", found.measured, **labels)
-        return self.verdict(found.verdict, **labels)
+        self.add("rows", chunk.n_rows if n_rows is None else n_rows, **labels)
+        self.add("mean_confidence_ratio", chunk.confidence, **labels).check(chunk.check, **labels)
+        return self.estimate("measured_accuracy", chunk.measured, **labels).verdict(chunk.verdict, **labels)
 
     def monitored(self, evidence: Evidence, alarms: tuple[Alarm, ...], level: float) -> Self:
-        """Add what a monitor has found over all rows."""
+        """Add what a monitor knows of all rows."""
         kinds = {alarm.kind for alarm in alarms}
         for kind, value in (("data", evidence.data), ("labels", evidence.labels)):
             self.add("evidence_ratio", value, kind=kind).add("alarm", kind in kinds, kind=kind)
@@ -131,25 +119,19 @@ class Metrics:
 
     def text(self, *, time: float) -> str:
         """Return all of it as text; `time` is when the run ended, in seconds since 1970."""
-        samples = [*self._samples, Sample("last_run_timestamp_seconds", time, self._labels)]
-        return "\n".join([*_lines(samples), "# EOF", ""])
+        lines = []
+        for family, samples in (self._samples | {"last_run_timestamp_seconds": [(self._labels, time)]}).items():
+            if samples:
+                lines += [f"# HELP auxcal_{family} {FAMILIES[family]}", f"# TYPE auxcal_{family} gauge"]
+            for labels, value in samples:
+                named = ",".join(f'{name}="{_escaped(label)}"' for name, label in labels.items())
+                lines.append(f"auxcal_{family}{{{named}}} {value:.17g}")
+        return "\n".join([*lines, "# EOF", ""])
 
     def save(self, path: str | os.PathLike[str], *, time: float) -> None:
         """Write the text to a file, whole or not at all."""
-        target: Path = as_path(path)
-        with atomic_write(target) as temporary:
+        with atomic_write(as_path(path)) as temporary:
             temporary.write_bytes(utf8(self.text(time=time)))
-
-
-def _lines(samples: list[Sample]) -> Iterator[str]:
-    for family, about in FAMILIES.items():
-        found = [sample for sample in samples if sample.family == family]
-        if found:
-            yield f"# HELP auxcal_{family} {about}"
-            yield f"# TYPE auxcal_{family} gauge"
-        for sample in found:
-            labels = ",".join(f'{name}="{_escaped(value)}"' for name, value in sample.labels.items())
-            yield f"auxcal_{family}{{{labels}}} {sample.value:.17g}"
 
 
 def _escaped(text: str) -> str:

@@ -1,25 +1,25 @@
-"""What a monitor keeps from update to update: alarms, the history of the evidence, rows that wait for their labels."""
+"""What a monitor keeps from update to update, and how that becomes a file: alarms, evidence, rows without labels."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from types import UnionType
+from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from auxcal._core.arrays import Floats, Ints, to_numpy
 from auxcal._core.errors import FileFormatError, InvalidInputError
-from auxcal._core.state import check_count, check_like
 
 AlarmKind = Literal["data", "labels"]
 
-MOST_POINTS = 2000
-"""Of a history: more than a plot shows. When it has more, every second one goes."""
-
+_MOST = 2**62  # of a count: two of those add up within an int64
 _LABELLED = -2  # in place of the prediction, once a row's label has come; no class and not NO_CLASS
 
 
@@ -70,38 +70,10 @@ class Evidence(NamedTuple):
     labels: float
 
 
-class History:
-    """The evidence over time, in bounded memory: the longer the stream, the wider the steps."""
-
-    def __init__(self) -> None:
-        self.points: list[Evidence] = []
-        self._step, self._skipped = 1, 0
-
-    def add(self, point: Evidence) -> None:
-        """Note the evidence after an update."""
-        self._skipped += 1
-        if self._skipped < self._step:
-            return
-        self.points.append(point)
-        self._skipped = 0
-        if len(self.points) > MOST_POINTS:
-            self.points, self._step = self.points[1::2], 2 * self._step
-
-    def state(self) -> dict[str, object]:
-        """Return what changes from update to update."""
-        return {"points": [list(point) for point in self.points], "step": self._step, "skipped": self._skipped}
-
-    @classmethod
-    def of(cls, state: dict[str, object]) -> History:
-        """Return a history from its state."""
-        found = cls()
-        found.points = [Evidence(*point) for point in state["points"]]  # type: ignore[attr-defined]
-        found._step, found._skipped = int(state["step"]), int(state["skipped"])  # type: ignore[call-overload]
-        return found
-
-
 class LabelBuffer:
     """The confidence and the prediction of the last rows of a stream, at most so many, until their labels come."""
+
+    _CHANGING: ClassVar[dict[str, Any]] = {"_confidence": np.ndarray, "_prediction": np.ndarray, "n_rows": int}
 
     def __init__(self, most: int) -> None:
         self._confidence = np.zeros(most, dtype=np.float32)
@@ -117,54 +89,110 @@ class LabelBuffer:
         self.n_rows += len(rows)
         return rows
 
-    def find(self, rows: ArrayLike) -> Ints:
+    def check(self, rows: ArrayLike) -> Ints:
         """Validate the numbers of rows that still wait for their labels, and return them."""
-        found = to_numpy(rows, "rows")
-        if found.ndim != 1 or (len(found) and not np.issubdtype(found.dtype, np.integer)):
+        numbers, most = to_numpy(rows, "rows"), len(self._confidence)
+        if numbers.ndim != 1 or (len(numbers) and not np.issubdtype(numbers.dtype, np.integer)):
             raise InvalidInputError(
-                f"rows must be numbers of rows, as update returned them; got shape {found.shape} and dtype "
-                f"{found.dtype}. Give some of those."
+                f"rows must be numbers of rows, as update returned them; got shape {numbers.shape} and dtype "
+                f"{numbers.dtype}. Give some of those."
             )
-        found = found.astype(np.intp)
-        most = len(self._confidence)
-        unseen, gone = (found < 0) | (found >= self.n_rows), found < self.n_rows - most
-        if unseen.any():
+        numbers = numbers.astype(np.intp)
+        if (unseen := (numbers < 0) | (numbers >= self.n_rows)).any():
             raise InvalidInputError(
-                f"rows must be numbers of the {self.n_rows:,} rows seen, counted from 0; got {found[unseen][0]}. Give "
-                f"what update returned."
+                f"rows must be numbers of the {self.n_rows:,} rows seen, counted from 0; got {numbers[unseen][0]}. "
+                f"Give what update returned."
             )
-        if gone.any():
+        if (gone := numbers < self.n_rows - most).any():
             raise InvalidInputError(
-                f"rows must be among the last {most:,} of the {self.n_rows:,} rows seen; got row {found[gone][0]}. "
+                f"rows must be among the last {most:,} of the {self.n_rows:,} rows seen; got row {numbers[gone][0]}. "
                 f"Keep more of them with Monitor(calibrator, keep=...)."
             )
-        _, first, group = np.unique(found, return_index=True, return_inverse=True)
-        again = (first[group] != np.arange(len(found))) | (self._prediction[found % max(most, 1)] == _LABELLED)
+        again = self._prediction[numbers % max(most, 1)] == _LABELLED
+        again[np.setdiff1d(np.arange(len(numbers)), np.unique(numbers, return_index=True)[1])] = True
         if again.any():
             raise InvalidInputError(
-                f"a row has one label; got another for row {found[again][0]}. Give each of them once."
+                f"a row has one label; got another for row {numbers[again][0]}. Give each of them once."
             )
-        return found
+        return numbers
 
     def take(self, rows: Ints) -> tuple[Floats, Ints]:
-        """Return the confidence and the prediction of rows that `find` returned, and discard them."""
+        """Return the confidence and the prediction of rows that `check` returned, and discard them."""
         place = rows % max(len(self._confidence), 1)
-        found = self._confidence[place], self._prediction[place]
+        taken = self._confidence[place], self._prediction[place]
         self._prediction[place] = _LABELLED
-        return found
+        return taken
 
-    def state(self) -> dict[str, Any]:
-        """Return what changes from row to row."""
-        return {"confidence": self._confidence, "prediction": self._prediction, "n_rows": self.n_rows}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on where another one was."""
-        self._confidence, self._prediction = state["confidence"].copy(), state["prediction"].copy()
-        self.n_rows = state["n_rows"]
+# Saved state ----------------------------------------------------------------------------------------------------------
+#
+# A class lists in _CHANGING which attributes change from row to row, and of what type they are. All else is made from
+# the calibrator and the parameters again.
+
+
+def state_of(value: Any) -> Any:
+    """Return a copy of what changes in an object, as dicts, lists, arrays, numbers and text."""
+    if hasattr(value, "_CHANGING"):
+        return {name: state_of(getattr(value, name)) for name in value._CHANGING}
+    if isinstance(value, np.random.Generator):
+        return value.bit_generator.state
+    if is_dataclass(value):
+        value = tuple(getattr(value, field.name) for field in fields(value))
+    if isinstance(value, dict):
+        return {name: state_of(part) for name, part in value.items()}
+    if isinstance(value, tuple | list):
+        return [state_of(part) for part in value]
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def restore(fresh: Any, state: Any) -> None:
+    """Give an object what `state_of` returned for one that was made as it was."""
+    for name, kind in fresh._CHANGING.items():
+        now, saved = getattr(fresh, name), state[name]
+        if hasattr(kind, "_CHANGING"):
+            restore(now, saved)
+        elif kind is np.random.Generator:
+            now.bit_generator.state = saved
+        elif kind is np.ndarray:
+            if (saved.shape, saved.dtype) != (now.shape, now.dtype) or not np.isfinite(saved).all():
+                raise ValueError(f"{name} must be finite {now.dtype} of shape {now.shape}")
+            setattr(fresh, name, saved.copy())
+        else:
+            setattr(fresh, name, _built(kind, saved))
+
+
+def _built(kind: Any, state: Any) -> Any:
+    """Return the object of a type that `state_of` was given."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is UnionType:  # with None
+        return None if state is None else _built(parts[0], state)
+    if origin is dict:
+        return {name: _built(parts[1], part) for name, part in state.items()}
+    if origin is list or (origin is tuple and parts[-1] is ...):
+        return origin(_built(parts[0], part) for part in state)
+    if origin is tuple:
+        return tuple(_built(*pair) for pair in zip(parts, state, strict=True))
+    if is_dataclass(kind) or hasattr(kind, "_fields"):
+        return kind(*(_built(*pair) for pair in zip(_kinds(kind), state, strict=True)))
+    if kind is float:
+        fits = isinstance(state, int | float) and math.isfinite(state)
+    elif kind is int:
+        fits = isinstance(state, int) and 0 <= state <= _MOST
+    else:
+        fits = state in parts if origin is Literal else isinstance(state, kind)
+    if not fits:
+        raise ValueError(f"{kind} was expected, not {state!r:.100}")
+    return state
+
+
+@lru_cache
+def _kinds(record: Any) -> tuple[Any, ...]:
+    """Return the types of the fields of a dataclass or a named tuple."""
+    return tuple(get_type_hints(record).values())
 
 
 @contextmanager
-def restoring(path: Path, advice: str) -> Iterator[None]:
+def restoring(path: Path) -> Iterator[None]:
     """Name the file of a state that does not fit, and what to do then."""
     try:
         yield
@@ -172,21 +200,6 @@ def restoring(path: Path, advice: str) -> Iterator[None]:
         raise
     except Exception as error:  # a state that does not fit can fail in as many ways as it has parts
         raise FileFormatError(
-            f"{path}: the state does not fit a monitor: {type(error).__name__}: {error}. {advice}"
+            f"{path}: the state does not fit a monitor: {type(error).__name__}: {error}. Begin a new one in another "
+            f"file."
         ) from error
-
-
-def check_state(state: Any, fresh: dict[str, Any]) -> None:
-    """Validate saved state by that of a fresh monitor: keys, types, shapes and ranges, and counts that agree."""
-    check_like(state, fresh)
-    n_rows, n_labels, *_ = state["evidence"]
-    seen = state["rows"]["wealth"]["n_rows"], state["kept"]["n_rows"], state["labels"]["wealth"]["n_rows"]
-    if seen != (0 if "groups" in fresh else n_rows, n_rows, n_labels):  # groups are watched in place of rows
-        raise ValueError("its parts must have seen the same rows")
-    for point in state["history"]["points"]:
-        check_like(point, fresh["evidence"], "state.history")
-    for kind, (after, reason) in state["alarms"].items():
-        if kind not in get_args(AlarmKind):
-            raise ValueError(f"state.alarms must be of kind {' or '.join(get_args(AlarmKind))}")
-        check_count(after, f"state.alarms.{kind}")
-        check_like(reason, str(reason), f"state.alarms.{kind}")

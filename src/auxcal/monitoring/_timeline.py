@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,22 +14,22 @@ from numpy.typing import ArrayLike, NDArray
 from auxcal._core.arrays import Bools, Floats, Ints, to_numpy
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.progress import Report, silent
+from auxcal._core.sampling import Reservoir
 from auxcal.calibrators import Calibrator
 from auxcal.metrics.intervals import Estimate, wilson
-from auxcal.monitoring._check import Check
+from auxcal.monitoring._accuracy import Z_90
+from auxcal.monitoring._check import Check, check_rows
 from auxcal.monitoring._mix import represent
 from auxcal.monitoring._monitor import BATCH, Monitor
+from auxcal.monitoring._sample import new_sample, represented
 from auxcal.monitoring._state import Alarm, Evidence
-from auxcal.monitoring._verdict import FEWEST_ROWS, Z_90, as_calibrator
-from auxcal.monitoring._watch import RowSample
+from auxcal.monitoring._two_samples import FEWEST_ROWS, as_calibrator
 from auxcal.monitoring.timed import Names, Timed, TimedRows, check_names, chunk_names, in_order
 
 Rows: TypeAlias = NDArray[np.void]
 
 NO_LABEL = -1
 """In place of whether the prediction is right, if a row has no label."""
-
-_FIRST = 256  # rows that there is room for if it is not known how many will come; doubled as needed
 
 
 @dataclass(frozen=True)
@@ -70,16 +70,16 @@ class Chunk:
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it, ready for JSON."""
+        check = self.check
+        estimates = {"accuracy": check and check.accuracy, "measured": self.measured}
+        estimates |= {"no_class": check and check.no_class, "harm": check and check.harm}
         return {
             "name": self.name,
             "rows": self.n_rows,
             "labels": self.n_labels,
             "confidence": self.confidence,
             "verdict": self.verdict,
-            "accuracy": _as_json(None if self.check is None else self.check.accuracy),
-            "measured": _as_json(self.measured),
-            "no_class": _as_json(None if self.check is None else self.check.no_class),
-            "harm": _as_json(None if self.check is None else self.check.harm),
+            **{name: estimate and estimate._asdict() for name, estimate in estimates.items()},
             "evidence": {"data": self.evidence.data, "labels": self.evidence.labels},
             "alarms": [str(alarm) for alarm in self.alarms],
         }
@@ -112,9 +112,7 @@ class Timeline:
     @property
     def ranked(self) -> tuple[Chunk, ...]:
         """The chunks by the harm that their check expects, the largest first: those to label first."""
-        checked = [(chunk.check.harm.value, chunk) for chunk in self.chunks if chunk.check is not None]
-        few = [chunk for chunk in self.chunks if chunk.check is None]
-        return (*(chunk for _, chunk in sorted(checked, key=lambda each: -each[0])), *few)
+        return tuple(sorted(self.chunks, key=lambda chunk: 1.0 if chunk.check is None else -chunk.check.harm.value))
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it, ready for JSON."""
@@ -126,10 +124,6 @@ class Timeline:
             "no_class_before": self.no_class_before,
             "chunks": [chunk.as_json() for chunk in self.chunks],
         }
-
-
-def _as_json(estimate: Estimate | None) -> dict[str, float] | None:
-    return None if estimate is None else estimate._asdict()
 
 
 def timeline(
@@ -200,20 +194,22 @@ def timeline(
             raise InvalidInputError(
                 f"labelled must have one value for each of the {n_rows} rows; got shape {known.shape}."
             )
+    table = _Held(Timed(array, further, true, known, names, None))
+    return table_timeline(calibrator, table, level=level, tolerance=tolerance, report=report)
 
-    def batches() -> Iterator[Timed]:
+
+class _Held(NamedTuple):
+    """Rows in memory, as a table."""
+
+    rows: Timed
+
+    def counts(self) -> Counter[str]:
+        return Counter(self.rows.by.tolist())
+
+    def batches(self) -> Iterator[Timed]:
+        n_rows = len(self.rows.by)
         for start in range(0, n_rows, BATCH):
-            part = slice(start, start + BATCH)
-            yield Timed(
-                array[part],
-                None if further is None else further[part],
-                None if true is None else true[part],
-                None if known is None else known[part],
-                names[part],
-                min(1.0, part.stop / n_rows),
-            )
-
-    return _timeline(calibrator, Counter(names.tolist()), batches(), level, tolerance, report)
+            yield self.rows.take(slice(start, start + BATCH))._replace(done=min(1.0, (start + BATCH) / n_rows))
 
 
 def table_timeline(
@@ -238,8 +234,8 @@ def table_timeline(
     >>> import tempfile
     >>> from pathlib import Path
     >>> import auxcal
-    >>> from auxcal.tables import TimedTable
     >>> from auxcal.monitoring import table_timeline
+    >>> from auxcal.tables import TimedTable
     >>> calibrator = auxcal.PlattScaling().fit([[2.0, 0.0], [0.0, 1.0]] * 50, [0, 1, 1, 1] * 25)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "logits.csv"
@@ -248,26 +244,8 @@ def table_timeline(
     >>> [(chunk.name, chunk.verdict) for chunk in found.chunks]
     [('monday', 'few'), ('tuesday', 'few')]
     """
-    return _timeline(calibrator, table.counts(), table.batches(), level, tolerance, report)
-
-
-def _timeline(
-    calibrator: Calibrator,
-    counts: Mapping[str, int] | None,
-    batches: Iterator[Timed],
-    level: float,
-    tolerance: float,
-    report: Report,
-) -> Timeline:
     monitor = Monitor(calibrator, level, tolerance=tolerance, keep=0)
-    pending = PendingChunks(monitor, counts)
-    chunks: list[Chunk] = []
-    for batch in batches:
-        chunks += pending.add(batch)
-        if batch.done is not None:
-            report(batch.done)
-    chunks += pending.finish()
-    return timeline_of(monitor, chunks)
+    return timeline_of(monitor, PendingChunks(monitor, table.counts()).watch(table.batches(), report))
 
 
 def timeline_of(monitor: Monitor, chunks: Iterable[Chunk]) -> Timeline:
@@ -294,8 +272,10 @@ class PendingChunks:
         levels: Iterator[float] | None = None,
     ) -> None:
         self._monitor = monitor
-        self._rows: dict[str, RowBuffer] = {}
-        self._samples: dict[str, RowSample] = {}
+        readings = ("cells", np.uint8, len(monitor._rows.names))
+        self._dtype = np.dtype([readings, ("confidence", np.float32), ("right", np.int8)])
+        self._rows: dict[str, bytearray] = defaultdict(bytearray)  # what is kept of each row, one after the other
+        self._samples: dict[str, Reservoir] = defaultdict(new_sample)
         self._checks: dict[str, tuple[Check | None, float | None]] = {}  # and how usual a group of rows is
         self._rng = rng or np.random.default_rng(0)
         self._levels = levels
@@ -303,27 +283,33 @@ class PendingChunks:
         if counts is not None:
             self._expect(counts)
 
+    def watch(self, batches: Iterable[Timed], report: Report = silent) -> list[Chunk]:
+        """Take all rows, and return their chunks."""
+        chunks: list[Chunk] = []
+        for batch in batches:
+            chunks += self.add(batch)
+            if batch.done is not None:
+                report(batch.done)
+        return chunks + self.finish()
+
     def add(self, batch: Timed) -> list[Chunk]:
         """Take rows, and return the chunks that were watched for it."""
         rows_of = _by_chunk(batch.by)
         readings = self._monitor.calibrator.read(batch.logits, batch.features)
         kept = self._kept(batch, readings)
         for name, rows in rows_of.items():
-            left = None if self._left is None else self._left.get(name, 0)
-            if left is not None and left < len(rows):
-                raise _changed(name, "more")
-            if name not in self._rows:
-                self._rows[name], self._samples[name] = RowBuffer(left, kept.dtype), RowSample(self._monitor.calibrator)
-            self._rows[name].add(kept[rows])
-            if self._left is not None and left is not None:
-                self._left[name] = left - len(rows)
+            if self._left is not None:
+                if self._left.get(name, 0) < len(rows):
+                    raise _changed(name, "more")
+                self._left[name] -= len(rows)
+            self._rows[name] += kept[rows].tobytes()
         self._sample(batch, readings, rows_of)
         return [] if self._left is None else self._watched([name for name in rows_of if not self._left[name]])
 
     def finish(self) -> list[Chunk]:
         """Return the chunks that were not yet watched, after the last row."""
         if self._left is None:
-            self._expect({name: len(rows) for name, rows in self._rows.items()})
+            self._expect({name: len(rows) // self._dtype.itemsize for name, rows in self._rows.items()})
             return self._watched(in_order(self._rows))
         if short := [name for name, left in self._left.items() if left]:
             raise _changed(short[0], "fewer")
@@ -337,10 +323,9 @@ class PendingChunks:
     def _kept(self, batch: Timed, readings: Floats) -> Rows:
         """Return what is kept of rows: their cells, the confidence, and whether the prediction is right."""
         monitor, prediction = self._monitor, batch.logits.argmax(axis=1)
-        cells = ("cells", np.uint8, len(monitor._rows.names))
-        rows = np.empty(len(prediction), [cells, ("confidence", np.float32), ("right", np.int8)])
+        rows = np.empty(len(prediction), self._dtype)
         rows["confidence"] = monitor.calibrator.score_validated(batch.logits, batch.features)
-        rows["cells"], rows["right"] = monitor._rows.find(readings, prediction), NO_LABEL
+        rows["cells"], rows["right"] = monitor._rows.cells_of(readings, prediction), NO_LABEL
         if batch.y is not None and batch.labelled is not None:
             rows["right"] = np.where(batch.labelled, prediction == batch.y, NO_LABEL)
         return rows
@@ -348,27 +333,31 @@ class PendingChunks:
     def _sample(self, batch: Timed, readings: Floats, rows_of: Mapping[str, Ints]) -> None:
         """Add rows to the samples of their chunks; those that may stay are represented together."""
         drawn = {name: self._samples[name].draw(len(rows)) for name, rows in rows_of.items()}
-        at = np.concatenate([rows_of[name][each.places] for name, each in drawn.items()])
+        at = np.concatenate([rows_of[name][draw.places] for name, draw in drawn.items()])
         if not len(at):
             return
         features = None if batch.features is None else batch.features[at]
         rows = represent(self._monitor.calibrator, batch.logits[at], features, readings[at])
-        ends = np.cumsum([len(each.places) for each in drawn.values()])
-        for end, (name, each) in zip(ends, drawn.items(), strict=True):
-            if len(each.places):
-                self._samples[name].hold(rows.take(np.arange(end - len(each.places), end)), each)
+        ends = np.cumsum([len(draw.places) for draw in drawn.values()])
+        for end, (name, draw) in zip(ends, drawn.items(), strict=True):
+            if len(draw.places):
+                self._samples[name].hold(rows.take(np.arange(end - len(draw.places), end))._asdict(), draw)
 
     def _watched(self, complete: list[str]) -> list[Chunk]:
         """Check complete chunks, and return those that could be watched then."""
         for name in complete:
             sample = self._samples.pop(name)
-            enough = sample.n_rows >= FEWEST_ROWS
-            check = sample.check(level=next(self._levels)) if enough and self._levels else None
-            self._checks[name] = check, self._monitor._group_p_value(sample.seen) if enough else None
+            seen = represented(sample) if sample.n_rows >= FEWEST_ROWS else None
+            if seen is None or self._levels is None:
+                self._checks[name] = None, None
+            else:
+                check = check_rows(self._monitor.calibrator, seen, next(self._levels))
+                self._checks[name] = check, self._monitor._group_p_value(seen)
         chunks = []
         while self._waiting and self._waiting[0] in self._checks:
             name = self._waiting.popleft()
-            chunks.append(self._watch(name, self._rows.pop(name).rows, *self._checks.pop(name)))
+            rows = np.frombuffer(self._rows.pop(name), self._dtype)
+            chunks.append(self._watch(name, rows, *self._checks.pop(name)))
         return chunks
 
     def _watch(self, name: str, rows: Rows, check: Check | None, p_value: float | None) -> Chunk:
@@ -413,29 +402,3 @@ def _changed(name: str, how: str) -> InvalidInputError:
         f"the table must stay as it is while it is read, which takes two passes; in the second, {name!r} has {how} "
         f"rows. Start again when nothing writes to it."
     )
-
-
-class RowBuffer:
-    """What is kept of the rows of a chunk of known size, until they are watched: 14 bytes each."""
-
-    def __init__(self, n_rows: int | None, dtype: np.dtype[np.void]) -> None:
-        self._room = np.empty(_FIRST if n_rows is None else n_rows, dtype)
-        self._n_rows = 0
-
-    def __len__(self) -> int:
-        return self._n_rows
-
-    def add(self, rows: Rows) -> None:
-        """Keep more rows."""
-        end = self._n_rows + len(rows)
-        if end > len(self._room):
-            room = np.empty(max(end, 2 * len(self._room)), rows.dtype)
-            room[: self._n_rows] = self.rows
-            self._room = room
-        self._room[self._n_rows : end] = rows
-        self._n_rows = end
-
-    @property
-    def rows(self) -> Rows:
-        """All of them."""
-        return self._room[: self._n_rows]

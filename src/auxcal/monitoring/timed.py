@@ -42,7 +42,7 @@ class Timed(NamedTuple):
 
     def take(self, rows: slice) -> Timed:
         """Return some of the rows."""
-        return Timed._make(each[rows] if isinstance(each, np.ndarray) else each for each in self)
+        return Timed._make(part[rows] if isinstance(part, np.ndarray) else part for part in self)
 
 
 class TimedRows(Protocol):

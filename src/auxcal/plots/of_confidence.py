@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,8 +13,8 @@ from auxcal._core.arrays import Floats, Ints, check_shares
 from auxcal._core.text import percent
 from auxcal.metrics import NoiseFloor, aurc, ece_noise_floor, risk_coverage
 from auxcal.metrics.binning import bin_confidence
-from auxcal.metrics.edge import as_sample
 from auxcal.metrics.intervals import wilson
+from auxcal.metrics.sample import as_sample
 from auxcal.plots.style import (
     CORRECT,
     INK,
@@ -308,7 +308,6 @@ class RiskCoverageDisplay(Display):
         title: str | None = None,
         label: str = "by confidence",
         color: str = CORRECT,
-        linestyle: Any = "-",
         best: bool = True,
         legend: bool = True,
     ) -> Self:
@@ -323,13 +322,11 @@ class RiskCoverageDisplay(Display):
             The name of the curve in the legend.
         color : str
             The colour of the curve.
-        linestyle : str or tuple
-            Its line style, as matplotlib names it.
         best : bool
             Whether to draw the curve of a perfect ranking too.
         """
         with canvas(self, ax, 3.6, 2.9) as ax:
-            ax.plot(self.coverage, self.risk, color=color, linestyle=linestyle, label=label)
+            ax.plot(self.coverage, self.risk, color=color, label=label)
             if best:
                 ax.plot(self.coverage, self.best, color=MUTED, label="perfect ranking", **REFERENCE)
             horizontal_grid(ax)

@@ -21,7 +21,6 @@ INK = "#1f2933"
 MUTED = "#667380"
 FAINT = "#e3e7eb"
 REFERENCE: dict[str, Any] = {"linewidth": 0.9, "linestyle": (0, (4, 3))}  # perfect calibration
-LINES = (CORRECT, WRONG, "#009E73", "#CC79A7", "#56B4E9", "#E69F00", INK)
 
 # Sizes in points, and limits of what is legible: by eye.
 TEXT = 8.5

@@ -1,4 +1,4 @@
-"""A folder with what a comparison found: the page, the numbers as CSV and JSON, and the best calibrators."""
+"""A folder with the results of comparisons: the page, the numbers as CSV and JSON, and the best calibrators."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def calibrator_names(comparisons: Sequence[Comparison]) -> list[str]:
 
 def comparisons_as_json(comparisons: Sequence[Comparison]) -> str:
     """Return the answers and tables as JSON; a metric without a value is null."""
-    found = [
+    outcomes = [
         {
             "data": comparison.name,
             "answer": str(comparison.answer),
@@ -105,9 +105,9 @@ def comparisons_as_json(comparisons: Sequence[Comparison]) -> str:
             "accuracy": comparison.answer.right,
             "mean_confidence": comparison.answer.confidence,
             "methods": comparison.table,
-            "signals": [each.as_dict() for each in comparison.signals],
-            "slices": {each.by: [row.as_dict() for row in each.after] for each in comparison.slices},
+            "signals": [signal.as_dict() for signal in comparison.signals],
+            "slices": {sliced.by: [row.as_dict() for row in sliced.after] for sliced in comparison.slices},
         }
         for comparison, name in zip(comparisons, calibrator_names(comparisons), strict=True)
     ]
-    return json.dumps(without_nan(found), indent=2, allow_nan=False)
+    return json.dumps(without_nan(outcomes), indent=2, allow_nan=False)

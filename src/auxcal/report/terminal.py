@@ -55,10 +55,10 @@ def comparison_to_rich(comparison: Comparison) -> Table:
 def signals_to_rich(comparison: Comparison) -> Table:
     """Return how much each signal counts, and over which range the confidence goes with it."""
     shown = _table(["counts, ‰", "confidence from", "to"])
-    for each in comparison.signals:
-        confidence = [part.confidence for part in each.bins]
-        counts = f"{1000 * each.counts:.1f} ± {1000 * each.error:.1f}"
-        shown.add_row(Text(each.name, no_wrap=True), counts, percent(min(confidence)), percent(max(confidence)))
+    for signal in comparison.signals:
+        confidence = [part.confidence for part in signal.bins]
+        counts = f"{1000 * signal.counts:.1f} ± {1000 * signal.error:.1f}"
+        shown.add_row(Text(signal.name, no_wrap=True), counts, percent(min(confidence)), percent(max(confidence)))
     return shown
 
 
@@ -103,7 +103,7 @@ def slices_to_rich(timeline: Timeline) -> Table:
     shown.add_column("verdict", no_wrap=True)
     for chunk in timeline.ranked:
         rows, accuracy, *_ = chunk_cells(chunk)
-        harm = ("–", "–") if chunk.check is None else (f"{100 * each:.1f}" for each in chunk.check.harm[::2])
+        harm = ("–", "–") if chunk.check is None else (f"{100 * points:.1f}" for points in chunk.check.harm[::2])
         verdict = Text(VERDICTS[chunk.verdict], style=STYLES[chunk.verdict])
         shown.add_row(Text(chunk.name), rows, accuracy, *harm, verdict)
     return shown
@@ -111,10 +111,10 @@ def slices_to_rich(timeline: Timeline) -> Table:
 
 def to_label(timeline: Timeline) -> list[str]:
     """Return which chunks to label first, if there are several."""
-    each = [(chunk.name, chunk.check.harm) for chunk in timeline.ranked if chunk.check is not None]
-    if len(each) < 2:
+    chunks = [(chunk.name, chunk.check.harm) for chunk in timeline.ranked if chunk.check is not None]
+    if len(chunks) < 2:
         return []
-    words = [f"{name} (by {100 * harm.value:.1f} points, {100 * harm.high:.1f} at most)" for name, harm in each[:3]]
+    words = [f"{name} (by {100 * harm.value:.1f} points, {100 * harm.high:.1f} at most)" for name, harm in chunks[:3]]
     return [f"Label first where the confidence may be off most: {', '.join(words)}."]
 
 

@@ -26,7 +26,6 @@ from auxcal.calibrators import CALIBRATORS, Calibrator, method_named, seeded
 from auxcal.metrics import METRICS
 from auxcal.sklearn._estimators import (
     Labels,
-    check_agreement,
     check_folds,
     check_labelled,
     class_proba,
@@ -158,7 +157,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_labelled(y)
         check_classification_targets(y)
         if self.no_class is not None and self._has_class(y).all():
-            meant = did_you_mean(str(self.no_class), [str(each) for each in np.unique(y)])
+            meant = did_you_mean(str(self.no_class), [str(label) for label in np.unique(y)])
             if meant:
                 warnings.warn(
                     f"no row of y has the label no_class={self.no_class!r}{meant}: every label is a class. Write it as "
@@ -210,8 +209,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         array of shape (n,)
         """
         now = copy.copy(self)
-        logits = now._logits(X)
-        return now.calibrator_.predict_confidence(logits)
+        return now.calibrator_.predict_confidence(now._logits(X))
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class, given that the row has one of them.
@@ -234,8 +232,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             The columns are those of `classes_`, and rows sum to 1.
         """
         now = copy.copy(self)
-        logits = now._logits(X)
-        return class_proba(now.class_calibrator_, logits)
+        return class_proba(now.class_calibrator_, now._logits(X))
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return how metadata are routed: to `fit` of the estimator and the calibrator, and `split` of the splitter."""
@@ -256,12 +253,11 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _routed(self, params: Mapping[str, Any]) -> Any:
         if routes():
             return process_routing(self, "fit", **params)
+        of_calibrator = {name: params[name] for name in ("sample_weight", "groups") if name in params}
         return Bunch(
             estimator=Bunch(fit={name: value for name, value in params.items() if name != "groups"}),
             splitter=Bunch(split={"groups": params.get("groups")}),
-            calibrator=Bunch(
-                fit={name: value for name, value in params.items() if name in ("sample_weight", "groups")}
-            ),
+            calibrator=Bunch(fit=of_calibrator),
         )
 
     def _has_class(self, y: Labels) -> Bools:
@@ -281,9 +277,8 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _scored(self, X: Any, y: Labels, routed: Any) -> tuple[Any, Floats, Ints, float]:
         """Return the fitted estimator, out-of-fold logits, their row numbers, and the estimator's own threshold."""
         if isinstance(self.estimator, FrozenEstimator) or (isinstance(self.cv, str) and self.cv == "prefit"):
-            found = scored(_already_fitted(self.estimator), X)
-            check_agreement(self.estimator, found.raised)
-            return self.estimator, found.logits, np.arange(len(y)), found.offset
+            logits, offset = scored(_already_fitted(self.estimator), X)
+            return self.estimator, logits, np.arange(len(y)), offset
         return self._cross_fitted(X, y, routed)
 
     def _cross_fitted(self, X: Any, y: Labels, routed: Any) -> tuple[Any, Floats, Ints, float]:
@@ -322,7 +317,7 @@ class CalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _logits(self, X: Any) -> Floats:
         check_is_fitted(self)
-        return scored(self.estimator_, X, self.offset_).logits
+        return scored(self.estimator_, X, self.offset_)[0]
 
 
 def _already_fitted(estimator: Any) -> Any:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn import get_config
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples
+from sklearn.utils.validation import _check_method_params, _num_samples
 
 from auxcal._core.arrays import NO_CLASS, Bools, Floats, Ints, is_missing
 from auxcal._core.errors import InvalidInputError
@@ -27,7 +27,7 @@ _ABOVE = 1e-6
 """How far a prediction is raised above the largest score, relative to it: what float32 still distinguishes."""
 
 _LOOKED_AT = 10_000
-"""The rows that show the threshold of an estimator: with so many, few new ones lie between it and what was found."""
+"""The rows that show the threshold of an estimator: with so many, few new ones lie between it and the estimate."""
 
 _MOST_RAISED = 1 / 3
 """The share of rows in which another class may have the largest score, a judgement.
@@ -64,28 +64,28 @@ def predicted(estimator: Any, X: Any) -> Labels:
         return np.asarray(estimator.predict(X))
 
 
-class Scored(NamedTuple):
-    """Logits in which the class that the estimator predicts is the largest, and how they came to be so."""
+def scored(estimator: Any, X: Any, offset: float | None = None) -> tuple[Floats, float]:
+    """Return logits in which the class that the estimator predicts is the largest, and the offset.
 
-    logits: Floats
-    offset: float
-    """What was taken off the score of the second of two classes: the estimator's own threshold, on the same scale."""
-    raised: Bools
-    """The rows in which the score of the prediction was not the largest even so, and was raised to just above it."""
-
-
-def scored(estimator: Any, X: Any, offset: float | None = None) -> Scored:
-    """Return the logits of rows, by which the estimator's prediction stays what it is; by default find the offset."""
+    The offset is taken off the score of the second of two classes. By default it is found in these rows, which then
+    have to show that the scores are those of the classes.
+    """
     logits = np.array(logits_of(estimator, X))
     prediction = indices_of(predicted(estimator, X), estimator.classes_, np.ones(len(logits), bool))
-    if offset is None:
-        offset = _offset(logits, prediction)
+    is_given = offset is not None
+    offset = _offset(logits, prediction) if offset is None else offset
     if offset:
         logits[:, 1] -= offset
     raised = logits.argmax(axis=1) != prediction
+    if not is_given and raised.mean() > _MOST_RAISED:
+        raise InvalidInputError(
+            f"estimator must predict the class with the largest score in most rows; in {int(raised.sum()):,} of "
+            f"{len(raised):,} rows it does not, so its scores belong to something else than its classes: {estimator!r}."
+            f" A support vector machine has one for each class with decision_function_shape='ovr'."
+        )
     largest = logits[raised].max(axis=1)
     logits[raised, prediction[raised]] = largest + _ABOVE * np.maximum(1, np.abs(largest))
-    return Scored(logits, offset, raised)
+    return logits, offset
 
 
 def _offset(logits: Floats, prediction: Ints) -> float:
@@ -102,22 +102,10 @@ def _offset(logits: Floats, prediction: Ints) -> float:
     return float((edges[cut] + edges[cut + 1]) / 2)
 
 
-def check_agreement(estimator: Any, raised: Bools) -> None:
-    """Reject scores that say little about the predictions of the estimator."""
-    if raised.mean() > _MOST_RAISED:
-        raise InvalidInputError(
-            f"estimator must predict the class with the largest score in most rows; in {int(raised.sum()):,} of "
-            f"{len(raised):,} rows it does not, so its scores belong to something else than its classes: {estimator!r}."
-            f" A support vector machine has one for each class with decision_function_shape='ovr'."
-        )
-
-
 def threshold_of(estimator: Any, X: Any) -> float:
-    """Return the offset of a fitted estimator, by some of the rows, and check that its scores are those of classes."""
-    n_rows = _num_samples(X)
-    found = scored(estimator, _safe_indexing(X, np.unique(np.linspace(0, n_rows - 1, _LOOKED_AT).astype(np.intp))))
-    check_agreement(estimator, found.raised)
-    return found.offset
+    """Return the offset of a fitted estimator, by some of the rows."""
+    rows = np.unique(np.linspace(0, _num_samples(X) - 1, _LOOKED_AT).astype(np.intp))
+    return scored(estimator, _safe_indexing(X, rows))[1]
 
 
 def held_out_logits(
@@ -130,20 +118,15 @@ def held_out_logits(
     """
     copy, part = fitted(estimator, X, y, train, params), _safe_indexing(X, test)
     if len(copy.classes_) > 2:
-        return scored(copy, part).logits
+        return scored(copy, part, 0.0)[0]
     return logits_of(copy, part) - np.array([0, offset])
 
 
 def fitted(estimator: Any, X: Any, y: Labels, rows: Ints, params: Mapping[str, Any]) -> Any:
     """Return the estimator fitted on some rows; metadata with a value for each row are subset too."""
-    whole = len(rows) == len(y)
-
-    def part(value: Any) -> Any:
-        per_row = not isinstance(value, str) and hasattr(value, "__len__") and len(value) == len(y)
-        return _safe_indexing(value, rows) if per_row else value
-
-    of_fit = {name: value if whole else part(value) for name, value in params.items()}
-    return estimator.fit(X if whole else _safe_indexing(X, rows), y[rows], **of_fit)
+    if len(rows) == len(y):
+        return estimator.fit(X, y, **params)
+    return estimator.fit(_safe_indexing(X, rows), y[rows], **_check_method_params(X, params, rows))
 
 
 def check_folds(folds: list[tuple[Ints, Ints]], y: Labels, classes: Labels) -> None:

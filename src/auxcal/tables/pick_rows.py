@@ -26,7 +26,7 @@ from auxcal.tables.readers.json_lines import LINE
 from auxcal.tables.rows import as_logit_matrix, own_confidence, usable_rows
 from auxcal.tables.scored import MAX_WEIGHT
 from auxcal.tables.scorer import are_index_labels, as_classes
-from auxcal.tables.spec import CONFIDENCE, PREDICTION, TableSpec, is_optional_score
+from auxcal.tables.spec import CONFIDENCE, PREDICTION, TableSpec, optional_scores
 from auxcal.tables.values import from_numpy, matrix_of, to_numpy
 
 with needs("tables"):
@@ -116,9 +116,9 @@ def pick_file(
     picked = table.take(from_numpy(picks.rows)).combine_chunks()
     index = np.concatenate([batch.index for batch in batches])
     chosen: dict[str, pa.Array] = {ROW: from_numpy(index[picks.rows])}
-    kept = *layout.signals, spec.label_name
+    old = {*optional_scores(others, spec.inputs.names)} - {*layout.signals, spec.label_name}
     for name in (*others, *layout.numbers):
-        if name in kept or not is_optional_score(name, spec.inputs.names):
+        if name not in old:
             chosen |= _flat(name, _array(picked[name]), "prob" if layout.probabilities else "logit", layout.numbers)
     labels = chosen.setdefault(spec.label_name, pa.nulls(n, pa.string()))
     indices = are_index_labels(labels, spec.none_labels)

@@ -206,7 +206,8 @@ class _ScoredReader:
             raise self._error(score, predicted, bad)
         unlabelled = ~unscored & ~bad & (y == LEFT_OUT)
         kept = ~(unscored | bad | unlabelled)
-        in_fit = int((read["in_fit"] & kept).sum()) if "in_fit" in read else 0
+        marks = read["in_fit"][kept] if "in_fit" in read else np.empty(0)
+        in_fit = int(np.sum(marks == 1)) / max(int(np.sum(~np.isnan(marks))), 1)
         self._warn(*(int(each.sum()) for each in (unscored, bad, unlabelled)), in_fit=in_fit, n_rows=len(score))
         rows = Scored(
             score,
@@ -217,7 +218,7 @@ class _ScoredReader:
             None if "weight" not in read else _weights(kept_weights(read["weight"], kept)),
             None if "group" not in read else _groups(kept_groups(read["group"], kept), str(spec.group)),
             None if "by" not in read else _groups(read["by"], str(self._by)),
-            in_fit / max(int(kept.sum()), 1),
+            in_fit,
             float(np.max(kept_weights(read["largest"], kept))) if "largest" in read and kept.any() else None,
         )
         return rows if kept.all() else rows.take(kept)
@@ -236,20 +237,18 @@ class _ScoredReader:
         among = f"{int(bad.sum()):,} such rows in the first {len(score):,}"
         return InvalidInputError(f"{what} ({among}). Repair them, or {LEAVE_OUT}.")
 
-    def _warn(self, unscored: int, bad: int, unlabelled: int, *, in_fit: int, n_rows: int) -> None:
+    def _warn(self, unscored: int, bad: int, unlabelled: int, *, in_fit: float, n_rows: int) -> None:
         """Warn of rows that are left out, and of those of the fit; refuse a table of which nothing is left."""
         if unscored + bad == n_rows:
             raise InvalidInputError("no row has a score. Check the rows that were scored.")
         for n, what in ((unscored, "have no score and"), (bad, "have a damaged score and")):
             if n:
                 warnings.warn(f"{n:,} of {n_rows:,} rows {what} are left out.", InputWarning, stacklevel=3)
-        n_scored = n_rows - unscored - bad
-        warn_of_unlabelled(unlabelled, n_scored, self._spec.label_name)
-        share = in_fit / max(n_scored - unlabelled, 1)
-        if share > MOST_IN_FIT:
+        warn_of_unlabelled(unlabelled, n_rows - unscored - bad, self._spec.label_name)
+        if in_fit > MOST_IN_FIT:
             warnings.warn(
-                f"{percent(share)} of these rows were in the fit of the calibrator, so it looks better than it is. Use "
-                f"other rows.",
+                f"{percent(in_fit)} of these rows were in the fit of the calibrator, so it looks better than it is. "
+                f"Use other rows.",
                 InputWarning,
                 stacklevel=3,
             )
@@ -263,8 +262,9 @@ def _groups(values: Groups, name: str) -> Groups:
     return as_groups(values, n_rows=len(values), name=name)
 
 
-def _marks(values: Any) -> Bools:
-    """Return which rows a column marks, as whatever its format keeps true and false."""
+def _marks(values: Any) -> Floats:
+    """Return 1 where a row is marked, 0 where it isn't and NaN where that is unknown, however a format keeps it."""
     if values.dtype.kind in "biuf":
-        return np.asarray(values == 1)
-    return np.array([str(value).lower() == "true" for value in values.tolist()], dtype=bool)
+        return np.asarray(values, np.float64)
+    meaning = {"true": 1.0, "false": 0.0}
+    return np.array([meaning.get(str(value).lower(), np.nan) for value in values.tolist()])

@@ -13,6 +13,7 @@ from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.extras import needs
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.labels import MISSING, are_indices, names_in
+from auxcal._core.text import utf8
 from auxcal.calibrators import CALIBRATORS, Calibrator, ProbaCalibrator
 from auxcal.calibrators.fitting import validate_features
 from auxcal.inputs import refuse_wrong_kind
@@ -29,7 +30,7 @@ from auxcal.tables.spec import (
     PREDICTION,
     PROBA,
     TableSpec,
-    is_optional_score,
+    optional_scores,
 )
 from auxcal.tables.values import Problem, distinct, from_numpy, from_text, is_text, whole_numbers
 
@@ -188,15 +189,13 @@ class Scorer:
     def _layout(self, source: Source, others: Sequence[str] = ()) -> tuple[Layout, list[str]]:
         """Return where the numbers are, and the columns that are passed through."""
         layout = self.layout(source.names, source.matrices, (self._label, *others))
-        numbers = set(layout.numbers)
-        read = {*numbers, *layout.signals, self._label}
-        return layout, [
-            name for name in source.passable if name not in numbers and (name in read or not self.is_old(name))
-        ]
+        left_out = {*layout.numbers, *self.earlier_scores(source.names, layout)}
+        return layout, [name for name in source.passable if name not in left_out]
 
-    def is_old(self, name: str) -> bool:
-        """Whether a column that is not read is of an earlier scoring."""
-        return is_optional_score(name, self.calibrator.inputs_.names)
+    def earlier_scores(self, names: Sequence[str], layout: Layout) -> list[str]:
+        """Return the columns that are of an earlier scoring, and none that is read."""
+        read = {*layout.numbers, *layout.signals, self._label}
+        return [name for name in optional_scores(names, self.calibrator.inputs_.names) if name not in read]
 
     def marks(self, source: Source) -> bool:
         """Whether a column marks the rows of the fit: where rows may have labels, and those rows are known."""
@@ -214,8 +213,7 @@ class Scorer:
                 f"the true classes are in the column {self._label!r}, which the scores would replace. Rename it, and "
                 f"name it with label (--label)."
             )
-        kept = {*others, *layout.numbers, *written}
-        old = [name for name in source.passable if name not in kept]
+        old = [name for name in self.earlier_scores(source.names, layout) if name not in written]
         if old:
             warnings.warn(
                 f"columns of an earlier scoring are left out: {', '.join(old)}. Rename what is your own.",
@@ -265,12 +263,14 @@ class Scorer:
         if certificate is not None:
             columns[ACCEPTED] = from_numpy(certificate.accepts(scores.confidence), bad)
         if marks and fit_rows is not None:
-            marked = fit_rows.contain(scores.logits, scores.features)
-            columns[IN_FIT] = from_numpy(marked if bad is None else _spread(marked, False, ~bad))
+            marked, known = fit_rows.contain(scores.logits, scores.features)
+            if bad is not None:
+                marked, known = _spread(marked, False, ~bad), _spread(known, True, ~bad)
+            columns[IN_FIT] = from_numpy(marked, None if known.all() else ~known)
         if scores.proba is not None:
             for name, column in zip(self._proba_names(), scores.proba.T, strict=False):
                 columns[name] = from_numpy(column, bad)
-        return pa.RecordBatch.from_pydict(columns)
+        return pa.RecordBatch.from_pydict({utf8(name).decode(): column for name, column in columns.items()})
 
     def _proba_names(self) -> list[str]:
         """Return the names of the columns of the probabilities; the last one is not there for every method."""

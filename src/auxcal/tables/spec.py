@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -23,20 +23,29 @@ PROBA, NO_CLASS_COLUMN, MISCLASSIFIED_COLUMN = "proba_", "no_class", "misclassif
 """How the columns of calibrated class probabilities begin, and how the one that is of no class ends."""
 
 
-def is_optional_score(name: str, class_names: Sequence[str] | None = None) -> bool:
-    """Whether a column has a name that only some scorings write: in a table to score, it is of an earlier one.
+def optional_scores(names: Iterable[str], class_names: Sequence[str] | None = None) -> list[str]:
+    """Return the columns with names that only some scorings write: in a table to score, they are of an earlier one.
+
+    Beside a prediction and a confidence, every `proba_` is of an earlier one, whose classes may have had other names.
 
     Examples
     --------
-    >>> from auxcal.tables.spec import is_optional_score
-    >>> names = "accepted", "proba_0", "proba_cat", "proba_of_rain"
-    >>> [is_optional_score(name, ["cat", "dog"]) for name in names]
-    [True, True, True, False]
+    >>> from auxcal.tables.spec import optional_scores
+    >>> names = ["accepted", "proba_0", "proba_cat", "proba_of_rain"]
+    >>> optional_scores(names, ["cat", "dog"])
+    ['accepted', 'proba_0', 'proba_cat']
+    >>> optional_scores([*names, "prediction", "confidence"])
+    ['accepted', 'proba_0', 'proba_cat', 'proba_of_rain']
     """
-    ending = name.removeprefix(PROBA)
-    if ending == name:
-        return name in (ACCEPTED, IN_FIT)
-    return ending.isdecimal() or ending in (NO_CLASS_COLUMN, MISCLASSIFIED_COLUMN, *(class_names or ()))
+    names = list(names)
+    scored = {PREDICTION, CONFIDENCE} <= set(names)
+    endings = {NO_CLASS_COLUMN, MISCLASSIFIED_COLUMN, *(class_names or ())}
+
+    def is_optional(name: str) -> bool:
+        ending = name.removeprefix(PROBA)
+        return name in (ACCEPTED, IN_FIT) or (ending != name and (scored or ending.isdecimal() or ending in endings))
+
+    return [name for name in names if is_optional(name)]
 
 
 @dataclass(frozen=True)

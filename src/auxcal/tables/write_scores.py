@@ -39,8 +39,9 @@ def score_table(
     The columns, and whether they hold logits or probabilities, are those that the calibrator was fitted on. Their order
     in the file does not matter. If the calibrator knows the names of the classes, the prediction is a name, unless the
     true classes in the table are indices. Input columns named `prediction` or `confidence` are replaced;
-    other columns of an earlier scoring (`accepted`, `in_fit`, `proba_` with the name or number of a class) are left
-    out, and an `InputWarning` names those that are not written again.
+    other columns of an earlier scoring (`accepted`, `in_fit`, `proba_` with the name or number of a class; beside
+    `prediction` and `confidence`, every `proba_`) are left out, and an `InputWarning` names those that are not written
+    again.
 
     CSV, parquet and `.npy` files are read, and CSV and parquet files written, in batches: memory does not grow with the
     rows. For parquet it grows with the columns, by some 3 MB each, so hundreds of classes are better kept in one list

@@ -297,7 +297,7 @@ def weights_are_counted_or_refused(calibrator: Calibrator) -> None:
     """A row of weight 2 is the same as two rows that stay together, wherever they are, and one of weight 0 as none.
 
     Networks are trained on the same loss, but in other batches. A method that cross-fits may count copies that stay
-    together once; groups of one row say that they are draws, which then come into other folds. Both only need to be
+    together once; groups of one row are draws, which come into other folds. Both only need to be
     closer to the fit on repeated rows than a fit without weights, on average.
     """
     data, rng = sample(), np.random.default_rng(1)

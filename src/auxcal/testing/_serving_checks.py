@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
 from auxcal._core.arrays import Floats
 from auxcal._core.errors import InvalidInputError
@@ -37,7 +38,7 @@ class _Trial(NamedTuple):
     batches: tuple[tuple[Floats, Floats | None], ...]
 
 
-def a_program_says_the_same(calibrator: Calibrator) -> None:
+def a_program_gives_the_same(calibrator: Calibrator) -> None:
     """Its program, from which torch and ONNX are built, gives the same prediction and confidence as Python."""
     for trial in _trials(calibrator):
         try:
@@ -57,12 +58,12 @@ def a_module_gives_the_same(calibrator: Calibrator) -> None:
 
     for trial in _trials(calibrator):
         module = as_module(trial.fitted)
-        given = [None if each is None else torch.tensor(each) for each in trial.batches[0]]
+        given = [None if array is None else torch.tensor(array) for array in trial.batches[0]]
         free = {0: torch.export.Dim.DYNAMIC}
-        shapes = tuple(None if each is None else free for each in given)
+        shapes = tuple(None if array is None else free for array in given)
         exported = torch.export.export(module, tuple(given), dynamic_shapes=shapes).module()
-        for what, each in {"its module": module, "its exported module": exported}.items():
-            _require_same(trial, what, partial(_run_in_torch, each))
+        for what, served in {"its module": module, "its exported module": exported}.items():
+            _require_same(trial, what, partial(_run_in_torch, served))
 
 
 def an_onnx_model_gives_the_same(calibrator: Calibrator) -> None:
@@ -79,7 +80,7 @@ def an_onnx_model_gives_the_same(calibrator: Calibrator) -> None:
         _require_same(trial, "its ONNX model", partial(_run_in_onnx, session))
 
 
-SERVING_CHECKS = (a_program_says_the_same, a_module_gives_the_same, an_onnx_model_gives_the_same)
+SERVING_CHECKS = (a_program_gives_the_same, a_module_gives_the_same, an_onnx_model_gives_the_same)
 
 
 def _trials(calibrator: Calibrator) -> list[_Trial]:
@@ -164,18 +165,12 @@ Array = NDArray[Any]
 class NumpyOperations:
     """`Operations` that compute at once, in float32."""
 
-    log, sqrt, maximum, minimum, equal, matmul = np.log, np.sqrt, np.maximum, np.minimum, np.equal, np.matmul
+    exp, log, sqrt, sigmoid = np.exp, np.log, np.sqrt, expit
+    maximum, minimum, equal, matmul = np.maximum, np.minimum, np.equal, np.matmul
 
     def constant(self, array: ArrayLike, name: str) -> Array:
         numbers = np.asarray(array)
         return numbers.astype(np.int64 if numbers.dtype.kind in "iu" else np.float32)
-
-    def exp(self, x: Array) -> Array:
-        with np.errstate(over="ignore"):
-            return np.exp(x)
-
-    def sigmoid(self, x: Array) -> Array:
-        return np.exp(-np.logaddexp(0, -x))
 
     def softplus(self, x: Array) -> Array:
         return np.logaddexp(0, x)
@@ -233,10 +228,10 @@ def what_a_user_has_set_changes_nothing(calibrator: Calibrator) -> None:
         settings |= {"torch's inference mode and autocast": _inference, "torch's default dtype and device": _defaults}
     for what, setting in settings.items():
         try:
-            found = _fitted_and_scored(calibrator, data, setting, serve=serve)
+            scored = _fitted_and_scored(calibrator, data, setting, serve=serve)
         except (RuntimeError, ArithmeticError, RuntimeWarning) as error:
             require(False, f"with {what} it fails: {type(error).__name__}: {error}")
-        require(all(map(np.array_equal, expected, found)), f"{what} changes the fit, or what it gives")
+        require(all(map(np.array_equal, expected, scored)), f"{what} changes the fit, or what it gives")
 
 
 def _fitted_and_scored(calibrator: Calibrator, data: Predictions, setting: Setting, *, serve: bool) -> list[Floats]:

@@ -52,7 +52,7 @@ def a_row_stands_alone(calibrator: SignalCalibrator) -> None:
     require(bool(off < _ROUNDING), "a row alone has another confidence than among others")
 
 
-def a_file_says_the_same(calibrator: SignalCalibrator) -> None:
+def a_saved_one_is_the_same(calibrator: SignalCalibrator) -> None:
     """A calibrator that was saved gives the same bits, and a second fit with the same random state does too."""
     table, correct = answers()
     fitted = clone(calibrator).set_params(random_state=0).fit(table, correct)
@@ -100,7 +100,7 @@ def _global_state() -> Any:
 SIGNAL_CHECKS: tuple[Callable[[SignalCalibrator], None], ...] = (
     an_unfitted_one_refuses,
     a_row_stands_alone,
-    a_file_says_the_same,
+    a_saved_one_is_the_same,
     odd_rows_are_scored,
     one_kind_of_answer_is_enough,
     inputs_stay_as_they_are,

@@ -1,4 +1,4 @@
-"""Small data to try calibrators on, and assertions that say what was expected."""
+"""Small data to try calibrators on, and assertions with what was expected."""
 
 from __future__ import annotations
 

@@ -234,7 +234,7 @@ def rows_to_promise(likely: float, risk: float, *, coverage: float = 1.0, level:
 
 
 def _rows(likely: Floats, risk: float, level: float) -> Floats:
-    """Return how many accepted rows tell each likely error rate from the risk."""
+    """Return how many accepted rows it takes to distinguish each likely error rate from the risk."""
     from scipy.special import ndtri
 
     spread = float(ndtri(level)) * np.sqrt(risk * (1 - risk)) + POWER * np.sqrt(likely * (1 - likely))

@@ -18,7 +18,7 @@ from auxcal._core.arrays import Floats, check_shares, check_total
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal.metrics import risk_coverage
-from auxcal.metrics.edge import kernel_of
+from auxcal.metrics.sample import kernel_of
 from auxcal.thresholds._promises import least_rows, promised_rows, rows_needed
 from auxcal.thresholds._weighted_sample import (
     WeightedSample,
@@ -122,8 +122,8 @@ def threshold_at_risk(
     >>> from auxcal.thresholds import threshold_at_risk
     >>> confidence = np.linspace(0, 1, 500)
     >>> correct = np.random.default_rng(0).random(500) < confidence
-    >>> found = threshold_at_risk(confidence, correct, risk=0.25)
-    >>> round(found.threshold, 2), round(found.coverage, 2), found.risk_upper
+    >>> promised = threshold_at_risk(confidence, correct, risk=0.25)
+    >>> round(promised.threshold, 2), round(promised.coverage, 2), promised.risk_upper
     (0.61, 0.39, 0.25)
     >>> threshold_at_risk([0.9, 0.8, 0.6, 0.3], [True, True, False, False], risk=0.25, promise=False).threshold
     0.8
@@ -134,13 +134,13 @@ def threshold_at_risk(
         if sample.sample_weight is not None:
             check_total(sample.sample_weight)
         return empirical_threshold(sample, risk, level)
-    found = _promised(sample, _ranked(sample, shuffle_ties=True), [risk], level)[risk]
-    if found is None:
+    promised = _promised(sample, _ranked(sample, shuffle_ties=True), [risk], level)[risk]
+    if promised is None:
         raise InvalidInputError(
             f"no threshold can be promised to keep the error at {risk:.3g} with these {len(sample.correct):,} labelled "
             f"rows: {_why_not(sample, risk, level)}. Label more, allow more risk, or use promise=False (--empirical)."
         )
-    return found
+    return promised
 
 
 @ignore_float_errors
@@ -186,8 +186,8 @@ def thresholds_at_risks(
     >>> from auxcal.thresholds import thresholds_at_risks
     >>> confidence = np.linspace(0, 1, 500)
     >>> correct = np.random.default_rng(0).random(500) < confidence
-    >>> found = thresholds_at_risks(confidence, correct, [0.01, 0.2, 0.3])
-    >>> found[0.01], round(found[0.2].coverage, 2), round(found[0.3].coverage, 2)
+    >>> thresholds = thresholds_at_risks(confidence, correct, [0.01, 0.2, 0.3])
+    >>> thresholds[0.01], round(thresholds[0.2].coverage, 2), round(thresholds[0.3].coverage, 2)
     (None, 0.23, 0.48)
     """
     sample = as_weighted_sample(confidence, correct, sample_weight, max_weight, groups)
@@ -217,8 +217,8 @@ def thresholds_by_class(
     Examples
     --------
     >>> from auxcal.thresholds import thresholds_by_class
-    >>> found = thresholds_by_class([0.9] * 100 + [0.8] * 9, [True] * 109, [0] * 100 + [1] * 9, risk=0.05)
-    >>> found[0].threshold, found[1]
+    >>> thresholds = thresholds_by_class([0.9] * 100 + [0.8] * 9, [True] * 109, [0] * 100 + [1] * 9, risk=0.05)
+    >>> thresholds[0].threshold, thresholds[1]
     (0.0, None)
     """
     sample = as_weighted_sample(confidence, correct, sample_weight, max_weight, groups)
@@ -232,11 +232,11 @@ def thresholds_by_class(
     check_draws(sample)
     if sample.groups is None:
         check_no_copies(np.sort(singles(sample.confidence)))
-    found: dict[int, Threshold | None] = {}
+    thresholds: dict[int, Threshold | None] = {}
     for label in np.unique(of_class[sample.weights > 0]).tolist():
         rows = sample.take(of_class == label)
-        found[label] = _promised(rows, rows.independent().ranked(shuffle_ties=True), [risk], level)[risk]
-    return found
+        thresholds[label] = _promised(rows, rows.independent().ranked(shuffle_ties=True), [risk], level)[risk]
+    return thresholds
 
 
 @ignore_float_errors
@@ -293,15 +293,15 @@ def _promised(
     sample: WeightedSample, rows: WeightedSample, risks: Sequence[float], level: float
 ) -> dict[float, Threshold | None]:
     """Return the threshold that can be promised for each risk, of rows that are ranked."""
-    found: dict[float, Threshold | None] = {}
+    thresholds: dict[float, Threshold | None] = {}
     for risk in risks:
         begun, rarity = rows.tests(risk, 1 - level)
         accepted, threshold = promised_rows(rows.confidence, rarity, begun), 0.0
         if 0 < accepted < len(rows.correct):
             low, high = rows.confidence[[accepted, accepted - 1]]
             threshold = cut_above(low, _lowest(sample.confidence, high))
-        found[risk] = _accepting(sample, threshold, risk_upper=risk, level=level) if accepted else None
-    return found
+        thresholds[risk] = _accepting(sample, threshold, risk_upper=risk, level=level) if accepted else None
+    return thresholds
 
 
 def _lowest(confidence: Floats, single: np.floating) -> float:

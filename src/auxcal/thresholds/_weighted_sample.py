@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from auxcal._core.arrays import Bools, Floats, Groups, Ints, Weight
 from auxcal._core.equal_rows import in_equal_numbers
 from auxcal._core.errors import InvalidInputError
-from auxcal.metrics.edge import as_sample
+from auxcal.metrics.sample import as_sample
 from auxcal.thresholds._promises import (
     Start,
     rarities,
@@ -52,7 +52,7 @@ class WeightedSample(NamedTuple):
 
     def take(self, rows: Bools | Ints) -> WeightedSample:
         """Return some of the rows."""
-        weight, groups = (None if each is None else each[rows] for each in (self.sample_weight, self.groups))
+        weight, groups = (None if column is None else column[rows] for column in (self.sample_weight, self.groups))
         return WeightedSample(self.confidence[rows], self.correct[rows], weight, self.max_weight, groups)
 
     def independent(self) -> WeightedSample:
@@ -67,7 +67,7 @@ class WeightedSample(NamedTuple):
         order = np.lexsort((self.correct, single, self.groups))
         _, first, size = np.unique(self.groups[order], return_index=True, return_counts=True)
         # Numbers that are the same for other data too would favour the same places in all of them.
-        rng = np.random.default_rng([crc32(each.tobytes()) for each in (single[order], self.correct[order], size)])
+        rng = np.random.default_rng([crc32(column.tobytes()) for column in (single[order], self.correct[order], size)])
         one_of_each = order[first + (rng.random(len(size)) * size).astype(np.intp)]
         by_size = np.lexsort((rng.random(len(size)), size))
         steps = np.floor(np.cumsum(size[by_size]) / size.max() + rng.random())
@@ -89,9 +89,9 @@ class WeightedSample(NamedTuple):
             order[tied] = order[tied[np.lexsort((numbers[tied], -ordered[tied]))]]
         if self.sample_weight is not None:
             order = order[self.sample_weight[order] > 0]
-        found = self._replace(confidence=single).take(order)
-        even = self.max_weight is None or bool((found.weights >= self.max_weight * (1 - _ROUNDING)).all())
-        return found._replace(sample_weight=None) if even else found
+        rows = self._replace(confidence=single).take(order)
+        even = self.max_weight is None or bool((rows.weights >= self.max_weight * (1 - _ROUNDING)).all())
+        return rows._replace(sample_weight=None) if even else rows
 
     @property
     def _weight_shares(self) -> Weight:
@@ -159,8 +159,8 @@ def _check_largest(weight: Weight | None, max_weight: float) -> None:
         raise InvalidInputError("max_weight is that of sample_weight. Give the weights too (--weight).")
     if not isinstance(max_weight, Real) or not float(weight.max()) <= max_weight * (1 + _ROUNDING) < np.inf:
         raise InvalidInputError(
-            f"max_weight must be the largest weight that a row could have had, on the scale of the weights, of which "
-            f"the largest is {weight.max():.6g}; got {max_weight!r}. If you scaled the weights, scale it with them."
+            f"max_weight must be the largest weight that a row could have had, on the scale of the weights, whose "
+            f"largest is {weight.max():.6g}; got {max_weight!r}. If you scaled the weights, scale it with them."
         )
 
 
@@ -175,8 +175,8 @@ def upper_bounds(errors: Ints, accepted: Ints, level: float) -> Floats:
 def look_like_copies(ordered: Floats) -> bool:
     """Whether rows with the same confidence, in sorted order, come in such numbers as copies of a row do.
 
-    Equal confidences alone say little: a method that bins gives them to rows that were drawn apart. But draws that fall
-    on the same number vary in how many fall there; see `auxcal._core.equal_rows`.
+    Equal confidences alone mean little: a method that bins gives them to rows that were drawn apart. But draws that
+    fall on the same number vary in how many fall there; see `auxcal._core.equal_rows`.
     """
     return in_equal_numbers(_sizes_of_ties(ordered), MOST_COPIES)
 

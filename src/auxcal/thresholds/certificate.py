@@ -19,19 +19,15 @@ MOST_ROWS = 2000
 RARE = 0.01
 """How often rows of the same kind are taken for others; benchmarks/withdrawals.py measures it."""
 FEWEST_ROWS = 20
-"""Of new rows. Fewer tell next to nothing: Kolmogorov and Smirnov's distance must exceed 0.39 there to be so rare."""
+"""Of new rows. Of fewer, Kolmogorov and Smirnov's distance must exceed 0.39 to be so rare."""
 _EXPECTED = 5  # rows that a predicted class must have for its count to be compared alone: the usual rule for chi-square
 
 
 class FoundOn(NamedTuple):
     """The rows that a promise was found on: what they have in common with others of their kind.
 
-    Parameters
-    ----------
-    confidence : array of shape (n,)
-        Confidences in ascending order, as many as there are independent rows, 2,000 at most.
-    predicted : array of shape (K,)
-        How many of the independent rows are predicted as each class; 0 for all where that is not known.
+    Kept are confidences in ascending order, as many as there are independent rows, 2,000 at most; and how many of the
+    independent rows are predicted as each class, 0 for all where that is not known.
     """
 
     confidence: Floats
@@ -61,7 +57,7 @@ class FoundOn(NamedTuple):
 
         kept, new = self.confidence, np.sort(confidence.astype(np.float32))
         both = np.concatenate([kept, new])
-        ranks = [np.searchsorted(each, both, side="right") / len(each) for each in (kept, new)]
+        ranks = [np.searchsorted(sample, both, side="right") / len(sample) for sample in (kept, new)]
         size = np.sqrt(len(kept) * len(new) / (len(kept) + len(new)))
         by_confidence = float(kolmogorov(size * np.abs(ranks[0] - ranks[1]).max()))
         counts = np.stack([self.predicted, np.bincount(prediction, minlength=len(self.predicted))])
@@ -122,18 +118,20 @@ class Certificate:
     found_on: FoundOn | None = field(default=None, compare=False, repr=False)
 
     @classmethod
-    def of(cls, found: Threshold, *, n_rows: int, found_on: FoundOn | None = None) -> Certificate:
+    def of(cls, threshold: Threshold, *, n_rows: int, found_on: FoundOn | None = None) -> Certificate:
         """Return the certificate of a threshold that is promised."""
-        if not found.promised:
+        if not threshold.promised:
             raise InvalidInputError(
                 "a certificate is for a threshold that is promised; got one that only looks good on its rows. "
                 "Leave promise=False (--empirical) out."
             )
-        return cls(found.threshold, found.risk_upper, found.level, n_rows, found.coverage, time_now(), found_on)
+        return cls(
+            threshold.threshold, threshold.risk_upper, threshold.level, n_rows, threshold.coverage, time_now(), found_on
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Return all but the rows, ready for JSON."""
-        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "found_on"}
+        return {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "found_on"}
 
     def check(self, n_classes: int) -> None:
         """Validate saved state; a threshold that accepts nothing is infinite."""
@@ -151,7 +149,7 @@ class Certificate:
     def holds_for(self, confidence: Floats, prediction: Ints) -> bool | None:
         """Whether new rows are of the kind that it was found on; None where what they were is not known.
 
-        Rows of that kind are taken for others once in a hundred times. Fewer than 20 rows are too few to tell.
+        Rows of that kind are taken for others once in a hundred times. Fewer than 20 rows are too few to compare.
         """
         if self.found_on is None:
             return None

@@ -83,7 +83,7 @@ def collect(
     classifier = module.module() if isinstance(module, torch.export.ExportedProgram) else module
     total, parts = _length(loader), list[Predictions]()
     bar = progress_bar("collecting") if progress else nullcontext(silent)
-    with evaluating(classifier), torch.no_grad(), features_from(classifier, features) as features_of, bar as show:
+    with _evaluating(classifier), torch.no_grad(), _features_from(classifier, features) as features_of, bar as show:
         for number, batch in enumerate(loader, start=1):
             with _name_batch_in_errors(number):
                 parts.append(_predictions(classifier, batch, features_of))
@@ -122,19 +122,17 @@ def _name_batch_in_errors(number: int) -> Iterator[None]:
 
 
 def _predictions(classifier: Callable[..., Any], batch: Any, features_of: OfOutput) -> Predictions:
-    (args, kwargs), y, name = read_batch(batch)
-    if name is not None and requires(classifier, name):
+    (args, kwargs), y, name = _read_batch(batch)
+    if name is not None and _requires(classifier, name):
         kwargs[name] = y
-    output = call(classifier, args, kwargs)
-    logits = logits_of(output)
+    output = _call(classifier, args, kwargs)
+    logits = _own(find_logits(output), "logits")
     return Predictions(logits, y, features_of(output, len(logits)))
 
 
 def _check_same_columns(first: Predictions, part: Predictions) -> None:
-    for what, expected, got in (
-        ("logits", first.n_classes, part.n_classes),
-        ("features", first.n_features, part.n_features),
-    ):
+    for what, name in (("logits", "n_classes"), ("features", "n_features")):
+        expected, got = getattr(first, name), getattr(part, name)
         if got != expected:
             raise InvalidInputError(
                 f"{what} must have the {expected} columns of the first batch; got {got}. Pad all batches to the same "
@@ -154,20 +152,18 @@ def _joined(parts: list[Predictions]) -> Predictions:
     )
 
 
-# Names of y in a batch, as Hugging Face's data sets and collators have them.
-LABELS = ("labels", "label", "label_ids")
-
+_LABELS = ("labels", "label", "label_ids")  # as Hugging Face's data sets and collators name y
 _NAMES = "'labels', 'label' or 'label_ids'"
 
 Arguments: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
 
 
-def read_batch(batch: Any) -> tuple[Arguments, Any, str | None]:
+def _read_batch(batch: Any) -> tuple[Arguments, Any, str | None]:
     """Return the arguments for the classifier, y, and the name that y would have as an argument, if any."""
     if isinstance(batch, Mapping):
         name = _label_in(list(batch))
         return ((), {key: value for key, value in batch.items() if key != name}), _batched(batch[name]), name
-    if set(LABELS) & set(getattr(batch, "_fields", ())):  # a namedtuple
+    if set(_LABELS) & set(getattr(batch, "_fields", ())):  # a namedtuple
         fields = batch._asdict()
         y = fields.pop(_label_in(batch._fields))
         inputs = tuple(fields.values())
@@ -181,13 +177,13 @@ def read_batch(batch: Any) -> tuple[Arguments, Any, str | None]:
 
 
 def _label_in(names: Any) -> str:
-    found = [name for name in LABELS if name in names]
-    if len(found) != 1:
+    present = [name for name in _LABELS if name in names]
+    if len(present) != 1:
         raise InvalidInputError(
             f"expected y under one name, {_NAMES}; got {', '.join(map(repr, names)) or 'no names'}. Rename the entry "
             f"with the true classes, drop the others, or give (inputs, y)."
         )
-    return found[0]
+    return present[0]
 
 
 def _batched(y: Any) -> Any:
@@ -202,13 +198,13 @@ def _batched(y: Any) -> Any:
 def _arguments(inputs: Any) -> Arguments:
     if isinstance(inputs, Mapping):
         return (), dict(inputs)
-    if isinstance(inputs, tuple | list) and not all(isinstance(each, str) for each in inputs):  # texts are one input
+    if isinstance(inputs, tuple | list) and not all(isinstance(part, str) for part in inputs):  # texts are one input
         return tuple(inputs), {}
     return (inputs,), {}
 
 
 @contextmanager
-def evaluating(module: Any) -> Iterator[None]:
+def _evaluating(module: Any) -> Iterator[None]:
     """Put a module into evaluation mode for a while; other callables are left alone."""
     modes = [(part, part.training) for part in module.modules()] if isinstance(module, nn.Module) else []
     try:
@@ -221,33 +217,29 @@ def evaluating(module: Any) -> Iterator[None]:
             part.training = training
 
 
-def call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a classifier with inputs that it takes, on the device of its weights if it has any."""
     _check_takes(module, args, kwargs)
     device = _device(module)
     try:
-        return module(*(_to(each, device) for each in args), **{key: _to(each, device) for key, each in kwargs.items()})
+        return module(
+            *(_to(value, device) for value in args), **{key: _to(value, device) for key, value in kwargs.items()}
+        )
     except Exception as error:
         given = [*map(describe, args), *(f"{name}: {describe(value)}" for name, value in kwargs.items())]
         error.add_note(f"The classifier was called with {'; '.join(given) or 'nothing'}.")
         raise
 
 
-def requires(module: Any, name: str) -> bool:
+def _requires(module: Any, name: str) -> bool:
     """Whether a classifier can't be called without an argument of that name."""
     signature = _signature(module)
-    return (
-        signature is not None
-        and name in signature.parameters
-        and (signature.parameters[name].default is inspect.Parameter.empty)
-    )
+    return name in signature.parameters and signature.parameters[name].default is inspect.Parameter.empty
 
 
 def _check_takes(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Reject inputs that don't match the arguments; errors inside the classifier are its own."""
     signature = _signature(module)
-    if signature is None:
-        return
     try:
         signature.bind(*args, **kwargs)
     except TypeError as error:
@@ -258,11 +250,11 @@ def _check_takes(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         ) from None
 
 
-def _signature(module: Any) -> inspect.Signature | None:
+def _signature(module: Any) -> inspect.Signature:
     try:
         return inspect.signature(module.forward if isinstance(module, nn.Module) else module)
     except (TypeError, ValueError):  # what is written in C checks its arguments itself
-        return None
+        return inspect.signature(lambda *args, **kwargs: None)
 
 
 def _to(value: Any, device: torch.device | None) -> Any:
@@ -281,68 +273,51 @@ OfOutput: TypeAlias = Callable[[Any, int], "np.ndarray[Any, Any] | None"]
 """Gives the features of a batch, from the output of the classifier and the number of rows."""
 
 
-def logits_of(output: Any) -> np.ndarray[Any, Any]:
-    """Return the logits in the output of a classifier as an array of their own."""
-    return _own(find_logits(output), "logits")
-
-
 def find_logits(output: Any) -> Any:
     """Return the logits in the output of a classifier: itself, `.logits`, ["logits"], or the one matrix in a tuple."""
-    found = _candidates(output)
-    if len(found) != 1 or not _is_array(found[0], ndim=2):
+    if isinstance(output, Mapping):
+        candidates = [output.get("logits")]
+    elif hasattr(output, "logits"):
+        candidates = [output.logits]
+    else:
+        candidates = [part for part in output if _is_matrix(part)] if isinstance(output, tuple | list) else [output]
+    if len(candidates) != 1 or not _is_matrix(candidates[0]):
         raise InvalidInputError(
             f"module must give logits, an array of shape (batch, K): alone, as .logits, under 'logits' in a dict, or "
             f"as the only one with two dimensions in a tuple; got {describe(output)}. Wrap it in a module that returns "
             f"the logits alone."
         )
-    return found[0]
+    return candidates[0]
 
 
-def _candidates(output: Any) -> list[Any]:
-    if isinstance(output, Mapping):
-        return [output.get("logits")]
-    if hasattr(output, "logits"):
-        return [output.logits]
-    if isinstance(output, tuple | list):
-        return [each for each in output if _is_array(each, ndim=2)]
-    return [output]
-
-
-def _is_array(value: Any, ndim: int) -> bool:
-    return hasattr(value, "__array__") and len(getattr(value, "shape", ())) == ndim
+def _is_matrix(value: Any) -> bool:
+    return hasattr(value, "__array__") and len(getattr(value, "shape", ())) == 2
 
 
 def _own(array: Any, name: str) -> np.ndarray[Any, Any]:
-    # A view would keep all that it is a part of in memory, and a buffer that the classifier uses again would change.
+    # A view would keep the whole output in memory, and a buffer that the classifier uses again would change.
     return np.array(to_numpy(array, name))
 
 
 @contextmanager
-def features_from(module: Any, features: str | Callable[[Any], Any] | None) -> Iterator[OfOutput]:
+def _features_from(module: Any, features: str | Callable[[Any], Any] | None) -> Iterator[OfOutput]:
     """Yield a function that gives the features of each batch: the output of a submodule, or a user's function."""
     if features is None:
         yield lambda output, n_rows: None
     elif isinstance(features, str):
-        with outputs_of(module, features) as outputs:
-            yield lambda output, n_rows: _rows(outputs, f"the part {features!r}", n_rows)
+        outputs: list[Any] = []
+        hook = named_part(module, features).register_forward_hook(lambda part, inputs, output: outputs.append(output))
+        try:
+            yield lambda output, n_rows: _own(take_rows(outputs, f"the part {features!r}", n_rows), "features")
+        finally:
+            hook.remove()
     elif callable(features) and not isinstance(features, nn.Module):
-        yield lambda output, n_rows: _rows([features(output)], "the function", n_rows)
+        yield lambda output, n_rows: _own(take_rows([features(output)], "the function", n_rows), "features")
     else:
         raise InvalidInputError(
             f"features must be the name of a part of the module, as in module.named_modules(), or a function of its "
             f"output; got {describe(features)}."
         )
-
-
-@contextmanager
-def outputs_of(module: Any, name: str) -> Iterator[list[Any]]:
-    """Yield a list that collects the outputs of the named submodule, for as long as the block lasts."""
-    outputs: list[Any] = []
-    hook = named_part(module, name).register_forward_hook(lambda part, inputs, output: outputs.append(output))
-    try:
-        yield outputs
-    finally:
-        hook.remove()
 
 
 def named_part(module: Any, name: str) -> nn.Module:
@@ -374,10 +349,6 @@ def without_tracer_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", jit.TracerWarning)
         yield
-
-
-def _rows(outputs: list[Any], source: str, n_rows: int) -> np.ndarray[Any, Any]:
-    return _own(take_rows(outputs, source, n_rows), "features")
 
 
 def take_rows(outputs: list[Any], source: str, n_rows: int) -> Any:

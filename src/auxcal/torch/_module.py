@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any, NamedTuple, TypeAlias
@@ -101,7 +100,17 @@ def with_confidence(classifier: nn.Module, calibrator: Calibrator, *, features: 
     return _WithConfidence(classifier, calibrator, features)
 
 
-class _CalibratorModule(nn.Module):
+class _NotScripted(nn.Module):
+    """A module for `torch.export` and `torch.jit.trace`: its checks can't be scripted."""
+
+    def __prepare_scriptable__(self) -> nn.Module:
+        raise InvalidInputError(
+            f"{type(self).__name__.strip('_')} can't be scripted. Export it with torch.export.export(module, "
+            f"(example,)), or trace it with torch.jit.trace(module, (example,))."
+        )
+
+
+class _CalibratorModule(_NotScripted):
     def __init__(self, calibrator: Calibrator) -> None:
         super().__init__()
         calibrator = calibrator._now()
@@ -124,7 +133,7 @@ class _CalibratorModule(nn.Module):
         # Where nothing is on there is nothing to switch off, and exporters know nothing of the switch.
         off = torch.autocast(kind, enabled=False) if torch.is_autocast_enabled(kind) else nullcontext()
         with off:
-            return self.program(*(each.float() for each in inputs))
+            return self.program(*(tensor.float() for tensor in inputs))
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
         """Move the buffers, and keep their precision: half of it would change the confidence."""
@@ -135,33 +144,12 @@ class _CalibratorModule(nn.Module):
                 setattr(self.program, name, before[name].to(buffer.device))
         return self
 
-    def __prepare_scriptable__(self) -> nn.Module:
-        """Give `torch.jit.script` a trace: it can't script the checks, and no path depends on the values."""
-        device = next((buffer.device for buffer in self.buffers()), None)
-        widths = (self.n_features,) if self.takes_signals else (self.n_classes, self.n_features)
-        examples = [torch.zeros(2, n, device=device) for n in widths if n]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the checks of shapes are not traced
-            traced = torch.jit.trace(self, tuple(examples))
-        return _OfFeatures(traced) if len(examples) > 1 else nn.Sequential(traced)
-
     def extra_repr(self) -> str:
         features = f", features=(n, {self.n_features})" if self.n_features else ""
         return f"logits=(n, {self.n_classes}){features}"
 
 
-class _OfFeatures(nn.Module):
-    """A module around a trace, which can't be scripted itself; `nn.Sequential` for two arguments."""
-
-    def __init__(self, traced: nn.Module) -> None:
-        super().__init__()
-        self.traced = traced
-
-    def forward(self, logits: Tensor, features: Tensor) -> Tensor:
-        return self.traced(logits, features)
-
-
-class _WithConfidence(nn.Module):
+class _WithConfidence(_NotScripted):
     def __init__(self, classifier: nn.Module, calibrator: Calibrator, features: Features | None) -> None:
         super().__init__()
         self.classifier = classifier
@@ -189,12 +177,6 @@ class _WithConfidence(nn.Module):
             features = take_rows(kept, f"features={self.features!r}", logits.shape[0])
         scored = Scored(logits, *self.calibrator.scored(logits, features))
         return tuple(scored) if _is_exporting() else scored
-
-    def __prepare_scriptable__(self) -> nn.Module:
-        raise InvalidInputError(
-            "a classifier with confidence can't be scripted: it takes whatever the classifier takes. Export it with "
-            "torch.export.export(module, (example,)), or trace it with torch.jit.trace(module, (example,))."
-        )
 
     def _keep(self, part: nn.Module, inputs: Any, output: Any) -> None:
         if self._kept is not None:
@@ -242,20 +224,9 @@ class _Operations:
         self.constants.register_buffer(name, torch.from_numpy(numbers) if buffer.is_meta else buffer)
         return self.value(self._graph.get_attr(name))
 
-    def exp(self, x: Value) -> Value:
-        return torch.exp(x)
-
-    def log(self, x: Value) -> Value:
-        return torch.log(x)
-
-    def sqrt(self, x: Value) -> Value:
-        return torch.sqrt(x)
-
-    def sigmoid(self, x: Value) -> Value:
-        return torch.sigmoid(x)
-
-    def softplus(self, x: Value) -> Value:
-        return functional.softplus(x)
+    exp, log, sqrt = staticmethod(torch.exp), staticmethod(torch.log), staticmethod(torch.sqrt)
+    sigmoid, softplus = staticmethod(torch.sigmoid), staticmethod(functional.softplus)
+    equal, matmul = staticmethod(torch.eq), staticmethod(torch.matmul)
 
     def maximum(self, x: Value, y: Value | float) -> Value:
         return torch.clamp(x, min=y) if isinstance(y, float) else torch.maximum(x, y)
@@ -263,14 +234,8 @@ class _Operations:
     def minimum(self, x: Value, y: Value | float) -> Value:
         return torch.clamp(x, max=y) if isinstance(y, float) else torch.minimum(x, y)
 
-    def equal(self, x: Value, y: Value) -> Value:
-        return torch.eq(x, y)
-
     def where(self, condition: Value, x: float, y: Value) -> Value:
         return torch.where(condition, x, y)
-
-    def matmul(self, x: Value, y: Value) -> Value:
-        return torch.matmul(x, y)
 
     def sum(self, x: Value) -> Value:
         return x.sum(dim=1, keepdim=True)

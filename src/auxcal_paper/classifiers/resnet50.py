@@ -26,7 +26,7 @@ _STAGES = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))  # width, blocks, 
 
 
 class Bottleneck(nn.Module):
-    """Three convolutions, of which the first (Keras) or the middle one has the stride, and a shortcut."""
+    """Three convolutions and a shortcut; the first (Keras) or the middle convolution has the stride."""
 
     def __init__(self, inputs: int, width: int, stride: int, *, keras: bool) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
 """Train a VGG16 for CIFAR, where there are no official weights: ``python -m auxcal_paper.classifiers.train_vgg16 10``.
 
-The network is the one of `cifar_vgg`, at half its width unless told otherwise. A checkpoint after each epoch lets an
+The network is the one of `cifar_vgg`, at half its width by default. A checkpoint after each epoch lets an
 interrupted training go on with the same command, to the same weights.
 """
 
@@ -35,7 +35,7 @@ WARM_UP = 0.25  # the share of the training in which the rate rises; then it fal
 MOMENTUM = 0.9  # as in the official training
 WEIGHT_DECAY = 5e-4  # as in the official training
 SHORT_DROPOUT = (0.0, 0.0, 0.2)  # the official rates, 0.3 to 0.5, suit its 250 epochs; chosen for a few, and not tuned
-TRAINED = "trained.pt"  # the file of weights; its neighbour trained.json says how they were made
+TRAINED = "trained.pt"  # the file of weights; trained.json beside it holds how they were made
 MARGIN = 4  # pixels by which a crop can be moved, as is usual on CIFAR
 
 
@@ -129,7 +129,7 @@ def _resumed(checkpoint: Path, network: nn.Module, optimizer: torch.optim.Optimi
     if state.get("training") != asdict(training):
         raise InvalidInputError(
             f"{checkpoint} is of another training, {state.get('training')}; this one is {asdict(training)}. Delete it "
-            f"to begin anew, or give the settings of that one."
+            f"to start again, or give the settings of that one."
         )
     network.load_state_dict(state["network"])
     optimizer.load_state_dict(state["optimizer"])

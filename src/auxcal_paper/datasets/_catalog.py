@@ -19,7 +19,7 @@ class DataSet:
     folder : str
         Its folder, in the folder of all data.
     files : tuple of str
-        Patterns, each of which must match a file in the folder.
+        Patterns; each must match a file in the folder.
     source : str
         How to get it, as the rest of a sentence that begins with "Get".
     url, md5 : str
@@ -45,7 +45,7 @@ class DataSet:
         return not self._absent(Path(data_dir) / self.folder)
 
     def require(self, data_dir: Path) -> Path:
-        """Return its folder, or raise an error that says how to get it."""
+        """Return its folder, or raise an error that explains how to get it."""
         folder = Path(data_dir) / self.folder
         absent = self._absent(folder)
         if absent:

@@ -32,8 +32,8 @@ Of both ways with rows of no class, the one with the better Brier score is drawn
 """
 
 _DOTS = 110
-_SHOWN_CLASS = 6  # the paper's, of which the heatmaps show correct predictions; counted from 0
-_MOST_SHOWN = 10  # classes of a map; more colours can't be told apart
+_SHOWN_CLASS = 6  # the paper's, whose correct predictions the heatmaps show; counted from 0
+_MOST_SHOWN = 10  # classes of a map; more colours look alike
 _MOST_CLASSES = 100  # with more, the plot is unreadable
 
 

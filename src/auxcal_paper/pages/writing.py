@@ -59,9 +59,8 @@ TS, Dirichlet and the like learn classes. Rows of no class, the paper's NULL, th
 uniform") take the uniform distribution as the target. The paper does not say what it did; a claim is judged against the
 stronger.
 
-The same machine gives the same numbers; on another the last digits differ. For r8-dan, other instruction sets moved no
-mean in the tables by more than 0.00001 (`benchmarks/evidence/instruction_sets.py`); the networks of CCAC, CCAC-S and
-CCAC-T can amplify such differences. What is packaged are logits in float16. Those in float32 that a classifier gives
+The same machine gives the same numbers; on another the last digits differ, and the networks of CCAC, CCAC-S and CCAC-T
+can amplify such differences. What is packaged are logits in float16. Those in float32 that a classifier gives
 move the networks' numbers in the second or third digit, by less than one standard deviation over the random states."""
 
 _LINK = "[How to read the tables](index.md#how-to-read-the-tables)."
@@ -82,7 +81,7 @@ def write_pages(suites: Sequence[Suite], results: Results, out: Path, data_dir: 
     """Write a page and a CSV file for each suite into a folder, and an index over all that the folder holds.
 
     Figures that are in the folder already (see `auxcal_paper.pages.figures`) are shown on the pages. What is in the
-    folder of the data tells which network the other suites have.
+    folder of the data shows which network the other suites have.
 
     Returns
     -------

@@ -28,7 +28,7 @@ class Mixture:
 
     Examples
     --------
-    A classifier of (cat, dog) meets samples of both and of other labels, of which only "tabby" is one of its classes.
+    A classifier of (cat, dog) meets samples of both and of other labels; only "tabby" is one of its classes.
 
     >>> from auxcal_paper.shifts import Mixture
     >>> mixture = Mixture(sizes=(2, 3), label_maps=(None, {"tabby": 0}))

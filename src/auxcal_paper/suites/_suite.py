@@ -13,7 +13,7 @@ CLEAN = "D0"
 """No shift: the classifier on its own clean test data."""
 
 NOT_IN_PAPER = "The paper has no such table."
-"""What is said of D0, the classifier on its own clean test data."""
+"""The note on D0, the classifier on its own clean test data."""
 
 Basis: TypeAlias = Literal["own", "layout", "network"]
 """What a suite stands on: the paper's data, with its network, its layout trained by us, or another."""
@@ -40,7 +40,7 @@ class Suite:
     differences : dict of shift to str
         How else each shift differs from the paper's setting, in one or two sentences.
     build : callable
-        ``build(shift, data_dir, report)`` makes the bundle; ``report`` is told the share that is done.
+        ``build(shift, data_dir, report)`` makes the bundle; ``report`` is called with the share that is done.
     basis : {"own", "layout", "network"}
         What it stands on.
     left_out : dict of method to str

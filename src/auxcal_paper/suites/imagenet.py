@@ -50,10 +50,10 @@ def imagenet_suite(network: str) -> Suite:
         classifier=_SETTING,
         differences={
             "D0": f"{NOT_IN_PAPER} All 5,000 images.",
-            "D1": f"Each image is turned, moved and mirrored {ROUNDS} times, by our own code with Keras' semantics, which "
-            f"makes the paper's 30,000; those of one image stay in one part.",
-            "OOD": "The images as they are and as many training images of CIFAR-100: 5,000 of each, where the paper has "
-            "15,000, split in its proportion.",
+            "D1": f"Each image is turned, moved and mirrored {ROUNDS} times, by our own code with Keras' semantics, "
+            f"which makes the paper's 30,000; those of one image stay in one part.",
+            "OOD": "The images as they are and as many training images of CIFAR-100: 5,000 of each, where the paper "
+            "has 15,000, split in its proportion.",
         },
         build=partial(_build, weights),
         basis="own",
@@ -63,8 +63,8 @@ def imagenet_suite(network: str) -> Suite:
 
 _SETTING = (
     "The network and its weights are those of Keras, as in the paper. The images are 5,000 of ImageNet's validation "
-    "images, five of each class, scaled to 256 pixels on their shorter side and cut to the middle 224. Their logits are "
-    "too large to come with the package: the command makes them from the images, in half an hour on one core."
+    "images, five of each class, scaled to 256 pixels on their shorter side and cut to the middle 224. Their logits "
+    "are too large to come with the package: the command makes them from the images, in half an hour on one core."
 )
 _MILLION = f"it learns a million weights from {_PARTS[0]:,} rows or fewer"
 _TOO_MANY_CLASSES = {

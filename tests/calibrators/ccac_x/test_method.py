@@ -1,7 +1,5 @@
 """CCAC-X as a whole: what it promises for any rows."""
 
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -9,7 +7,6 @@ import pytest
 from scipy.special import expit, log_softmax, logsumexp
 from threadpoolctl import threadpool_limits
 
-import auxcal
 from auxcal import (
     CCACX,
     NO_CLASS,
@@ -24,7 +21,6 @@ from auxcal._core import chunks
 from auxcal._core.logits import relative, top_scores
 from auxcal.calibrators.ccac_x import correction, method, open_map, score_maps
 from auxcal.calibrators.ccac_x.correction import Correction, describe
-from auxcal.calibrators.transferable import Transferable
 from auxcal.metrics import auroc, brier, ece
 
 
@@ -153,16 +149,6 @@ def test_the_auxiliary_class_is_for_what_has_none(fitted, parts):
 # What does not matter -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("n", "k", "ties"),
-    [(300, 2, False), (300, 2, True), (300, 10, False), (600, 10, True), (55, 50, True), (5000, 4, False)],
-)
-def test_the_order_of_the_rows(n, k, ties):
-    data, logits = draw(n, k, ties=ties), draw(200, k, seed=1).logits
-    shuffled = data.take(np.random.default_rng(0).permutation(n))
-    assert confidence_after(shuffled, logits) == pytest.approx(confidence_after(data, logits), abs=1e-5)
-
-
 @pytest.mark.parametrize("seed", range(10))
 def test_the_order_of_the_rows_whatever_they_are(seed):
     # Near the optimum of the open map the loss is rounding, which must not decide whether the last step is taken.
@@ -209,33 +195,6 @@ def test_whether_rows_are_given_as_a_select_part(parts):
     first, rest = data.take(slice(500)), data.take(slice(500, None))
     given = CCACX(random_state=0).fit(first.logits, first.y, select=(rest.logits, rest.y))
     assert np.array_equal(given.predict_confidence(logits), confidence_after(data, logits))
-
-
-def test_whether_torch_is_there(tmp_path):
-    code = """
-import sys
-
-class NoTorch:
-    def find_spec(self, name, *_):
-        if name.split(".")[0] == "torch":
-            raise ModuleNotFoundError("No module named 'torch'", name="torch")
-
-sys.meta_path.insert(0, NoTorch())
-import numpy as np
-import auxcal
-
-with np.load("rows.npz") as rows:
-    fitted = auxcal.CCACX(random_state=0).fit(rows["logits"], rows["y"])
-    fitted.save("x.safetensors")
-    np.save("confidence.npy", auxcal.load("x.safetensors").predict_confidence(rows["logits"]))
-assert "torch" not in sys.modules
-"""
-    data = draw(200, 3)
-    data.save(tmp_path / "rows.npz")
-    subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, check=True)
-    expected = confidence_after(data, data.logits)
-    assert np.array_equal(np.load(tmp_path / "confidence.npy"), expected)
-    assert np.array_equal(auxcal.load(tmp_path / "x.safetensors").predict_confidence(data.logits), expected)
 
 
 # Rows of every kind ---------------------------------------------------------------------------------------------------
@@ -351,11 +310,6 @@ def test_folds_that_make_no_sense_are_refused(value, small):
         calibrator.predict_confidence(small.logits)
 
 
-def test_it_is_not_carried_over():
-    assert not issubclass(CCACX, Transferable)
-    assert CCACX().get_params().keys() == {"n_folds", "random_state"}
-
-
 # Features -------------------------------------------------------------------------------------------------------------
 
 
@@ -364,24 +318,3 @@ def test_features_help_where_they_know(featured):
     with_them = fit(labelled).predict_confidence(test.logits, test.features)
     without = confidence_after(Predictions(labelled.logits, labelled.y), test.logits)
     assert brier(with_them, test.correct) < 0.8 * brier(without, test.correct)
-
-
-def test_features_are_required_where_it_was_fitted_with_them(featured):
-    calibrator = fit(featured)
-    with pytest.raises(InvalidInputError, match=r"2 columns .* got none"):
-        calibrator.predict_confidence(featured.logits)
-    with pytest.raises(InvalidInputError, match="got 1"):
-        calibrator.predict_proba(featured.logits, featured.features[:, :1])
-
-
-def test_features_are_refused_where_it_was_fitted_without(small):
-    with pytest.raises(InvalidInputError, match="fitted without features"):
-        fit(small).predict_confidence(small.logits, np.ones((120, 2)))
-
-
-def test_features_are_saved_with_it(featured, tmp_path):
-    calibrator = fit(featured)
-    calibrator.save(tmp_path / "x")
-    expected = calibrator.predict_confidence(featured.logits, featured.features)
-    loaded = auxcal.load(tmp_path / "x")
-    assert np.array_equal(loaded.predict_confidence(featured.logits, featured.features), expected)

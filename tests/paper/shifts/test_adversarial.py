@@ -1,12 +1,10 @@
 """DeepFool fools, changes little, and leaves its inputs alone."""
 
-import sys
-
 import numpy as np
 import pytest
 import torch
 
-from auxcal._core.errors import InvalidInputError, MissingExtraError
+from auxcal._core.errors import InvalidInputError
 from auxcal_paper.shifts.adversarial import DeepFool
 
 MEAN, STD = (0.5, 0.4, 0.3), (0.2, 0.25, 0.3)
@@ -76,9 +74,3 @@ def test_inputs_and_network_stay_and_progress_is_reported(setting):
 def test_images_that_are_not_from_0_to_1_are_refused(setting, images):
     with pytest.raises(InvalidInputError, match="255"):
         DeepFool(setting[0], MEAN, STD)(images, np.array([0]))
-
-
-def test_a_missing_foolbox_names_the_install_command(setting, monkeypatch):
-    monkeypatch.setitem(sys.modules, "foolbox", None)
-    with pytest.raises(MissingExtraError, match=r"pip install '\.\[experiments\]'"):
-        DeepFool(setting[0], MEAN, STD)(setting[1], np.zeros(20, int))

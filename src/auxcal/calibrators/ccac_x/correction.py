@@ -17,7 +17,7 @@ from auxcal.calibrators.solvers.newton import damped_newton
 from auxcal.calibrators.solvers.targets_and_weights import deviation, mean, quantiles, times, total
 from auxcal.programs import Operations, Value
 
-# Chosen by hand on other random states than those reported; docs/evidence/design.md lists what else was tried, and
+# Chosen on other random states than those reported; docs/evidence/design.md lists what else was tried, and
 # benchmarks/evidence/ablation.py measures what inputs, knots, slope and offset bring.
 _MOST_RANKS = 10  # of the largest logits
 _MOST_COORDINATES = 32  # more would be too much to learn, and the open map has used them
@@ -25,9 +25,9 @@ FEW_ROWS = 200  # up to which calls take longer than arithmetic; fewer than a ch
 _KNOTS = (0.05, 0.2, 0.4, 0.6, 0.8, 0.95)  # quantiles of the rows at which the slope of a curve may change
 _LEAST_SCALE = 0.002  # of a bend, in deviations of its input: what varies less would get slopes that multiply rounding
 _PRIOR = np.array([2.0, 2.0, 1.0, 1.0, 1.0])  # of each width: where nothing supports it, it adds next to nothing
-_PRIOR_OF_EFFECTS = 1 / WIDTHS  # of the effects of the classes, of which there are as many as classes
-_DOUBT_OF_EFFECTS = 1.0  # Bayes' rule: one number for each class is a model that is hardly ever wrong
-_BESIDE_EFFECTS = 0.3  # the width of the curves while that of the effects is chosen: curves of coordinates tell classes
+_PRIOR_OF_EFFECTS = 1 / WIDTHS  # of the effects, one for each class
+_DOUBT_OF_EFFECTS = 1.0  # Bayes' rule: one number for each class is a model that is rarely wrong
+_BESIDE_EFFECTS = 0.3  # of the curves while that of the effects is chosen: those of coordinates separate classes
 _SLOPE, _OFFSET = 0.2, 0.6  # their widths, in units of that of the curves
 _LEAST_VARIANCE = 1e-12  # of the logits of a row, which may be equal
 _MAX_STEPS = 50  # a safeguard: a fit that reaches it warns
@@ -106,7 +106,9 @@ def describe(near: RelativeLogits, readings: Floats, coordinates: Floats) -> Flo
     few = coordinates[:, : _MOST_COORDINATES if k <= _MOST_COORDINATES else 0]
     alone = (near.top_scores, -top[1], entropy, log_total - mean)
     scale = (np.log(deviation), -top[1] / deviation, -mean / deviation)[: 3 if k > 2 else 1]
-    inputs = np.concatenate([readings, *(each[None] for each in alone), top, few.T, *(each[None] for each in scale)])
+    inputs = np.concatenate(
+        [readings, *(column[None] for column in alone), top, few.T, *(column[None] for column in scale)]
+    )
     ranked = len(readings) + len(alone)
     inputs[ranked : ranked + len(top)] -= mean
     return inputs
@@ -165,7 +167,7 @@ def fit_correction(
 
 def _bent(inputs: Floats, knots: Floats) -> Floats:
     """Return what the fit's curves are sums of: the inputs, and max(input, knot) for each of its knots."""
-    return np.concatenate([inputs, *(np.maximum(inputs, each[:, None]) for each in knots)])
+    return np.concatenate([inputs, *(np.maximum(inputs, knot[:, None]) for knot in knots)])
 
 
 class _Point(NamedTuple):

@@ -20,14 +20,8 @@ _DOUBT = 3.0  # nats by which a candidate must be better to get e times the weig
 def weights_by_evidence(evidence: Floats, prior: Floats | float = 1.0, doubt: float | None = None) -> Floats:
     """Return weights that add up to 1, in proportion to prior · exp(evidence / doubt).
 
-    Parameters
-    ----------
-    evidence : array
-        In nats over all rows: log marginal likelihoods, or out-of-fold log-likelihoods.
-    prior : array of the same shape, or 1 where all are alike
-        The weights without any rows, up to a factor.
-    doubt : float, optional
-        Nats that multiply a weight by e; 1 is Bayes' rule.
+    The evidence is in nats over all rows: log marginal likelihoods, or out-of-fold log-likelihoods. The prior is the
+    weights without any rows, up to a factor. `doubt` nats multiply a weight by e; 1 is Bayes' rule.
 
     Examples
     --------
@@ -52,18 +46,11 @@ def log_likelihoods(log_odds: Floats, correct: Bools, weight: Weight | None = No
 
 
 def log_marginal_likelihood(loss: float, curvature: Floats, widths: Floats, share: float = 1.0) -> float:
-    """Return Laplace's approximation of the evidence for a Gaussian prior, at the optimum.
+    """Return Laplace's approximation of the evidence for a Gaussian prior of these widths, at the optimum.
 
-    Parameters
-    ----------
-    loss : float
-        The negative log-likelihood of all rows plus half the squared distance from the prior's centre, in widths.
-    curvature : array of shape (..., d, d) or of the shape of `widths`
-        The Hessian of the negative log-likelihood, its diagonal blocks, or its diagonal.
-    widths : array of shape (..., d)
-        The prior's standard deviations.
-    share : float
-        The share of the directions that the likelihood can see.
+    The loss is the negative log-likelihood of all rows plus half the squared distance from the prior's centre, in
+    widths; the curvature is the Hessian of the former, its diagonal blocks, or its diagonal; and the share is that of
+    the directions that the likelihood can see.
     """
     if curvature.shape == widths.shape:
         log_determinant = float(np.log1p(curvature * widths**2).sum())

@@ -45,8 +45,8 @@ class CCACX(ProbaCalibrator):
     stacking weights. An additive model of ranked logits, of the open map's readings and of the predicted class then
     corrects their weighted mean. The widths of all priors are chosen by evidence; with few rows they stay narrow. Every
     fit is convex, and no validation set is needed: one that is given is used like the other rows. The rows of a group
-    stay together, and count as much as they tell: copies as one row. Copies and nearly equal rows are found without
-    groups.
+    stay together, and count by the information they hold: copies as one row. Copies and nearly equal rows are found
+    without groups.
 
     Parameters
     ----------
@@ -119,21 +119,21 @@ class CCACX(ProbaCalibrator):
         folds, weight = data.folds(min(n_folds, data.n_units), self.random_state), data.sample_weight
         near = relative(data.logits)
         maps, of_score, *problems = cross_fit_maps(near.top_scores, data.correct, folds, weight)
-        found = cross_fit(data, near, folds)
+        fits = cross_fit(data, near, folds)
         curve, of_curve = cross_fit_curve(data, near, folds)
-        stacked = _stacked(of_score, found.readings, of_curve)
+        stacked = _stacked(of_score, fits.readings, of_curve)
         voices, share = _weigh(log_likelihoods(stacked, data.correct, weight))
-        inputs = describe(near, found.readings, found.map.coordinates(data.logits, data.features))
+        inputs = describe(near, fits.readings, fits.map.coordinates(data.logits, data.features))
         base = stacked @ np.append((1 - share) * voices, share).astype(stacked.dtype)
         corrected = fit_correction(inputs, base, data.prediction, data.n_classes, data.correct, weight)
-        self.score_maps_, self.open_map_, self.correction_ = tuple(maps), tuple(found.map), tuple(corrected.correction)
+        self.score_maps_, self.open_map_, self.correction_ = tuple(maps), tuple(fits.map), tuple(corrected.correction)
         self.voices_, self.curve_ = voices, (share, *curve) if share > 0 else None
         self.effects_ = corrected.effects
-        self.widths_ = {**found.widths._asdict(), "correction": corrected.widths[0]}
+        self.widths_ = {**fits.widths._asdict(), "correction": corrected.widths[0]}
         if len(data) == n_rows:
             log_odds = self._corrected(inputs, base, data.prediction)
-            self._held_out = held_out_strata(expit(log_odds), found, near)[of_row]
-        return next(filter(None, [found.problem, *problems, corrected.problem]), None)
+            self._held_out = held_out_strata(expit(log_odds), fits, near)[of_row]
+        return next(filter(None, [fits.problem, *problems, corrected.problem]), None)
 
     def _confidence(self, logits: Floats, features: Floats | None = None) -> Floats:
         return self._score(logits, _near(logits), features)[0].astype(logits.dtype, copy=False)

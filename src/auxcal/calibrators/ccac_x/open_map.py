@@ -44,7 +44,7 @@ _WIDER, _WIDER_PRIOR = 3.0, np.array([0.995, 0.005])
 _WORTHWHILE = 1e-4  # nats over all rows for each number of the map
 _STEPS_WITHOUT_A_FOLD = 1  # of Newton's method, from the map of all rows, which is near
 _HOPELESS = 15.0  # nats below the best: a more lenient prior would weigh nothing
-# A width does not depend on the number of rows: so many, with at most so many logits, tell it.
+# A width does not depend on the number of rows: so many, with at most so many logits, suffice.
 _ROWS_FOR_WIDTHS, _NUMBERS_FOR_WIDTHS = 2000, 10**6
 _NUMBERS_FOR_WIDER = 2 * 10**6  # logits; more rows than above, since a hit or miss holds less information than a class
 
@@ -166,11 +166,11 @@ def distribute(confidence: Floats, scores: Floats, near: RelativeLogits) -> Floa
     return proba
 
 
-def held_out_strata(confidence: Floats, found: CrossFitted, near: RelativeLogits) -> Floats:
+def held_out_strata(confidence: Floats, fits: CrossFitted, near: RelativeLogits) -> Floats:
     """Return the strata of the rows from out-of-fold maps; only the correction was fitted on them."""
-    if found.scores is not None:
-        return distribute(confidence, found.scores.T, near)
-    log_odds, none, _ = found.readings
+    if fits.scores is not None:
+        return distribute(confidence, fits.scores.T, near)
+    log_odds, none, _ = fits.readings
     none = (1 - confidence) * np.exp(none) / expit(-log_odds)
     return np.stack([confidence, np.maximum(1 - confidence - none, 0), none], axis=1)
 
@@ -214,13 +214,13 @@ def _components(x: Floats) -> Floats:
     n, d = x.shape
     most = d if d <= _ALL_COMPONENTS else _COMPONENTS
     if n >= d:
-        found = np.linalg.eigh(x.T @ x)[1][:, : -most - 1 : -1]
+        components = np.linalg.eigh(x.T @ x)[1][:, : -most - 1 : -1]
     else:
         values, vectors = np.linalg.eigh(x @ x.T)
         values, vectors = values[: -most - 1 : -1], vectors[:, : -most - 1 : -1]
         kept = values > np.finfo(x.dtype).eps * n * values[0]
-        found = x.T @ (vectors[:, kept] / np.sqrt(values[kept]))
-    return np.asarray(np.where(np.sqrt(np.arange(2, d + 2) + 1 / np.pi) @ found < 0, -found, found))
+        components = x.T @ (vectors[:, kept] / np.sqrt(values[kept]))
+    return np.asarray(np.where(np.sqrt(np.arange(2, d + 2) + 1 / np.pi) @ components < 0, -components, components))
 
 
 @dataclass(frozen=True)
@@ -326,10 +326,10 @@ def cross_fit(data: Predictions, near: RelativeLogits, folds: Ints) -> CrossFitt
     widths, start = held_out.take(more).widen(*_choose_widths(whole.take(few)))
     theta = whole.fit(widths, start)
     split = theta.theta.astype(np.float32)
-    found = OpenMap(split[:, 0] / np.float32(temperature), split[:, 1:-1], split[:, -1], coordinates)
+    open_map = OpenMap(split[:, 0] / np.float32(temperature), split[:, 1:-1], split[:, -1], coordinates)
     scores = np.empty((len(split), len(data)), np.float32) if data.n_classes <= MOST_CLASSES else None
     readings = held_out.readings(widths, theta.theta, scores)
-    return CrossFitted(found, readings, scores, widths, problem or theta.problem)
+    return CrossFitted(open_map, readings, scores, widths, problem or theta.problem)
 
 
 def _mean_square(x: Floats, weight: Weight | None) -> float:
@@ -346,7 +346,7 @@ def _centre(data: Predictions, n_coordinates: int) -> Floats:
     return centre
 
 
-class _Found(NamedTuple):
+class _Optimum(NamedTuple):
     theta: Floats
     loss: float
     problem: str | None
@@ -364,20 +364,20 @@ class _Problem(NamedTuple):
         weight = None if self.weight is None else self.weight[rows]
         return self._replace(design=self.design.take(rows), y=self.y[rows], weight=weight)
 
-    def fit(self, widths: Widths, start: Floats, most_steps: int = MAX_STEPS) -> _Found:
+    def fit(self, widths: Widths, start: Floats, most_steps: int = MAX_STEPS) -> _Optimum:
         n, k = size(len(self.y), self.weight), len(self.centre) - 1
         prior = Ridge(self.centre, 1 / (2 * n * widths.of(self.design, self.weight) ** 2))
         y = np.where(self.y == NO_CLASS, k, self.y)
-        return _Found(*minimise(self.design, y, start, prior, most_steps, _WORTHWHILE, self.weight))
+        return _Optimum(*minimise(self.design, y, start, prior, most_steps, _WORTHWHILE, self.weight))
 
-    def evidence(self, widths: Widths, found: _Found) -> float:
+    def evidence(self, widths: Widths, optimum: _Optimum) -> float:
         """Return the log marginal likelihood, with a block-diagonal Hessian, one block for each class.
 
         With many classes the diagonal is enough: the coordinates are uncorrelated.
         """
-        p = softmax(self.design.scores(found.theta))
+        p = softmax(self.design.scores(optimum.theta))
         unseen = 1 / p.shape[1]  # softmax does not see what is added to all K + 1 scores
-        loss = size(len(p), self.weight) * found.loss
+        loss = size(len(p), self.weight) * optimum.loss
         varied = times(p * (1 - p), self.weight)
         few = p.shape[1] <= MOST_BLOCKS
         bends = self.design.curvature(varied, self.weight).matrices if few else self.design.diagonal(varied)
@@ -402,10 +402,10 @@ class _HeldOut(NamedTuple):
             rows = np.flatnonzero(self.folds == fold)
             others = self.problem.take(np.flatnonzero(self.folds != fold))
             theta = others.fit(widths, start, _STEPS_WITHOUT_A_FOLD).theta
-            found = self.problem.design.take(rows).scores(theta).T
-            readings[:, rows] = read(found, self.prediction[rows])
+            out_of_fold = self.problem.design.take(rows).scores(theta).T
+            readings[:, rows] = read(out_of_fold, self.prediction[rows])
             if scores is not None:
-                scores[:, rows] = found
+                scores[:, rows] = out_of_fold
         return readings
 
     def widen(self, widths: Widths, start: Floats) -> tuple[Widths, Floats]:
@@ -432,8 +432,8 @@ def _best_width(rows: _Problem, widths_of: Callable[[float], Widths], theta: Flo
     """Weigh the widths by evidence, from narrow to wide, with warm starts; return θ of the best too."""
     evidence, best = np.full(len(WIDTHS), -np.inf), theta
     for i, width in enumerate(WIDTHS):
-        found = rows.fit(widths_of(width), theta)
-        evidence[i], theta = rows.evidence(widths_of(width), found), found.theta
+        optimum = rows.fit(widths_of(width), theta)
+        evidence[i], theta = rows.evidence(widths_of(width), optimum), optimum.theta
         if evidence[i] == evidence.max():
             best = theta
         elif evidence[i] < evidence.max() - _HOPELESS:

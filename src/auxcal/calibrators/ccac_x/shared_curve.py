@@ -1,7 +1,7 @@
 """The base calibrator of CCAC-X that bends the logits: one curve for all of them, then softmax.
 
 Where logits have heavy tails, the largest is often an outlier, and how sure a prediction is does not rise with it. No
-linear map can tell, and no sum of curves of ranked logits: a curve within the softmax can, with a few numbers.
+linear map can express that, and no sum of curves of ranked logits: a curve within the softmax can, with a few numbers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from auxcal.programs import Operations, Rows, Value, without
 # Chosen on other random states than those reported; benchmarks/evidence/ablation.py leaves the curve out.
 _KNOTS = (0.1, 0.5, 0.9)  # quantiles of all logits and of the largest ones: these are few, and matter most
 _NONE_LEAST = 1.0  # the least width of the score of "none", which starts from nothing, as in the open map
-_MOST_ROWS, _MOST_LOGITS = 5000, 10**6  # to learn eight numbers from; more take longer, and tell no more
+_MOST_ROWS, _MOST_LOGITS = 5000, 10**6  # to learn eight numbers from; more take longer, and change nothing
 _MAX_STEPS = 50  # a safeguard
 _WORTHWHILE = 1e-6  # nats over all rows that a step must promise for another to follow it
 
@@ -76,7 +76,9 @@ def cross_fit_curve(data: Predictions, near: RelativeLogits, folds: Ints) -> tup
     """Return the curve of all rows, and the out-of-fold log-odds of each row."""
     few = data.spread_rows(min(_MOST_ROWS, _MOST_LOGITS // data.n_classes + 1))
     part = data.take(few)
-    bends, whole, (_, width, theta) = max((_prepared(part, level) for level in (0, 1)), key=lambda each: each[2][0])
+    bends, whole, (_, width, theta) = max(
+        (_prepared(part, level) for level in (0, 1)), key=lambda prepared: prepared[2][0]
+    )
     held_out = np.empty(len(data), np.float32)
     for fold in range(folds.max() + 1):
         rows = np.flatnonzero(folds == fold)

@@ -82,22 +82,6 @@ class Ridge:
         return np.asarray(2 * self.strengths.mean(axis=0))
 
 
-class NoPenalty:
-    """Nothing is added to the loss."""
-
-    def __call__(self, theta: Floats) -> tuple[float, Floats]:
-        """Return zero and its gradient."""
-        return 0.0, np.zeros_like(theta)
-
-    def along(self, direction: Floats) -> Floats:
-        """Return zeros."""
-        return np.zeros_like(direction)
-
-    def strength(self, theta: Floats) -> Floats:
-        """Return zeros."""
-        return np.zeros(theta.shape[1])
-
-
 def centred(theta: Floats) -> Floats:
     """Return the θ = [W, b] with the least penalty among those that give the same probabilities.
 
@@ -207,7 +191,8 @@ def fit_diagonal(x: Floats, y: Ints, start: LinearMap, sample_weight: Weight | N
     """Fit a weight for each class and a bias; `weight` is the diagonal."""
     design = Diagonal(x.astype(np.float32, copy=False))
     first = np.column_stack([start.weight, start.bias])
-    theta, loss, problem = minimise(design, y, first, NoPenalty(), sample_weight=sample_weight)
+    no_penalty = Ridge(first, np.zeros_like(first))
+    theta, loss, problem = minimise(design, y, first, no_penalty, sample_weight=sample_weight)
     return LinearMap(theta[:, 0], theta[:, 1] - theta[:, 1].mean(), loss, problem or _separated(design, y, theta))
 
 

@@ -25,30 +25,18 @@ class Rows(NamedTuple):
 def fit_logistic(
     features: Floats, of_hits: Floats, weight: Weight | None = None, weight_of_hits: Weight | None = None
 ) -> tuple[Floats, bool]:
-    """Fit a logistic regression of features that rise with one score.
+    """Fit a logistic regression of features that rise with a score; return θ, intercept last, and if it converged.
 
     Platt's targets, (N₊ + 1) / (N₊ + 2) for hits and 1 / (N₋ + 2) for the rest, keep the optimum finite, even if
-    hits and misses are separable or one of them is missing.
-
-    Parameters
-    ----------
-    features : array of shape (d, n)
-        Of all rows, in the order of their scores.
-    of_hits : array of shape (d, N₊)
-    weight, weight_of_hits : arrays of shape (n,) and (N₊,), optional
-        How often each of them counts; N₊ and N₋ are sums of weights.
-
-    Returns
-    -------
-    coefficients : array of shape (d + 1,), the intercept last
-    converged : bool
+    hits and misses are separable or one of them is missing. The features (d, n) of all rows are in the order of their
+    scores; `of_hits` (d, N₊) are those of the hits. With weights, N₊ and N₋ are their sums.
     """
     n, positive = size(features.shape[1], weight), size(of_hits.shape[1], weight_of_hits)
     if weight is None:
         centre, scale = features.mean(axis=1, keepdims=True), features.std(axis=1, keepdims=True)
     else:
-        found = mean(features, weight, axis=1), deviation(features, weight, axis=1)
-        centre, scale = (each[:, None].astype(features.dtype) for each in found)
+        moments = mean(features, weight, axis=1), deviation(features, weight, axis=1)
+        centre, scale = (moment[:, None].astype(features.dtype) for moment in moments)
     scale = scale.max() or scale.dtype.type(1)  # one for all: what barely varies can't have a slope made of rounding
     x, x_hits = (_with_intercept((part - centre) / scale) for part in (features, of_hits))
     hit, miss = (positive + 1) / (positive + 2), 1 / (n - positive + 2)

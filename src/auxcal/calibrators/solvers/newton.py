@@ -49,19 +49,9 @@ def damped_newton(
 ) -> tuple[Floats, bool]:
     """Return the minimum of a smooth convex loss, and whether it was reached.
 
-    Parameters
-    ----------
-    theta : array of shape (d,)
-        Where to start.
-    evaluate : callable
-        ``evaluate(theta)`` gives a point: the gradient there, and what the other two read.
-    solve : callable
-        ``solve(theta, point)`` gives Newton's step, to be subtracted.
-    overshoots : callable
-        ``overshoots(before, after, step)``: whether the step was too long, and must be halved.
-    worthwhile : float
-        The gain that a step must promise, by the quadratic model, for another to follow it.
-    max_steps : int
+    ``evaluate(theta)`` gives a point: the gradient there, and what the other two read. ``solve(theta, point)`` gives
+    Newton's step, to be subtracted. ``overshoots(before, after, step)`` is whether the step was too long, and must be
+    halved. `worthwhile` is the gain that a step must promise, by the quadratic model, for another to follow it.
 
     Examples
     --------
@@ -69,14 +59,8 @@ def damped_newton(
     >>> import numpy as np
     >>> from auxcal.calibrators.solvers.newton import damped_newton
     >>> cosh = lambda x: SimpleNamespace(gradient=np.sinh(x), loss=np.cosh(x))
-    >>> theta, converged = damped_newton(
-    ...     np.array([2.0]),
-    ...     cosh,
-    ...     lambda x, point: point.gradient / np.cosh(x),
-    ...     lambda before, after, step: after.loss > before.loss,
-    ...     worthwhile=1e-9,
-    ...     max_steps=20,
-    ... )
+    >>> solve, overshoots = lambda x, at: at.gradient / np.cosh(x), lambda before, after, step: after.loss > before.loss
+    >>> theta, converged = damped_newton(np.array([2.0]), cosh, solve, overshoots, worthwhile=1e-9, max_steps=20)
     >>> theta.round(6), converged
     (array([0.]), True)
     """
@@ -86,23 +70,18 @@ def damped_newton(
         promised = float(here.gradient @ step) / 2
         if promised <= worthwhile:
             return theta - step, True
-        while overshoots(here, found := evaluate(theta - step), step) and promised > worthwhile:
+        while overshoots(here, there := evaluate(theta - step), step) and promised > worthwhile:
             step, promised = step / 2, promised / 2
-        theta, here = theta - step, found
+        theta, here = theta - step, there
     return theta, False
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """A matrix for each class, or one that all share.
+    """A matrix for each class, or one that all share; of shape (K or 1, d, d).
 
-    With `own`, the first number of each class is apart from the others, and has a curvature of its own: many classes
-    then need one small matrix in the place of one for each.
-
-    Parameters
-    ----------
-    matrices : array of shape (K or 1, d, d); (1, d - 1, d - 1) with `own`
-    own : array of shape (K or 1,), optional
+    With `own`, of shape (K or 1,), the first number of each class is apart from the others, and has a curvature of its
+    own: many classes then need one small matrix in the place of one for each.
 
     Examples
     --------
@@ -177,7 +156,7 @@ class Design(Protocol):
     def curvature(self, weight: Floats, sample_weight: Weight | None = None) -> Blocks:
         """Return Σ_n weight_nk φ_nk φ_nkᵀ, one matrix for each class, or the mean of all where these are too many.
 
-        `weight` includes `sample_weight`, which is given too, to tell a row that counts often from one that matters.
+        `weight` includes `sample_weight`, which is given too: a row that counts often need not matter.
         """
 
 
@@ -252,18 +231,18 @@ def minimise(
     worthwhile = min(worthwhile * freedom, _MOST_WORTHWHILE)
     for _ in range(most_steps):
         step = _newton_step(rows, point, penalty, gram * damping)
-        found = _evaluate(rows, point.theta + step.change, penalty)
-        gained = point.loss - found.loss
+        new = _evaluate(rows, point.theta + step.change, penalty)
+        gained = point.loss - new.loss
         if max(step.gain, abs(gained)) <= worthwhile:  # so small a change of the loss is rounding: take the step
-            return found.theta, found.loss, None
+            return new.theta, new.loss, None
         if gained < 0.25 * step.gain:
             damping *= 8
         elif gained > 0.75 * step.gain:
             damping = max(damping / 4, _LEAST_DAMPING)
         if gained <= 0:  # a part of the step is cheaper to try than another one is to find
-            found = _evaluate(rows, point.theta + step.change / 4, penalty)
-        if found.loss < point.loss:
-            point = found
+            new = _evaluate(rows, point.theta + step.change / 4, penalty)
+        if new.loss < point.loss:
+            point = new
         if max(step.gain, gained) <= worthwhile:
             return point.theta, point.loss, None
     return point.theta, point.loss, "the fit stopped short of its optimum."

@@ -1,8 +1,9 @@
-"""FORMATS, the list of what language models are asked with, recognised by the keys of a record."""
+"""FORMATS, the formats in which answers of language models are saved, recognised by the keys of a record."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.text import some
@@ -27,18 +28,18 @@ def format_named(name: str) -> Format:
     return FORMATS[name]
 
 
-def told_format(records: Sequence[Record], named: Sequence[str]) -> str:
-    """Return the name of the format of the first records; `named` are columns that the user named, of a table."""
+def recognise(path: Path, records: Sequence[Record], columns: Sequence[str] = ()) -> str:
+    """Return the name of the format of the first records; `columns` are those that the user named, of a table."""
     values = [record.value for record in records if record.value is not None]
     for value in values:
-        for name, each in FORMATS.items():
-            if each.matches(value, named):
+        for name, layout in FORMATS.items():
+            if layout.matches(value, columns):
                 return name
-    found = f"got the keys {some([repr(key) for key in values[0]])}" if values else "got no record that can be read"
+    keys = f"the keys {some([repr(key) for key in values[0]])}" if values else "no record that can be read"
     raise InvalidInputError(
-        f"expected {', '.join(each.told_by for each in FORMATS.values())}; {found}. Say where the answers are in a "
+        f"{path}: expected {', '.join(layout.title for layout in FORMATS.values())}; got {keys}. Name the columns of a "
         f"table with prediction (--prediction) or columns (--columns), or save what the server returned."
     )
 
 
-__all__ = ["FORMATS", "JSON", "format_named", "told_format"]
+__all__ = ["FORMATS", "JSON", "format_named", "recognise"]

@@ -18,8 +18,8 @@ def _parse(record: JSON, options: dict[str, Any]) -> Parsed | None:
         raise BadRecord("expected at least one response under 'filtered_resps'; got none")
     if "doc_id" not in record:
         raise BadRecord("expected the question's number under 'doc_id'; there is no such key")
-    chosen = all(type(each) is list and len(each) == 2 for each in responses)
-    replies = [_scored(responses)] if chosen else [_written(each) for each in responses]
+    chosen = all(type(response) is list and len(response) == 2 for response in responses)
+    replies = [_scored(responses)] if chosen else [_written(response) for response in responses]
     return Parsed(
         record["doc_id"],
         replies,
@@ -31,7 +31,7 @@ def _parse(record: JSON, options: dict[str, Any]) -> Parsed | None:
 def _scored(responses: list[Any]) -> Reply:
     """Return the log-likelihoods of the options, which the harness writes as text."""
     try:
-        logprobs = [float(each[0]) for each in responses]
+        logprobs = [float(response[0]) for response in responses]
     except (TypeError, ValueError):
         raise BadRecord(f"expected log-probabilities under 'filtered_resps'; got {responses[0]!r}") from None
     return Reply("", options=logprobs, n_options=len(logprobs))

@@ -14,19 +14,19 @@ def _parse(record: JSON, options: dict[str, Any]) -> Parsed:
     columns, probabilities = options["columns"], options["probabilities"]
     if not columns:
         return Parsed(record.get("id"), [Reply("")])
-    found = []
+    logprobs = []
     for column in columns:
         if column not in record:
             raise BadRecord(f"expected a column {column!r}; there is none")
         value = record[column]
         if value is None or value != value or (probabilities and value == 0):
-            found.append(nan)
+            logprobs.append(nan)
         elif type(value) not in (int, float) or (probabilities and value < 0):
             wanted = "a probability" if probabilities else "a log-probability"
             raise BadRecord(f"expected {wanted} in {column!r}; got {value if type(value) is float else kind_of(value)}")
         else:
-            found.append(log(value) if probabilities else float(value))
-    return Parsed(record.get("id"), [Reply("", options=found)])
+            logprobs.append(log(value) if probabilities else float(value))
+    return Parsed(record.get("id"), [Reply("", options=logprobs)])
 
 
 def _matches(record: JSON, named: Sequence[str]) -> bool:

@@ -22,7 +22,7 @@ from auxcal.calibrators.copies import warn_of_same_rows, with_units
 from auxcal.calibrators.fitting import features_for
 from auxcal.inputs import warn_of_few_rows, warn_of_no_errors, warn_of_probabilities
 from auxcal.metrics import evaluate_by, evaluate_sample
-from auxcal.metrics.edge import Sample
+from auxcal.metrics.sample import Sample
 from auxcal.predictions import Predictions
 from auxcal.report.comparison._answer import Agreement
 from auxcal.report.comparison._signal_effects import signal_effects
@@ -50,7 +50,7 @@ def compare(
     bootstrap: int = 200,
     report: Report = silent,
 ) -> Comparison:
-    """Fit every method on one part of the data, measure it on the rest, and say which is best.
+    """Fit every method on one part of the data, measure it on the rest, and name the best.
 
     A method that fails does not end the comparison: its entry has the reason. Features, if there are any, are passed to
     the methods that use them.
@@ -138,7 +138,7 @@ def compare(
         report(done / len(calibrators))
     first = entries[0].measured()[0]
     own = first.score_validated(source.logits, features_for(first, source))
-    found = Comparison(
+    comparison = Comparison(
         visible(str(name)),
         tuple(entries),
         held_out,
@@ -149,11 +149,11 @@ def compare(
         None if ids is None else tuple(str(ids[row]) for row in rows),
     )
     if data.inputs.kind == "signals":
-        best = found.best.measured()
-        found = replace(found, signals=signal_effects(best[0], held_out, best[1], random_state))
+        best = comparison.best.measured()
+        comparison = replace(comparison, signals=signal_effects(best[0], held_out, best[1], random_state))
     how = {"sample_weight": held_out.sample_weight, "groups": held_out.groups, "random_state": random_state}
-    slices = (_sliced(found, visible(str(key)), values, bootstrap, **how) for key, values in columns.items())
-    return replace(found, slices=tuple(slices))
+    slices = (_sliced(comparison, visible(str(key)), values, bootstrap, **how) for key, values in columns.items())
+    return replace(comparison, slices=tuple(slices))
 
 
 def _predictions(
@@ -204,7 +204,7 @@ def _signal_calibrators(
     """Return unfitted methods of signals by name, what they are compared with first."""
     before = next(iter(listed))
     if isinstance(methods, Mapping):
-        return {before: listed[before]} | {name: clone(each) for name, each in methods.items()}
+        return {before: listed[before]} | {name: clone(calibrator) for name, calibrator in methods.items()}
     labels = {name: LABELS.get(name, name) for name in listed}
     names = listed if methods is None else [one_of(name, labels, "the method") for name in methods]
     return {name: listed[name] for name in dict.fromkeys((before, *names, TOGETHER))}
@@ -245,10 +245,10 @@ def _entry(
     return Entry(method, label, seconds, calibrator, confidence, scores, " ".join(problems) or None)
 
 
-def _sliced(found: Comparison, by: str, values: Groups, bootstrap: int, **how: Any) -> Sliced:
+def _sliced(comparison: Comparison, by: str, values: Groups, bootstrap: int, **how: Any) -> Sliced:
     """Return every metric of the slices for the best method, and the ECE for the classifier itself."""
-    correct = found.test.correct
+    correct = comparison.test.correct
     with collect_warnings():  # a small slice leaves metrics undefined; a dash in the table shows it
-        before = evaluate_by(found.before.measured()[1], correct, values, metrics=["ece"], **how)
-        after = evaluate_by(found.best.measured()[1], correct, values, bootstrap=bootstrap, **how)
+        before = evaluate_by(comparison.before.measured()[1], correct, values, metrics=["ece"], **how)
+        after = evaluate_by(comparison.best.measured()[1], correct, values, bootstrap=bootstrap, **how)
     return Sliced(by, tuple(before), tuple(after))

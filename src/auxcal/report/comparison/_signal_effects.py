@@ -73,7 +73,7 @@ class SignalEffect:
 
     def as_dict(self) -> dict[str, Any]:
         """Return all numbers, for JSON."""
-        return asdict(self) | {"bins": [asdict(each) for each in self.bins]}
+        return asdict(self) | {"bins": [asdict(part) for part in self.bins]}
 
 
 def signal_effects(
@@ -81,11 +81,11 @@ def signal_effects(
 ) -> tuple[SignalEffect, ...]:
     """Return the effect of each signal, those that count most first."""
     columns, x = test.inputs.signal_columns, np.asarray(test.features)
-    found = []
+    effects = []
     for j, (name, kind) in enumerate(zip(columns.names, columns.kinds, strict=True)):
         counts, error = _shuffled(calibrator, test, confidence, j, random_state)
-        found.append(SignalEffect(name, kind, counts, error, tuple(_bins(x[:, j], columns, j, confidence, test))))
-    return tuple(sorted(found, key=lambda each: -each.counts))
+        effects.append(SignalEffect(name, kind, counts, error, tuple(_bins(x[:, j], columns, j, confidence, test))))
+    return tuple(sorted(effects, key=lambda effect: -effect.counts))
 
 
 def _shuffled(
@@ -106,15 +106,15 @@ def _shuffled(
 def _bins(x: Floats, columns: SignalColumns, j: int, confidence: Floats, test: Predictions) -> list[Bin]:
     at, names = _levels(x, columns.levels[j]) if columns.levels[j] else _quantiles(x, columns.kinds[j])
     at = np.where(np.isnan(x), len(names), at)
-    found = []
+    bins = []
     for place, name in enumerate((*names, MISSING)):
         here = at == place
         weight = here.astype(float) if test.sample_weight is None else here * test.sample_weight
         if weight.sum() > 0:
-            mean, right = (float(np.average(each, weights=weight)) for each in (confidence, test.correct))
+            mean, right = (float(np.average(column, weights=weight)) for column in (confidence, test.correct))
             rows = int(here.sum())
-            found.append(Bin(name, rows, mean, right, *map(float, wilson(right, rows, _Z_95))))
-    return found
+            bins.append(Bin(name, rows, mean, right, *map(float, wilson(right, rows, _Z_95))))
+    return bins
 
 
 def _levels(codes: Floats, levels: tuple[str, ...]) -> tuple[NDArray[np.intp], list[str]]:
@@ -137,4 +137,4 @@ def _quantiles(x: Floats, kind: SignalKind) -> tuple[NDArray[np.intp], list[str]
         values = np.unique(np.quantile(known, np.arange(1, _BINS + 1) / _BINS, method="inverted_cdf"))
     at = np.searchsorted(values, np.nan_to_num(x)).clip(0, len(values) - 1)
     medians = (np.median(x[(at == k) & ~np.isnan(x)]) for k in range(len(values)))
-    return at, [f"{expit(each) if kind == 'probability' else each:.3g}" for each in medians]
+    return at, [f"{expit(median) if kind == 'probability' else median:.3g}" for median in medians]

@@ -36,19 +36,22 @@ def signal_methods(
     """Return unfitted methods by name: first what is there without a fit, then ours, then all others."""
     columns = data.inputs.signal_columns
     named = dict(zip(columns.names, columns.kinds, strict=True))
-    found: dict[str, Calibrator] = {
+    methods: dict[str, Calibrator] = {
         name + AS_IT_IS: Peer("as it is", name) for name, kind in named.items() if kind == "probability"
     }
-    found[BASE_RATE] = Peer(BASE_RATE)
-    found[TOGETHER] = SignalCalibrator(increasing=increasing, random_state=random_state)
+    methods[BASE_RATE] = Peer(BASE_RATE)
+    methods[TOGETHER] = SignalCalibrator(increasing=increasing, random_state=random_state)
     for how in ("logistic regression", "histogram boosting"):
-        found[f"{how} (scikit-learn)"] = Peer(how, random_state=random_state)
+        methods[f"{how} (scikit-learn)"] = Peer(how, random_state=random_state)
     for name, kind in named.items():
         if kind == "category":
-            found[f"{name}: logistic"] = Peer("logistic regression", name)
+            methods[f"{name}: logistic"] = Peer("logistic regression", name)
         else:
-            found |= {f"{name}: isotonic": Peer("isotonic", name), f"{name}: Platt": Peer("logistic regression", name)}
-    return found
+            methods |= {
+                f"{name}: isotonic": Peer("isotonic", name),
+                f"{name}: Platt": Peer("logistic regression", name),
+            }
+    return methods
 
 
 class Peer(SignalCalibrator):
@@ -64,7 +67,6 @@ class Peer(SignalCalibrator):
 
     def _fit(self, data: Predictions) -> None:
         columns = data.inputs.signal_columns
-        self.columns_ = columns.as_tuple()
         self.used_ = np.array([self.signal in (None, name) for name in columns.names])
         fit: Callable[..., Any] = _FITS[self.how]
         x = self._read(data.features)
@@ -110,8 +112,8 @@ def _isotonic(x: Floats, correct: Bools, weight: Any, *_: Any) -> Any:
     gap = float(np.average(correct[~known] if (~known).any() else correct))
     weight = None if weight is None else weight[known]
     up = bool(rankdata(x[known, 0]) @ (correct[known] - correct[known].mean()) >= 0)
-    found = IsotonicRegression(out_of_bounds="clip", increasing=up).fit(x[known, 0], correct[known], weight)
-    return lambda x: np.where(np.isnan(x[:, 0]), gap, found.predict(np.nan_to_num(x[:, 0])))
+    fitted = IsotonicRegression(out_of_bounds="clip", increasing=up).fit(x[known, 0], correct[known], weight)
+    return lambda x: np.where(np.isnan(x[:, 0]), gap, fitted.predict(np.nan_to_num(x[:, 0])))
 
 
 def _logistic(x: Floats, correct: Bools, weight: Any, are_numbers: Bools, *_: Any) -> Any:
@@ -125,9 +127,9 @@ def _logistic(x: Floats, correct: Bools, weight: Any, are_numbers: Bools, *_: An
     numbers = make_pipeline(SimpleImputer(add_indicator=True, keep_empty_features=True), StandardScaler())
     levels = OneHotEncoder(handle_unknown="ignore")
     columns = make_column_transformer((numbers, np.flatnonzero(are_numbers)), (levels, np.flatnonzero(~are_numbers)))
-    found = make_pipeline(columns, LogisticRegression(max_iter=1000))
-    found.fit(x, correct, logisticregression__sample_weight=weight)
-    return lambda x: found.predict_proba(x)[:, 1]
+    fitted = make_pipeline(columns, LogisticRegression(max_iter=1000))
+    fitted.fit(x, correct, logisticregression__sample_weight=weight)
+    return lambda x: fitted.predict_proba(x)[:, 1]
 
 
 def _boosting(x: Floats, correct: Bools, weight: Any, are_numbers: Bools, random_state: int | None) -> Any:
@@ -143,9 +145,9 @@ def _boosting(x: Floats, correct: Bools, weight: Any, are_numbers: Bools, random
     columns = make_column_transformer((levels, np.flatnonzero(~are_numbers)), remainder="passthrough")
     first = np.arange(int(np.sum(~are_numbers)))
     trees = HistGradientBoostingClassifier(random_state=random_state, categorical_features=first)
-    found = make_pipeline(columns, trees)
-    found.fit(x, correct, histgradientboostingclassifier__sample_weight=weight)
-    return lambda x: found.predict_proba(x)[:, 1]
+    fitted = make_pipeline(columns, trees)
+    fitted.fit(x, correct, histgradientboostingclassifier__sample_weight=weight)
+    return lambda x: fitted.predict_proba(x)[:, 1]
 
 
 _FITS: dict[str, Callable[..., Any]] = {

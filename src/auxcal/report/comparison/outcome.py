@@ -182,7 +182,7 @@ class Comparison:
     def behind(self, entry: Entry) -> tuple[float, float]:
         """Return how much higher the Brier score of an entry is than the best one's, and its standard error.
 
-        Both are measured on the same rows, whose differences row by row tell far more than two intervals.
+        Both are measured on the same rows, and their differences row by row are far more precise than two intervals.
         """
         return behind(entry.measured()[1], self.best.measured()[1], self.test)
 
@@ -227,7 +227,7 @@ class Comparison:
         scores = {metric: write_score(metric, entry.scores[metric]) if entry.scores else "failed" for metric in COLUMNS}
         if not self.signals:
             return [*scores.values(), write_seconds(entry.fit_seconds)]
-        mean, error = (1000 * each for each in self._behind(entry))
+        mean, error = (1000 * value for value in self._behind(entry))
         difference = "" if entry is self.best or entry.failed else f"{mean:+.1f} ± {error:.1f}"
         return [*(text for metric, text in scores.items() if metric not in _RANKING), difference]
 

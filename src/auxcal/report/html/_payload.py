@@ -53,7 +53,7 @@ def _signals(comparison: Comparison, mistakes: list[int]) -> list[dict[str, Any]
     confidences = [entry.measured()[1] for entry in comparison.entries if not entry.failed]
     first = {place for sure in confidences for place in sorted(mistakes, key=lambda i: -sure[i])[:MOST_LISTED]}
     written = comparison.test.inputs.signal_columns.write(np.asarray(comparison.test.features), sorted(first))
-    return [each.as_dict() | {"values": written[each.name]} for each in comparison.signals]
+    return [signal.as_dict() | {"values": written[signal.name]} for signal in comparison.signals]
 
 
 def _method(comparison: Comparison, entry: Entry) -> dict[str, Any]:
@@ -82,12 +82,15 @@ def _promised(confidence: Floats, test: Predictions) -> dict[str, list[float] | 
     Weighted rows promise nothing, since it is not known how much a row could have weighed; nor do copies.
     """
     try:
-        found = thresholds_at_risks(
+        certificates = thresholds_at_risks(
             confidence, test.correct, RISKS, sample_weight=test.sample_weight, groups=test.groups
         )
     except InvalidInputError:
         return dict.fromkeys(f"{risk:g}" for risk in RISKS)
-    return {f"{risk:g}": None if each is None else [each.threshold, each.coverage] for risk, each in found.items()}
+    return {
+        f"{risk:g}": None if promised is None else [promised.threshold, promised.coverage]
+        for risk, promised in certificates.items()
+    }
 
 
 def timeline_payload(timeline: Timeline) -> dict[str, Any]:
@@ -140,7 +143,7 @@ def rounded(values: ArrayLike, digits: int = 4) -> list[float | None]:
 
 
 def script_json(value: Any) -> str:
-    r"""Return JSON that is safe inside a script element, whatever the strings in it say.
+    r"""Return JSON that is safe inside a script element, whatever its strings hold.
 
     Examples
     --------

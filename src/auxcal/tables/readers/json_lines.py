@@ -23,7 +23,7 @@ from auxcal.llm import Answers
 from auxcal.llm.records import JSON, read_lines, read_records
 from auxcal.tables.batches import Batch, Source
 from auxcal.tables.parts import File, LocalFile, Part
-from auxcal.tables.spec import ACCEPTED, IN_FIT, is_optional_score
+from auxcal.tables.spec import ACCEPTED, IN_FIT, optional_scores
 from auxcal.tables.values import from_numpy, from_text, is_list
 from auxcal.tables.written import as_json, json_values
 
@@ -243,7 +243,7 @@ def _lines_of(file: AnswersFile) -> Iterator[tuple[list[int], list[str]]]:
 
 def _unscored(value: JSON, class_names: Sequence[str] | None) -> JSON:
     """Return what a line holds without the keys of an earlier scoring."""
-    old = [key for key in value if is_optional_score(key, class_names)]
+    old = optional_scores(value, class_names)
     return {key: each for key, each in value.items() if key not in old} if old else value
 
 
@@ -257,7 +257,7 @@ def write_json_lines(path: Path, batches: Iterator[pa.RecordBatch]) -> None:
             names = [name for name in rows.schema.names if name != LINE]
             columns = [json_values(rows.column(name), name) for name in names]
             for place, name in enumerate(names):
-                if name in (ACCEPTED, IN_FIT):  # what has no score is not accepted
+                if name == ACCEPTED:  # what has no score is not accepted
                     columns[place] = [bool(value) for value in columns[place]]
             nothing = dict.fromkeys(names) | {name: False for name in names if name in (ACCEPTED, IN_FIT)}
             lines = rows.column(LINE).to_pylist() if LINE in rows.schema.names else ["{}"] * len(rows)

@@ -41,8 +41,8 @@ function reliability({ count: rows, confidence, accuracy, low, high }, width, na
   }));
   const used = all.filter((bin) => bin.rows);
   const n = d3.sum(rows);
-  const told = (bin) =>
-    `${between(bin)}\n${count(bin.rows)} predictions\nsays ${PERCENT(bin.confidence)}` +
+  const described = (bin) =>
+    `${between(bin)}\n${count(bin.rows)} predictions\nconfidence ${PERCENT(bin.confidence)}` +
     `\nright ${PERCENT(bin.accuracy)} (${PERCENT(bin.low)} to ${PERCENT(bin.high)})`;
   const bars = drawn(width, {
     height: tall(width, 340),
@@ -74,7 +74,7 @@ function reliability({ count: rows, confidence, accuracy, low, high }, width, na
         ],
         { stroke: MUTED, strokeDasharray: "4 3" },
       ),
-      Plot.tip(used, Plot.pointerX({ x1: "x1", x2: "x2", y: "accuracy", title: told, anchor: "bottom" })),
+      Plot.tip(used, Plot.pointerX({ x1: "x1", x2: "x2", y: "accuracy", title: described, anchor: "bottom" })),
     ],
   });
   const strip = drawn(width, {
@@ -121,7 +121,7 @@ function histogram({ correct, wrong }, width, name, most) {
       Plot.line([[0, 0], ...outline, [1, 0]], { stroke: colour, strokeWidth: 1.6 }),
     ];
   });
-  const told = bins(correct.length, (i) => ({
+  const described = bins(correct.length, (i) => ({
     correct: correct[i],
     wrong: wrong[i],
     top: Math.max(correct[i], wrong[i]),
@@ -136,7 +136,7 @@ function histogram({ correct, wrong }, width, name, most) {
     marks: [
       ...layers,
       Plot.ruleY([0], { stroke: MUTED }),
-      Plot.tip(told, Plot.pointerX({ x1: "x1", x2: "x2", y: "top", title: words, anchor: "bottom" })),
+      Plot.tip(described, Plot.pointerX({ x1: "x1", x2: "x2", y: "top", title: words, anchor: "bottom" })),
     ],
   });
 }

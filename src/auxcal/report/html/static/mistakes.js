@@ -49,9 +49,9 @@ function drawSamples(table, set, after, order) {
   const first = wrong.sort((a, b) => key[b] - key[a] || a - b).slice(0, MOST_SAMPLES);
   const name = (index) => (index < 0 ? "none" : set.classes[index]);
   const written = (method, i) => percent(method.confidence[i] / page.levels);
-  const told = (i) => (set.signals ? set.signals.map(({ values }) => values[i] ?? "") : [name(set.prediction[i]), name(set.y[i])]);
+  const described = (i) => (set.signals ? set.signals.map(({ values }) => values[i] ?? "") : [name(set.prediction[i]), name(set.y[i])]);
   filled(
     table.tBodies[0],
-    first.map((i) => [set.ids[i] ?? set.rows[i], ...told(i), written(before, i), written(after, i)]),
+    first.map((i) => [set.ids[i] ?? set.rows[i], ...described(i), written(before, i), written(after, i)]),
   );
 }

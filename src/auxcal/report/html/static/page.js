@@ -1,4 +1,4 @@
-// What is chosen, and who is told of it.
+// What is chosen, and the parts of the page that follow it.
 
 function mounted(article, packedSet) {
   const part = (selector) => article.querySelector(selector);

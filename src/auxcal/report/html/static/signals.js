@@ -1,4 +1,4 @@
-// Which signals count, and what each of them tells.
+// Which signals count, and the confidence by each of them.
 
 function signalCounts(signals, width) {
   const longest = d3.max(signals, ({ name }) => name.length);
@@ -18,8 +18,8 @@ function signalCounts(signals, width) {
   });
 }
 
-const binTold = (bin) =>
-  `${bin.name}\n${count(bin.rows)} answers\nsays ${PERCENT(bin.confidence)}` +
+const describedBin = (bin) =>
+  `${bin.name}\n${count(bin.rows)} answers\nconfidence ${PERCENT(bin.confidence)}` +
   `\nright ${PERCENT(bin.right)} (${PERCENT(bin.low)} to ${PERCENT(bin.high)})`;
 
 const dotSize = { type: "sqrt", range: [2, 6] };
@@ -44,7 +44,7 @@ function signalCurve({ name, bins: all }, width) {
       ),
       Plot.ruleX(all, { x: "name", y1: "low", y2: "high", stroke: "var(--ink)", strokeOpacity: 0.5 }),
       Plot.dot(all, { x: "name", y: "right", r: "rows", fill: "var(--paper)", stroke: "var(--ink)" }),
-      Plot.tip(all, Plot.pointerX({ x: "name", y: "right", title: binTold })),
+      Plot.tip(all, Plot.pointerX({ x: "name", y: "right", title: describedBin })),
     ],
   });
 }
@@ -64,7 +64,7 @@ function signalLevels({ name, bins: all }, width) {
       Plot.ruleY(all, { y: "name", x1: "low", x2: "high", stroke: "var(--ink)", strokeOpacity: 0.5 }),
       Plot.tickX(all, { y: "name", x: "confidence", stroke: CORRECT, strokeWidth: 3, insetTop: 2, insetBottom: 2 }),
       Plot.dot(all, { y: "name", x: "right", r: "rows", fill: "var(--paper)", stroke: "var(--ink)" }),
-      Plot.tip(all, Plot.pointerY({ y: "name", x: "right", title: binTold })),
+      Plot.tip(all, Plot.pointerY({ y: "name", x: "right", title: describedBin })),
     ],
   });
 }

@@ -39,7 +39,7 @@ function alarmRules() {
 
 const interval = ([value, low, high]) => `${PERCENT(value)} (${PERCENT(low)} to ${PERCENT(high)})`;
 
-function told(chunk) {
+function described(chunk) {
   const lines = [chunk.name, `${count(chunk.rows)} rows: ${VERDICTS[chunk.verdict]}`];
   if (chunk.accuracy) lines.push(`right, estimated ${interval(chunk.accuracy)}`);
   if (chunk.measured) lines.push(`measured ${interval(chunk.measured)} with ${count(chunk.labels)} labels`);
@@ -47,7 +47,7 @@ function told(chunk) {
   return [...lines, ...chunk.alarms].join("\n");
 }
 
-const tip = (at) => Plot.tip(chunks, Plot.pointerX({ x: "place", y: at, title: told, lineWidth: 26 }));
+const tip = (at) => Plot.tip(chunks, Plot.pointerX({ x: "place", y: at, title: described, lineWidth: 26 }));
 
 function band(field, colour) {
   const shown = parts(field);

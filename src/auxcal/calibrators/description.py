@@ -7,23 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from auxcal._core.text import card, first_line, grid, note, percent
+from auxcal.inputs import NOT_KNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from auxcal.calibrators.base import Calibrator
 
-NOT_KNOWN = "not known"
-
-_ABOVE = (
-    "converged_",
-    "n_features_in_",
-    "n_further_features_",
-    "inputs_",
-    "fitted_on_",
-    "reference_",
-    "adaptation_",
-)  # the table of learned numbers
 _SHOWN = ("takes", "signals", "classes", "fitted on")  # of the facts
 
 
@@ -31,19 +19,10 @@ def facts(calibrator: Calibrator) -> dict[str, str]:
     """Return what a fitted calibrator is, what it takes and what it was fitted on, in words."""
     inputs, k, d = calibrator.inputs_, calibrator.n_features_in_, calibrator.n_further_features_
     line = first_line(type(calibrator), calibrator.abbreviation)  # which most often has the abbreviation
-    taken = {"takes": f"{d} signals of each answer", "signals": _listed(inputs.feature_names)}
-    if not calibrator.takes_signals:
-        taken = {
-            "takes": f"{inputs.kind or 'logits, or logarithms of probabilities: not known which'}"
-            f"{' of' if inputs.kind else ';'} {k} classes{f' and {d} features' if d else ''}",
-            "classes": _listed(inputs.class_names),
-            "columns": _listed(inputs.column_names),
-            "features": _listed(inputs.feature_names) if d else "none",
-        }
     ood = f"; no class: {', '.join(inputs.no_class)}" if inputs.no_class else ""
     return {
         "method": line if calibrator.abbreviation in line else f"{calibrator.abbreviation}: {line}",
-        **taken,
+        **inputs.described(k, d),
         "label": f"{inputs.label_name or NOT_KNOWN}{ood}",
         "fitted on": _rows(calibrator),
         "promise": str(calibrator.certificate_ or "none"),
@@ -70,7 +49,7 @@ def as_json(calibrator: Calibrator) -> dict[str, Any]:
         "no_class": rows.n_no_class,
         "date": rows.date,
         "certificate": calibrator.certificate_ and calibrator.certificate_.as_json(),
-        "adapted_to": None if (found := calibrator.adaptation_) is None else found.as_json(),
+        "adapted_to": None if (adaptation := calibrator.adaptation_) is None else adaptation.as_json(),
         "converged": calibrator.converged_,
         "parameters": calibrator.get_params(),
     }
@@ -78,20 +57,19 @@ def as_json(calibrator: Calibrator) -> dict[str, Any]:
 
 def _adapted(calibrator: Calibrator) -> str:
     """Return what it was adapted to, with the shares that changed most."""
-    found = calibrator.adaptation_
-    if found is None:
+    adaptation = calibrator.adaptation_
+    if adaptation is None:
         return "nothing"
-    labelled, k = f" and {found.n_labelled:,} with labels" if found.n_labelled else "", calibrator.n_features_in_
-    names = ["right", "wrong", "no class"][: len(found.shares)]
-    if len(found.shares) == k + 1 > 2:
+    labelled, k = (
+        f" and {adaptation.n_labelled:,} with labels" if adaptation.n_labelled else "",
+        calibrator.n_features_in_,
+    )
+    names = ["right", "wrong", "no class"][: len(adaptation.shares)]
+    if len(adaptation.shares) == k + 1 > 2:
         names = [*(calibrator.inputs_.class_names or [f"class {index}" for index in range(k)]), "no class"]
-    order = np.argsort(-np.abs(found.shares - found.before), kind="stable")[:3]
-    changes = [f"{names[at]} {percent(found.before[at])} to {percent(found.shares[at])}" for at in order]
-    return f"{found.n_rows:,} rows without labels{labelled}, {_when(found.date)}: {', '.join(changes)}"
-
-
-def _listed(names: Sequence[str] | None) -> str:
-    return NOT_KNOWN if names is None else ", ".join(names)
+    order = np.argsort(-np.abs(adaptation.shares - adaptation.before), kind="stable")[:3]
+    changes = [f"{names[at]} {percent(adaptation.before[at])} to {percent(adaptation.shares[at])}" for at in order]
+    return f"{adaptation.n_rows:,} rows without labels{labelled}, {_when(adaptation.date)}: {', '.join(changes)}"
 
 
 def _when(date: str) -> str:
@@ -103,8 +81,9 @@ def _rows(calibrator: Calibrator) -> str:
     if rows.n_rows is None or rows.n_no_class is None:
         return NOT_KNOWN
     when = f", {_when(rows.date)}" if rows.date else ""
-    what = "wrong" if calibrator.takes_signals else "of no class"
-    return f"{rows.n_rows:,} rows, {percent(rows.n_no_class / rows.n_rows)} of them {what}{when}"
+    return (
+        f"{rows.n_rows:,} rows, {percent(rows.n_no_class / rows.n_rows)} of them {calibrator.inputs_.wrong_share}{when}"
+    )
 
 
 def to_html(calibrator: Calibrator) -> str:
@@ -113,39 +92,17 @@ def to_html(calibrator: Calibrator) -> str:
     about = f"{first_line(kind, kind.abbreviation)} {kind.reference}."
     if not calibrator.__sklearn_is_fitted__():
         return card(repr(calibrator), about, note("Not fitted yet: call fit(logits, y)."))
-    learned = [item for item in sorted(vars(calibrator).items()) if item[0].endswith("_") and item[0] not in _ABOVE]
     numbers = [
-        (name, f"{value:.4g}" if isinstance(value, float | np.floating) else str(value))
-        for name, value in learned
-        if _is_scalar(value)
-    ]
-    others = [
-        f"{name}: {', '.join(value if isinstance(value, dict) else _shapes(value))}"
-        for name, value in learned
-        if not _is_scalar(value)
+        (name, f"{value:.4g}" if isinstance(value, float | np.floating) else value)
+        for name, value in sorted(calibrator._learned_state().items())
+        if isinstance(value, float | np.floating | str)
     ]
     shown = [(name, fact) for name, fact in facts(calibrator).items() if name in _SHOWN and NOT_KNOWN not in fact]
-    d = calibrator.n_further_features_
-    inputs = f"K = {calibrator.n_features_in_} classes" + (f" and {d} features of each sample" if d else "")
-    if calibrator.takes_signals:
-        inputs = f"{d} signals of each answer"
     state = "converged" if calibrator.converged_ else "did not converge"
     return card(
         repr(calibrator),
         about,
-        note(f"Fitted for {inputs}; {state}."),
+        note(f"Fitted; {state}."),
         *(note(f"{name[0].upper()}{name[1:]}: {fact}.") for name, fact in shown),
         *([grid(numbers)] if numbers else []),
-        *([note("; ".join(others))] if others else []),
     )
-
-
-def _is_scalar(value: Any) -> bool:
-    return isinstance(value, bool | int | float | str | np.generic)
-
-
-def _shapes(value: Any) -> list[str]:
-    """Return the shape of an array, or of all arrays in a tuple, however deep."""
-    if isinstance(value, tuple | list):
-        return [shape for part in value for shape in _shapes(part)]
-    return [] if _is_scalar(value) else ["×".join(map(str, np.shape(value)))]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import auxcal
-from auxcal.monitoring import PromiseSample, RowSample, ScoreWatch, _mix, _watch, sampled
+from auxcal.monitoring import RowSample, ScoreWatch, _mix, _sample, sampled
 from auxcal.thresholds.certificate import FoundOn
 
 
@@ -39,10 +39,7 @@ def promised(calibrator, draw):
 
 
 def holds(calibrator, *batches):
-    sample = PromiseSample(calibrator)
-    for logits in batches:
-        sample.add(logits)
-    return sample.guarantee_holds()
+    return sampled(calibrator, [(logits, None) for logits in batches]).guarantee_holds()
 
 
 def test_rows_of_the_same_kind_keep_a_promise_and_others_withdraw_it(promised, draw):
@@ -95,7 +92,7 @@ def test_a_watch_scores_no_row_while_rows_come(promised, draw, monkeypatch):
 
 
 def test_a_watch_of_many_rows_reads_its_verdict_from_some(calibrator, draw, monkeypatch):
-    monkeypatch.setattr(_watch, "WATCHED_ROWS", 300)
+    monkeypatch.setattr(_sample, "WATCHED_ROWS", 300)
     assert watched(calibrator, *(draw(500, random_state=state)[0] for state in range(2, 6))).verdict() == "same"
     assert watched(calibrator, *(draw(500, random_state=state)[0] / 2 for state in range(2, 6))).verdict() == "new"
 

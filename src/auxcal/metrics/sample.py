@@ -1,4 +1,4 @@
-"""The one checked edge of the metrics: arrays of any kind in, validated NumPy arrays for the kernels."""
+"""Checked rows: arrays of any kind in, and the validated sample that the kernels of the metrics take."""
 
 from __future__ import annotations
 

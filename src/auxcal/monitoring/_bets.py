@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from auxcal.adaptation import Adaptation
 from auxcal.reference import READINGS, Reference, stratum_of
 
 Numbers: TypeAlias = NDArray[np.float64]
-Found: TypeAlias = NDArray[np.uint8]
+RowCells: TypeAlias = NDArray[np.uint8]
 """The cell of each reading of some rows."""
 Suspicion: TypeAlias = Callable[[Numbers], Numbers]
 
@@ -45,7 +45,6 @@ _MOST_WEALTH = 1e300  # more wealth is no more evidence
 _LEAST = 1e-6  # no probability is 0
 _FARTHEST = 50.0  # log-odds; where exp is still far from its end
 _LEAST_SPREAD = 0.1  # of the log-odds, where all rows have nearly the same
-_ROUNDING = 1e-6
 _LEAST_VARIANCE = 1e-12
 _N_NODES = 12  # of the quadrature; twice as many change nothing that shows
 
@@ -53,9 +52,9 @@ _N_NODES = 12  # of the quadrature; twice as many change nothing that shows
 class Wealth:
     r"""The wealth of bettors in groups, each of whom began with 1.
 
-    At row t a bettor's stakes are multiplied by a factor whose mean is at most 1 while the hypothesis holds. Whoever
-    stakes all at the first row is ruined before a change that comes late. So a part :math:`w_t` of the money is staked
-    at every row, :math:`\sum_t w_t = 1`:
+    At row t a bettor's stakes are multiplied by a factor whose mean is at most 1 while the hypothesis holds. A bettor
+    who stakes all at the first row is ruined before a change that comes late. So a part :math:`w_t` of the money is
+    staked at every row, :math:`\sum_t w_t = 1`:
 
     .. math:: W_t = (W_{t-1} + w_t) e_t
 
@@ -66,13 +65,15 @@ class Wealth:
     Examples
     --------
     >>> import numpy as np
-    >>> from auxcal.monitoring._betting import Wealth
+    >>> from auxcal.monitoring._bets import Wealth
     >>> wealth = Wealth([2])
     >>> wealth.grow(np.array([[1.5, 0.5], [1.5, 0.5], [1.5, 0.5]])).round(3)
     array([[1.   ],
            [1.125],
            [1.375]])
     """
+
+    _CHANGING: ClassVar[dict[str, Any]] = {"staked": np.ndarray, "n_rows": int}
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self._sizes = np.asarray(sizes)
@@ -90,14 +91,6 @@ class Wealth:
         self.staked, self.n_rows = staked.copy(), self.n_rows + len(factors)
         starts = np.cumsum(self._sizes) - self._sizes
         return np.add.reduceat(grown, starts, axis=1) / self._sizes + left[1:, None]
-
-    def state(self) -> dict[str, Any]:
-        """Return what changes from row to row."""
-        return {"staked": self.staked, "n_rows": self.n_rows}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on where another one was."""
-        self.staked, self.n_rows = state["staked"].copy(), state["n_rows"]
 
 
 class Cells(NamedTuple):
@@ -143,8 +136,8 @@ def _bets() -> tuple[Numbers, Numbers]:
     low = [place ** (power - 1) for power in _POWERS]
     parts = [np.floor(place * 2**depth) == part for depth in range(1, 5) for part in range(2**depth)]
     ordered, unordered = (
-        np.stack([1 - _DIFFERENT + _DIFFERENT * each / each.mean() for each in bets], axis=1)
-        for bets in ([*low, *(each[::-1] for each in low)], parts)
+        np.stack([1 - _DIFFERENT + _DIFFERENT * bet / bet.mean() for bet in bets], axis=1)
+        for bets in ([*low, *(bet[::-1] for bet in low)], parts)
     )
     return ordered, unordered
 
@@ -161,17 +154,10 @@ class RowBets:
     others divide the rest. The confidence is no such reading: a calibrator gives another one for rows of its fit than
     for new rows, whether they were held out or not, and over a long stream that shows.
 
-    Parameters
-    ----------
-    reference : Reference
-        That of the calibrator.
-    adaptation : Adaptation or None
-        What the calibrator was adapted to since; then rows of the reference are drawn, so that they are of that mix.
-    random_state : int
-        For breaking ties.
-    reading_names : tuple of str
-        What the readings of the reference are; the prediction is one more, where there are several classes.
+    After an adaptation, rows of the reference are drawn, so that they are of that mix. Chance breaks ties.
     """
+
+    _CHANGING: ClassVar[dict[str, Any]] = {"_rng": np.random.Generator, "_sums": np.ndarray, "wealth": Wealth}
 
     def __init__(
         self,
@@ -189,49 +175,32 @@ class RowBets:
         readings = [*reference.readings[kept].T, reference.prediction[kept]][: len(self.names)]
         n_rows = len(readings[-1])
         chance = self._rng.random((n_rows, len(readings)))
-        self._cells = [Cells.of(each, chance[:, i]) for i, each in enumerate(readings)]
+        self._cells = [Cells.of(reading, chance[:, i]) for i, reading in enumerate(readings)]
         self._bets = [_ORDERED] * len(reading_names) + [_UNORDERED] * (len(self.names) - len(reading_names))
-        self._sums = [cells.slots @ bets for cells, bets in zip(self._cells, self._bets, strict=True)]
-        self._wealth = Wealth([bets.shape[1] for bets in self._bets])
+        sums = [cells.slots @ bets for cells, bets in zip(self._cells, self._bets, strict=True)]
+        self._sums = np.concatenate(sums)  # of the bets on all slots and on the rows before, for each bettor
+        self.wealth = Wealth([bets.shape[1] for bets in self._bets])
         self._n_slots = n_rows + 1
         favoured = FAVOURED if FAVOURITE in self.names and len(self.names) > 1 else 0.0
         even = (1 - favoured) / (len(self.names) - bool(favoured))
         self._shares = np.array([favoured if favoured and name == FAVOURITE else even for name in self.names])
 
-    def find(self, readings: Floats, prediction: Ints) -> Found:
+    def cells_of(self, readings: Floats, prediction: Ints) -> RowCells:
         """Return the cell of each reading of new rows, of shape (n, readings): all that a bet needs to know of them."""
         chance = self._rng.random((len(prediction), len(self.names)))
-        found = np.empty(chance.shape, dtype=np.uint8)
-        for i, (cells, reading) in enumerate(zip(self._cells, [*readings.T, prediction], strict=False)):
-            found[:, i] = cells.find(reading, chance[:, i])
-        return found
+        columns = zip(self._cells, [*readings.T, prediction], chance.T, strict=False)
+        return np.stack([cells.find(*column).astype(np.uint8) for cells, *column in columns], axis=1)
 
-    def update(self, found: Found) -> Numbers:
+    def update(self, cells: RowCells) -> Numbers:
         """Bet on the cells of rows, and return the evidence of each reading after every row, of shape (n, readings).
 
         The factors are the bets on the cells over their mean in the urn at the time.
         """
-        totals = self._n_slots + self._wealth.n_rows + np.arange(len(found))
-        factors = []
-        for i, bets in enumerate(self._bets):
-            won = bets[found[:, i]]
-            sums = np.cumsum(np.concatenate([self._sums[i][None], won]), axis=0)
-            self._sums[i] = sums[-1]
-            factors.append(won * totals[:, None] / sums[:-1])
-        return self._wealth.grow(np.concatenate(factors, axis=1)) * self._shares
-
-    def state(self) -> dict[str, Any]:
-        """Return what changes from row to row."""
-        sums = dict(zip(self.names, self._sums, strict=True))
-        return {"rng": self._rng.bit_generator.state, "sums": sums, "wealth": self._wealth.state()}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on where another one was."""
-        sums = [state["sums"][name] for name in self.names]
-        if any((found < least).any() for found, least in zip(sums, self._sums, strict=True)):
-            raise ValueError("state.rows.sums must be at least those of the reference")
-        self._rng.bit_generator.state, self._sums = state["rng"], sums
-        self._wealth.restore(state["wealth"])
+        totals = self._n_slots + self.wealth.n_rows + np.arange(len(cells))
+        won = np.concatenate([bets[cells[:, i]] for i, bets in enumerate(self._bets)], axis=1)
+        sums = np.cumsum(np.concatenate([self._sums[None], won]), axis=0)
+        self._sums = sums[-1].copy()
+        return self.wealth.grow(won * totals[:, None] / sums[:-1]) * self._shares
 
 
 class GroupBets:
@@ -240,30 +209,20 @@ class GroupBets:
     If a group is like them, its p-value p is uniform, and :math:`\kappa p^{\kappa - 1}` has the mean 1.
     """
 
+    _CHANGING: ClassVar[dict[str, Any]] = {"wealth": Wealth}
+
     def __init__(self) -> None:
-        self._wealth = Wealth([len(_KAPPAS)])
+        self.wealth = Wealth([len(_KAPPAS)])
 
     def update(self, p_value: float) -> float:
         """Bet on a group, and return the evidence."""
         p = max(p_value, _LEAST)
-        return float(self._wealth.grow(np.array([[kappa * p ** (kappa - 1) for kappa in _KAPPAS]]))[0, 0])
-
-    def state(self) -> dict[str, Any]:
-        """Return what changes from group to group."""
-        return self._wealth.state()
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on where another one was."""
-        self._wealth.restore(state)
+        return float(self.wealth.grow(np.array([[kappa * p ** (kappa - 1) for kappa in _KAPPAS]]))[0, 0])
 
 
-def _quadrature() -> tuple[tuple[float, float], ...]:
-    """Return nodes, in standard deviations, and weights of the mean over a normal distribution."""
-    places, weights = np.polynomial.hermite_e.hermegauss(_N_NODES)
-    return tuple(zip(places.tolist(), (weights / weights.sum()).tolist(), strict=True))
-
-
-_NODES = _quadrature()
+_PLACES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(_N_NODES)
+_NODES = list(zip(_PLACES.tolist(), (_WEIGHTS / _WEIGHTS.sum()).tolist(), strict=True))
+"""Nodes, in standard deviations, and weights of the mean over a normal distribution."""
 
 
 class ReferenceScores(NamedTuple):
@@ -303,6 +262,8 @@ class RecalibrationPosterior:
     line is possible, and learned from the labels.
     """
 
+    _CHANGING: ClassVar[dict[str, Any]] = {"line": tuple[float, float, float, float, float]}
+
     def __init__(self, scores: ReferenceScores, n_rows: float) -> None:
         odds, information = log_odds(scores.confidence), scores.confidence * (1 - scores.confidence)
         v = scores.mean(information)
@@ -310,14 +271,7 @@ class RecalibrationPosterior:
         self._spread = max(float(np.sqrt(scores.mean(information * (odds - self._centre) ** 2) / v)), _LEAST_SPREAD)
         variance = 1 / max(n_rows * v, 1 / _WIDEST)
         self._prior = variance if n_rows else math.inf
-        self.state = (0.0, 0.0, variance, 0.0, variance)  # the means of a and b, and their covariance
-
-    def restore(self, state: tuple[float, float, float, float, float]) -> None:
-        """Go on where another one was."""
-        a, b, aa, ab, bb = state
-        if not (all(map(math.isfinite, state)) and aa >= 0 and bb >= 0 and ab * ab <= aa * bb * (1 + _ROUNDING)):
-            raise ValueError("state.labels.doubt must hold a covariance")
-        self.state = (a, b, aa, ab, bb)
+        self.line = (0.0, 0.0, variance, 0.0, variance)  # the means of a and b, and their covariance
 
     def expect(self, confidence: Numbers, correct: Bools) -> Numbers:
         """Return the probability that each row is correct, given the labels before it."""
@@ -325,14 +279,14 @@ class RecalibrationPosterior:
         x = (odds - self._centre) / self._spread
         rows = zip(odds.tolist(), x.tolist(), correct.tolist(), strict=True)
         expected = np.array([self._learn(*row) for row in rows])
-        if not math.isfinite(self._prior):
+        if math.isinf(self._prior):
             return expected
         most = _STANDARD_ERRORS * np.sqrt(self._prior * (1 + x * x))
         return np.clip(expected, from_log_odds(odds - 2 * np.log1p(most / 2)), from_log_odds(odds + most))
 
     def _learn(self, odds: float, x: float, correct: bool) -> float:
         """Return the probability that a row is correct, and learn from its label."""
-        a, b, aa, ab, bb = self.state
+        a, b, aa, ab, bb = self.line
         of_a, of_b = aa + ab * x, ab + bb * x
         deviation = math.sqrt(max(of_a + of_b * x, _LEAST_VARIANCE))
         middle = odds + a + b * x
@@ -346,7 +300,7 @@ class RecalibrationPosterior:
             second += likely * place * place
         moved = first / total  # the new mean, in deviations from the old one
         learned, sharper = moved / deviation, (1 + moved * moved - second / total) / deviation**2
-        self.state = (
+        self.line = (
             a + of_a * learned,
             b + of_b * learned,
             aa - sharper * of_a * of_a,
@@ -412,36 +366,32 @@ class LabelBets:
     fit left open, if its rows were few; so one bettor takes any error for possible, and learns it from the labels.
     """
 
+    _CHANGING: ClassVar[dict[str, Any]] = {
+        "wealth": Wealth,
+        "_posterior": RecalibrationPosterior,
+        "_learner": RecalibrationPosterior,
+    }
+
     def __init__(self, scores: ReferenceScores, n_rows: float, tolerance: float) -> None:
         self._tolerance = tolerance
         self._least = min(_THREE / n_rows, _MOST)
         scores = scores._replace(confidence=bounded(scores.confidence, self._least))  # as that of new rows will be
         self._posterior, self._learner = RecalibrationPosterior(scores, n_rows), RecalibrationPosterior(scores, 0)
         self._words, self._suspicions = zip(*_suspicions(scores), strict=True)
-        self._wealth = Wealth([len(self._words) + 1])
+        self.wealth = Wealth([len(self._words) + 1])
 
     def update(self, confidence: Floats, correct: Bools) -> Numbers:
         """Bet on labelled rows, and return the evidence after every one."""
         c = bounded(confidence, self._least)
         p = self._posterior.expect(c, correct)[:, None]
-        each = [*(suspicion(c) for suspicion in self._suspicions), self._learner.expect(c, correct)]
-        suspected = bounded(np.stack(each, axis=1), self._least)
+        expected = [*(suspicion(c) for suspicion in self._suspicions), self._learner.expect(c, correct)]
+        suspected = bounded(np.stack(expected, axis=1), self._least)
         held = bounded(np.clip(suspected, p - self._tolerance, p + self._tolerance), self._least)
         factors = np.where(correct[:, None], suspected / held, (1 - suspected) / (1 - held))
-        return self._wealth.grow(factors)[:, 0]
+        return self.wealth.grow(factors)[:, 0]
 
     @property
     def suspicion(self) -> str:
         """What is wrong with the confidence by those who won most."""
-        learned = "too low" if self._learner.state[0] > 0 else "too high"
-        return (*self._words, learned)[int(np.argmax(self._wealth.staked))]
-
-    def state(self) -> dict[str, Any]:
-        """Return what changes from row to row."""
-        return {"wealth": self._wealth.state(), "doubt": [self._posterior.state, self._learner.state]}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on where another one was."""
-        self._wealth.restore(state["wealth"])
-        for posterior, saved in zip((self._posterior, self._learner), state["doubt"], strict=True):
-            posterior.restore(saved)
+        learned = "too low" if self._learner.line[0] > 0 else "too high"
+        return (*self._words, learned)[int(np.argmax(self.wealth.staked))]

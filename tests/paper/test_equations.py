@@ -1,4 +1,4 @@
-"""The paper's labels, loss, confidence and metrics, against values computed by hand from its equations."""
+"""The paper's labels, loss, confidence and metrics, against values worked out from its equations."""
 
 import math
 
@@ -32,8 +32,8 @@ def test_equation_1_is_the_cross_entropy():
 
 def test_equation_2_weighs_what_is_right_and_what_is_wrong():
     # -ln 0.9 = 0.105361 and -ln 0.75 = 0.287682 are the terms of λ1, of the two correct samples alone
-    by_hand = (0.356675 + 0.5 * 0.105361) + 0.8 * 0.510826 + (0.693147 + 0.5 * 0.287682)
-    assert loss(0.5, 0.8) == pytest.approx(by_hand / 3, abs=1e-6)
+    expected = (0.356675 + 0.5 * 0.105361) + 0.8 * 0.510826 + (0.693147 + 0.5 * 0.287682)
+    assert loss(0.5, 0.8) == pytest.approx(expected / 3, abs=1e-6)
 
 
 def test_both_means_of_equation_3():

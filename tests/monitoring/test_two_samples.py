@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from auxcal import CCACX, PlattScaling
-from auxcal.monitoring import _verdict
+from auxcal.monitoring import _compare
 from auxcal.monitoring._mix import represent
-from auxcal.monitoring._verdict import combine, compare, mix_p_value, rows_behind
+from auxcal.monitoring._two_samples import combine, compare, mix_p_value, rows_behind
 
 
 def compared(calibrator, logits):
-    return compare(calibrator, represent(calibrator, np.asarray(logits, dtype=np.float32), None), 0.05)
+    return compare(calibrator, represent(calibrator, np.asarray(logits, dtype=np.float32), None))
 
 
 def test_equal_p_values_combine_to_themselves():
@@ -36,7 +36,7 @@ def test_p_values_that_depend_on_each_other_keep_the_level():
 
 def test_a_change_of_one_share_is_not_lost_among_the_others(draw, calibrator, monkeypatch):
     drawn = [compared(calibrator, draw(300, foreign=0.22, random_state=i)[0]) for i in range(40)]
-    monkeypatch.setattr(_verdict, "combine", lambda p_values: p_values[0])  # of all shares together
+    monkeypatch.setattr(_compare, "combine", lambda p_values: p_values[0])  # of all shares together
     whole = [mix_p_value(found.estimate.groups, found.estimate.new, found.target) for found in drawn]
     assert np.sum([found.p_mix < 0.025 for found in drawn]) > np.sum(np.array(whole) < 0.025)
 
