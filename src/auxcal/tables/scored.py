@@ -79,7 +79,8 @@ class Scored(NamedTuple):
             InputWarning,
             stacklevel=3,
         )
-        return self._replace(**in_order(drawn))
+        columns: dict[str, Any] = in_order(drawn)
+        return self._replace(**columns)
 
 
 def read_scored(

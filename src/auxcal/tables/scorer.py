@@ -140,7 +140,7 @@ class Scorer:
     def batches(
         self,
         source: Source,
-        class_names: tuple[str, ...] | None,
+        class_names: Sequence[str] | None,
         watch: Watch | None = None,
         *,
         checked: bool = False,
@@ -250,7 +250,7 @@ class Scorer:
             refuse_wrong_kind(self.calibrator.inputs_.kind, logits)
 
     def _columns(
-        self, passed: pa.RecordBatch, scores: RowScores, class_names: tuple[str, ...] | None, *, marks: bool
+        self, passed: pa.RecordBatch, scores: RowScores, class_names: Sequence[str] | None, *, marks: bool
     ) -> pa.RecordBatch:
         """Return what is passed through, and the scores; of a bad row there are none."""
         columns = dict(zip(passed.schema.names, passed.columns, strict=True))

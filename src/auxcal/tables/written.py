@@ -106,8 +106,8 @@ def json_values(column: pa.Array, name: str) -> list[Any]:
         fields = [kind.field(place).name for place in range(kind.num_fields)]
         parts = [json_values(part, name) for part in column.flatten()]
         missing = column.is_null().to_pylist()
-        rows = [dict(zip(fields, values, strict=True)) for values in zip(*parts, strict=True)]
-        return [None if none else row for row, none in zip(rows, missing, strict=True)]
+        structs = [dict(zip(fields, values, strict=True)) for values in zip(*parts, strict=True)]
+        return [None if none else struct for struct, none in zip(structs, missing, strict=True)]
     if pa.types.is_floating(kind):
         numbers = to_numpy(column)
         exact = numbers.tolist() if numbers.dtype == np.float64 else list(map(float, numbers.astype(str).tolist()))

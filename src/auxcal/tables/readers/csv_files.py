@@ -17,10 +17,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from auxcal._core.errors import FileFormatError
 from auxcal._core.extras import needs
@@ -29,6 +31,7 @@ from auxcal._core.text import utf8
 from auxcal.tables import batches as batches_
 from auxcal.tables.batches import Batch, Source
 from auxcal.tables.parts import File, shortened
+from auxcal.tables.values import from_numpy
 from auxcal.tables.written import plain, writing
 
 with needs("tables"):
@@ -165,7 +168,10 @@ class _Dialect:
             table = self._parsed(block, dict.fromkeys(read, pa.string()), comma=comma)
             numbers = [name for name, kind in kinds.items() if kind != pa.string()]
             columns = {name: table[name] for name in table.column_names}
-            columns |= {name: pa.array(self._numbers(table[name], name, comma=comma), pa.float64()) for name in numbers}
+            columns |= {
+                name: pa.chunked_array([from_numpy(self._numbers(block, table[name], name, before, comma=comma))])
+                for name in numbers
+            }
             table = pa.table(columns)
         (rows,) = table.combine_chunks().to_batches()
         return rows
@@ -189,28 +195,34 @@ class _Dialect:
         filled = [column.fill_null(np.nan) if column.null_count else column for column in table.columns]
         return pa.table(filled, list(kinds))
 
-    def _numbers(self, column: Any, name: str, *, comma: bool) -> list[float]:
-        found = []
-        for text in column.to_pylist():
-            stripped = text.strip()
+    def _numbers(self, block: bytes, column: Any, name: str, before: int, *, comma: bool) -> NDArray[np.float64]:
+        """Return text as numbers, as Python reads them; refuse what is none, by its line."""
+        numbers = np.empty(len(column))
+        for place, text in enumerate(column.to_pylist()):
             try:
                 if "_" in text:  # which float takes as a part of a number
                     raise ValueError
-                found.append(float("nan" if stripped in _MISSING else text.translate(_SWAPPED) if comma else text))
+                number = "nan" if text.strip() in _MISSING else text.translate(_SWAPPED) if comma else text
+                numbers[place] = float(number)
             except ValueError:
-                raise self.damaged(f"column {name!r}: invalid value {text!r}") from None
-        return found
+                line, _ = next(islice(self._lines(block, before), place, None))
+                raise self.damaged(f"Row #{line}: column {name!r}: invalid value {text!r}") from None
+        return numbers
 
     def _check_widths(self, block: bytes, before: int) -> None:
         """Refuse a row with too few or too many fields, by its line."""
+        for line, row in self._lines(block, before):
+            if len(row) != len(self.names):
+                width = f"Expected {len(self.names)} columns, got {len(row)}"
+                raise self.damaged(f"Row #{line}: {width}: {self.delimiter.join(row)}")
+
+    def _lines(self, block: bytes, before: int) -> Iterator[tuple[int, list[str]]]:
+        """Yield the line in which each row ends, and its fields, for an error message."""
         text = block.decode("utf-8", "surrogateescape")
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter)
         with _long_fields():
             for row in filter(None, reader):
-                if len(row) != len(self.names):
-                    number, fields = before + reader.line_num, self.delimiter.join(row)
-                    width = f"Expected {len(self.names)} columns, got {len(row)}"
-                    raise self.damaged(f"Row #{number}: {width}: {fields}")
+                yield before + reader.line_num, row
 
     def _named(self, reason: str) -> str:
         """Return Arrow's message with the name of the column in place of its number."""

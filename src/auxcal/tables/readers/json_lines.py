@@ -19,6 +19,7 @@ import numpy as np
 
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.extras import needs
+from auxcal._core.text import utf8
 from auxcal.llm import Answers
 from auxcal.llm.records import JSON, read_lines, read_records
 from auxcal.tables.batches import Batch, Source
@@ -113,7 +114,7 @@ def _read(path: Path) -> pa.Table:
             before = [pa.nulls(n) for n in n_rows] if name not in parts else []
             parts.setdefault(name, before).append(column_of([value.get(name) for value in values]))
         n_rows.append(len(rows))
-    return pa.table({name: _alike(arrays) for name, arrays in parts.items()})
+    return pa.table({utf8(name).decode(): _alike(arrays) for name, arrays in parts.items()})
 
 
 def column_of(values: Sequence[Any]) -> pa.Array:
@@ -260,9 +261,12 @@ def write_json_lines(path: Path, batches: Iterator[pa.RecordBatch]) -> None:
                 if name == ACCEPTED:  # what has no score is not accepted
                     columns[place] = [bool(value) for value in columns[place]]
             nothing = dict.fromkeys(names) | {name: False for name in names if name in (ACCEPTED, IN_FIT)}
-            lines = rows.column(LINE).to_pylist() if LINE in rows.schema.names else ["{}"] * len(rows)
+            lines = rows.column(LINE).to_pylist() if LINE in rows.schema.names else []
             marks = [f'"{name}"' for name in names] + ["NaN", "Infinity", "\\u"]
             scores = zip(*columns, strict=True) if names else ((),) * len(rows)
+            if LINE not in rows.schema.names:
+                file.writelines(f"{_encode(dict(zip(names, values, strict=True)))}\n" for values in scores)
+                continue
             for line, values in zip(lines, scores, strict=True):
                 scored = dict(zip(names, values, strict=True))
                 for text in line.split("\n"):
