@@ -312,3 +312,13 @@ def test_a_run_that_is_killed_at_any_moment_loses_nothing_and_counts_nothing_twi
     assert found.monitor.evidence == expected.monitor.evidence
     assert found.monitor.evidence.n_rows == 4000
     assert [chunk.check for chunk in found.chunks] == [chunk.check for chunk in expected.chunks]
+
+
+def test_a_page_that_can_not_be_written_leaves_the_rows_new(watch, tmp_path, monkeypatch):
+    assert watch(csv(tmp_path / "0.csv", drawn(300)[0]))[0] == 0
+    night = csv(tmp_path / "1.csv", drawn(300, random_state=1)[0])
+    with monkeypatch.context() as patched:
+        full = OSError(28, "No space left on device")
+        patched.setattr("auxcal.report.html.save_timeline", lambda *_, **__: (_ for _ in ()).throw(full))
+        assert watch(night, options=("-o", tmp_path / "page.html"))[0] == 2
+    assert watch(night)[1]["new_rows"] == 300
