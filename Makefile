@@ -136,7 +136,7 @@ $(LOWEST)/.ready: pyproject.toml constraints.txt .ci/lowest.py
 	$(LOWEST)/bin/python .ci/lowest.py > $(LOWEST)/constraints.txt
 	$(LOWEST)/bin/python -m pip install --quiet --constraint constraints.txt pip
 	$(LOWEST)/bin/python -m pip install --quiet --constraint $(LOWEST)/constraints.txt \
-		--build-constraint constraints.txt --editable ".[tables,report]" pytest pytest-xdist hypothesis
+		--build-constraint constraints.txt --editable ".[cli]" pytest pytest-xdist hypothesis
 	touch $(LOWEST)/.ready
 
 # The peers of the benchmarks. What would pull another torch, with gigabytes of other packages, comes without its needs.
@@ -146,7 +146,7 @@ $(BENCH)/.ready: pyproject.toml benchmarks/constraints.txt benchmarks/constraint
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/python -m pip install --quiet --constraint benchmarks/constraints.txt pip torch
 	$(BENCH)/bin/python -m pip install --quiet --constraint benchmarks/constraints.txt \
-		--build-constraint constraints.txt --editable ".[torch,tables,report,plots]" $(PEERS)
+		--build-constraint constraints.txt --editable ".[cli,torch,plots]" $(PEERS)
 	$(BENCH)/bin/python -m pip install --quiet --constraint benchmarks/constraints.txt --no-deps \
 		torch-uncertainty torchvision timm
 	if $(PYTHON312) -c "" 2>/dev/null; then \

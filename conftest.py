@@ -17,18 +17,23 @@ NEEDS = {
     "onnx": ["src/auxcal/onnx.py"],
     "tables": [
         "src/auxcal/arrow.py",
-        "src/auxcal/tables/arrow_columns.py",
-        "src/auxcal/tables/arrow_tables.py",
+        "src/auxcal/tables",
         "tests/integrations/engines",
-        "tests/tables/test_arrow.py",
-        "tests/tables/test_arrow_columns.py",
+        "tests/tables",
     ],
-    "spark": [
-        "src/auxcal/spark.py",
-        "src/auxcal/integrations/spark_frames.py",
-        "tests/integrations/engines/test_spark.py",
+    "cli": [
+        "src/auxcal/cli",
+        "tests/cli",
+        "tests/test_fill.py",
+        "tests/labelling/test_pick.py",
+        "tests/monitoring/test_table_timeline.py",
+        "tests/monitoring/test_timeline.py",
+        "tests/test_extreme.py",
+        "tests/test_hints.py",
+        "tests/test_inputs.py",
     ],
-    "ray": ["src/auxcal/ray.py", "src/auxcal/integrations/ray_data.py", "tests/integrations/engines/test_ray.py"],
+    "spark": ["src/auxcal/spark.py", "tests/integrations/engines/test_spark.py"],
+    "ray": ["src/auxcal/ray.py", "tests/integrations/engines/test_ray.py"],
     "report": ["src/auxcal/report/html", "tests/report/test_browser.py", "tests/report/test_page.py"],
     "plots": [
         "src/auxcal/plots",
@@ -51,7 +56,6 @@ NEEDS = {
 # change what runs; a test that needs an extra is skipped there, and so is tried with them anyway.
 _PROMISE = "tests/testing/test_conformance.py::test_every_calibrator_keeps_every_promise["
 CHANGED_BY_EXTRAS = (
-    "tests/cli/test_compare.py",  # files of a comparison
     "tests/report/test_comparison.py",
     f"{_PROMISE}arrays_of_every_kind_agree",  # with torch and ONNX, if they are installed
     f"{_PROMISE}a_module_gives_the_same",

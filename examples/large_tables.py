@@ -126,7 +126,11 @@ def main():
                 out.mkdir()
             score(folder, calibrator, out)
             table = pq.read_table(out)
-            brier = auxcal.arrow.tally(table, label="y").evaluate(["brier"])["brier"]
+            known = table.filter(table["confidence"].is_valid())
+            correct = np.equal(known["prediction"].to_numpy(), known["y"].to_numpy())
+            brier = auxcal.evaluate(
+                known["confidence"].to_numpy(), correct, metrics=["brier"]
+            )["brier"]
             print(
                 f"{score.__name__:16} {len(table)} rows, {table['confidence'].null_count} bad, Brier {brier:.4f}"
             )

@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from auxcal import NO_CLASS, Calibrator, Predictions, cli
+from auxcal import NO_CLASS, Calibrator, Predictions
 from auxcal._core.logits import top_scores
 from auxcal.calibrators import auxiliary
 from auxcal.programs import log_odds
@@ -83,6 +83,9 @@ def open_browser(wait_until):
 @pytest.fixture
 def call(monkeypatch):
     """Run the command line in this process and return its exit code."""
+    for module in ("typer", "pyarrow"):
+        pytest.importorskip(module)
+    from auxcal import cli
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["auxcal", *map(str, arguments)])

@@ -75,7 +75,7 @@ def test_the_tests_of_every_metric_demand_no_more_of_a_metric_than_its_twin(with
     values = tmp_path / "tests/metrics/test_values.py"
     *_, twin = code_of("Add a metric in one line")
     values.write_text(values.read_text().replace("TWINS = {\n", "TWINS = {\n" + twin, 1))
-    own = "absolute_error or test_tally or test_slices or every_metric_and or plain_float or named or undefined"
+    own = "absolute_error or test_slices or every_metric_and or plain_float or named or undefined"
     done = run_with(
         with_a_metric, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "-k", own, "tests", cwd=tmp_path
     )

@@ -11,7 +11,7 @@ import pytest
 
 import auxcal
 from auxcal import CALIBRATORS, ConvergenceWarning, Dirichlet, InvalidInputError, MatrixScaling, VectorScaling
-from auxcal.formats import read_predictions
+from auxcal.tables import read_predictions
 
 RNG = np.random.default_rng(0)
 LOGITS = RNG.normal(size=(60, 3))

@@ -25,9 +25,9 @@ from typer.main import get_command
 
 import auxcal
 from auxcal import CCACX, NO_CLASS, CalibratedClassifier, Monitor, PlattScaling, Predictions, TemperatureScaling, cli
-from auxcal.formats import read_predictions
 from auxcal.labelling import pick
 from auxcal.metrics import brier, ece, evaluate
+from auxcal.tables import read_predictions
 from auxcal.thresholds import risk_at_coverage, threshold_at_risk, thresholds_at_risks
 from auxcal_paper.shifts import Mixture, TextNoise
 

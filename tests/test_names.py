@@ -152,7 +152,7 @@ class TestNumbersAsLabels:
         fitted.fit(Frame(LOGITS, names), labels)
         assert fitted.inputs_.class_names == tuple(names)
         pq.write_table(arrow_table(LOGITS, names).append_column("y", [labels]), tmp_path / "rows.parquet")
-        auxcal.formats.score_table(fitted, tmp_path / "rows.parquet", out=tmp_path / f"scored.{ending}")
+        auxcal.tables.score_table(fitted, tmp_path / "rows.parquet", out=tmp_path / f"scored.{ending}")
         with pytest.warns(InputWarning, match="were in the fit"):
             scored = auxcal.tables.read_scored(tmp_path / f"scored.{ending}")
         assert scored.correct.mean() == Predictions(LOGITS, known).accuracy
@@ -193,6 +193,7 @@ class TestNumbersAsLabels:
     def test_elsewhere_a_number_is_an_index(self):
         assert Predictions(LOGITS[:3], [0, 2, -1], class_names=NAMES).y.tolist() == [0, 2, NO_CLASS]
 
+    @pytest.mark.needs("tables")
     @pytest.mark.parametrize(
         ("columns", "labels"),
         [
@@ -206,7 +207,7 @@ class TestNumbersAsLabels:
         path = tmp_path / "rows.csv"
         rows = [f"{a},{b},{c},{y}" for (a, b, c), y in zip(LOGITS.tolist(), labels, strict=False)]
         path.write_text("\n".join([f"{','.join(columns)},y", *rows]))
-        read = auxcal.formats.read_predictions(path, columns=columns)
+        read = auxcal.tables.read_predictions(path, columns=columns)
         assert read.y.tolist() == Predictions(Frame(LOGITS[:4], columns), labels).y.tolist()
 
     def test_later_labels_are_read_as_those_of_the_fit(self):

@@ -27,7 +27,7 @@ PUBLIC_MODULES = [
     "auxcal_paper",
     "auxcal_paper.pages",
     "auxcal_paper.suites",
-    "auxcal.formats",
+    "auxcal.tables",
     "auxcal.metrics",
     "auxcal.plots",
     "auxcal.report.html",

@@ -81,7 +81,7 @@ def cases() -> Iterator[tuple[str, Case]]:
 
 def good_files(folder: Path) -> dict[str, bytes]:
     """Return a file of each format, by its extension; a new format must be added here."""
-    from auxcal.formats import FORMATS
+    from auxcal.tables import FORMATS
 
     rng = np.random.default_rng(0)
     z = rng.normal(size=(ROWS, 3)).astype(np.float32)
@@ -135,7 +135,7 @@ def _put_at(path: Path, data: bytes) -> Path:
 
 def read(folder: Path, ending: str, data: bytes) -> Any:
     """Return the predictions of a file with these bytes; "-" is standard input."""
-    from auxcal.formats import read_predictions
+    from auxcal.tables import read_predictions
 
     if ending != "-":
         path = _put_at(folder / f"damaged{ending}", data)
@@ -157,7 +157,7 @@ def _read(folder: Path, ending: str, data: bytes) -> str:
 
 def scored_parts(folder: Path) -> Path:
     """Return a folder of scored parts with their manifest."""
-    from auxcal.formats import score_table
+    from auxcal.tables import score_table
 
     folder.mkdir()
     data = good_files(folder)[".csv"]
@@ -170,7 +170,7 @@ def scored_parts(folder: Path) -> Path:
 
 
 def _read_parts(folder: Path, good: Path, name: str, damage: Callable[[bytes], bytes]) -> str:
-    from auxcal.formats import read_predictions
+    from auxcal.tables import read_predictions
 
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(good, folder)
@@ -182,7 +182,7 @@ def _read_parts(folder: Path, good: Path, name: str, damage: Callable[[bytes], b
 
 
 def _score_again(folder: Path, good: Path, damage: Callable[[bytes], bytes]) -> str:
-    from auxcal.formats import read_predictions, score_table
+    from auxcal.tables import read_predictions, score_table
 
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(good, folder)

@@ -125,7 +125,7 @@ def sealed(header: Any, tensors: dict[str, Any]) -> bytes:
 
 def _score(good: Path, record: Any) -> str:
     """Go on with scoring into a folder whose record is forged: whatever it says, all rows must be there after it."""
-    from auxcal.formats import read_predictions, score_table
+    from auxcal.tables import read_predictions, score_table
 
     folder = good.with_name("forged")
     shutil.rmtree(folder, ignore_errors=True)

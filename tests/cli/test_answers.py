@@ -154,7 +154,7 @@ def test_a_scored_file_is_a_table(folder, calibrator, call, capsys, tmp_path):
     assert call("evaluate", out, "--label", "truth", "--resamples", "0", "--json") == 0
     assert json.loads(capsys.readouterr().out)["rows"] == 1140
     assert call("evaluate", out) == 2
-    assert "found 'id', 'truth', 'day', 'prediction', 'confidence', 'in_fit'. Name" in capsys.readouterr().err
+    assert "'prediction', 'confidence', 'in_fit'. Name" in capsys.readouterr().err
 
 
 def test_rows_of_a_table_may_be_objects(call, tmp_path, capsys):

@@ -11,7 +11,7 @@ import pytest
 
 import auxcal
 from auxcal import CALIBRATORS, METRICS
-from auxcal.formats import read_scored
+from auxcal.tables import read_scored
 from auxcal.thresholds import threshold_at_risk
 
 

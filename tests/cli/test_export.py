@@ -46,7 +46,7 @@ def test_a_calibrator_in_its_classifier(folder, call, capsys, rows):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["ts.safetensors", "-o", "ts.pt"], "an ONNX model is an .onnx file. Save it as ts.onnx."),
+        (["ts.safetensors", "-o", "ts.pt"], "an ONNX model is a .onnx file. Save it as ts.onnx."),
         (["none.safetensors", "-o", "ts.onnx"], "No such file or directory: none.safetensors"),
         (["ts.safetensors", "-o", "ts.onnx", "--output", "z"], "give it with --into"),
         (["ts.safetensors", "-o", "ts.onnx", "--into", "classifier.onnx"], "has 2 outputs: z, other"),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import auxcal
-from auxcal.formats import read_predictions
+from auxcal.tables import read_predictions
 
 CLASSES = ["cat", "dog", "bird"]
 COLUMNS = ["p_cat", "p_dog", "p_bird"]

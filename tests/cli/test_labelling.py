@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import auxcal
-from auxcal.formats import read_confidence, read_scored
 from auxcal.labelling import plan
+from auxcal.tables import read_confidence, read_scored
 
 
 @pytest.fixture

@@ -30,9 +30,9 @@ def made(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(("name", "jobs"), [("same", 1), ("mix", 1), ("mix", 2), ("new", 2)])
-def test_score_says_a_line_of_all_parts_and_jobs(name, jobs, made, call, capsys, tmp_path):
-    words = made / "fitted.safetensors", made / name, "-o", tmp_path / "scored", "--jobs", jobs
+@pytest.mark.parametrize("name", ["same", "mix", "new"])
+def test_score_warns_of_all_parts_in_one_line(name, made, call, capsys, tmp_path):
+    words = made / "fitted.safetensors", made / name, "-o", tmp_path / "scored"
     assert call("score", *words) == 0
     said = capsys.readouterr()
     assert len(said.err.splitlines()) == (name != "same")
@@ -80,26 +80,6 @@ def scored(tmp_path):
     ]
     (tmp_path / "scored.csv").write_text("\n".join(["prediction,confidence,y,side", *lines, ",,0,a", "1,,0,b"]))
     return tmp_path / "scored.csv"
-
-
-def test_evaluate_counts_what_it_does_not_hold(scored, call, capsys, monkeypatch):
-    words = "evaluate", scored, "--on-bad-rows", "skip", "--by", "side"
-    assert call(*words, "--json") == 0
-    held = json.loads(capsys.readouterr().out)
-    monkeypatch.setattr("auxcal.tables.scored.MOST_ROWS", 500)
-    assert call(*words, "--json") == 0
-    counted = json.loads(capsys.readouterr().out)
-    assert counted.keys() == held.keys()
-    for name in ("rows", "accuracy", "confidence", *auxcal.metrics.METRICS):
-        assert counted[name] == pytest.approx(held[name], abs=1e-12)
-    assert [each["value"] for each in counted["by"]] == [each["value"] for each in held["by"]] == ["a", "b"]
-    monkeypatch.setattr(auxcal.metrics._cells, "MOST_EXACT", 100)
-    assert call(*words) == 0
-    said = capsys.readouterr()
-    assert "Rows were counted in cells of nearly equal confidence. Off by at most: AUROC" in " ".join(said.out.split())
-    assert "The others are exact." in said.out
-    assert "1 of 3,002 rows have no score and are left out" in said.err
-    assert "1 of 3,002 rows have a damaged score and are left out" in said.err
 
 
 @pytest.mark.parametrize("command", [("evaluate",), ("threshold", "--risk", "0.4")])

@@ -9,13 +9,14 @@ import sys
 import time
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import auxcal
 from auxcal._core.files import locked
 from auxcal.monitoring import Nightly
 from auxcal.tables import FORMATS
-from auxcal.tables.numpy_columns import NumpyColumn
+from auxcal.tables.values import from_numpy
 
 NIGHT = 300
 
@@ -172,13 +173,14 @@ def test_files_of_every_format_are_new_once(ending, watch, tmp_path, monkeypatch
             paths = ["-"]
             piped = csv(tmp_path / "piped.csv", logits[:n], y[:n]).read_bytes()
             monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(piped)))
-        elif ending == ".csv":
+        elif ending in (".csv", ".tsv"):
             csv(paths[0], logits[:n], y[:n])
         else:
             columns = {"logits": logits[:n], "y": y[:n]}
             if ending in (".parquet", ".jsonl"):
                 columns = {f"logit_{k}": logits[:n, k] for k in range(3)} | {"y": y[:n]}
-            FORMATS[ending].write(paths[0], iter([{name: NumpyColumn(each) for name, each in columns.items()}]))
+            rows = pa.record_batch({name: from_numpy(each) for name, each in columns.items()})
+            FORMATS[ending].write(paths[0], iter([rows]))
         code, found = watch(*paths)
         assert (code, found["new_rows"]) == (0, new)
     assert found["labels"] == found["rows"]
@@ -310,3 +312,13 @@ def test_a_run_that_is_killed_at_any_moment_loses_nothing_and_counts_nothing_twi
     assert found.monitor.evidence == expected.monitor.evidence
     assert found.monitor.evidence.n_rows == 4000
     assert [chunk.check for chunk in found.chunks] == [chunk.check for chunk in expected.chunks]
+
+
+def test_a_page_that_can_not_be_written_leaves_the_rows_new(watch, tmp_path, monkeypatch):
+    assert watch(csv(tmp_path / "0.csv", drawn(300)[0]))[0] == 0
+    night = csv(tmp_path / "1.csv", drawn(300, random_state=1)[0])
+    with monkeypatch.context() as patched:
+        full = OSError(28, "No space left on device")
+        patched.setattr("auxcal.report.html.save_timeline", lambda *_, **__: (_ for _ in ()).throw(full))
+        assert watch(night, options=("-o", tmp_path / "page.html"))[0] == 2
+    assert watch(night)[1]["new_rows"] == 300

@@ -7,7 +7,7 @@ import pytest
 
 import auxcal
 from auxcal import CALIBRATORS, InputWarning, InvalidInputError, PlattScaling, Predictions
-from auxcal.formats import read_predictions, score_table
+from auxcal.tables import read_predictions, score_table
 
 N = 400
 

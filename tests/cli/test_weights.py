@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from auxcal import InputWarning, InvalidInputError, Predictions, compare, evaluate, load
-from auxcal.formats import read_predictions, read_scored, read_scored_or_tally
+from auxcal.tables import read_predictions, read_scored
 from auxcal.thresholds import threshold_at_risk
 
 RNG = np.random.default_rng(0)
@@ -173,15 +173,3 @@ def test_weights_of_text_and_shares_are_explained(call, capsys):
     rewritten({row: {"w": str(1 / N)} for row in range(N)})
     assert call("threshold", "scored.csv", "--risk", 0.2, "--weight", "w") == 2
     assert "Multiply shares by the number of rows" in capsys.readouterr().err
-
-
-def test_counted_rows_may_end_without_weight(monkeypatch):
-    monkeypatch.setattr("auxcal.tables.scored.MOST_ROWS", 100)
-    rewritten({row: {"w": "0"} for row in range(200, N)})
-    head, *lines = Path("scored.csv").read_text().splitlines()
-    Path("parts").mkdir()
-    for name, part in (("a", lines[:200]), ("b", lines[200:])):
-        Path(f"parts/{name}.csv").write_text("\n".join([head, *part]) + "\n")
-    held, counted = (read("parts", weight="w") for read in (read_scored, read_scored_or_tally))
-    scores = evaluate(held.confidence, held.correct, sample_weight=held.sample_weight)
-    assert counted.tally.evaluate()["brier"] == pytest.approx(scores["brier"])

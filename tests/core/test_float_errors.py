@@ -49,7 +49,6 @@ WORK = {
     "evaluate": lambda *_: auxcal.evaluate(CONFIDENCE, CORRECT, bootstrap=5),
     "evaluate_by": lambda *_: auxcal.evaluate_by(CONFIDENCE, CORRECT, np.arange(300) % 2),
     "threshold": lambda *_: thresholds.threshold_at_risk(CONFIDENCE, CORRECT, 0.95),
-    "tally": lambda *_: metrics.Tally.of(CONFIDENCE, CORRECT).evaluate(),
     "noise floor": lambda *_: metrics.ece_noise_floor(CONFIDENCE),
     "pick": lambda *_: labelling.pick(CONFIDENCE, 20, random_state=0),
     "plan": lambda *_: labelling.plan(CONFIDENCE, accuracy_within=0.05),

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from auxcal import InvalidInputError, TemperatureScaling, Uncalibrated
-from auxcal.formats import pick_file, read_predictions
 from auxcal.labelling import estimate, pick
+from auxcal.tables import pick_file, read_predictions
 
 
 def rows(seed, n=4000):

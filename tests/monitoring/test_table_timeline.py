@@ -13,7 +13,7 @@ from auxcal.monitoring import FEWEST_ROWS, table_timeline, timeline
 from auxcal.monitoring._monitor import Monitor
 from auxcal.monitoring._timeline import PendingChunks
 from auxcal.monitoring.timed import Timed
-from auxcal.tables import TimedTable, sources
+from auxcal.tables import TimedTable, batches
 
 DAYS = ["2026-11-01", "2026-11-02", "2026-11-03"]
 LINE = "day,logit_0,logit_1,logit_2,y"
@@ -83,7 +83,7 @@ def assert_same(found, expected):
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("write", [one_file, pytest.param(parquet, marks=pytest.mark.needs("tables"))])
 def test_a_table_gives_what_its_arrays_give(write, order, rows, calibrator, tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "BATCH_BYTES", 2**13)
+    monkeypatch.setattr(batches, "BATCH_BYTES", 2**13)
     logits, y, known, days = (each[ORDERS[order](600)] for each in rows)
     table = TimedTable(calibrator, write(tmp_path, lines_of(logits, y, known, days)), by="day")
     assert table.counts() == Counter(days.tolist())
@@ -136,7 +136,7 @@ def test_a_row_without_a_chunk_is_counted_in_its_part(calibrator, tmp_path):
 
 
 def test_a_label_that_is_no_class_is_named_with_its_batch(rows, calibrator, tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "BATCH_BYTES", 2**13)
+    monkeypatch.setattr(batches, "BATCH_BYTES", 2**13)
     lines = lines_of(*rows)
     lines[-1] = f"{DAYS[2]},2,0,0,7"
     table = TimedTable(calibrator, one_file(tmp_path, lines), by="day")

@@ -6,13 +6,13 @@ import pytest
 from auxcal import InputWarning, InvalidInputError, TemperatureScaling
 from auxcal.tables import (
     TimedTable,
+    batches,
     pick_file,
     read_confidence,
     read_labelled,
     read_predictions,
     read_rows,
     read_scored,
-    sources,
 )
 
 from .conftest import pa, pq
@@ -55,7 +55,7 @@ def arrays(path):
 @pytest.fixture(params=[pytest.param(lists, marks=pytest.mark.needs("tables")), columns, arrays])
 def table(request, tmp_path, monkeypatch):
     """Give a file that is read in several batches, and the places of its bad rows."""
-    monkeypatch.setattr(sources, "BATCH_BYTES", 2**11)
+    monkeypatch.setattr(batches, "BATCH_BYTES", 2**11)
     return request.param(tmp_path / "table")
 
 

@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import signal
 import subprocess
 import sys
 
@@ -17,7 +16,7 @@ except ImportError:
 
 from auxcal import Certificate, InputWarning, InvalidInputError, TemperatureScaling
 from auxcal.tables import read_scored, score_table
-from auxcal.tables.discover import LocalFile
+from auxcal.tables.parts import LocalFile
 
 from .conftest import pa, pq
 
@@ -72,19 +71,16 @@ def test_a_part_for_each_part(table, tmp_path):
     np.testing.assert_allclose(scored.confidence, CONFIDENCE, atol=1e-6)
     assert np.array_equal(scored.prediction, LOGITS.argmax(axis=1))
     assert np.array_equal(scored.y, Y)
-    assert read_scored(tmp_path / "scored", "day", class_names=["0", "1", "2"]).y.tolist() == [1] * 200 + [2] * 100
-
-
-def test_processes_write_what_one_writes(table, tmp_path):
-    shares = []
-    score_table(CALIBRATOR, table, out=tmp_path / "one")
-    written = score_table(
-        CALIBRATOR, table, out=tmp_path / "two", jobs=2, report=lambda done, rows: shares.append((done, rows))
+    assert (
+        read_scored(tmp_path / "scored", label="day", class_names=["0", "1", "2"]).y.tolist() == [1] * 200 + [2] * 100
     )
-    assert written.rows == 300
+
+
+def test_progress_is_reported(table, tmp_path):
+    shares = []
+    score_table(CALIBRATOR, table, out=tmp_path / "scored", report=lambda done, rows: shares.append((done, rows)))
     assert shares == sorted(shares)
-    for path in (tmp_path / "one").rglob("part-*"):
-        assert (tmp_path / "two" / path.relative_to(tmp_path / "one")).read_bytes() == path.read_bytes()
+    assert shares[-1] == (pytest.approx(1), 300)
 
 
 @pytest.mark.needs("tables")
@@ -218,7 +214,7 @@ def test_a_record_that_can_not_be_written_does_not_lock_the_folder(table, tmp_pa
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr("auxcal.tables.jobs.Manifest.add", lambda self, name, done: full(self))
+        patched.setattr("auxcal.tables.scored_folder.Manifest.add", lambda self, name, done: full(self))
         with pytest.raises(OSError, match="No space"):
             score_table(CALIBRATOR, table, out=tmp_path / "scored")
     assert score_table(CALIBRATOR, table, out=tmp_path / "scored").rows == 300
@@ -300,12 +296,11 @@ def test_a_run_that_was_stopped_before_it_could_ask_asks_when_it_goes_on(promisi
 
 
 @pytest.mark.needs("tables")
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_bad_rows_have_no_score_and_are_counted(bad_table, jobs, tmp_path):
+def test_bad_rows_have_no_score_and_are_counted(bad_table, tmp_path):
     with pytest.warns(
         InputWarning, match=r"of 305 rows, 23 bad rows \(11 null, 9 of another width, 3 NaN\) have no score"
     ):
-        written = score_table(CALIBRATOR, bad_table, out=tmp_path / "scored", jobs=jobs)
+        written = score_table(CALIBRATOR, bad_table, out=tmp_path / "scored")
     bad = written.bad
     assert (written.rows, bad.null, bad.width, bad.nan) == (305, 11, 9, 3)
     found = pq.read_table(tmp_path / "scored")
@@ -349,46 +344,30 @@ def test_bad_rows_of_other_formats(ending, tmp_path):
 # Killed ---------------------------------------------------------------------------------------------------------------
 
 
-# Runs the command, but from the fourth part on each process waits until the file "go" is there. A process is known by a
-# file with its name, which it keeps locked while it lives.
+# Runs the command, but at the fourth part it waits until the file "go" is there.
 GATED = """
-import fcntl, os, sys, time
+import time
 from pathlib import Path
 from auxcal.cli import main
-from auxcal.tables import jobs
+from auxcal.tables import scored_folder as folder
 
-here, score = Path(__file__).parent, jobs.ScorePart.__call__
+here, open_part = Path(__file__).parent, folder.open_part
 
-def gated(self, part, tell):
+def gated(kind, part):
     while part.relative >= "part-03" and not (here / "go").exists():
         time.sleep(0.005)
-    return score(self, part, tell)
+    return open_part(kind, part)
 
-jobs.ScorePart.__call__ = gated
-if __name__ == "__main__":
-    main()
-else:
-    alive = (here / f"{os.getpid()}.worker").open("w")
-    fcntl.flock(alive, fcntl.LOCK_EX)
+folder.open_part = gated
+main()
 """
 
 
 def start(table, out):
-    for worker in table.parent.glob("*.worker"):
-        worker.unlink()
     script = table.parent / "gated.py"
     script.write_text(GATED)
-    arguments = ["score", str(table.parent / "ts.safetensors"), str(table), "-o", str(out), "--jobs", "2"]
+    arguments = ["score", str(table.parent / "ts.safetensors"), str(table), "-o", str(out)]
     return subprocess.Popen([sys.executable, str(script), *arguments], stderr=subprocess.PIPE, text=True)
-
-
-def has_ended(worker):
-    with worker.open() as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
 
 
 def test_a_folder_is_not_whole_before_a_part_of_it_is_removed(table, tmp_path, monkeypatch):
@@ -423,7 +402,6 @@ def test_two_runs_into_one_folder_at_once(table, tmp_path):
     assert score_table(CALIBRATOR, table, out=tmp_path / "scored").resumed == 4
 
 
-@pytest.mark.skipif(fcntl is None, reason="POSIX systems have the locks that tell which process lives")
 def test_killed_and_started_again(tmp_path, wait_until):
     table, out, n, parts = tmp_path / "logits", tmp_path / "scored", 2000, 12
     table.mkdir()
@@ -432,29 +410,16 @@ def test_killed_and_started_again(tmp_path, wait_until):
         (table / f"part-{place:02}.csv").write_text(f"id,logit_0,logit_1,logit_2,y\n{rows}\n")
     CALIBRATOR.save(tmp_path / "ts.safetensors")
 
-    def there():
-        return list(out.glob("part-*"))
-
     def check_visible_parts():
-        for path in there():
+        for path in out.glob("part-*"):
             assert path.read_text().count("\n") == n + 1, path
 
     killed = start(table, out)
-    wait_until(lambda: len(there()) == 3)
-    os.kill(int(next(tmp_path.glob("*.worker")).stem), signal.SIGKILL)
-    _, error = killed.communicate()
-    assert killed.returncode == 2
-    assert "a process was ended from outside" in error
-    check_visible_parts()
-
-    killed = start(table, out)
-    wait_until(lambda: len(list(tmp_path.glob("*.worker"))) == 2)
-    workers = list(tmp_path.glob("*.worker"))
+    wait_until(lambda: len(list(out.glob("part-*"))) == 3)
     killed.kill()
     killed.communicate()
     check_visible_parts()
     assert not (out / "_SUCCESS").exists()
-    wait_until(lambda: all(map(has_ended, workers)))  # they don't outlive the process that started them
 
     (tmp_path / "go").touch()
     last = start(table, out)

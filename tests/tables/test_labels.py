@@ -6,7 +6,7 @@ from safetensors.numpy import load_file
 
 from auxcal import InvalidInputError, Predictions, Uncalibrated
 from auxcal._core.labels import Labels
-from auxcal.formats import read_predictions, read_scored, score_file
+from auxcal.tables import read_predictions, read_scored, score_file
 
 CLASSES = ("cat", "dog", "bird")
 

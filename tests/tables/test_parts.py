@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from auxcal import FileFormatError, InvalidInputError, Uncalibrated
-from auxcal.formats import read_labelled, read_predictions, score_table
-from auxcal.tables.discover import find_parts
+from auxcal.tables import read_labelled, read_predictions, score_table
+from auxcal.tables.parts import find_parts
 from auxcal.tables.readers import open_source
 
 from .conftest import pa, pq
@@ -81,7 +81,7 @@ def test_a_part_of_its_own_kind_is_named(folder):
 
 def test_files_of_other_formats_are_not_passed_over(folder):
     (folder / "README.md").touch()
-    with pytest.raises(InvalidInputError, match=r"expected files of one format; got 3 \.\w+, 1 \.md, .*README\.md"):
+    with pytest.raises(InvalidInputError, match=r"expected files of one format; got 3 \.\w+, 1 \.md: .*README\.md"):
         read_predictions(folder)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from auxcal import InvalidInputError, Uncalibrated
-from auxcal.formats import pick_file, score_table
+from auxcal.tables import pick_file, score_table
 
 from .conftest import pa, pq
 
@@ -86,17 +86,19 @@ def test_a_column_of_parquet(kind, tmp_path):
 
 ARRAYS = {
     "dates": (np.array(["2024-05-01", "NaT", "1970-01-01"], "M8[D]"), ["2024-05-01", "", "1970-01-01"]),
-    "far dates": (np.array([2**40, 0, 0]).astype("M8[D]"), ["3010362559-12-15", "1970-01-01", "1970-01-01"]),
-    "far times": (
-        np.array([2**60, 0, 0]).astype("M8[s]"),
-        ["36534630048-05-13T13:56:16", *["1970-01-01T00:00:00"] * 2],
-    ),
+    "far dates": (np.array([2**40, 0, 0]).astype("M8[D]"), None),
+    "far times": (np.array([2**60, 0, 0]).astype("M8[s]"), None),
     "durations": (np.array([90, 2**36, "NaT"], "m8[s]"), ["90 s", f"{2**36} s", ""]),
     "another byte order": (np.array([BIG, 1, 2], ">i8"), [str(BIG), "1", "2"]),
-    "long floats": (np.array([1, 2, 3], np.longdouble), ["1.0", "2.0", "3.0"]),
+    "long floats": (np.array([1, 2, 3], np.longdouble), None),
     "no text": (np.array([b"\xff", b"a", b"b"]), None),
 }
-UNWRITABLE = {"far dates": ".parquet", "far times": ".parquet", "long floats": ".parquet", "no text": ".csv"}
+UNWRITABLE = {
+    "far dates": (".parquet", ".csv", ".npz"),
+    "far times": (".parquet", ".csv"),
+    "long floats": (".parquet", ".csv", ".npz"),
+    "no text": (".csv", ".npz"),
+}
 
 
 @pytest.mark.needs("tables")
@@ -104,7 +106,7 @@ UNWRITABLE = {"far dates": ".parquet", "far times": ".parquet", "long floats": "
 @pytest.mark.parametrize("ending", [".csv", ".npz", ".parquet"])
 def test_an_array(kind, ending, tmp_path):
     column, text = ARRAYS[kind]
-    if UNWRITABLE.get(kind) == ending:
+    if ending in UNWRITABLE.get(kind, ()):
         with pytest.raises(InvalidInputError):
             passed(tmp_path, column, ending, ".npz")
         assert not (tmp_path / f"out{ending}").exists()
@@ -133,7 +135,7 @@ def test_an_id_of_bytes_is_not_taken_for_text(tmp_path):
 
 
 def test_numbers_that_no_tensor_holds(tmp_path):
-    with pytest.raises(InvalidInputError, match="'x' is none"):
+    with pytest.raises(InvalidInputError, match=r"the array 'x' of .* is no column of a table"):
         passed(tmp_path, np.array([1, 2, 3], np.longdouble), ".safetensors", ".npz")
 
 
@@ -216,7 +218,7 @@ def test_arrays_of_types_that_differ_are_not_joined_at_a_loss(first, second, end
 
 
 def test_arrays_of_types_that_differ_are_joined_without_a_loss(tmp_path):
-    for place, column in enumerate((np.array([1, 2, 3]), np.array([1, np.nan, 3]), np.float32([1, 2, 3]))):
+    for place, column in enumerate((np.array([1.0, 2, 3]), np.array([1, np.nan, 3]), np.float32([1, 2, 3]))):
         write(tmp_path / f"{place}.npz", column)
     score_table(CALIBRATOR, tmp_path / "?.npz", out=tmp_path / "out.npz")
     with np.load(tmp_path / "out.npz") as arrays:

@@ -5,7 +5,7 @@ import pytest
 
 from auxcal import InputWarning, InvalidInputError
 from auxcal._core.sampling import Reservoir
-from auxcal.tables import read_labelled, read_predictions, sources
+from auxcal.tables import batches, read_labelled, read_predictions
 
 N = 6000
 Y = np.repeat([0, 1, 2, -1], [4000, 1500, 440, 60])
@@ -15,7 +15,7 @@ LOGITS = np.stack([np.arange(N), Y, -np.arange(N)], axis=1).astype(np.float64)
 @pytest.fixture(params=["csv", "npz"])
 def table(request, tmp_path, monkeypatch):
     """Give a folder of parts that are read in many batches."""
-    monkeypatch.setattr(sources, "BATCH_BYTES", 2**13)
+    monkeypatch.setattr(batches, "BATCH_BYTES", 2**13)
     for place, rows in enumerate(np.array_split(np.random.default_rng(0).permutation(N), 3)):
         if request.param == "npz":
             np.savez(tmp_path / f"{place}.npz", logits=LOGITS[rows], y=Y[rows])

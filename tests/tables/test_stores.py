@@ -8,8 +8,8 @@ import pytest
 
 from auxcal import InvalidInputError, Uncalibrated
 from auxcal.cli._files import refuse_overwrite
-from auxcal.formats import read_predictions, read_scored, score_table
-from auxcal.tables.discover import as_file
+from auxcal.tables import read_predictions, read_scored, score_table
+from auxcal.tables.parts import as_file
 
 from .conftest import pa, pq
 
@@ -79,7 +79,7 @@ def test_scores_are_written_there(table, bucket):
     assert score_table(fitted, table, out=f"{bucket}/scored").resumed == 0
     assert np.allclose(read_scored(f"{bucket}/scored").confidence, fitted.predict_confidence(LOGITS), atol=1e-6)
     assert read_scored(f"{bucket}/scored", "day", class_names=["0", "1", "2"]).y.tolist() == [1] * 20 + [2] * 10
-    assert score_table(fitted, table, out=f"{bucket}/scored", jobs=2).resumed == 3
+    assert score_table(fitted, table, out=f"{bucket}/scored").resumed == 3
     as_file(f"{bucket}/scored/day=1/part-0.parquet").filesystem.delete_file("logits/scored/day=1/part-0.parquet")
     assert score_table(fitted, table, out=f"{bucket}/scored").resumed == 2
     assert score_table(fitted, table, out=f"{bucket}/all.csv").rows == 30

@@ -13,6 +13,7 @@ EXTRAS = {
     "torch": ("torch",),
     "onnx": ("onnx",),
     "tables": ("pyarrow", "fsspec"),
+    "cli": ("typer", "pyarrow", "fsspec", "jinja2"),
     "spark": ("pyspark",),
     "ray": ("ray",),
     "report": ("jinja2",),

@@ -48,11 +48,10 @@ def input_paths(arguments: Mapping[str, Any]) -> list[Path]:
     return [*paths, Path(names)] if names and os.path.isfile(names) else paths  # noqa: PTH113 (too long for a Path)
 
 
-def check_out(path: Path, what: str = "a calibrator is a .safetensors file", *, overwrite: bool) -> None:
-    """Raise an error, before the work starts, if what has this ending can't be saved there."""
-    suffix = what.split()[-2]
+def check_out(path: Path, what: str = "a calibrator", suffix: str = ".safetensors", *, overwrite: bool) -> None:
+    """Raise an error, before the work starts, if what has this extension can't be saved there."""
     if path.suffix != suffix:
-        raise InvalidInputError(f"{path}: {what}. Save it as {path.stem}{suffix}.")
+        raise InvalidInputError(f"{path}: {what} is a {suffix} file. Save it as {path.stem}{suffix}.")
     refuse_overwrite(path, overwrite=overwrite)
     check_writable(path)
 

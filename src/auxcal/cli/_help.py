@@ -20,7 +20,7 @@ _PAPER, _OTHERS = "The paper", "Of other packages"
 
 _OPTIONS = {
     "Output": ("out", "metrics", "proba", "json", "open", "overwrite"),
-    "General": ("random_state", "jobs", "help"),
+    "General": ("random_state", "help"),
 }
 _TABLE, _REST = "The table", "Options"  # where things are in the file that is read; and what is the command's own
 

@@ -152,6 +152,7 @@ def _declared(
     probabilities: Annotated[
         bool | None, "The file has probabilities (proba, or prob_0, prob_1, …) instead of logits."
     ] = None,
+    percent: Annotated[bool, "The file has percentages, which are divided by 100."] = False,
     features: Annotated[
         str | None,
         "Further inputs of each sample, for methods that use them: comma-separated columns, or the prefix of columns "
@@ -196,7 +197,7 @@ def _declared(
 
 _DECLARED = inspect.signature(_declared, eval_str=True).parameters
 
-LOGITS = ("label", "columns", "probabilities", "features", "signals", "correct")
+LOGITS = ("label", "columns", "probabilities", "percent", "features", "signals", "correct")
 SCORES = ("label", "prediction", "confidence", "correct")
 CLASSES = ("class_names", "no_class", "unknown_is_no_class")
 ROWS = ("weight", "group", "on_bad_rows")

@@ -60,8 +60,7 @@ def evaluate(
     one, without that noise, so it can lie below the ECE. Rows without a score or a label are left out. With --by,
     slices whose ECE is within the noise floor and those of fewer than 50 rows are marked as noise.
 
-    Up to two million rows are kept in memory. More rows are counted as they are read, so that memory does not grow, and
-    the output says how far off a metric can be. With --group or --unlabelled, all rows are kept in memory.
+    A billion rows take some 6 GB of memory.
 
     Examples
     --------
@@ -79,9 +78,9 @@ def evaluate(
             raise typer.BadParameter("--unlabelled estimates all rows together: leave --by and --group out.")
         _evaluate_with_unlabelled(file, unlabelled, table, json=json)
         return
-    read = auxcal.tables.read_scored_or_tally(file, by=by, spec=table)
+    scored = auxcal.tables.read_scored(file, by=by, spec=table)
     with errors_about(file), progress_bar("resampling") as report:
-        found = auxcal.tables.evaluate_scored(read, bootstrap=resamples, random_state=random_state, report=report)
+        found = auxcal.tables.evaluate_scored(scored, bootstrap=resamples, random_state=random_state, report=report)
     if json:
         head = {"rows": found.rows, "accuracy": found.accuracy, "confidence": found.confidence}
         slices = {} if found.slices is None else {"by": [each.as_dict() for each in found.slices]}
@@ -124,7 +123,6 @@ def _print(found: auxcal.tables.Evaluation, shown: Sequence[str], *, intervals: 
         relation, reading = "above", f"the confidence is off, and on average too {way}"
     for line in wrapped([f"ECE {percent(error)} is {relation} the noise of {percent(noise)}: {reading}."]):
         echo(line)
-    _print_error_bounds(found.scores)
 
 
 def _print_scores(scores: dict[str, float], shown: Sequence[str]) -> None:
@@ -135,17 +133,6 @@ def _print_scores(scores: dict[str, float], shown: Sequence[str]) -> None:
         better = "higher" if metric.higher_is_better else "lower"
         label = _NAMES.get(name, metric.label)
         echo(f"{label:<35}{write_score(name, scores[name]):>8}   {interval:<18}{better} is better")
-
-
-def _print_error_bounds(scores: dict[str, float]) -> None:
-    """Print how far metrics can be off because rows were counted in cells, unless all are exact."""
-    labels = {f"{name}_error": metric.label for name, metric in auxcal.METRICS.items()}
-    errors = {label: scores[name] for name, label in labels.items() if name in scores}
-    if errors:
-        bounds = ", ".join(f"{label} {error:.0e}" for label, error in errors.items() if not math.isnan(error))
-        sentence = "Rows were counted in cells of nearly equal confidence. Off by at most:"
-        for line in wrapped([f"{sentence} {bounds}. The others are exact."]):
-            echo(line)
 
 
 def _print_slices(by: str, slices: Sequence[auxcal.metrics.Slice], shown: Sequence[str]) -> None:

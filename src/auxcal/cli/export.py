@@ -34,7 +34,7 @@ def export(
 
     if into is None and (output or features):
         raise typer.BadParameter("--output and --features name tensors of a classifier: give it with --into.")
-    check_out(out, "an ONNX model is an .onnx file", overwrite=overwrite)
+    check_out(out, "an ONNX model", ".onnx", overwrite=overwrite)
     fitted = load_calibrator(calibrator)
     model = to_onnx(fitted) if into is None else attach(into, fitted, output=output, features=features)
     with atomic_write(out) as temporary:

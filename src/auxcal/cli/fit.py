@@ -97,8 +97,8 @@ def check_kind(data: auxcal.Predictions | None, *paths: Path | str | None) -> No
     names = " and ".join(map(str, paths))
     if look_like_percentages(data.logits):
         raise InvalidInputError(
-            f"{names}: expected logits; every row adds up to 100, as percentages do. Divide them by 100, and give "
-            f"--probabilities."
+            f"{names}: expected logits; every row adds up to 100, as percentages do. Divide them by 100 and "
+            f"give --probabilities, or give --percent."
         )
     if look_like_probabilities(data.logits):
         raise InvalidInputError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -98,19 +98,23 @@ def monitor(
         refuse_overwrite(out, overwrite=overwrite)
     check_metrics(metrics)
     fitted = load_calibrator(calibrator, files)
+
+    def write_page(found: auxcal.monitoring.Timeline) -> None:
+        if out is not None:
+            save_timeline(found, out, name=" ".join(Path(path).name for path in files))
+
     if state is None:
         with progress_bar("watching") as report:
             chunks = auxcal.tables.TimedTable(fitted, *files, by=by, spec=table)
             found = auxcal.monitoring.table_timeline(
                 fitted, chunks, level=level or 0.05, tolerance=tolerance or 0.0, report=report
             )
+        write_page(found)
         facts, lines, raised = found.as_json(), list[str](), found.alarms
     else:
         found, facts, lines, raised = _go_on(
-            fitted, calibrator, files, by, state, level, tolerance, table, replaced=replaced
+            fitted, calibrator, files, by, state, level, tolerance, table, replaced=replaced, keep=write_page
         )
-    if out is not None:
-        save_timeline(found, out, name=" ".join(Path(path).name for path in files))
     last, alarms = found.chunks[-1], tuple(alarm for _, alarm in raised)
     numbers = metrics_of("monitor", calibrator).chunk(last, n_rows=facts.get("new_rows"))
     save_metrics(numbers.monitored(last.evidence, alarms, found.level), metrics)
@@ -135,6 +139,7 @@ def _go_on(
     table: TableSpec,
     *,
     replaced: bool,
+    keep: Callable[[auxcal.monitoring.Timeline], None],
 ) -> tuple[auxcal.monitoring.Timeline, dict[str, Any], list[str], Raised]:
     """Watch what is new, keep the state, and return what it knows, as JSON, in words, and all alarms."""
     name = auxcal.inputs.time_now().replace("T", " ")[: len("2026-11-18 03:00")]
@@ -144,6 +149,7 @@ def _go_on(
         nightly.seen, nightly.calibrator_path = rows.seen, os.path.realpath(calibrator)
         if not nightly.chunks:
             raise InvalidInputError(f"{' and '.join(map(str, files))}: there are no rows, and none were seen before.")
+        keep(nightly.timeline)  # before the state is saved: where it can't be written, the rows are still new
     found, evidence = nightly.timeline, nightly.monitor.evidence
     n_new, n_before = sum(file.new for file in rows.found), sum(file.before for file in rows.found)
     facts = {

@@ -25,7 +25,9 @@ def pick(
         str | None, "The column of slices, such as day: pick more rows where the confidence may be off more."
     ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write: .csv, .parquet.")] = Path("to-label.csv"),
-    table: Annotated[TableSpec, table_options("columns", "probabilities", "features", "signals", "on_bad_rows")],
+    table: Annotated[
+        TableSpec, table_options("columns", "probabilities", "percent", "features", "signals", "on_bad_rows")
+    ],
     random_state: RandomState = 0,
     overwrite: Overwrite = False,
     json: Json = False,

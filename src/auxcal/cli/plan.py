@@ -32,7 +32,7 @@ def plan(
     coverage: Annotated[
         float | None, "The share of predictions that the threshold should accept. [default: 0.5]"
     ] = None,
-    table: Annotated[TableSpec, table_options(*SCORES, "columns", "probabilities", *CLASSES, label=_LABEL)],
+    table: Annotated[TableSpec, table_options(*SCORES, "columns", "probabilities", "percent", *CLASSES, label=_LABEL)],
     json: Json = False,
 ) -> None:
     """Show how many labels a goal takes.
@@ -70,7 +70,7 @@ def _read(file: Path, pilot: Path | None, table: TableSpec) -> tuple[tuple[Any, 
         rows = auxcal.tables.read_confidence(file, table.confidence, on_bad_rows="skip")
         return (labelled.confidence, labelled.correct), rows
     rows, _ = auxcal.tables.read_any_confidence(
-        file, table.confidence, columns=table.columns, probabilities=bool(table.probabilities)
+        file, table.confidence, columns=table.columns, probabilities=bool(table.probabilities), percent=table.percent
     )
     own = auxcal.tables.read_own_pilot(file, spec=table)
     if own is None and (table.label is not None or table.no_class or table.unknown_is_no_class):

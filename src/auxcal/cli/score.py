@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -44,10 +43,6 @@ def score(
         "Also write the calibrated probability of each class: proba_cat, proba_dog, …, and proba_no_class where the "
         "method tells that none is right.",
     ] = False,
-    jobs: Annotated[
-        int | None,
-        typer.Option(min=1, help="The number of processes, if the output is a folder; one per core by default."),
-    ] = None,
     metrics: MetricsFile = None,
     overwrite: Annotated[
         bool,
@@ -82,7 +77,7 @@ def score(
     auxcal score ccac-x.safetensors new.parquet -o scored.parquet
     auxcal score ccac-x.safetensors new.csv --columns p_cat,p_dog -o scored.csv
     auxcal score ccac-x.safetensors new.csv --proba -o scored.csv
-    auxcal score ccac-x.safetensors logits/ -o scored/ --jobs 8
+    auxcal score ccac-x.safetensors logits/ -o scored/
     auxcal score ccac-x.safetensors 's3://bucket/logits/day=*' -o s3://bucket/scored
     cat new.csv | auxcal score ccac-x.safetensors - > scored.csv
     """
@@ -101,7 +96,6 @@ def score(
             out=out,
             spec=replace(table, on_bad_rows=on_bad_rows),
             proba=proba,
-            jobs=jobs or os.cpu_count() or 1,
             overwrite=overwrite,
             report=report,
             watch=watch if is_watched or metrics is not None else None,
@@ -129,8 +123,6 @@ def _save_metrics(
 ) -> None:
     found = watch.check()
     confidence = watch.mean_confidence
-    if confidence is None and found is not None:  # of a folder, whose parts other processes scored
-        confidence = found.confidence
     numbers.add("rows", written.rows - written.resumed_rows)
     numbers.add("bad_rows", written.bad.total - written.resumed_bad).add("mean_confidence_ratio", confidence)
     if watch.calibrator.reference_ is not None:

@@ -21,7 +21,7 @@ def transfer(
     select: Annotated[
         Path | None, "A file with the rows on which λ1, λ2 and the mean are chosen. [default: two fifths of FILE]"
     ] = None,
-    table: Annotated[TableSpec, table_options("label", "columns", "probabilities", *CLASSES, *ROWS)],
+    table: Annotated[TableSpec, table_options("label", "columns", "probabilities", "percent", *CLASSES, *ROWS)],
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:

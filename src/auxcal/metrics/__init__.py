@@ -14,7 +14,6 @@ from auxcal.metrics._ranking import (
     precision_at_recall,
     risk_coverage,
 )
-from auxcal.metrics._tally import Tally
 from auxcal.metrics.sample import checked
 
 __all__ = [
@@ -23,7 +22,6 @@ __all__ = [
     "NoiseFloor",
     "RiskCoverage",
     "Slice",
-    "Tally",
     "aupr",
     "aurc",
     "auroc",

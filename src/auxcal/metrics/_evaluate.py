@@ -275,9 +275,11 @@ def evaluate_by(
     counted = np.ones(n, dtype=bool) if rows.sample_weight is None else rows.sample_weight > 0
     counts = np.bincount(of_row[counted], minlength=len(values))
     names = None if metrics is None else list(dict.fromkeys([*metrics, "ece"]))
+    in_order = np.argsort(of_row[counted], kind="stable")  # once, since a mask for each slice is quadratic
+    members = np.split(np.flatnonzero(counted)[in_order], np.cumsum(counts)[:-1])
     slices, done = [], 0
     for place in np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]:
-        here = rows.take(np.flatnonzero((of_row == place) & counted))
+        here = rows.take(members[place])
         scores = evaluate_sample(here, names, bootstrap=bootstrap, level=level, random_state=random_state)
         accuracy, mean = (
             float(np.average(values.astype(np.float64), weights=here.sample_weight))

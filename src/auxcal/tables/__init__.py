@@ -1,19 +1,22 @@
-"""Tables of logits and of scores: one description, one reader per format, one scorer. FORMATS is the registry."""
+"""Tables of logits and of scores: one description, one reader per format, one scorer. FORMATS is the registry.
+
+A batch is a `pyarrow.RecordBatch` from the file that is read to the file that is written.
+"""
 
 from auxcal.monitoring.timed import Timed
-from auxcal.tables.chunked import TimedTable
 from auxcal.tables.confidence import read_any_confidence, read_confidence, read_own_pilot
-from auxcal.tables.discover import File, as_file
 from auxcal.tables.evaluation import Evaluation, certify, evaluate_scored, find_thresholds
 from auxcal.tables.labelled import Labelled, read_labelled, read_predictions
-from auxcal.tables.new_rows import FoundFile, NewRows
-from auxcal.tables.picking import pick_file
+from auxcal.tables.new_files import FoundFile, NewRows
+from auxcal.tables.parts import File, as_file
+from auxcal.tables.pick_rows import pick_file
 from auxcal.tables.readers import FORMATS
 from auxcal.tables.readers.json_lines import AnswersFile
-from auxcal.tables.scored import Scored, Tallied, read_scored, read_scored_or_tally
-from auxcal.tables.scorer import Written
-from auxcal.tables.scoring import read_rows, score_file, score_table
+from auxcal.tables.scored import Scored, read_scored
+from auxcal.tables.scored_folder import Written
 from auxcal.tables.spec import TableSpec
+from auxcal.tables.timed_table import TimedTable
+from auxcal.tables.write_scores import read_rows, score_file, score_table
 
 __all__ = [
     "FORMATS",
@@ -25,7 +28,6 @@ __all__ = [
     "NewRows",
     "Scored",
     "TableSpec",
-    "Tallied",
     "Timed",
     "TimedTable",
     "Written",
@@ -41,7 +43,6 @@ __all__ = [
     "read_predictions",
     "read_rows",
     "read_scored",
-    "read_scored_or_tally",
     "score_file",
     "score_table",
 ]

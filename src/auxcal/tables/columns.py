@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -10,9 +11,9 @@ from auxcal._core.errors import InvalidInputError
 from auxcal._core.text import did_you_mean
 from auxcal.calibrators import Calibrator, SignalCalibrator
 from auxcal.signals import FeatureTable, SignalColumns
-from auxcal.tables.numpy_columns import Columns
-from auxcal.tables.sources import Source
+from auxcal.tables.batches import Batch, Source
 from auxcal.tables.spec import TableSpec
+from auxcal.tables.values import width_of
 
 _FEATURES = "features"
 USUAL_ARRAYS = "logits", "proba"
@@ -34,6 +35,7 @@ class Layout(NamedTuple):
     logits: tuple[str, ...]
     features: tuple[str, ...] = ()
     probabilities: bool = False
+    percent: bool = False
     widths: tuple[int, int] | None = None
     signals: tuple[str, ...] = ()
     known: SignalColumns | None = None
@@ -44,10 +46,10 @@ class Layout(NamedTuple):
         """The columns of both."""
         return (*self.logits, *self.features)
 
-    def widths_in(self, columns: Columns) -> tuple[int, int]:
+    def widths_in(self, batch: Batch) -> tuple[int, int]:
         """Return how many numbers of each most rows have."""
         logits, features = (
-            columns[names[0]].width() if len(names) == 1 else len(names) for names in (self.logits, self.features)
+            width_of(batch[names[0]]) if len(names) == 1 else len(names) for names in (self.logits, self.features)
         )
         return logits, features
 
@@ -66,23 +68,23 @@ def find_layout(
     logits = find_logits(names, spec)
     if spec.inputs.feature_table is not None:
         table = FeatureTable(*spec.inputs.feature_table)
-        found = _find_features(names, (), spec.features or table.names, (*logits, *taken), spec)
-        return Layout(logits, (), spec.as_probabilities, signals=found, table=table)
-    features, missing = spec.features, ""
-    if calibrator is not None:
-        missing = f"{calibrator.abbreviation} was fitted with {calibrator.n_further_features_} features of each sample"
-        if calibrator.n_further_features_ == 0 and not features:
-            features, missing = (), ""
-        elif features is None and spec.inputs.feature_names is None and _FEATURES in names:
-            features = _FEATURES  # a column of lists, which has no names of its own columns
-    found = _find_features(names, matrices, features, (*logits, *taken), spec)
-    if missing and not found:
+        columns = _find_features(names, (), spec.features or table.names, (*logits, *taken), spec)
+        return Layout(logits, (), spec.as_probabilities, spec.percent, signals=columns, table=table)
+    features = spec.features
+    fitted_with = 0 if calibrator is None else calibrator.n_further_features_
+    if calibrator is not None and not fitted_with and not features:
+        features = ()
+    elif calibrator is not None and features is None and spec.inputs.feature_names is None and _FEATURES in names:
+        features = _FEATURES  # a column of lists, which has no names of its own columns
+    columns = _find_features(names, matrices, features, (*logits, *taken), spec)
+    if calibrator is not None and fitted_with and not columns:
         raise InvalidInputError(
-            f"{missing}, and there is no column 'features'. Name their columns with features (--features)."
+            f"{calibrator.abbreviation} was fitted with {fitted_with} features of each sample, and there is no column "
+            f"'features'. Name their columns with features (--features)."
         )
-    if spec.feature_table and calibrator is None and not set(found) & set(matrices):
-        return Layout(logits, (), spec.as_probabilities, signals=found)
-    return Layout(logits, found, spec.as_probabilities)
+    if spec.feature_table and calibrator is None and not set(columns) & set(matrices):
+        return Layout(logits, (), spec.as_probabilities, spec.percent, signals=columns)
+    return Layout(logits, columns, spec.as_probabilities, spec.percent)
 
 
 def find_signals(names: Sequence[str], spec: TableSpec, known: tuple[str, ...] | None = None) -> tuple[str, ...]:
@@ -120,17 +122,17 @@ def find_logits(names: Sequence[str], spec: TableSpec) -> tuple[str, ...]:
         return tuple(columns)
     if columns is not None:
         matrix = prefix = columns
-    found = _matrix_or_numbered(
+    numbered = _matrix_or_numbered(
         names, matrix, prefix, "name the columns of the classes in order with columns (--columns)"
     )
-    if len(found) == 1 and found[0] != matrix:
+    if len(numbered) == 1 and numbered[0] != matrix:
         raise InvalidInputError(
-            f"the columns {prefix}0, {prefix}1, … must be one for each class; got {found[0]} alone. If it belongs to "
-            f"the second of two classes, name it with columns (--columns {found[0]})."
+            f"the columns {prefix}0, {prefix}1, … must be one for each class; got {numbered[0]} alone. If it belongs "
+            f"to the second of two classes, name it with columns (--columns {numbered[0]})."
         )
-    if not found:
+    if not numbered:
         raise InvalidInputError(_not_found(names, f"an array {matrix!r}, or columns {prefix}0, {prefix}1, …", spec))
-    return found
+    return numbered
 
 
 def _find_features(
@@ -146,18 +148,18 @@ def _find_features(
         if _FEATURES in matrices and not set(known) & set(names):
             return (_FEATURES,)
         features = known
-    found = tuple(features)
+    columns = tuple(features)
     if isinstance(features, str):
         advice = "name the columns of the features with features (--features)"
-        found = _matrix_or_numbered(names, features, features, advice) or (features,)
-    for name in found:
+        columns = _matrix_or_numbered(names, features, features, advice) or (features,)
+    for name, count in Counter(columns).items():
         check_column(names, name, "Name the columns of the features with features (--features).")
-        if name in taken or found.count(name) > 1:
+        if name in taken or count > 1:
             raise InvalidInputError(
                 f"the columns of the features must each be named once, and hold neither logits nor true classes; got "
                 f"{name!r}. Leave it out of features (--features)."
             )
-    return found
+    return columns
 
 
 def find_weights(source: Source, spec: TableSpec) -> tuple[str | None, str | None]:
@@ -165,7 +167,7 @@ def find_weights(source: Source, spec: TableSpec) -> tuple[str | None, str | Non
     for name, option in ((spec.weight, "weight"), (spec.group, "group")):
         if name is not None:
             check_column(source.names, name, f"Name the column with {option} (--{option}).")
-    arrays = source.names if source.matrices else ()
+    arrays = source.names if source.arrays else ()
     return spec.weight or ("sample_weight" if "sample_weight" in arrays else None), spec.group or (
         "groups" if "groups" in arrays else None
     )
@@ -192,14 +194,14 @@ def _matrix_or_numbered(names: Sequence[str], matrix: str, prefix: str, advice: 
 
 
 def _numbered(names: Sequence[str], prefix: str) -> dict[int, str]:
-    found: dict[int, str] = {}
+    numbered: dict[int, str] = {}
     for name in names:
         if re.fullmatch(re.escape(prefix) + r"\d{1,9}", name):
             number = int(name.removeprefix(prefix))
-            if number in found:
-                raise InvalidInputError(f"{found[number]!r} and {name!r} are the same column. Remove one of them.")
-            found[number] = name
-    return found
+            if number in numbered:
+                raise InvalidInputError(f"{numbered[number]!r} and {name!r} are the same column. Remove one of them.")
+            numbered[number] = name
+    return numbered
 
 
 def _not_found(names: Sequence[str], wanted: str, spec: TableSpec) -> str:

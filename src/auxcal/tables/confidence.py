@@ -14,13 +14,14 @@ import numpy as np
 from auxcal._core.arrays import Bools, Floats, as_confidence, as_floats
 from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.labels import names_in
+from auxcal.tables.batches import Source, check_rows
 from auxcal.tables.columns import Layout, check_column, find_logits
 from auxcal.tables.labelled import read_predictions
 from auxcal.tables.readers import open_source
 from auxcal.tables.rows import LEAVE_OUT, as_logit_matrix, own_confidence, usable_rows
 from auxcal.tables.scored import read_scored
-from auxcal.tables.sources import Source
-from auxcal.tables.spec import CONFIDENCE, DEFAULT_LABEL, OnBadRows, PilotOptions, TableSpec
+from auxcal.tables.spec import CONFIDENCE, DEFAULT_LABEL, OnBadRows, TableSpec
+from auxcal.tables.values import distinct, matrix_of
 
 _SCORE_IT = "Score the file first, or name the column with confidence (--confidence)."
 
@@ -33,7 +34,7 @@ def read_confidence(
     Parameters
     ----------
     path : path
-        The file.
+        A file, folder, pattern or URL.
     confidence : str
         The column of the confidence.
     on_bad_rows : {"fail", "skip"}
@@ -49,6 +50,7 @@ def read_any_confidence(
     *,
     columns: str | Sequence[str] | None = None,
     probabilities: bool = False,
+    percent: bool = False,
 ) -> tuple[Floats, bool]:
     """Read the confidence of a scored file; of one with logits alone the classifier's own, with a warning.
 
@@ -57,17 +59,18 @@ def read_any_confidence(
     Parameters
     ----------
     path : path
-        The file.
+        A file, folder, pattern or URL.
     confidence : str
         The column of the confidence.
-    columns, probabilities
+    columns, probabilities, percent
         Where the logits are, as in `read_predictions`.
     """
+    spec = TableSpec(columns=columns, probabilities=probabilities or percent, percent=percent)
     with open_source(path) as source:
         names: tuple[str, ...] = ()
-        with nullcontext() if columns is not None or probabilities else suppress(InvalidInputError):
+        with nullcontext() if columns is not None or spec.probabilities else suppress(InvalidInputError):
             if confidence not in source.names:
-                names = find_logits(source.names, TableSpec(columns=columns, probabilities=probabilities))
+                names = find_logits(source.names, spec)
         if not names:
             advice = (
                 f"{_SCORE_IT[:-1]}, or the columns of the logits in the order of the classes with columns (--columns)."
@@ -79,43 +82,41 @@ def read_any_confidence(
             InputWarning,
             stacklevel=2,
         )
-        layout = Layout(names, probabilities=probabilities)
+        layout = Layout(names, probabilities=spec.as_probabilities, percent=percent)
         numbers = np.concatenate([rows.numbers for rows in usable_rows(source, layout, skip=True)])
-        return own_confidence(as_logit_matrix(numbers, probabilities=probabilities)), False
+        return own_confidence(as_logit_matrix(numbers, probabilities=layout.probabilities)), False
 
 
 def read_own_pilot(
-    path: str | os.PathLike[str],
-    label: str | None = None,
-    *,
-    spec: TableSpec | None = None,
-    **where: Any,
+    path: str | os.PathLike[str], label: str | None = None, *, spec: TableSpec | None = None, **where: Any
 ) -> tuple[Floats, Bools] | None:
     """Read the confidence in the rows of a file that have labels, and whether each is right; None if none has.
 
     The arguments are those of `read_scored` and, for a file of logits alone, of `read_predictions`. A label that is
     named must be there; by default it is `y`, if there is such a column.
     """
-    spec = replace(TableSpec.of(PilotOptions, where, spec), on_bad_rows="skip", features=())
+    spec = replace(TableSpec.of(spec, where), on_bad_rows="skip", features=())
     label = label or spec.correct or spec.label
     name = label or DEFAULT_LABEL
     with open_source(path) as source:
         if label is None and name not in source.names:
             return None
         check_column(source.names, name, "Name the column of the true classes (--label).")
-        if not names_in(source.read((), (name,))[name].values()):
+        if not any(names_in(distinct(batch[name])[0]) for batch in source.column(name)):
             return None
         is_scored = spec.confidence in source.names
     if is_scored:
-        rows = read_scored(path, None if spec.correct else name, spec=spec)
+        rows = read_scored(path, label=None if spec.correct else name, spec=spec)
         return rows.confidence, rows.correct
-    found = read_predictions(path, spec=replace(spec, label=name))
-    return own_confidence(found.logits), found.correct
+    data = read_predictions(path, spec=replace(spec, label=name))
+    return own_confidence(data.logits), data.correct
 
 
 def _confidence_of(source: Source, name: str, advice: str, *, skip: bool) -> Floats:
     check_column(source.names, name, advice)
-    read = as_floats(source.read((name,), ())[name].values(), "confidence")
+    parts = [matrix_of(batch[name], "confidence")[0] for batch in source.batches((name,), ()) if len(batch)]
+    check_rows(len(parts))
+    read = as_floats(np.concatenate(parts), "confidence")
     missing, outside = np.isnan(read), (read < 0) | (read > 1)
     if missing.any() and not missing.all():
         warnings.warn(f"{missing.sum():,} of {len(read):,} rows have no score.", InputWarning, stacklevel=3)

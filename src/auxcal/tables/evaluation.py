@@ -1,4 +1,4 @@
-"""What a scored table tells: its metrics, the thresholds that its rows promise, and the certificate of one."""
+"""What scored tables show: their metrics, the thresholds that its rows promise, and the certificate of one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from auxcal._core.progress import Report, silent
 from auxcal._core.text import percent
 from auxcal.calibrators import Calibrator, Certificate
 from auxcal.metrics import Slice, evaluate, evaluate_by
-from auxcal.tables.scored import MOST_IN_FIT, Scored, Tallied
+from auxcal.tables.scored import MOST_IN_FIT, Scored
 from auxcal.thresholds import (
     Threshold,
     risk_at_coverage,
@@ -37,39 +37,28 @@ class Evaluation(NamedTuple):
 
 
 def evaluate_scored(
-    found: Scored | Tallied, *, bootstrap: int = 0, random_state: int = 0, report: Report = silent
+    scored: Scored, *, bootstrap: int = 0, random_state: int = 0, report: Report = silent
 ) -> Evaluation:
-    """Return all metrics of what `read_scored_or_tally` read; one that a small slice leaves undefined needs no warning.
+    """Return all metrics of what `read_scored` read; one that a small slice leaves undefined needs no warning.
 
     Parameters
     ----------
-    found : Scored or Tallied
-        The rows, or their tally.
+    scored : Scored
+        The rows.
     bootstrap, random_state, report
         As in `auxcal.evaluate`.
     """
     how: dict[str, Any] = {"bootstrap": bootstrap, "random_state": random_state, "report": report}
-    if isinstance(found, Tallied):
-        whole = found.tally
-        scores = whole.evaluate(**how)
-        slices: list[Slice] = []
-        by = sorted((found.by or {}).items(), key=lambda item: (-item[1].n_rows, item[0]))
+    how |= {"sample_weight": scored.sample_weight, "groups": scored.groups}
+    scores, slices = evaluate(scored.confidence, scored.correct, **how), None
+    if scored.by is not None:
         with collect_warnings():
-            for name, each in by:
-                of_slice = each.evaluate(**how | {"report": silent})
-                slices.append(Slice(name, each.n_rows, each.accuracy, each.confidence, of_slice))
-                report(len(slices) / len(by))
-        found_slices = None if found.by is None else slices
-        return Evaluation(whole.n_rows, whole.accuracy, whole.confidence, scores, found_slices)
-    how |= {"sample_weight": found.sample_weight, "groups": found.groups}
-    scores = evaluate(found.confidence, found.correct, **how)
-    with collect_warnings():
-        each_slice = None if found.by is None else evaluate_by(found.confidence, found.correct, found.by, **how)
+            slices = evaluate_by(scored.confidence, scored.correct, scored.by, **how)
     accuracy, confidence = (
-        float(np.average(column.astype(np.float64), weights=found.sample_weight))
-        for column in (found.correct, found.confidence)
+        float(np.mean(column, dtype=np.float64) if weight is None else np.average(column, weights=weight))
+        for column, weight in ((scored.correct, scored.sample_weight), (scored.confidence, scored.sample_weight))
     )
-    return Evaluation(len(found.y), accuracy, confidence, scores, each_slice)
+    return Evaluation(len(scored.y), accuracy, confidence, scores, slices)
 
 
 def find_thresholds(

@@ -7,33 +7,42 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from auxcal._core.arrays import NO_CLASS, Ints, as_features, as_rng
 from auxcal._core.errors import InputWarning, InvalidInputError
-from auxcal._core.labels import Labels, warn_of_unlabelled
+from auxcal._core.labels import warn_of_unlabelled
 from auxcal._core.sampling import KEY, Reservoir, Rows, in_order
 from auxcal._core.text import some
 from auxcal.predictions import Predictions
-from auxcal.tables.columns import USUAL_ARRAYS, check_column, find_layout, find_logits, find_signals, find_weights
-from auxcal.tables.numpy_columns import Column, NumpyColumn, joined_columns
+from auxcal.tables.batches import Source, check_rows
+from auxcal.tables.columns import (
+    USUAL_ARRAYS,
+    Layout,
+    check_column,
+    find_layout,
+    find_logits,
+    find_signals,
+    find_weights,
+)
 from auxcal.tables.readers import open_source
-from auxcal.tables.rows import RowBatch, as_logit_matrix, kept_groups, kept_weights, signal_values, usable_rows
-from auxcal.tables.sources import Batch
-from auxcal.tables.spec import LabelOptions, TableSpec
+from auxcal.tables.rows import as_logit_matrix, kept_groups, kept_weights, parsed, usable_rows
+from auxcal.tables.spec import TableSpec
+from auxcal.tables.values import is_list, is_text, matrix_of, slices_of, to_numpy
 
 FEWEST_KNOWN = 0.05
-"""With a smaller share of known labels, what is said to be the label is likely something else, such as an id.
+"""With a smaller share of known labels, the column of the labels is likely something else, such as an id.
 
 A rule of thumb: no script chose it. Out-of-distribution rows are seldom more than a half of a table."""
 
 _NAME_LABEL = "Name the column of the true classes with label (--label)."
 _SAVE_LABEL = "Save y beside the logits, or name two files, logits.npy and y.npy."
-_LOGITS, _FEATURES, _INDEX = "\0logits", "\0features", "\0index"  # no column has such names
+_LOGITS, _FEATURES, _INDEX, _LABEL, _ID = "logits", "features", "index", "label", "id"
+_GROUP, _WEIGHT = "group", "weight"
+_BY, _TABLE = "by ", "table "  # how the keys of arrays begin
 
 
 class Labelled(NamedTuple):
@@ -50,7 +59,7 @@ def read_predictions(
     spec: TableSpec | None = None,
     sample: int | None = None,
     random_state: int | None = 0,
-    **where: Unpack[LabelOptions],
+    **where: Any,
 ) -> Predictions:
     r"""Read logits and true classes from a file, and features if it has them.
 
@@ -107,7 +116,7 @@ def read_predictions(
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from auxcal.formats import read_predictions
+    >>> from auxcal.tables import read_predictions
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "logits.csv"
     ...     _ = path.write_text("id,cat,dog,y\na,2.5,0.1,cat\nb,0.3,0.9,bus\n")
@@ -124,7 +133,7 @@ def read_labelled(
     spec: TableSpec | None = None,
     sample: int | None = None,
     random_state: int | None = 0,
-    **where: Unpack[LabelOptions],
+    **where: Any,
 ) -> Labelled:
     r"""Read what `read_predictions` reads, and which rows of the file these are.
 
@@ -148,155 +157,185 @@ def read_labelled(
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from auxcal.formats import read_labelled
+    >>> from auxcal.tables import read_labelled
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "logits.csv"
     ...     _ = path.write_text("id,logit_0,logit_1,y\na,2.5,0.1,0\nb,0.3,0.9,0\n")
     ...     read_labelled(path, id_column="id").ids.tolist()
     ['a', 'b']
     """
-    spec = TableSpec.of(LabelOptions, where, spec)
+    spec = TableSpec.of(spec, where)
     spec.check_bad_rows()
-    if spec.signals is not None:
-        return _read_answers(paths, spec, id_column, by, sample, random_state)
     with open_source(*paths) as source:
-        label, names = spec.label_name, source.names
-        find_logits(names, spec)  # whose absence is said before that of the label
-        check_column(names, label, _NAME_LABEL if source.passable else _SAVE_LABEL)
-        layout = find_layout(names, source.matrices, spec, taken=(label,))
-        if set(layout.signals) & set(source.lists):  # numbers, as those of an array are
-            layout = layout._replace(features=layout.signals, signals=())
-        weight, group = find_weights(source, spec)
-        as_table = layout.signals if layout.table is None else ()
-        others = dict.fromkeys(name for name in (label, id_column, weight, group, *by, *as_table) if name)
-        for name in others:
+        reader = (_Answers if spec.signals is not None else _Logits)(source, spec, id_column, by)
+        rows, n_read, without = reader.rows(sample, random_state)
+        y, kept = _labels(rows, spec, reader.n_classes, n_read, without)
+        data = reader.predictions(rows, y, kept)
+        ids = rows[_ID][kept] if id_column else None
+        slices = {name: rows[f"{_BY}{name}"][kept] for name in by}
+        return Labelled(data, rows[_INDEX][kept], ids, slices)
+
+
+class _Reader:
+    """Reads the columns of a labelled table as arrays: all rows, or a sample."""
+
+    n_classes = 1
+    table: tuple[str, ...] = ()
+    """The columns of signals, or of features with categories and gaps."""
+
+    def __init__(self, source: Source, spec: TableSpec, id_column: str | None, by: Sequence[str]) -> None:
+        self.source, self.spec, self.id, self.by = source, spec, id_column, by
+        self.weight, self.group = find_weights(source, spec)
+        self.others = [name for name in (spec.label_name, id_column, self.group, *by) if name]
+        self._text: set[str] = set()
+        for name in self.others:
             what = "of the slices with --by" if name in by else "of the ids with --id"
             check_column(source.names, name, f"Name the column {what}.")
-        numbers, skip = [weight] if weight else [], spec.on_bad_rows == "skip"
-        batches = usable_rows(source, layout, tuple(others), numbers=numbers, skip=skip)
-        first = next(batches)
-        n_classes = first.numbers.shape[1]
-        parts = map(_columns, chain((first,), batches))
-        rows, n_read, without = _joined(parts, label, spec.labels(n_classes), sample, random_state)
-        logits = as_logit_matrix(rows[_LOGITS].values(), probabilities=layout.probabilities)
-        y, kept = _labels(rows, spec, logits.shape[1], n_read, without)
+
+    def predictions(self, rows: Rows, y: Ints, kept: NDArray[np.bool_]) -> Predictions:
+        """Return the rows that have a label."""
+        raise NotImplementedError
+
+    def parts(self) -> Iterator[Rows]:
+        """Yield the columns of each batch."""
+        raise NotImplementedError
+
+    def beside(self, columns: Any) -> Rows:
+        """Return the columns beside the inputs as arrays."""
+        label = columns[self.spec.label_name]
+        read = {_LABEL: matrix_of(label, "y")[0] if is_list(label.type) else to_numpy(label)}
+        read |= {place: to_numpy(columns[name]) for place, name in ((_ID, self.id), (_GROUP, self.group)) if name}
+        read |= {f"{_BY}{name}": slices_of(columns[name]) for name in self.by}
+        read |= {f"{_TABLE}{name}": to_numpy(columns[name]) for name in self.table}
+        self._text.update(name for name in self.table if is_text(columns[name].type))
+        return read | ({_WEIGHT: to_numpy(columns[self.weight])} if self.weight else {})
+
+    def table_of(self, rows: Rows) -> dict[str, NDArray[Any]]:
+        """Return the columns of the table, those of text as numbers where all of their values are numbers."""
+        columns = {name: rows[f"{_TABLE}{name}"] for name in self.table}
+        return {name: parsed(values) if name in self._text else values for name, values in columns.items()}
+
+    def rows(self, sample: int | None, random_state: int | None) -> tuple[Rows, int, int]:
+        """Return all rows, or a sample of those with a label; how many were read, and left out without a label."""
+        if sample is None:
+            parts = list(self.parts())
+            rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+            return rows, len(rows[_LABEL]), 0
+        n_read = 0
+
+        def labelled() -> Iterator[Rows]:
+            nonlocal n_read
+            for part in self.parts():
+                known = self.spec.labels(self.n_classes).are_there(part[_LABEL])
+                n_read += len(known)
+                yield {name: column[known] for name, column in part.items()}
+
+        drawn, n_rows = labelled_sample(labelled(), _LABEL, sample, random_state)
+        if not n_rows:
+            warn_of_unlabelled(n_read, n_read, self.spec.label_name)
+        if len(drawn[_INDEX]) < n_rows:
+            warnings.warn(
+                f"{len(drawn[_INDEX]):,} of {n_rows:,} rows are used, a random sample with every label in its share. "
+                f"Its size is set with sample (--sample).",
+                InputWarning,
+                stacklevel=4,
+            )
+        return drawn, n_read, n_read - n_rows
+
+
+class _Logits(_Reader):
+    """Logits and true classes, with features if there are any."""
+
+    def __init__(self, source: Source, spec: TableSpec, id_column: str | None, by: Sequence[str]) -> None:
+        label = spec.label_name
+        find_logits(source.names, spec)  # if they are absent too, that is the error
+        check_column(source.names, label, _SAVE_LABEL if source.arrays else _NAME_LABEL)
+        layout = find_layout(source.names, source.matrices, spec, taken=(label,))
+        if set(layout.signals) & set(source.lists):  # numbers, as those of an array are
+            layout = layout._replace(features=layout.signals, signals=())
+        super().__init__(source, spec, id_column, by)
+        self.layout: Layout = layout
+        self.table = layout.signals if layout.table is None else ()
+
+    def parts(self) -> Iterator[Rows]:
+        numbers, skip = [self.weight] if self.weight else [], self.spec.on_bad_rows == "skip"
+        for batch in usable_rows(self.source, self.layout, (*self.others, *self.table), numbers=numbers, skip=skip):
+            self.n_classes = batch.numbers.shape[1]
+            arrays = {_LOGITS: batch.numbers, _INDEX: batch.index}
+            arrays |= {} if batch.features is None else {_FEATURES: batch.features}
+            yield arrays | self.beside(batch.columns)
+
+    def predictions(self, rows: Rows, y: Ints, kept: NDArray[np.bool_]) -> Predictions:
+        spec, layout = self.spec, self.layout
+        logits = as_logit_matrix(rows[_LOGITS], probabilities=layout.probabilities)
+        one = set(self.source.lists)
+        array = layout.logits[0] if layout.logits[0] in one else None
         described = replace(
             spec.inputs,
             kind="probabilities" if layout.probabilities else "logits",
             class_names=spec.classes(logits.shape[1]),
-            column_names=_names_of(first, layout.logits) or spec.inputs.column_names,
-            array_name=_array_name_of(first, layout.logits) or spec.inputs.array_name,
-            feature_names=_names_of(first, layout.features) or spec.inputs.feature_names,
-            label_name=label,
+            column_names=spec.inputs.column_names if array else layout.logits,
+            array_name=array if array and array not in USUAL_ARRAYS else spec.inputs.array_name,
+            feature_names=None if layout.features[:1] and layout.features[0] in one else layout.features or None,
+            label_name=spec.label_name,
             no_class=spec.none_labels or None,
         )
+        described = replace(described, feature_names=described.feature_names or spec.inputs.feature_names)
         data = Predictions(
             logits,
             np.where(kept, y, 0),
-            as_features(rows[_FEATURES].values(), n_rows=len(logits)) if _FEATURES in rows else None,
-            sample_weight=kept_weights(rows[weight], kept) if weight else None,
-            groups=kept_groups(rows[group], kept) if group else None,
+            as_features(rows[_FEATURES], n_rows=len(logits)) if _FEATURES in rows else None,
+            sample_weight=kept_weights(rows[_WEIGHT], kept) if self.weight else None,
+            groups=kept_groups(rows[_GROUP], kept) if self.group else None,
         )._with(inputs=described)
-        if as_table:
-            data = _with_features(data, {name: signal_values(rows[name]) for name in as_table})
-        ids = rows[id_column].values()[kept] if id_column else None
-        slices = {name: rows[name].slices()[kept] for name in by}
-        return Labelled(data if kept.all() else data.take(kept), rows[_INDEX].values()[kept], ids, slices)
+        if self.table:
+            data = _with_features(data, self.table_of(rows))
+        return data if kept.all() else data.take(kept)
+
+
+class _Answers(_Reader):
+    """Signals in place of logits, and whether each answer is right."""
+
+    def __init__(self, source: Source, spec: TableSpec, id_column: str | None, by: Sequence[str]) -> None:
+        self.table = find_signals(source.names, spec)
+        advice = "Name the column of whether each answer is right with --correct."
+        check_column(source.names, spec.label_name, advice)
+        super().__init__(source, spec, id_column, by)
+
+    def parts(self) -> Iterator[Rows]:
+        before = 0
+        for batch in self.source.batches([self.weight] if self.weight else [], [*self.table, *self.others]):
+            if len(batch):
+                index = before + np.arange(len(batch))
+                yield {_INDEX: index} | self.beside(batch.rows)
+                before += len(batch)
+        check_rows(before)
+
+    def predictions(self, rows: Rows, y: Ints, kept: NDArray[np.bool_]) -> Predictions:
+        spec = self.spec
+        data = Predictions.from_signals(
+            {name: values[kept] for name, values in self.table_of(rows).items()},
+            y[kept] == 0,
+            probabilities=spec.signal_probabilities,
+            groups=kept_groups(rows[_GROUP], kept)[kept] if self.group else None,
+            sample_weight=kept_weights(rows[_WEIGHT], kept)[kept] if self.weight else None,
+        )
+        return data._with(inputs=replace(data.inputs, label_name=spec.label_name, answers=spec.inputs.answers))
 
 
 def _with_features(data: Predictions, table: dict[str, NDArray[Any]]) -> Predictions:
     """Return rows with columns of features: numbers, or a table if there are categories or gaps."""
-    found = data.with_raw_table(table)
-    x = np.asarray(found.features)
-    if not found.inputs.signal_columns.are_numbers.all() or np.isnan(x).any():
-        return found
-    return found._with(features=as_features(x, n_rows=len(x)), inputs=replace(found.inputs, raw_table=None))
+    with_table = data.with_raw_table(table)
+    x = np.asarray(with_table.features)
+    if not with_table.inputs.signal_columns.are_numbers.all() or np.isnan(x).any():
+        return with_table
+    return with_table._with(features=as_features(x, n_rows=len(x)), inputs=replace(with_table.inputs, raw_table=None))
 
 
-def _read_answers(
-    paths: Sequence[str | os.PathLike[str]],
-    spec: TableSpec,
-    id_column: str | None,
-    by: Sequence[str],
-    sample: int | None,
-    random_state: int | None,
-) -> Labelled:
-    """Read signals in place of logits, and whether each answer is right."""
-    with open_source(*paths) as source:
-        label, signals = spec.label_name, find_signals(source.names, spec)
-        weight, group = find_weights(source, spec)
-        check_column(source.names, label, "Name the column that says whether each answer is right with --correct.")
-        others = [name for name in dict.fromkeys((*signals, label, id_column, group, *by)) if name]
-        for name in others:
-            check_column(source.names, name, "Name another column.")
-        parts = source.batches([weight] if weight else [], others)
-        rows, n_read, without = _joined(_numbered(parts), label, spec.labels(1), sample, random_state)
-    y, kept = _labels(rows, spec, 1, n_read, without)
-    table = {name: signal_values(rows[name])[kept] for name in signals}
-    data = Predictions.from_signals(
-        table,
-        y[kept] == 0,
-        probabilities=spec.signal_probabilities,
-        groups=kept_groups(rows[group], kept)[kept] if group else None,
-        sample_weight=kept_weights(rows[weight], kept)[kept] if weight else None,
-    )
-    data = data._with(inputs=replace(data.inputs, label_name=label, answers=spec.inputs.answers))
-    ids = rows[id_column].values()[kept] if id_column else None
-    return Labelled(data, rows[_INDEX].values()[kept], ids, {name: rows[name].slices()[kept] for name in by})
-
-
-def _numbered(batches: Iterable[Batch]) -> Iterator[dict[str, Column]]:
-    """Yield the columns of batches, with the place of each row in the table."""
-    before = 0
-    for batch in batches:
-        if len(batch):
-            yield {**batch.columns, _INDEX: NumpyColumn(before + np.arange(len(batch)))}
-            before += len(batch)
-    if not before:
-        raise InvalidInputError("there are no rows. Check where the file comes from.")
-
-
-def _columns(rows: RowBatch) -> dict[str, Column]:
-    """Return a batch as columns."""
-    arrays = {_LOGITS: rows.numbers, _FEATURES: rows.features, _INDEX: rows.index}
-    return {**rows.others} | {name: NumpyColumn(array) for name, array in arrays.items() if array is not None}
-
-
-def _joined(
-    parts: Iterable[dict[str, Column]], label: str, labels: Labels, sample: int | None, random_state: int | None
-) -> tuple[dict[str, Column], int, int]:
-    """Return all rows, or a sample of those with a label; how many were read, and how many left out without one."""
-    if sample is None:
-        rows = joined_columns(list(parts))
-        return rows, len(rows[label]), 0
-    n_read = 0
-
-    def labelled() -> Iterator[Rows]:
-        nonlocal n_read
-        for part in parts:
-            known = labels.are_there(part[label].values())
-            n_read += len(known)
-            yield {name: column.values()[known] for name, column in part.items()}
-
-    drawn, n_rows = labelled_sample(labelled(), label, sample, random_state)
-    if not n_rows:
-        warn_of_unlabelled(n_read, n_read, label)
-    if len(drawn[_INDEX]) < n_rows:
-        warnings.warn(
-            f"{len(drawn[_INDEX]):,} of {n_rows:,} rows are used, a random sample with every label in its share. "
-            f"Its size is set with sample (--sample).",
-            InputWarning,
-            stacklevel=4,
-        )
-    return {name: NumpyColumn(array) for name, array in drawn.items()}, n_read, n_read - n_rows
-
-
-def _labels(
-    rows: dict[str, Column], spec: TableSpec, n_classes: int, n_read: int, without: int
-) -> tuple[Ints, NDArray[np.bool_]]:
+def _labels(rows: Rows, spec: TableSpec, n_classes: int, n_read: int, without: int) -> tuple[Ints, NDArray[np.bool_]]:
     """Return the class of every row, and which rows have a label; `without` one were others."""
-    labels = replace(spec.labels(n_classes), rows=rows[_INDEX].values())
-    y, kept = labels.known(rows[labels.name].values(), n_classes)
+    labels = replace(spec.labels(n_classes), rows=rows[_INDEX])
+    y, kept = labels.known(rows[_LABEL], n_classes)
     warn_of_unlabelled(int((~kept).sum()) + without, n_read, labels.name)
     known = int((y[kept] != NO_CLASS).sum())
     if spec.unknown_is_no_class and known < FEWEST_KNOWN * kept.sum():
@@ -307,17 +346,6 @@ def _labels(
             f"the classes with class_names (--class-names)."
         )
     return y, kept
-
-
-def _names_of(rows: RowBatch, names: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return the names of columns; that of a whole array says nothing of its columns."""
-    return names if names and rows.inputs[names[0]].ndim == 1 else None
-
-
-def _array_name_of(rows: RowBatch, names: tuple[str, ...]) -> str | None:
-    """Return the name of the array that holds all classes, unless it is a usual one."""
-    usual = not names or names[0] in USUAL_ARRAYS or rows.inputs[names[0]].ndim == 1
-    return None if usual else names[0]
 
 
 # A sample of the rows in one pass ------------------------------------------------------------------------------------

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +16,6 @@ from auxcal._core.arrays import (
     Floats,
     Ints,
     are_probabilities,
-    as_features,
     as_floats,
     as_log_probabilities,
     as_logits,
@@ -30,9 +27,12 @@ from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.labels import MISSING
 from auxcal.signals import SignalKind
+from auxcal.tables.batches import Batch, Source, check_rows
 from auxcal.tables.columns import Layout
-from auxcal.tables.numpy_columns import Column, Columns, Problem, Problems, plain_text
-from auxcal.tables.sources import Batch, Source
+from auxcal.tables.values import Problem, Problems, from_numpy, is_text, matrix_of, to_numpy
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 LEAVE_OUT = "leave them out with on_bad_rows='skip' (--on-bad-rows skip)"
 """What can be done about bad rows."""
@@ -81,6 +81,9 @@ class BadRows:
     def __add__(self, other: BadRows) -> BadRows:
         return BadRows(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
+    def __sub__(self, other: BadRows) -> BadRows:
+        return BadRows(*(a - b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
     def __str__(self) -> str:
         words = "null", "of another width", "NaN", "no probabilities"
         kinds = [f"{n:,} {word}" for n, word in zip(astuple(self), words, strict=True) if n]
@@ -92,15 +95,14 @@ class RowBatch:
     """Some rows of a table, converted once.
 
     `numbers` are their logits or probabilities, anything where a row has a problem; `problems` what is wrong with each,
-    None where all are good; `inputs` the columns that the numbers come from, `others` the other ones as they came;
-    `index` where each row is in the table, and `done` the share of it that has been read so far, if known.
+    None where all are good; `columns` all columns that were read; `index` where each row is in the table, and `done`
+    the share of it that has been read so far, if known.
     """
 
     numbers: Floats
     features: Floats | None
     problems: Problems | None
-    inputs: dict[str, NDArray[Any]]
-    others: Columns
+    columns: pa.RecordBatch
     index: Ints
     done: float | None = None
 
@@ -122,70 +124,71 @@ class RowBatch:
             numbers=self.numbers[keep],
             features=None if self.features is None else self.features[keep],
             problems=None,
-            inputs={name: column[keep] for name, column in self.inputs.items()},
-            others={name: column.take(keep) for name, column in self.others.items()},
+            columns=self.columns.filter(from_numpy(keep)),
             index=self.index[keep],
         )
 
 
 @ignore_float_errors
-def convert(batch: Batch, layout: Layout, others: Sequence[str] = (), start: int = 0) -> RowBatch:
-    """Return the columns of numbers as matrices, what is wrong with each row, and other columns as they came."""
-    passed = {name: batch.columns[name] for name in others}
+def convert(batch: Batch, layout: Layout, start: int = 0) -> RowBatch:
+    """Return the columns of numbers as matrices, and what is wrong with each row."""
+    index = start + np.arange(len(batch))
     if layout.known is not None:
-        names = zip(layout.known.names, layout.signals, layout.known.kinds, strict=True)
-        table = {known: signal_values(batch.columns[name], kind) for known, name, kind in names}
-        answers, index = np.zeros((len(batch), 1), np.float32), start + np.arange(len(batch))
-        return RowBatch(answers, layout.known.encode(table), None, {}, passed, index, batch.done)
-    widths = layout.widths or layout.widths_in(batch.columns)
-    inputs: dict[str, NDArray[Any]] = {}
+        table = _signals(batch, layout, layout.known.names, layout.known.kinds)
+        answers = np.zeros((len(batch), 1), np.float32)
+        return RowBatch(answers, layout.known.encode(table), None, batch.rows, index, batch.done)
+    widths = layout.widths or layout.widths_in(batch)
     problems = np.zeros(len(batch), np.uint8)
-    numbers = _matrix(batch.columns, layout.logits, widths[0], "logits", inputs, problems)
+    numbers = _matrix(batch, layout.logits, widths[0], "logits", problems)
+    if layout.percent:
+        numbers = numbers / numbers.dtype.type(100)
     numbers = both_classes(numbers, probabilities=layout.probabilities)
     features = None
     if layout.features:
-        features = _matrix(batch.columns, layout.features, widths[1], "features", inputs, problems)
+        features = _matrix(batch, layout.features, widths[1], "features", problems)
     if layout.table is not None:
-        named = zip(layout.table.names, layout.signals, layout.table.kinds, strict=True)
-        features = layout.table.encode({known: signal_values(batch.columns[name], kind) for known, name, kind in named})
+        features = layout.table.encode(_signals(batch, layout, layout.table.names, layout.table.kinds))
     for array in (numbers,) if features is None else (numbers, features):
         if array.size and not largest_of(array) <= LARGEST:
             problems[~(np.abs(array).max(axis=1) <= LARGEST) & (problems == Problem.NONE)] = Problem.NAN
     if layout.probabilities and len(numbers):
         problems[~are_probabilities(numbers) & (problems == Problem.NONE)] = Problem.NO_PROBABILITIES
-    found = problems if problems.any() else None
-    return RowBatch(numbers, features, found, inputs, passed, start + np.arange(len(batch)), batch.done)
+    return RowBatch(numbers, features, problems if problems.any() else None, batch.rows, index, batch.done)
 
 
-def _matrix(
-    columns: Columns, names: Sequence[str], width: int, what: str, inputs: dict[str, NDArray[Any]], problems: Problems
-) -> Floats:
-    """Return the columns of numbers as a matrix; note each column, and what is wrong with its rows."""
+def _signals(
+    batch: Batch, layout: Layout, names: Sequence[str], kinds: Sequence[SignalKind]
+) -> Mapping[str, NDArray[Any]]:
+    """Return the columns of signals by the names that they had in the fit."""
+    here = zip(names, layout.signals, kinds, strict=True)
+    return {known: signal_values(batch[name], kind) for known, name, kind in here}
+
+
+def _matrix(batch: Batch, names: Sequence[str], width: int, what: str, problems: Problems) -> Floats:
+    """Return columns of numbers as a matrix; note what is wrong with its rows."""
+    parts = []
     for name in names:
-        inputs[name], wrong = columns[name].numbers(what, width if len(names) == 1 else None)
+        part, wrong = matrix_of(batch[name], what, width if len(names) == 1 else None)
+        parts.append(part)
         if wrong is not None:
             np.copyto(problems, wrong, where=problems == Problem.NONE)
-    parts = [inputs[name] for name in names]
     if len(parts) == 1 and parts[0].ndim == 1 and width > 2:  # one number is enough for two classes alone
         raise InvalidInputError(
             f"{what} must be lists of {width} numbers, or {width} columns; {names[0]!r} has one number in each row. "
             f"Name another column."
         )
-    matrix = as_floats(parts[0] if len(parts) == 1 and parts[0].ndim > 1 else np.column_stack(parts), what)
-    if matrix.ndim > 2:
-        (as_logits if what == "logits" else partial(as_features, n_rows=len(matrix)))(matrix)
-    return matrix
+    return as_floats(parts[0] if len(parts) == 1 and parts[0].ndim > 1 else np.column_stack(parts), what)
 
 
-def signal_values(column: Column, kind: SignalKind | None = None) -> NDArray[Any]:
-    """Return the values of a signal: numbers, or text with None for gaps.
+def signal_values(column: pa.Array, kind: SignalKind | None = None) -> NDArray[Any]:
+    """Return the values of a signal: numbers, or text with None for gaps."""
+    values = to_numpy(column)
+    return parsed(values, kind) if is_text(column.type) else values
 
-    A file of text has no types. There, a column is numbers if every value that it has is one, unless it is known.
-    """
-    values = column.values()
-    if values.dtype != object or not column.is_text:
-        return values
-    text = [None if value is None or value.strip() in MISSING else value for value in map(plain_text, values.tolist())]
+
+def parsed(values: NDArray[Any], kind: SignalKind | None = None) -> NDArray[Any]:
+    """Return text, as in files without types, as numbers if all values are numbers, unless the kind is known."""
+    text = [None if value is None or value.strip() in MISSING else value for value in values.tolist()]
     if kind != "category":
         try:
             return np.array([np.nan if value is None else float(value) for value in text])
@@ -216,14 +219,12 @@ def usable_rows(
 ) -> Iterator[RowBatch]:
     """Yield batches of good rows, with other columns; a bad row is an error, or left out, with a warning at the end."""
     n_rows, bad = 0, BadRows()
-    numbers = tuple(dict.fromkeys((*layout.numbers, *numbers)))
-    read = dict.fromkeys((*others, *layout.signals))
-    for batch in source.batches(numbers, [name for name in read if name not in numbers]):
+    for batch in source.batches((*layout.numbers, *numbers), (*others, *layout.signals)):
         if not len(batch):
             continue
         if layout.known is None:
-            layout = layout._replace(widths=layout.widths or layout.widths_in(batch.columns))
-        rows = convert(batch, layout, others, n_rows)
+            layout = layout._replace(widths=layout.widths or layout.widths_in(batch))
+        rows = convert(batch, layout, n_rows)
         if rows.problems is not None:
             check_meant(rows, layout)
             if not skip:
@@ -233,8 +234,7 @@ def usable_rows(
         n_rows += len(batch)
         if len(rows):
             yield rows
-    if not n_rows:
-        raise InvalidInputError("there are no rows. Check where the file comes from.")
+    check_rows(n_rows)
     if bad.total == n_rows:
         raise InvalidInputError(f"no row can be used; of {n_rows:,} there are {bad}.")
     if bad.total and warn:
@@ -242,7 +242,7 @@ def usable_rows(
 
 
 def check_meant(rows: RowBatch, layout: Layout) -> None:
-    """Refuse rows of which all are bad: perhaps other numbers than these are meant, and the error says so."""
+    """Refuse rows if all of them are bad: perhaps other numbers than these are meant, as the error explains."""
     if rows.problems is not None and rows.problems.all() and not (rows.problems <= Problem.WIDTH).any():
         as_logit_matrix(rows.numbers, probabilities=layout.probabilities)
 
@@ -261,14 +261,18 @@ def bad_rows_error(batch: Batch, rows: RowBatch, layout: Layout, n_before: int) 
 
 
 def _describe_problem(rows: RowBatch, row: int, before: int, problem: Problem, *, probabilities: bool) -> str:
-    """Say what was expected, and what a row has."""
+    """Return what was expected, and what a row has."""
     place, what, values = before + row, "probabilities" if probabilities else "logits", rows.numbers[row]
     if problem == Problem.NULL:
         return f"{what} must have a number in every place; row {place} has null"
     if problem == Problem.WIDTH:
         return f"the lists of {what} or features must have the same length in all rows; row {place} has another one"
     if problem == Problem.NO_PROBABILITIES:
-        percent = " (divide percentages by 100)" if look_like_percentages(values[None]) else ""
+        percent = (
+            " (divide percentages by 100, or give percent=True, --percent)"
+            if look_like_percentages(values[None])
+            else ""
+        )
         return (
             f"probabilities must be from 0 to 1 and add up to 1 in every row; row {place} has {values.min():.4g} to "
             f"{values.max():.4g} with the sum {values.sum(dtype=np.float64):.4g}{percent}"
@@ -281,29 +285,13 @@ def _describe_problem(rows: RowBatch, row: int, before: int, problem: Problem, *
     return f"{what} must be finite; got {got} at [{place}, {column}]"
 
 
-# One column of the rows -----------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def counted_from(row: int) -> Iterator[None]:
-    """Say of errors about rows after the first ones where these begin."""
-    try:
-        yield
-    except InvalidInputError as error:
-        if not row:
-            raise
-        raise InvalidInputError(f"{error} Rows are counted from row {row:,}.") from None
-
-
-def kept_weights(column: Column, kept: Bools) -> NDArray[Any]:
-    """Return the weights of the rows that are kept; the others count 0, whatever the column says."""
-    values = column.values()
+def kept_weights(values: NDArray[Any], kept: Bools) -> NDArray[Any]:
+    """Return the weights of the rows that are kept; the others count 0, whatever the column holds."""
     return np.where(kept, values, 0) if values.dtype.kind in "biuf" else values
 
 
-def kept_groups(column: Column, kept: Bools) -> NDArray[Any]:
+def kept_groups(values: NDArray[Any], kept: Bools) -> NDArray[Any]:
     """Return what each row belongs to, None where text is empty; a row that is left out never lacks a group."""
-    values = column.values()
     if values.dtype == object:
         values = np.where(values == "", np.array(None), values)
     return np.where(kept, values, values[np.argmax(kept)]) if kept.any() else values[:0]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,15 +25,14 @@ from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.labels import LEFT_OUT, warn_of_unlabelled
 from auxcal._core.sampling import in_order
 from auxcal._core.text import percent
-from auxcal.metrics import Tally
-from auxcal.tables.classes import Classes, codes_of
+from auxcal.tables.batches import Batch, Source, check_rows
+from auxcal.tables.class_codes import Classes, TextCodes, codes_of
 from auxcal.tables.columns import check_column
 from auxcal.tables.labelled import lowest_keys
-from auxcal.tables.numpy_columns import Column, Columns
 from auxcal.tables.readers import open_source
-from auxcal.tables.rows import LEAVE_OUT, counted_from, kept_groups, kept_weights
-from auxcal.tables.sources import Source
-from auxcal.tables.spec import IN_FIT, ScoreOptions, TableSpec
+from auxcal.tables.rows import LEAVE_OUT, kept_groups, kept_weights
+from auxcal.tables.spec import IN_FIT, TableSpec
+from auxcal.tables.values import matrix_of, slices_of, to_numpy
 
 MAX_WEIGHT = "max_weight"
 """The column beside the weights of picks: the largest weight that a row could have had."""
@@ -42,11 +41,6 @@ MOST_IN_FIT = 0.05
 """The share of rows that may be equal to some of the fit: more were in it.
 
 Two hundredths may repeat by chance before a fit stops marking rows (`REPEATED`); no script chose the rest of it."""
-
-MOST_ROWS = 2**21
-"""So many rows are held; more are counted. Their columns take less than 100 MB."""
-
-_AT_ONCE = 2**20  # rows of one tally, which take the least time: benchmarks/tally.py
 
 
 class Scored(NamedTuple):
@@ -69,14 +63,24 @@ class Scored(NamedTuple):
 
     def take(self, rows: Any) -> Scored:
         """Return some of the rows."""
-        return self._replace(**{name: each[rows] for name, each in _columns_of(self).items()})
+        return self._replace(**{name: column[rows] for name, column in self._columns().items()})
 
+    def _columns(self) -> dict[str, Any]:
+        per_row = ("confidence", "correct", "prediction", "y", "sample_weight", "groups", "by")
+        return {name: column for name in per_row if (column := getattr(self, name)) is not None}
 
-class Tallied(NamedTuple):
-    """The tally of a scored table, and that of each slice by its value, if slices were asked for."""
-
-    tally: Tally
-    by: dict[str, Tally] | None
+    def sample(self, n: int, random_state: int | None = 0) -> Scored:
+        """Return a random sample of the rows, with a warning; all if there are no more."""
+        drawn, n_rows = lowest_keys([self._columns()], n, random_state)
+        if len(drawn["y"]) == n_rows:
+            return self
+        warnings.warn(
+            f"{n:,} of {n_rows:,} rows are used, a random sample. Its size is set with sample (--sample).",
+            InputWarning,
+            stacklevel=3,
+        )
+        columns: dict[str, Any] = in_order(drawn)
+        return self._replace(**columns)
 
 
 def read_scored(
@@ -87,13 +91,13 @@ def read_scored(
     spec: TableSpec | None = None,
     sample: int | None = None,
     random_state: int | None = 0,
-    **where: Unpack[ScoreOptions],
+    **where: Any,
 ) -> Scored:
     """Read a file of `score_file`, or of another tool, that has the true classes next to the scores.
 
-    Rows without a score or a label are left out, and an `InputWarning` says how many they are. A name that is never
-    predicted counts as wrong, and an `InputWarning` says so, unless it is known to be one of the classes or none of
-    them.
+    Rows without a score or a label are left out, and an `InputWarning` counts them. A name that is never predicted
+    counts as wrong, with an `InputWarning`, unless it is known to be one of the classes or none of them. A billion rows
+    take some 6 GB.
 
     Parameters
     ----------
@@ -119,8 +123,7 @@ def read_scored(
     spec : TableSpec, optional
         The arguments before, but for `by`, in one.
     sample : int, optional
-        Keep a random sample of so many rows, if there are more, and give an `InputWarning`. It is drawn in one pass, so
-        memory does not grow with the table. By default all rows are kept.
+        Keep a random sample of so many rows, if there are more, and give an `InputWarning`. By default all are kept.
     random_state : int or None
         The source of the sample's randomness.
 
@@ -129,247 +132,140 @@ def read_scored(
     Scored
         `confidence`, `correct`, `prediction`, `y`, the `class_names`, and the last three if they were asked for.
     """
-    reader = _ScoredReader(_scored_spec(where, spec, label), by)
+    spec = TableSpec.of(spec, where)
+    spec = spec if label is None else replace(spec, label=label)
+    spec.check_bad_rows()
     with open_source(path) as source:
-        batches = reader.batches(source)
-        rows = _joined(batches) if sample is None else _sample_of(batches, sample, random_state)
-        return reader.finish(rows)
-
-
-def read_scored_or_tally(
-    path: str | os.PathLike[str],
-    label: str | None = None,
-    *,
-    by: str | None = None,
-    spec: TableSpec | None = None,
-    **where: Unpack[ScoreOptions],
-) -> Scored | Tallied:
-    """Read what `read_scored` reads; of more than two million rows the tally, so that memory does not grow with them.
-
-    With slices it grows with their number, by 3 MB each at most. Groups need all rows, so with `group` they are held.
-
-    Parameters
-    ----------
-    path, label, by, spec, **where
-        As in `read_scored`.
-
-    Returns
-    -------
-    Scored or Tallied
-    """
-    spec = _scored_spec(where, spec, label)
-    reader = _ScoredReader(spec, by)
-    held: list[Scored] = []
-    found: Tallied | None = None
-    with open_source(path) as source:
-        for rows in reader.batches(source):
-            held.append(rows)
-            if spec.group is None and sum(len(each.y) for each in held) > (MOST_ROWS if found is None else _AT_ONCE):
-                found = _tallied(found, held)
-                held.clear()
-        if found is None:
-            return reader.finish(_joined(held))
-        reader.classes.finalize()
-        return _tallied(found, held)
-
-
-def _tallied(before: Tallied | None, held: Sequence[Scored]) -> Tallied:
-    """Return the tallies of all rows so far."""
-    rows = _joined(held) if held else None
-    if rows is not None and rows.sample_weight is not None:
-        rows = rows.take(rows.sample_weight > 0)
-    if rows is None or not len(rows.y):
-        return before or Tallied(Tally(), None)
-    whole = Tally.of(rows.confidence, rows.correct, rows.sample_weight)
-    parts = None
-    if rows.by is not None:
-        found = Tally.by_group(rows.confidence, rows.correct, rows.by, rows.sample_weight)
-        parts = add_tallies((before.by if before else None) or {}, {str(name): each for name, each in found.items()})
-    return Tallied(whole if before is None else before.tally + whole, parts)
-
-
-def add_tallies(first: Mapping[Any, Tally], second: Mapping[Any, Tally]) -> dict[Any, Tally]:
-    """Return the tallies of the groups of both."""
-    return {**first, **{name: first[name] + each if name in first else each for name, each in second.items()}}
-
-
-_PER_ROW = ("confidence", "correct", "prediction", "y", "sample_weight", "groups", "by")
-
-
-def _columns_of(rows: Scored) -> dict[str, Any]:
-    """Return what there is of each row."""
-    return {name: each for name in _PER_ROW if (each := getattr(rows, name)) is not None}
-
-
-def _joined(parts: Iterable[Scored]) -> Scored:
-    """Return the rows of all parts."""
-    first, *others = parts
-    joined: dict[str, Any] = {
-        name: np.concatenate([each, *(getattr(part, name) for part in others)])
-        for name, each in _columns_of(first).items()
-    }
-    return first._replace(**joined) if others else first
+        rows = _ScoredReader(spec, by).read(source)
+        return rows if sample is None else rows.sample(sample, random_state)
 
 
 class _ScoredReader:
-    """Reads the rows of a scored table that have a score and a label, and counts the others."""
+    """Reads the columns of a scored table, and keeps the rows that have a score and a label."""
 
-    def __init__(self, spec: TableSpec, by: str | None = None) -> None:
-        spec.check_bad_rows()
-        self._spec, self._by, self.classes = spec, by, Classes(spec)
-        self._rows = self._unscored = self._bad = self._unlabelled = 0
-        self._in_fit = self._not_in_fit = 0
-        self._weight = 0.0
-        self._max_weight: float | None = None
+    def __init__(self, spec: TableSpec, by: str | None) -> None:
+        self._spec, self._by, self._codes = spec, by, TextCodes()
+        self._parts: dict[str, list[Any]] = {}
 
-    def batches(self, source: Source) -> Iterator[Scored]:
-        """Yield the rows of each batch; warn at the end of those that are left out."""
-        spec, by = self._spec, self._by
-        self._check(source)
+    def read(self, source: Source) -> Scored:
+        spec = self._spec
+        self._check(source.names)
         largest = MAX_WEIGHT if spec.weight is not None and MAX_WEIGHT in source.names else None
-        numbers = tuple(dict.fromkeys(name for name in (spec.confidence, spec.weight, largest) if name is not None))
         mark = IN_FIT if IN_FIT in source.names else None
-        wanted = (None if spec.says_correct else spec.prediction, spec.label_name, spec.group, by, mark)
-        for batch in source.batches(numbers, tuple(dict.fromkeys(name for name in wanted if name is not None))):
+        numbers = [name for name in (spec.confidence, spec.weight, largest) if name is not None]
+        wanted = (None if spec.says_correct else spec.prediction, spec.label_name, spec.group, self._by, mark)
+        n_rows = 0
+        for batch in source.batches(numbers, [name for name in wanted if name is not None]):
             if len(batch):
-                rows = self._read(batch.columns)
-                self._rows += len(batch)
-                if len(rows.y):
-                    yield rows
-        self._conclude()
+                self._add(batch, largest, mark)
+            n_rows += len(batch)
+        check_rows(n_rows)
+        return self._kept({name: np.concatenate(parts) for name, parts in self._parts.items()})
 
-    def finish(self, rows: Scored) -> Scored:
-        """Return the rows of a table that is read, with places among its classes for codes."""
-        names = self.classes.finalize()
-        prediction, y = (self.classes.final_codes(codes, names) for codes in (rows.prediction, rows.y))
-        facts = self._share_in_fit, self._max_weight
-        return Scored(*rows[:2], prediction, y, names, *rows[5:8], *facts)
-
-    def _check(self, source: Source) -> None:
+    def _check(self, names: Sequence[str]) -> None:
         """Refuse a table that lacks a column."""
         spec = self._spec
         scores = ((spec.prediction, "prediction"), (spec.confidence, "confidence"))
         for name, option in scores[1:] if spec.says_correct else scores:
             advice = f"Score the file with auxcal score first, or name the column with {option} (--{option})."
-            check_column(source.names, name, advice)
-        check_column(source.names, spec.label_name, "Name the column of the true classes with label (--label).")
+            check_column(names, name, advice)
+        check_column(names, spec.label_name, "Name the column of the true classes with label (--label).")
         for option, column in (("weight", spec.weight), ("group", spec.group), ("by", self._by)):
             if column is not None:
-                check_column(source.names, column, f"Name the column with {option} (--{option}).")
+                check_column(names, column, f"Name the column with {option} (--{option}).")
 
-    def _read(self, columns: Columns) -> Scored:
+    def _add(self, batch: Batch, largest: str | None, mark: str | None) -> None:
         spec = self._spec
-        score = as_floats(columns[spec.confidence].values(), "confidence")
-        with counted_from(self._rows):
-            if spec.says_correct:
-                y = codes_of(columns[spec.label_name], spec.labels(1), None)
-                predicted = np.where(np.isnan(score), LEFT_OUT, 0)
-            else:
-                both = columns[spec.prediction], columns[spec.label_name]
-                predicted, y = self.classes.codes(*both, scored=~np.isnan(score))
-        unscored = np.isnan(score) & (predicted == LEFT_OUT)
+        columns: dict[str, Any] = {"score": as_floats(matrix_of(batch[spec.confidence], "confidence")[0], "confidence")}
+        if spec.says_correct:
+            columns["y"] = codes_of(batch[spec.label_name], spec.labels(1), None)
+        else:
+            columns |= {"predicted": self._codes.add(batch[spec.prediction])}
+            columns |= {"true": self._codes.add(batch[spec.label_name])}
+        for name, column in (("weight", spec.weight), ("largest", largest), ("group", spec.group)):
+            if column is not None:
+                columns[name] = to_numpy(batch[column])
+        if self._by is not None:
+            columns["by"] = slices_of(batch[self._by])
+        if mark is not None:
+            columns["in_fit"] = _marks(to_numpy(batch[mark]))
+        for name, column in columns.items():
+            self._parts.setdefault(name, []).append(column)
+
+    def _kept(self, read: dict[str, Any]) -> Scored:
+        """Return the rows that have a score and a label; count the others in warnings."""
+        spec, score = self._spec, read["score"]
+        scored, names = ~np.isnan(score), None
+        if spec.says_correct:
+            predicted, y = np.where(scored, 0, LEFT_OUT), read["y"]
+        else:
+            classes = Classes(spec, self._codes.texts, read.pop("predicted"), read.pop("true"), scored)
+            predicted, y, names = classes.predicted, classes.y, classes.names
+        unscored = ~scored & (predicted == LEFT_OUT)
         bad = ~unscored & (~((score >= 0) & (score <= 1)) | (predicted == LEFT_OUT))
         if bad.any() and spec.on_bad_rows == "fail":
             raise self._error(score, predicted, bad)
         unlabelled = ~unscored & ~bad & (y == LEFT_OUT)
         kept = ~(unscored | bad | unlabelled)
-        self._unscored += int(unscored.sum())
-        self._bad += int(bad.sum())
-        self._unlabelled += int(unlabelled.sum())
-        if IN_FIT in columns:
-            marks = _marks(columns[IN_FIT])[kept]
-            self._in_fit += int(np.sum(marks == 1))
-            self._not_in_fit += int(np.sum(marks == 0))
-        if spec.weight is not None and MAX_WEIGHT in columns and kept.any():
-            largest = float(np.max(kept_weights(columns[MAX_WEIGHT], kept)))
-            self._max_weight = max(largest, self._max_weight or 0.0)
-        with counted_from(self._rows):
-            everything = Scored(
-                score,
-                predicted == y,
-                predicted,
-                y,
-                None,
-                None if spec.weight is None else self._weights(columns[spec.weight], kept),
-                None if spec.group is None else _groups(kept_groups(columns[spec.group], kept), spec.group),
-                None if self._by is None else _groups(columns[self._by].slices(), self._by),
-            )
-        return everything if kept.all() else everything.take(kept)
-
-    def _weights(self, column: Column, kept: Bools) -> Weight:
-        weight = kept_weights(column, kept)
-        if not np.any(weight):  # other rows may have some
-            return np.zeros(len(weight))
-        checked = np.asarray(as_sample_weight(weight, n_rows=len(weight)))
-        self._weight += float(np.sum(checked))
-        return checked
-
-    @property
-    def _share_in_fit(self) -> float:
-        """The share of rows of the fit among the rows read so far of which it is known."""
-        return self._in_fit / max(self._in_fit + self._not_in_fit, 1)
+        marks = read["in_fit"][kept] if "in_fit" in read else np.empty(0)
+        in_fit = int(np.sum(marks == 1)) / max(int(np.sum(~np.isnan(marks))), 1)
+        self._warn(*(int(each.sum()) for each in (unscored, bad, unlabelled)), in_fit=in_fit, n_rows=len(score))
+        rows = Scored(
+            score,
+            predicted == y,
+            predicted,
+            y,
+            names,
+            None if "weight" not in read else _weights(kept_weights(read["weight"], kept)),
+            None if "group" not in read else _groups(kept_groups(read["group"], kept), str(spec.group)),
+            None if "by" not in read else _groups(read["by"], str(self._by)),
+            in_fit,
+            float(np.max(kept_weights(read["largest"], kept))) if "largest" in read and kept.any() else None,
+        )
+        return rows if kept.all() else rows.take(kept)
 
     def _error(self, score: Floats, predicted: Ints, bad: Bools) -> InvalidInputError:
         """Return what to raise for a damaged score."""
         row = int(np.argmax(bad))
         if not np.isnan(score[row]) and bad.all() and not (predicted == LEFT_OUT).any():
-            as_confidence(score)  # which says what else they may be
-        place, among = self._rows + row, f"{int(bad.sum()):,} such rows in the first {self._rows + len(score):,}"
+            as_confidence(score)  # whose error explains what they may be instead
         if np.isnan(score[row]):
-            what = f"confidence must be finite; got nan in row {place}"
+            what = f"confidence must be finite; got nan in row {row}"
         elif not 0 <= score[row] <= 1:
-            what = f"confidence must be a probability in [0, 1]; got {score[row]:.6g} in row {place}"
+            what = f"confidence must be a probability in [0, 1]; got {score[row]:.6g} in row {row}"
         else:
-            what = f"{self._spec.prediction} must have a class in every row; got nothing in row {place}"
+            what = f"{self._spec.prediction} must have a class in every row; got nothing in row {row}"
+        among = f"{int(bad.sum()):,} such rows in the first {len(score):,}"
         return InvalidInputError(f"{what} ({among}). Repair them, or {LEAVE_OUT}.")
 
-    def _conclude(self) -> None:
-        """Say what was left out; refuse a table of which nothing is left."""
-        if not self._rows:
-            raise InvalidInputError("there are no rows. Check where the file comes from.")
-        if self._unscored + self._bad == self._rows:
+    def _warn(self, unscored: int, bad: int, unlabelled: int, *, in_fit: float, n_rows: int) -> None:
+        """Warn of rows that are left out, and of those of the fit; refuse a table of which nothing is left."""
+        if unscored + bad == n_rows:
             raise InvalidInputError("no row has a score. Check the rows that were scored.")
-        for n, what in ((self._unscored, "have no score and"), (self._bad, "have a damaged score and")):
+        for n, what in ((unscored, "have no score and"), (bad, "have a damaged score and")):
             if n:
-                warnings.warn(f"{n:,} of {self._rows:,} rows {what} are left out.", InputWarning, stacklevel=3)
-        warn_of_unlabelled(self._unlabelled, self._rows - self._unscored - self._bad, self._spec.label_name)
-        if self._share_in_fit > MOST_IN_FIT:
+                warnings.warn(f"{n:,} of {n_rows:,} rows {what} are left out.", InputWarning, stacklevel=3)
+        warn_of_unlabelled(unlabelled, n_rows - unscored - bad, self._spec.label_name)
+        if in_fit > MOST_IN_FIT:
             warnings.warn(
-                f"{percent(self._share_in_fit)} of these rows were in the fit of the calibrator, so it looks better "
-                f"than it is. Use other rows.",
+                f"{percent(in_fit)} of these rows were in the fit of the calibrator, so it looks better than it is. "
+                f"Use other rows.",
                 InputWarning,
                 stacklevel=3,
             )
-        if self._spec.weight is not None and not self._weight:
-            as_sample_weight(np.zeros(1), n_rows=1)  # which says what weights must be
 
 
-def _scored_spec(where: Any, spec: TableSpec | None, label: str | None) -> TableSpec:
-    """Return where things are in a scored table, of which no calibrator knows the columns."""
-    found = TableSpec.of(ScoreOptions, where, spec)
-    return found if label is None else replace(found, label=label)
-
-
-def _marks(column: Column) -> Floats:
-    """Return 1 where a row is marked, 0 where it isn't and NaN where that is unknown, however a format keeps it."""
-    values = column.values()
-    if values.dtype.kind in "biuf":
-        return np.asarray(values, np.float64)
-    meaning = {"true": 1.0, "false": 0.0}
-    return np.array([meaning.get(str(each).lower(), np.nan) for each in values.tolist()])
+def _weights(weight: Any) -> Weight:
+    return np.asarray(as_sample_weight(weight, n_rows=len(weight)))
 
 
 def _groups(values: Groups, name: str) -> Groups:
     return as_groups(values, n_rows=len(values), name=name)
 
 
-def _sample_of(parts: Iterable[Scored], n: int, random_state: int | None) -> Scored:
-    """Return a sample of the rows; say so if it is not all of them."""
-    drawn, n_rows = lowest_keys(map(_columns_of, parts), n, random_state)
-    if len(drawn["y"]) < n_rows:
-        warnings.warn(
-            f"{n:,} of {n_rows:,} rows are used, a random sample. Its size is set with sample (--sample).",
-            InputWarning,
-            stacklevel=3,
-        )
-    return Scored(**in_order(drawn))  # type: ignore[arg-type]
+def _marks(values: Any) -> Floats:
+    """Return 1 where a row is marked, 0 where it isn't and NaN where that is unknown, however a format keeps it."""
+    if values.dtype.kind in "biuf":
+        return np.asarray(values, np.float64)
+    meaning = {"true": 1.0, "false": 0.0}
+    return np.array([meaning.get(str(value).lower(), np.nan) for value in values.tolist()])

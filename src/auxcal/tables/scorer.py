@@ -2,41 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
-from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from auxcal._core.arrays import (
-    Bools,
-    Floats,
-    Ints,
-    as_class_names,
-    as_logits,
-    log_of,
-)
+from auxcal._core.arrays import NO_CLASS, Bools, Floats, Ints, as_class_names, as_logits, log_of
 from auxcal._core.errors import InputWarning, InvalidInputError
+from auxcal._core.extras import needs
 from auxcal._core.float_errors import ignore_float_errors
-from auxcal._core.labels import MISSING, are_indices, as_text
+from auxcal._core.labels import MISSING, are_indices, names_in
+from auxcal._core.text import utf8
 from auxcal.calibrators import CALIBRATORS, Calibrator, ProbaCalibrator
 from auxcal.calibrators.fitting import validate_features
 from auxcal.inputs import refuse_wrong_kind
+from auxcal.tables.batches import Batch, Source
 from auxcal.tables.columns import Layout, find_layout
-from auxcal.tables.numpy_columns import Column, Columns, NumpyColumn, Problem
 from auxcal.tables.readers.json_lines import LINE
-from auxcal.tables.rows import (
-    BadRows,
-    RowBatch,
-    as_logit_matrix,
-    bad_rows_error,
-    check_meant,
-    convert,
-    usable_rows,
-)
-from auxcal.tables.sources import Batch, Source
+from auxcal.tables.rows import BadRows, RowBatch, as_logit_matrix, bad_rows_error, check_meant, convert, usable_rows
 from auxcal.tables.spec import (
     ACCEPTED,
     CONFIDENCE,
@@ -48,30 +32,13 @@ from auxcal.tables.spec import (
     TableSpec,
     optional_scores,
 )
+from auxcal.tables.values import Problem, distinct, from_numpy, from_text, is_text, whole_numbers
+
+with needs("tables"):
+    import pyarrow as pa
 
 Watch: TypeAlias = Callable[[Floats, Floats, Floats | None], None]
 """Looks at the logits, the confidence and the features of the good rows of a batch."""
-
-
-class OutputFormat(NamedTuple):
-    """What the first rows decide for all others, so that all parts of a table are alike.
-
-    The names that predictions are written as, None for indices; and whether labels that are text become whole numbers.
-    Which columns there are is decided by the calibrator and the names of the columns, before any row is read.
-    """
-
-    class_names: tuple[str, ...] | None
-    whole_labels: bool
-
-    @classmethod
-    def restored(cls, recorded: Any) -> OutputFormat | None:
-        """Return what was recorded as JSON; None where nothing was."""
-        if recorded is None:
-            return None
-        names, whole = recorded
-        if not isinstance(names, list | None) or not isinstance(whole, bool):
-            raise TypeError("output must be the names of the classes and whether labels are whole numbers")
-        return cls(None if names is None else tuple(map(str, names)), whole)
 
 
 class RowScores(NamedTuple):
@@ -96,44 +63,18 @@ class RowScores(NamedTuple):
 class ScoredBatch(NamedTuple):
     """Columns to write, how many rows were read for them, what was bad, and the share of the file that is read."""
 
-    columns: Columns
+    columns: pa.RecordBatch
     rows: int
     bad: BadRows
     done: float | None
 
 
-class Written(NamedTuple):
-    """What `score_table` wrote.
-
-    Parameters
-    ----------
-    rows : int
-        How many rows were read, in this run and in those before that it went on from.
-    bad : BadRows
-        How many of them could not be scored, by what is wrong with them.
-    parts, resumed : int
-        How many files the output has, and how many of them were there already.
-    withdrawn : bool
-        Whether nothing is accepted, since the promise does not hold for these rows.
-    resumed_rows, resumed_bad : int
-        How many of the rows, and of the bad ones, are in parts that were there already.
-    """
-
-    rows: int
-    bad: BadRows
-    parts: int = 1
-    resumed: int = 0
-    withdrawn: bool = False
-    resumed_rows: int = 0
-    resumed_bad: int = 0
-
-
 class Scorer:
-    """Scores the batches of one table, or of its parts; `text` says whether text can be written beside the scores."""
+    """Scores the batches of one table, or of its parts; `text` is whether text can be written beside the scores."""
 
     def __init__(self, calibrator: Calibrator, spec: TableSpec, *, proba: bool = False, text: bool = True) -> None:
         self.calibrator, self.spec, self._proba = calibrator, spec.known_to(calibrator.inputs_), proba
-        self._class_names = calibrator.inputs_.class_names if text else None
+        self._text, self.class_names = text, calibrator.inputs_.class_names if text else None
         self._label, self._probabilities = self.spec.label_name, self.spec.as_probabilities
         self._widths = calibrator.n_features_in_, calibrator.n_further_features_
         if proba and not isinstance(calibrator, ProbaCalibrator):
@@ -146,13 +87,12 @@ class Scorer:
     @property
     def options(self) -> dict[str, Any]:
         """What scores depend on besides the calibrator and the rows, as the record of a folder keeps it."""
-        names = "label", "columns", "probabilities", "features", "on_bad_rows"
-        given = {name: value for name in ("signals", "correct") if (value := getattr(self.spec, name)) is not None}
-        return {name: getattr(self.spec, name) for name in names} | given | {"proba": self._proba}
+        names = "label", "columns", "probabilities", "percent", "features", "signals", "correct", "on_bad_rows"
+        return {name: getattr(self.spec, name) for name in names} | {"proba": self._proba}
 
-    def layout(self, names: Sequence[str], matrices: Sequence[str], taken: Sequence[str] = ()) -> Layout:
+    def layout(self, names: Sequence[str], lists: Sequence[str], taken: Sequence[str] = ()) -> Layout:
         """Return the columns of the logits, and those of the features, which are no others."""
-        return find_layout(names, matrices, self.spec, self.calibrator, taken)._replace(widths=self._widths)
+        return find_layout(names, lists, self.spec, self.calibrator, taken)._replace(widths=self._widths)
 
     @ignore_float_errors
     def score(self, rows: RowBatch) -> RowScores:
@@ -171,41 +111,63 @@ class Scorer:
         if rows.problems is None:
             return RowScores(prediction, confidence, None, proba, logits, features)
         bad = rows.problems != Problem.NONE
-        spread = partial(_spread, good=~bad)
-        given = None if proba is None else spread(proba, np.nan)
-        return RowScores(spread(prediction, 0), spread(confidence, np.nan), bad, given, logits, features)
+        whole = None if proba is None else _spread(proba, np.nan, ~bad)
+        return RowScores(_spread(prediction, 0, ~bad), _spread(confidence, np.nan, ~bad), bad, whole, logits, features)
 
     # Tables in files --------------------------------------------------------------------------------------------------
 
-    def output_format(self, source: Source) -> OutputFormat:
-        """Look at the first rows: refuse what can't be meant, and return what they decide."""
+    def prediction_names(self, source: Source) -> tuple[str, ...] | None:
+        """Return the names that predictions are written as; None for indices, where the labels beside them are such.
+
+        The labels that decide are those of the first rows that have one of a class.
+        """
+        names = self.class_names
+        if names is None or self._label not in source.passable or are_indices(np.array(names, dtype=object)):
+            return names
+        for batch in source.column(self._label):
+            indices = are_index_labels(batch[self._label], self.spec.none_labels)
+            if indices is not None:
+                return None if indices else names
+        return names
+
+    def begin(self, source: Source) -> None:
+        """Refuse what can't be meant by the columns and the first rows; warn of columns that are left out."""
         layout, others = self._layout(source)
         self._check_columns(source, layout, others)
-        batch = next(iter(source.batches(layout.numbers, list(dict.fromkeys((*others, *layout.signals))))))
-        rows = convert(batch, layout, others)
-        self._check_first(batch, rows, layout)
-        return self._format(rows)
+        batch = next(iter(source.batches(layout.numbers, (*others, *layout.signals))))
+        self._check_first(batch, convert(batch, layout), layout)
 
     def batches(
-        self, source: Source, output: OutputFormat | None = None, watch: Watch | None = None
+        self,
+        source: Source,
+        class_names: Sequence[str] | None,
+        watch: Watch | None = None,
+        *,
+        checked: bool = False,
+        names_by_first: bool = False,
     ) -> Generator[ScoredBatch, None, None]:
-        """Yield the scores of each batch, and show `watch` its good rows; by default the first batch decides."""
+        """Yield the scores of each batch, and show `watch` its good rows; by default the first rows are checked.
+
+        `names_by_first`: the first rows decide the names, as they must where a table can be read only once.
+        """
         layout, others = self._layout(source)
         marks, before = self.marks(source), 0
-        if output is None:
+        if not checked:
             self._check_columns(source, layout, others)
-        for batch in source.batches(layout.numbers, list(dict.fromkeys((*others, *layout.signals)))):
-            given = convert(batch, layout, others)
-            if output is None:
+        for batch in source.batches(layout.numbers, (*others, *layout.signals)):
+            given = convert(batch, layout, before)
+            if not checked:
                 self._check_first(batch, given, layout)
+                checked = True
+            if names_by_first and not before and self._label in others:
+                class_names = None if are_index_labels(batch[self._label], self.spec.none_labels) else class_names
             if given.problems is not None and self.spec.on_bad_rows == "fail":
                 raise bad_rows_error(batch, given, layout, before)
             rows = given.without_bad() if self.spec.on_bad_rows == "skip" else given
             scores = self.score(rows)
             if watch is not None and len(batch):
                 watch(scores.logits, scores.good_confidence, scores.features)
-            output = output or self._format(given)
-            columns = self._columns(rows, scores, output, self._marked(scores) if marks else None)
+            columns = self._columns(rows.columns.select(others), scores, class_names, marks=marks)
             yield ScoredBatch(columns, len(batch), BadRows.among(given.problems), batch.done)
             before += len(batch)
 
@@ -214,10 +176,8 @@ class Scorer:
     ) -> Iterator[tuple[RowBatch, Floats, Floats | None]]:
         """Yield batches of good rows with other columns, the logits and the features; at the end, warn of the rest."""
         layout, _ = self._layout(source, others)
-        usable = usable_rows(
-            source, layout._replace(widths=None), others, skip=self.spec.on_bad_rows == "skip", warn=warn
-        )
-        for place, rows in enumerate(usable):
+        skip = self.spec.on_bad_rows == "skip"
+        for place, rows in enumerate(usable_rows(source, layout._replace(widths=None), others, skip=skip, warn=warn)):
             self._check_shape(rows.numbers, rows.features)
             logits = rows.numbers
             if layout.known is None:
@@ -234,16 +194,16 @@ class Scorer:
 
     def earlier_scores(self, names: Sequence[str], layout: Layout) -> list[str]:
         """Return the columns that are of an earlier scoring, and none that is read."""
-        read = (*layout.numbers, *layout.signals, self._label)
+        read = {*layout.numbers, *layout.signals, self._label}
         return [name for name in optional_scores(names, self.calibrator.inputs_.names) if name not in read]
 
     def marks(self, source: Source) -> bool:
-        """Whether a column says of each row if it was in the fit: where rows may have labels, and it can be told."""
+        """Whether a column marks the rows of the fit: where rows may have labels, and those rows are known."""
         may_have_labels = self._label in source.passable or LINE in source.passable  # which carries all that a line has
         return may_have_labels and self.calibrator.fit_rows_ is not None
 
     def _check_columns(self, source: Source, layout: Layout, others: Sequence[str]) -> None:
-        """Refuse labels that scores would replace; warn of columns that are left out, and of rows not to be told."""
+        """Refuse labels that scores would replace; warn of columns that are left out, and where there are no marks."""
         written = {CONFIDENCE} if self.calibrator.takes_signals else {CONFIDENCE, PREDICTION}
         written |= {ACCEPTED} if self.calibrator.certificate_ is not None else set()
         written |= {IN_FIT} if self.marks(source) else set()
@@ -279,7 +239,7 @@ class Scorer:
         if not len(batch):
             return
         if rows.problems is not None and rows.problems.all():
-            self._check_shape(*(np.zeros((1, width), np.float32) for width in layout.widths_in(batch.columns)))
+            self._check_shape(*(np.zeros((1, width), np.float32) for width in layout.widths_in(batch)))
             check_meant(rows, layout)
             raise bad_rows_error(batch, rows, layout, 0)
         self._check_shape(rows.numbers, rows.features)
@@ -289,44 +249,31 @@ class Scorer:
         if not self._probabilities:
             refuse_wrong_kind(self.calibrator.inputs_.kind, logits)
 
-    def _marked(self, scores: RowScores) -> Column | None:
-        """Return which rows were in the fit, if it can be told; nothing in those of which it can't."""
-        if self.calibrator.fit_rows_ is None:
-            return None
-        marked, known = self.calibrator.fit_rows_.contain(scores.logits, scores.features)
-        if scores.bad is not None:
-            marked, known = _spread(marked, False, ~scores.bad), _spread(known, True, ~scores.bad)
-        return NumpyColumn(marked, None if known.all() else ~known)
-
-    def _format(self, rows: RowBatch) -> OutputFormat:
-        label = rows.others.get(self._label)
-        whole = False
-        if label is not None:
-            with contextlib.suppress(InvalidInputError):
-                whole = _whole_numbers(label) is not label
-        names = prediction_names(label, self._class_names)
-        return OutputFormat(names, whole)
-
-    def _columns(self, rows: RowBatch, scores: RowScores, output: OutputFormat, marked: Column | None) -> Columns:
+    def _columns(
+        self, passed: pa.RecordBatch, scores: RowScores, class_names: Sequence[str] | None, *, marks: bool
+    ) -> pa.RecordBatch:
         """Return what is passed through, and the scores; of a bad row there are none."""
-        found: dict[str, Column] = dict(rows.others)
-        if output.whole_labels and self._label in found:
-            found[self._label] = _whole_numbers(found[self._label])
-        bad = scores.bad
-        scored: dict[str, Column] = {CONFIDENCE: NumpyColumn(scores.confidence, bad)}
+        columns = dict(zip(passed.schema.names, passed.columns, strict=True))
+        bad, certificate, fit_rows = scores.bad, self.calibrator.certificate_, self.calibrator.fit_rows_
+        if not self._text and self._label in columns:
+            columns[self._label] = _as_numbers(columns[self._label])
         if not self.calibrator.takes_signals:
-            scored = {PREDICTION: as_classes(scores.prediction, output.class_names, bad), **scored}
-        if self.calibrator.certificate_ is not None:
-            scored[ACCEPTED] = NumpyColumn(self.calibrator.certificate_.accepts(scores.confidence), bad)
-        if marked is not None:
-            scored[IN_FIT] = marked
+            columns[PREDICTION] = as_classes(scores.prediction, class_names, bad)
+        columns[CONFIDENCE] = from_numpy(scores.confidence, bad)
+        if certificate is not None:
+            columns[ACCEPTED] = from_numpy(certificate.accepts(scores.confidence), bad)
+        if marks and fit_rows is not None:
+            marked, known = fit_rows.contain(scores.logits, scores.features)
+            if bad is not None:
+                marked, known = _spread(marked, False, ~bad), _spread(known, True, ~bad)
+            columns[IN_FIT] = from_numpy(marked, None if known.all() else ~known)
         if scores.proba is not None:
             for name, column in zip(self._proba_names(), scores.proba.T, strict=False):
-                scored[name] = NumpyColumn(column, bad)
-        return found | scored
+                columns[name] = from_numpy(column, bad)
+        return pa.RecordBatch.from_pydict({utf8(name).decode(): column for name, column in columns.items()})
 
     def _proba_names(self) -> list[str]:
-        """Return the names of the columns of the probabilities, of which the last is not there for every method."""
+        """Return the names of the columns of the probabilities; the last one is not there for every method."""
         names = as_class_names(self.calibrator.inputs_.class_names, self._widths[0])
         last = NO_CLASS_COLUMN if self.calibrator.has_ood_column else MISCLASSIFIED_COLUMN
         return [f"{PROBA}{name}" for name in (*names, last)]
@@ -334,34 +281,27 @@ class Scorer:
 
 def _spread(values: Any, fill: Any, good: Bools) -> Any:
     """Return values of the good rows at their places among all, and a filling at the others."""
-    found = np.full((len(good), *values.shape[1:]), fill, values.dtype)
-    found[good] = values
-    return found
+    spread = np.full((len(good), *values.shape[1:]), fill, values.dtype)
+    spread[good] = values
+    return spread
 
 
-def prediction_names(label: Column | None, class_names: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """Return the names that predictions are written as; None for indices, where the labels beside them are such."""
-    if class_names is None or label is None or are_indices(np.array(class_names, dtype=object)):
-        return class_names
-    values = label.values()
-    return None if are_indices(values) and not MISSING.issuperset(as_text(values)) else class_names
+def are_index_labels(labels: pa.Array, no_class: Sequence[str]) -> bool | None:
+    """Whether labels are indices of classes; None if none of them is of a class."""
+    values, _ = distinct(labels)
+    names = [name for name in names_in(values, MISSING) if name not in (*no_class, str(NO_CLASS))]
+    return are_indices(np.array(names, dtype=object)) if names else None
 
 
-def as_classes(prediction: Ints, class_names: Sequence[str] | None, bad: Bools | None = None) -> NumpyColumn:
+def as_classes(prediction: Ints, class_names: Sequence[str] | None, bad: Bools | None = None) -> pa.Array:
     """Return predictions as names or indices, none where a row is bad."""
-    if class_names is None:
-        return NumpyColumn(prediction, bad)
-    if not len(prediction):
-        return NumpyColumn(np.empty(0, dtype="U1"))  # of which can be told that it is text
-    named = np.array(class_names, dtype=object)[prediction]
-    if bad is not None:
-        named[bad] = None
-    return NumpyColumn(named)
+    indices = from_numpy(prediction.astype(np.int64, copy=False), bad)
+    return indices if class_names is None else from_text(class_names).take(indices)
 
 
-def _whole_numbers(column: Column) -> Column:
-    """Parse text as integers; return other columns unchanged."""
+def _as_numbers(labels: pa.Array) -> pa.Array:
+    """Return labels that are text as whole numbers, for a format that has no text."""
     try:
-        return column.whole_numbers() if column.is_text else column
-    except (ValueError, OverflowError) as error:
-        raise InvalidInputError(f"the first labels are whole numbers, and then: {error}. Repair these rows.") from error
+        return whole_numbers(labels) if is_text(labels.type) else labels
+    except ValueError:
+        return labels

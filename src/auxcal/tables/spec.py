@@ -1,10 +1,10 @@
-"""TableSpec: where things are in a table. Readers take its fields as keywords, and pass it on whole."""
+"""TableSpec: where things are in a table. Functions that read tables take one, or its fields as keywords."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias, TypedDict, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from auxcal._core.arrays import as_class_names
 from auxcal._core.errors import InvalidInputError
@@ -48,57 +48,6 @@ def optional_scores(names: Iterable[str], class_names: Sequence[str] | None = No
     return [name for name in names if is_optional(name)]
 
 
-class LogitOptions(TypedDict, total=False):
-    """Where the logits of a table are, and what becomes of bad rows; `TableSpec` explains each."""
-
-    label: str | None
-    columns: str | Sequence[str] | None
-    probabilities: bool | None
-    features: str | Sequence[str] | None
-    feature_table: bool
-    signals: Sequence[str] | None
-    signal_probabilities: Sequence[str]
-    correct: str | None
-    on_bad_rows: OnBadRows
-
-
-class ClassOptions(LogitOptions, total=False):
-    """And how its true classes are written."""
-
-    class_names: Sequence[str] | None
-    no_class: Sequence[str]
-    unknown_is_no_class: bool
-
-
-class LabelOptions(ClassOptions, total=False):
-    """And what else is known of its rows."""
-
-    weight: str | None
-    group: str | None
-    inputs: Inputs | None
-
-
-class ScoreOptions(TypedDict, total=False):
-    """Where the scores of a scored table are, and how its true classes are written."""
-
-    prediction: str
-    confidence: str
-    correct: str | None
-    class_names: Sequence[str] | None
-    no_class: Sequence[str]
-    unknown_is_no_class: bool
-    weight: str | None
-    group: str | None
-    on_bad_rows: OnBadRows
-
-
-class PilotOptions(ClassOptions, total=False):
-    """Where the logits or the scores, and the true classes, of a table with either are."""
-
-    prediction: str
-    confidence: str
-
-
 @dataclass(frozen=True)
 class TableSpec:
     """Where things are in a table, and what becomes of its bad rows.
@@ -110,7 +59,9 @@ class TableSpec:
     columns : str or sequence of str, optional
         The columns of the logits: an array, the prefix of numbered columns, or a list in the order of the classes.
     probabilities : bool, optional
-        Whether these hold probabilities; by default, whether `inputs` says so.
+        Whether these hold probabilities; by default, whether the calibrator was fitted on such.
+    percent : bool
+        Whether they hold percentages, which become probabilities.
     features : str or sequence of str, optional
         The columns of the features, given as for `columns`; `()` for none.
     feature_table : bool
@@ -120,7 +71,7 @@ class TableSpec:
     signal_probabilities : sequence of str
         Those of the signals that are probabilities, and count by their log-odds.
     correct : str, optional
-        In place of the true classes, the column that says whether each answer is right: true and false, or 1 and 0.
+        In place of the true classes, the column of whether each answer is right: true and false, or 1 and 0.
     class_names : sequence of str, optional
         The names of the classes in order.
     no_class : sequence of str
@@ -147,6 +98,7 @@ class TableSpec:
     label: str | None = None
     columns: str | Sequence[str] | None = None
     probabilities: bool | None = None
+    percent: bool = False
     features: str | Sequence[str] | None = None
     feature_table: bool = False
     signals: Sequence[str] | None = None
@@ -171,13 +123,8 @@ class TableSpec:
             object.__setattr__(self, "inputs", Inputs())
 
     @classmethod
-    def of(cls, options: type, where: Any, spec: TableSpec | None = None, **defaults: Any) -> TableSpec:
-        """Return a spec, or a default, with some fields replaced; `options` is the TypedDict of those allowed."""
-        unknown = [name for name in where if name not in options.__annotations__]
-        if unknown:
-            raise TypeError(
-                f"unexpected keyword argument {unknown[0]!r}; expected {', '.join(options.__annotations__)}"
-            )
+    def of(cls, spec: TableSpec | None, where: dict[str, Any], **defaults: Any) -> TableSpec:
+        """Return a spec, or a default, with some fields replaced."""
         return replace(spec or cls(**defaults), **where)
 
     def known_to(self, inputs: Inputs) -> TableSpec:
@@ -191,13 +138,13 @@ class TableSpec:
 
     @property
     def says_correct(self) -> bool:
-        """Whether labels say if an answer is right, and not what it should be."""
+        """Whether labels are whether an answer is right, and not what it should be."""
         return self.correct is not None or self.inputs.kind == "signals"
 
     @property
     def as_probabilities(self) -> bool:
         """Whether the columns of the classes hold probabilities."""
-        return self.inputs.as_proba(self.probabilities)
+        return self.percent or self.inputs.as_proba(self.probabilities)
 
     @property
     def none_labels(self) -> tuple[str, ...]:

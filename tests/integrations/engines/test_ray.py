@@ -10,7 +10,6 @@ import ray
 from ray._private import services
 
 import auxcal
-from auxcal import InvalidInputError
 
 SOURCES = str(Path(auxcal.__file__).parent.parent)
 
@@ -75,10 +74,6 @@ def test_score_gives_what_predict_confidence_gives(scored, rows):
     rows.check(table)
 
 
-def test_evaluation_is_that_of_the_rows(scored, rows):
-    rows.check_evaluation(lambda **options: auxcal.ray.evaluate(scored, **options))
-
-
 def test_a_killed_worker_is_replaced_and_nothing_is_lost(ds, rows, dies_once, tmp_path):
     score = auxcal.ray.Score(rows.file, keep_inputs=False)
     done = ds.map_batches(dies_once, batch_format="pyarrow").map_batches(score, batch_format="pyarrow")
@@ -99,8 +94,6 @@ def test_tensors_are_read_too(session, rows):
 def test_mistakes_are_known_before_a_task_starts(tmp_path):
     with pytest.raises(FileNotFoundError):
         auxcal.ray.Score(tmp_path / "nowhere.safetensors")
-    with pytest.raises(InvalidInputError, match="either label or correct"):
-        auxcal.ray.evaluate(None)
 
 
 def test_signals_with_gaps_and_text_are_scored(session, answers):
@@ -108,4 +101,4 @@ def test_signals_with_gaps_and_text_are_scored(session, answers):
     scored = ds.map_batches(auxcal.ray.Score(answers.calibrator), batch_format="pyarrow").materialize()
     table = collected(scored)
     assert table.column_names == ["id", "verbal", "words", "topic", "right", "confidence"]
-    answers.check(table, auxcal.ray.evaluate(scored, correct="right"))
+    answers.check(table)

@@ -77,10 +77,6 @@ def test_the_udf_gives_the_same_also_in_sql(spark, df, rows):
     rows.check(spark.sql("SELECT id, scored.* FROM (SELECT id, auxcal_score(logits) AS scored FROM rows)").toArrow())
 
 
-def test_evaluation_is_that_of_the_rows(scored, rows):
-    rows.check_evaluation(lambda **options: auxcal.spark.evaluate(scored, **options))
-
-
 def test_a_killed_worker_is_replaced_and_nothing_is_lost(df, rows, dies_once, tmp_path):
     dying = df.mapInArrow(lambda batches: map(dies_once, batches), df.schema)
     auxcal.spark.score(dying, rows.calibrator).write.parquet(str(tmp_path / "out"))
@@ -97,15 +93,9 @@ def test_a_stratified_sample_has_the_size_and_the_shares(df, rows):
     assert auxcal.spark.sample(df, 20).count() == 20
 
 
-def test_mistakes_are_known_before_a_job_starts(df, scored, rows):
+def test_mistakes_are_known_before_a_job_starts(df, rows):
     with pytest.raises(InvalidInputError, match="logit_0"):
         auxcal.spark.score(df.drop("logits"), rows.calibrator)
-    with pytest.raises(InvalidInputError, match="no column 'label'"):
-        auxcal.spark.evaluate(scored, label="label")
-    with pytest.raises(InvalidInputError, match="both be names or both be indices"):
-        auxcal.spark.evaluate(scored, label="id")
-    with pytest.raises(InvalidInputError, match="either label or correct"):
-        auxcal.spark.evaluate(scored)
     with pytest.raises(InvalidInputError, match="whole number"):
         auxcal.spark.sample(df, 0)
 
@@ -114,7 +104,7 @@ def test_signals_with_gaps_and_text_are_scored(spark, answers):
     df = spark.createDataFrame(answers.table)
     scored = auxcal.spark.score(df, answers.calibrator).cache()
     assert scored.columns == ["id", "verbal", "words", "topic", "right", "confidence"]
-    answers.check(scored.toArrow(), auxcal.spark.evaluate(scored, correct="right"))
+    answers.check(scored.toArrow())
     assert auxcal.spark.score(df, answers.calibrator, keep_inputs=False).columns == ["id", "right", "confidence"]
     with pytest.raises(InvalidInputError, match="this calibrator takes signals"):
         auxcal.spark.udf(answers.calibrator)

@@ -7,14 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
 
 from auxcal._core.errors import AuxcalError, FileFormatError, InvalidInputError
+from auxcal._core.extras import needs
 from auxcal._core.files import STANDARD
-from auxcal.tables.discover import File, Part, as_file, check_complete, find_parts, shortened
-from auxcal.tables.numpy_columns import NumpyColumn
+from auxcal.tables.batches import Batch, Format, InPart, Source
+from auxcal.tables.parts import File, Part, as_file, check_complete, find_parts, shortened
 from auxcal.tables.readers.csv_files import open_csv, open_standard_input, write_csv, write_standard_output
 from auxcal.tables.readers.json_lines import open_json_lines, write_json_lines
 from auxcal.tables.readers.named_arrays import (
@@ -26,12 +24,16 @@ from auxcal.tables.readers.named_arrays import (
     write_safetensors,
 )
 from auxcal.tables.readers.parquet import open_parquet, write_parquet
-from auxcal.tables.sources import Batch, Format, InPart, Source
+from auxcal.tables.values import cast_as
+
+with needs("tables"):
+    import pyarrow as pa
 
 FORMATS: dict[str, Format] = {
     ".npz": Format(open_npz, write_npz),
     ".npy": Format(open_npy, most_files=2),
     ".csv": Format(open_csv, write_csv),
+    ".tsv": Format(open_csv),
     ".parquet": Format(open_parquet, write_parquet),
     ".jsonl": Format(open_json_lines, write_json_lines),
     ".safetensors": Format(open_safetensors, write_safetensors),
@@ -40,8 +42,6 @@ FORMATS: dict[str, Format] = {
     STANDARD: Format(open_standard_input, write_standard_output),
 }
 """The registry of file formats, by file extension."""
-
-_NULL = "null"  # Arrow's type of a column that has no value
 
 
 def format_of(file: File) -> Format:
@@ -55,13 +55,22 @@ def format_of(file: File) -> Format:
     return FORMATS[ending]
 
 
+def writable(file: File) -> Format:
+    """Return the format of a file that is to be written."""
+    kind = format_of(file)
+    if kind.write is None:
+        endings = ", ".join(ending for ending, each in FORMATS.items() if each.write and ending != STANDARD)
+        raise InvalidInputError(f"{file}: such files are only read. Write one of {endings}, or a folder.")
+    return kind
+
+
 def format_of_all(parts: Sequence[Part]) -> Format:
     """Return the one format of all parts."""
     endings = Counter(part.file.suffix.lower() for part in parts)
     if len(endings) > 1:
         kinds = ", ".join(f"{count} {ending or 'without extension'}" for ending, count in endings.most_common())
         raise InvalidInputError(
-            f"expected files of one format; got {kinds}, of which {_listed(parts)}. Name those of one format with a "
+            f"expected files of one format; got {kinds}: {_listed(parts)}. Name those of one format with a "
             f"pattern, such as 'folder/*{endings.most_common(1)[0][0]}'."
         )
     return format_of(parts[0].file)
@@ -90,16 +99,19 @@ def open_source(*paths: str | os.PathLike[str]) -> Iterator[Source]:
 
 @contextmanager
 def open_part(kind: Format, *parts: Part) -> Iterator[Source]:
-    """Open a file, or a pair; every error in the block names them."""
+    """Open a file, or a pair; every error in the block names them. At its end, a file that has changed is an error."""
     files = [part.file for part in parts]
     for file in files:
         if str(file) != STANDARD:
             file.check()
     with _errors_name(files), kind.open(*files) as source:
-        twice = [name for name, count in Counter(source.names).items() if count > 1]
-        if twice:
-            raise FileFormatError(f"the column {twice[0]!r} is there more than once. Remove or rename one of them.")
+        counts = Counter(source.names)
+        if len(counts) < len(source.names):
+            twice = next(name for name, count in counts.items() if count > 1)
+            raise FileFormatError(f"the column {twice!r} is there more than once. Remove or rename one of them.")
         yield _with_keys(source, parts[0].keys)
+        if any(part.has_changed() for part in parts):
+            raise FileFormatError("this file was written to while it was read. Wait until it is whole.")
 
 
 @contextmanager
@@ -107,56 +119,62 @@ def _joined(kind: Format, parts: Sequence[Part]) -> Iterator[Source]:
     """Give the rows of all parts of a table, one after the other; one part is open at a time."""
     parts = [part for part in parts if not part.is_blank] or parts
     with open_part(kind, parts[0]) as first:
-        names, passable, lists = first.names, first.passable, first.lists
+        about = first
 
     @contextmanager
     def opened(part: Part) -> Iterator[Source]:
         with open_part(kind, part) as source:
-            check_names(source.names, part, names, parts[0])
+            check_names(source.names, part, about.names, parts[0])
             yield source
 
-    def types(first: Batch, wanted: Sequence[str], later: Sequence[Part]) -> dict[str, Any]:
+    def kinds_of(first: Batch, wanted: Sequence[str], later: Sequence[Part]) -> dict[str, pa.DataType]:
         """Return the types of columns; those without a single value have the one of a later part."""
-        found = {name: first.columns[name].kind for name in wanted}
+        kinds = {name: first[name].type for name in wanted}
         for part in later:
-            if not (untyped := [name for name, each in found.items() if str(each) == _NULL]):
+            if not (untyped := [name for name, kind in kinds.items() if pa.types.is_null(kind)]):
                 break
             with opened(part) as source:
                 batch = next(source.batches([], untyped))
-            found |= {name: batch.columns[name].kind for name in untyped}
-        return found
+            kinds |= {name: batch[name].type for name in untyped}
+        return kinds
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
         total = max(sum(part.size for part in parts), 1)
-        before, rows = 0, 0  # bytes of the parts that are read, and rows that were given
-        kinds: dict[str, Any] = {}
+        before, n_rows = 0, 0  # bytes of the parts that are read, and rows that were given
+        kinds: dict[str, pa.DataType] = {}
         for place, part in enumerate(parts):
-            start = rows
+            start = n_rows
             with opened(part) as source:
                 for batch in source.batches(numbers, others):
                     last = batch
                     if not len(batch):
                         continue
-                    kinds = kinds or types(batch, others, parts[place + 1 :])
-                    alike = {name: column.cast(kinds.get(name), name) for name, column in batch.columns.items()}
+                    kinds = kinds or kinds_of(batch, others, parts[place + 1 :])
                     done = (before + (batch.done or 0) * part.size) / total
-                    yield Batch(alike, done, InPart(str(part.file), rows - start))
-                    rows += len(batch)
+                    yield Batch(_cast(batch.rows, kinds), done, InPart(str(part.file), n_rows - start))
+                    n_rows += len(batch)
             before += part.size
-        if not rows:
+        if not n_rows:
             yield last
 
-    yield Source(names, batches, passable, lists)
+    yield replace(about, batches=batches)
 
 
-def check_names(found: Sequence[str], part: Part, expected: Sequence[str], first: Part) -> None:
+def _cast(rows: pa.RecordBatch, kinds: Mapping[str, pa.DataType]) -> pa.RecordBatch:
+    """Return rows with the types of the first part."""
+    if all(kinds.get(field.name, field.type) == field.type for field in rows.schema):
+        return rows
+    return pa.RecordBatch.from_pydict(
+        {name: cast_as(rows[name], kinds.get(name, rows[name].type), name) for name in rows.schema.names}
+    )
+
+
+def check_names(names: Sequence[str], part: Part, expected: Sequence[str], first: Part) -> None:
     """Refuse a part with other columns than the first."""
-    missing = [name for name in expected if name not in found]
-    new = [name for name in found if name not in expected]
-    if missing or new:
-        differ = [
-            f"{verb} {', '.join(map(repr, some[:3]))}" for verb, some in (("lacks", missing), ("adds", new)) if some
-        ]
+    known, new = set(expected), set(names)
+    both = (("lacks", [name for name in expected if name not in new]), ("adds", [n for n in names if n not in known]))
+    differ = [f"{verb} {', '.join(map(repr, some[:3]))}" for verb, some in both if some]
+    if differ:
         raise InvalidInputError(
             f"expected the columns of the first part, {first.file}; this one {' and '.join(differ)}. Name the parts "
             f"that belong together, or repair it."
@@ -174,11 +192,13 @@ def _with_keys(source: Source, keys: Mapping[str, str]) -> Source:
         if not any(read):  # some column must tell how many rows there are
             read = [[], [source.names[0]]]
         for batch in source.batches(*read):
-            wanted = [name for name in (*numbers, *others) if name in added]
-            repeated = {name: NumpyColumn(np.full(len(batch), added[name], dtype=object)) for name in wanted}
-            yield Batch({**batch.columns, **repeated}, batch.done)
+            rows = batch.rows
+            for name in dict.fromkeys((*numbers, *others)):
+                if name in added:
+                    rows = rows.append_column(name, pa.repeat(added[name], len(rows)))
+            yield replace(batch, rows=rows)
 
-    return replace(source, names=(*source.names, *added), batches=batches, passable=(*source.passable, *added))
+    return replace(source, names=(*source.names, *added), batches=batches)
 
 
 def _listed(parts: Sequence[Part]) -> str:

@@ -1,9 +1,9 @@
-""".csv, and `-` for standard input and output: a table in text, as programs and spreadsheets write it.
+"""CSV, and `-` for standard input and output: a table in text, as programs and spreadsheets write it.
 
 The delimiter is a comma, a semicolon or a tab, whichever is most frequent in the first line. If it is not the comma,
-numbers may have a decimal comma, as in files of a European spreadsheet. Columns that are not numbers are passed through
-as text. Python's `csv` reads in one plain loop; larger files, if their quotes are regular, are read by pyarrow where it
-is installed, to the same values. Which of the two is decided before the first row.
+numbers may have a decimal comma, as in files of a European spreadsheet. Columns that are not read as numbers are text,
+so that `01` stays `01`. pyarrow parses blocks of whole lines; what it would read wrongly, such as a row below a quote
+that is never closed, is found before.
 """
 
 from __future__ import annotations
@@ -14,42 +14,35 @@ import io
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, TypeAlias
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from auxcal._core.errors import FileFormatError
-from auxcal._core.extras import is_installed
+from auxcal._core.extras import needs
 from auxcal._core.labels import MISSING
 from auxcal._core.text import utf8
-from auxcal._core.threads import fork_safe_lock
-from auxcal.tables import sources
-from auxcal.tables.discover import File, LocalFile, shortened
-from auxcal.tables.numpy_columns import Column, Columns, NumpyColumn
-from auxcal.tables.sources import Batch, Source
+from auxcal.tables import batches as batches_
+from auxcal.tables.batches import Batch, Source
+from auxcal.tables.parts import File, shortened
+from auxcal.tables.values import from_numpy
+from auxcal.tables.written import plain, writing
 
-ARROW_FROM_BYTES = 2**20
-"""Smaller files are read before pyarrow would be imported."""
+with needs("tables"):
+    import pyarrow as pa
+    import pyarrow.csv as arrow_csv
 
-_Fields: TypeAlias = Iterator[tuple[Sequence[Any], float | None]]
-"""Batches of the fields of each column, tuples of text or arrays of bytes; and the share of the file that is read."""
-
-_SAMPLE_BYTES, _SAMPLE_ROWS = 2**20, 1000  # of the head, from which delimiter and decimal point are told
 _DELIMITERS, _LINE_END = ",;\t", re.compile(rb"\r\n|\r|\n")
-_STRING_OVERHEAD = 8  # a row takes about this many times as much memory as strings
-_LONGEST_HEADER = 2**26  # bytes: 100,000 columns with long names have less
-_LONGEST_FIELD = 2**24  # characters: enough for any cell, and few enough to find out soon that a quote is never closed
-_SCANNED_BYTES = 2**20  # at a time, for quotes
+_SAMPLE_BYTES, _SAMPLE_ROWS = 2**20, 1000  # of the head, in which decimal commas are looked for
+_LONGEST = 2**26  # bytes of a header or a row: 100,000 columns with long names have less
 _SWAPPED = str.maketrans(",.", ".,")  # decimal comma to point, and back
-_MISSING = MISSING | {"#N/A N/A", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"}  # how programs write a missing number
-
-_lock = fork_safe_lock()
-_limits: list[int] = []  # what was before, of everybody who is inside
+_MISSING = [*MISSING, "#N/A N/A", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"]  # how programs write a missing number
 
 
 @contextmanager
@@ -58,14 +51,7 @@ def open_csv(file: File) -> Iterator[Source]:
     with file.open() as opened:
         size = opened.seek(0, io.SEEK_END)
         opened.seek(0)
-        dialect = _Dialect.of(sample := _sample(opened))
-        block = None
-        if isinstance(file, LocalFile) and size >= ARROW_FROM_BYTES and is_installed("tables"):
-            block = _block_bytes(file.path, dialect)
-        if block is None:
-            yield _source(dialect, _plain_fields(sample, opened, size, dialect))
-        else:
-            yield _source(dialect, _arrow_fields(Path(file.path), size, dialect, block))
+        yield _source(opened, size)
 
 
 @contextmanager
@@ -73,94 +59,178 @@ def open_standard_input(_: File) -> Iterator[Source]:
     """Read CSV from standard input in batches, as it arrives."""
     if sys.stdin is None:
         raise FileFormatError("expected CSV; standard input is closed. Name a file, or give it some with a pipe.")
-    dialect = _Dialect.of(sample := _sample(sys.stdin.buffer))
-    yield _source(dialect, _plain_fields(sample, sys.stdin.buffer, None, dialect))
+    yield _source(sys.stdin.buffer, None)
 
 
-def _source(dialect: _Dialect, batches_of_fields: _Fields) -> Source:
-    """Return columns of numbers and of text."""
+def _source(file: BinaryIO, size: int | None) -> Source:
+    head = _head(file)
+    dialect = _Dialect.of(head)
+    body = _Body(file, head[dialect.header_bytes :], dialect)
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
-        first = [row.get(name) or "" for row in dialect.rows for name in numbers]
-        comma = dialect.delimiter != "," and any("," in field for field in first)
-        places = {name: dialect.names.index(name) for name in (*numbers, *others)}
+        wanted = list(dict.fromkeys((*numbers, *others)))
+        if size is not None and body.is_begun:
+            file.seek(dialect.header_bytes)
+            body.begin_again()
+        comma = dialect.delimiter != "," and dialect.has_decimal_comma(numbers)
+        kinds = dict.fromkeys(wanted, pa.string()) | dict.fromkeys(numbers, pa.float64())
         is_empty = True
-        for fields, done in batches_of_fields:
-            is_empty = False
-            read: dict[str, Column] = {
-                name: NumpyColumn(dialect.numbers(fields[place], name, comma=comma))
-                if name in numbers
-                else dialect.text(fields[place], name)
-                for name, place in places.items()
-            }
-            yield Batch(read, done)
+        for block in body.blocks():
+            rows = dialect.rows_of(block, kinds, body.lines, comma=comma)
+            body.lines += block.count(b"\n")
+            if rows.num_rows:
+                is_empty = False
+                yield Batch(rows, None if size is None else min(file.tell() / max(size, 1), 1.0))
         if is_empty:
-            none = {name: np.zeros(0, np.float64 if name in numbers else np.object_) for name in places}
-            yield Batch({name: NumpyColumn(empty) for name, empty in none.items()}, 1.0)
+            yield Batch(pa.RecordBatch.from_pylist([], pa.schema(kinds)), 1.0)
 
-    return Source(dialect.names, batches, dialect.names)
-
-
-def write_csv(path: Path, batches: Iterator[Columns]) -> None:
-    """Write batches as they arrive."""
-    with path.open("wb") as file:
-        _write(file, batches)
-
-
-def write_standard_output(_: Path, batches: Iterator[Columns]) -> None:
-    """Write CSV to standard output as it arrives."""
-    _write(sys.stdout.buffer, batches)
-    sys.stdout.buffer.flush()
-
-
-def _write(file: Any, batches: Iterator[Columns]) -> None:
-    for number, columns in enumerate(batches):
-        if number == 0:
-            header = io.StringIO()
-            csv.writer(header, lineterminator="\n").writerow(columns)
-            file.write(utf8(header.getvalue()))
-        if any(column.kind is not None for column in columns.values()):  # then pyarrow is there
-            from auxcal.tables.arrow_columns import csv_rows
-
-            file.write(csv_rows(columns))
-        else:
-            rows = zip(*(column.fields(name) for name, column in columns.items()), strict=True)
-            file.write(utf8("".join(f"{','.join(row)}\n" for row in rows)))
+    return Source(dialect.names, batches)
 
 
 # The head of a file ---------------------------------------------------------------------------------------------------
 
 
+def _head(file: BinaryIO) -> bytes:
+    """Return the first bytes of a file, with the names of the columns, in a line that is not blank, to their end."""
+    head = file.read(_SAMPLE_BYTES)
+    while not _LINE_END.search(head.removeprefix(codecs.BOM_UTF8).lstrip()) and len(head) < _LONGEST:
+        if not (more := file.read(_SAMPLE_BYTES)):
+            break
+        head += more
+    return head
+
+
 @dataclass(frozen=True)
 class _Dialect:
-    """The dialect of a CSV file, found from its first rows."""
+    """The delimiter and the names of the columns of a CSV file, from its first line that is not blank."""
 
     delimiter: str
     names: tuple[str, ...]
     header_lines: int
     header_bytes: int
-    rows: tuple[dict[str, str], ...]
+    first_rows: str
 
     @classmethod
-    def of(cls, sample: bytes) -> _Dialect:
-        if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    def of(cls, head: bytes) -> _Dialect:
+        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             raise FileFormatError("expected text in UTF-8; this is UTF-16. Save it as 'CSV UTF-8'.")
-        lines = io.StringIO(sample.decode("utf-8-sig", errors="replace"), newline="")
-        n_lines, header = next(((number, line) for number, line in enumerate(lines, 1) if line.strip()), (0, ""))
-        if not header:
+        ends = (match.end() for match in _LINE_END.finditer(head))
+        start, lines = 0, 0
+        for end in (*ends, len(head)):
+            line, start, lines = head[start:end], end, lines + 1
+            if line.removeprefix(codecs.BOM_UTF8).strip():
+                break
+        else:
             raise FileFormatError("expected a line with the names of the columns, and rows; the file is empty.")
+        try:
+            header = line.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise FileFormatError(
+                f"expected text in UTF-8; line {lines} has the byte {line[error.start]:#x}, as Latin-1 and Windows "
+                f"code pages have. Save it as 'CSV UTF-8'."
+            ) from error
         delimiter = max(_DELIMITERS, key=header.count)
         try:
-            with _long_fields():
-                names = tuple(name.strip() for name in next(csv.reader([header], delimiter=delimiter, strict=True)))
-                first_rows = tuple(islice(csv.DictReader(lines, names, delimiter=delimiter), _SAMPLE_ROWS))
-        except csv.Error as error:
+            (names,) = csv.reader([header], delimiter=delimiter, strict=True)
+        except (csv.Error, ValueError) as error:
             raise FileFormatError(
-                f"expected the names of the columns in line {n_lines}; got {shortened(repr(header))} ({error})."
+                f"expected the names of the columns in line {lines}; got {shortened(repr(header))} ({error})."
                 f" Repair the quotes there."
             ) from error
-        end = next(islice(_LINE_END.finditer(sample), n_lines - 1, None), None)
-        return cls(delimiter, names, n_lines, len(sample) if end is None else end.end(), first_rows)
+        rest = head[start:].decode("utf-8", "surrogateescape")
+        return cls(delimiter, tuple(name.strip() for name in names), lines, start, rest)
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.names)}
+
+    def has_decimal_comma(self, numbers: Sequence[str]) -> bool:
+        """Whether a number of the first rows has a comma in it."""
+        places = [self.places[name] for name in numbers]
+        with suppress(csv.Error), io.StringIO(self.first_rows) as lines:
+            for _, row in zip(range(_SAMPLE_ROWS), csv.reader(lines, delimiter=self.delimiter), strict=False):
+                if any("," in row[place] for place in places if place < len(row)):
+                    return True
+        return False
+
+    def rows_of(self, block: bytes, kinds: dict[str, pa.DataType], before: int, *, comma: bool) -> pa.RecordBatch:
+        """Return some columns of a block of whole lines, which has so many lines before it."""
+        if not block.strip(b"\r\n"):
+            return pa.RecordBatch.from_pylist([], pa.schema(kinds))
+        read = kinds or {self.names[0]: pa.string()}
+        try:
+            table = self._parsed(block, read, comma=comma)
+        except pa.ArrowInvalid as error:
+            self._check_widths(block, before)
+            if "conversion error to double" not in str(error):
+                raise self.damaged(self._named(str(error))) from error
+            # A blank beside a missing value, or no number at all, which Python's float can tell.
+            table = self._parsed(block, dict.fromkeys(read, pa.string()), comma=comma)
+            numbers = [name for name, kind in kinds.items() if kind != pa.string()]
+            columns = {name: table[name] for name in table.column_names}
+            columns |= {
+                name: pa.chunked_array([from_numpy(self._numbers(block, table[name], name, before, comma=comma))])
+                for name in numbers
+            }
+            table = pa.table(columns)
+        (rows,) = table.combine_chunks().to_batches()
+        return rows
+
+    def _parsed(self, block: bytes, kinds: dict[str, pa.DataType], *, comma: bool) -> pa.Table:
+        places = {str(self.places[name]): kind for name, kind in kinds.items()}
+        table = arrow_csv.read_csv(
+            pa.py_buffer(block),
+            arrow_csv.ReadOptions(
+                use_threads=False, block_size=len(block) + 1, column_names=[str(k) for k in range(len(self.names))]
+            ),
+            arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+            arrow_csv.ConvertOptions(
+                column_types=places,
+                include_columns=list(places),
+                null_values=_MISSING,
+                strings_can_be_null=False,
+                decimal_point="," if comma else ".",
+            ),
+        )
+        filled = [column.fill_null(np.nan) if column.null_count else column for column in table.columns]
+        return pa.table(filled, list(kinds))
+
+    def _numbers(self, block: bytes, column: Any, name: str, before: int, *, comma: bool) -> NDArray[np.float64]:
+        """Return text as numbers, as Python reads them; refuse what is none, by its line."""
+        numbers = np.empty(len(column))
+        for place, text in enumerate(column.to_pylist()):
+            try:
+                if "_" in text:  # which float takes as a part of a number
+                    raise ValueError
+                number = "nan" if text.strip() in _MISSING else text.translate(_SWAPPED) if comma else text
+                numbers[place] = float(number)
+            except ValueError:
+                line, _ = next(islice(self._lines(block, before), place, None))
+                raise self.damaged(f"Row #{line}: column {name!r}: invalid value {text!r}") from None
+        return numbers
+
+    def _check_widths(self, block: bytes, before: int) -> None:
+        """Refuse a row with too few or too many fields, by its line."""
+        for line, row in self._lines(block, before):
+            if len(row) != len(self.names):
+                width = f"Expected {len(self.names)} columns, got {len(row)}"
+                raise self.damaged(f"Row #{line}: {width}: {self.delimiter.join(row)}")
+
+    def _lines(self, block: bytes, before: int) -> Iterator[tuple[int, list[str]]]:
+        """Yield the line in which each row ends, and its fields, for an error message."""
+        text = block.decode("utf-8", "surrogateescape")
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter)
+        with _long_fields():
+            for row in filter(None, reader):
+                yield before + reader.line_num, row
+
+    def _named(self, reason: str) -> str:
+        """Return Arrow's message with the name of the column in place of its number."""
+        found = re.search(r"In CSV column #(\d+): (Row #\d+: )?(CSV conversion error to \w+: )?(.*)", reason)
+        if found is None:
+            return reason
+        what = "invalid UTF-8 data" if "invalid UTF8" in found[4] else found[4]
+        return f"column {self.names[int(found[1])]!r}: {what}"
 
     def damaged(self, reason: str) -> FileFormatError:
         return FileFormatError(
@@ -169,200 +239,131 @@ class _Dialect:
             f"UTF-8, save the file as 'CSV UTF-8'."
         )
 
-    def numbers(self, fields: Any, name: str, *, comma: bool) -> NDArray[np.float64]:
-        """Return fields as numbers, NaN where one is missing."""
-        if not isinstance(fields, tuple):
-            import pyarrow as pa
-
-            from auxcal.tables.arrow_columns import to_numpy
-
-            try:
-                if not comma:
-                    return to_numpy(fields.cast(pa.string()).cast(pa.float64()))
-            except pa.ArrowInvalid:  # a missing value, a blank beside a number, one beyond all floats, or no number
-                pass
-            fields = [each.decode("utf-8", "surrogateescape") for each in fields.to_pylist()]
-        values = [value.translate(_SWAPPED) for value in fields] if comma else fields
-        try:
-            if "_" not in "".join(values):  # which float takes as a part of a number
-                return np.fromiter(map(float, values), np.float64, len(values))
-            found = [_as_float(value) for value in values]
-        except ValueError:
-            found = [np.nan if value.strip() in _MISSING else _as_float(value) for value in values]
-        if None in found:
-            raise self.damaged(f"column {name!r}: invalid value {fields[found.index(None)]!r}")
-        return np.array(found)
-
-    def text(self, fields: Any, name: str) -> Column:
-        """Return fields as text, which must be valid."""
-        try:
-            if isinstance(fields, tuple):
-                "".join(fields).encode()
-                return NumpyColumn(np.array(fields, dtype=object))
-            from auxcal.tables.arrow_columns import ArrowColumn
-
-            return ArrowColumn(fields.cast("string"))
-        except ValueError as error:  # which UnicodeEncodeError and ArrowInvalid are
-            raise self.damaged(f"column {name!r}: invalid UTF-8 data") from error
-
-
-def _as_float(value: str) -> float | None:
-    try:
-        return None if "_" in value else float(value)
-    except ValueError:
-        return None
-
-
-def _sample(file: BinaryIO) -> bytes:
-    """Return the first bytes of a file, with the names of the columns, in a line that is not blank, to their end."""
-    sample = file.read(_SAMPLE_BYTES)
-    while not _LINE_END.search(sample.removeprefix(codecs.BOM_UTF8).lstrip()) and len(sample) < _LONGEST_HEADER:
-        if not (more := file.read(_SAMPLE_BYTES)):
-            break
-        sample += more
-    return sample
-
 
 @contextmanager
 def _long_fields() -> Iterator[None]:
-    """Give a context in which `csv` takes fields of any sensible length; the last to leave restores its limit."""
-    with _lock:
-        _limits.append(csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_FIELD)))
+    """Give a context in which `csv` takes fields of any length, for an error message."""
+    before = csv.field_size_limit(_LONGEST)
     try:
         yield
     finally:
-        with _lock:
-            before = _limits.pop()  # the first of them is the last to be popped
-            if not _limits:
-                csv.field_size_limit(before)
+        csv.field_size_limit(before)
 
 
-# Python's csv ---------------------------------------------------------------------------------------------------------
+# The rows of a file ---------------------------------------------------------------------------------------------------
 
 
-def _plain_fields(sample: bytes, file: BinaryIO, size: int | None, dialect: _Dialect) -> _Fields:
-    """Yield the fields of a file, of which a sample is read already, as text."""
-    body = io.BufferedReader(_Rejoined(sample[dialect.header_bytes :], file))
-    for rows in _row_batches(body, dialect):
-        yield list(zip(*rows, strict=True)), file.tell() / size if size else None
+class _Body:
+    """The lines below the header, in blocks that end where a row ends.
 
-
-def _row_batches(file: Any, dialect: _Dialect) -> Iterator[list[list[str]]]:
-    """Yield rows in batches, without empty lines and the blank rows that spreadsheets write below the last one."""
-    # Invalid UTF-8 matters only in the columns that are read.
-    lines = io.TextIOWrapper(file, encoding="utf-8", errors="surrogateescape", newline="")
-    # One that is not strict takes what follows a stray quote, to the end of the file, for a part of the field.
-    reader = csv.reader(lines, delimiter=dialect.delimiter, strict=True)
-    before, width = dialect.header_lines, len(dialect.names)
-    rows: list[list[str]] = []
-    blank, first, n_characters = None, 1, 0
-    try:
-        with _long_fields():
-            for row in filter(None, reader):
-                if len(row) != width:
-                    number, text = before + reader.line_num, dialect.delimiter.join(row)
-                    raise dialect.damaged(f"Row #{number}: Expected {width} columns, got {len(row)}: {text}")
-                if not any(row):
-                    blank = blank or before + reader.line_num
-                elif blank is not None:
-                    raise dialect.damaged(f"Row #{blank}: nothing in any column, and other rows below it")
-                else:
-                    rows.append(row)
-                    n_characters += width + sum(map(len, row))
-                if n_characters * _STRING_OVERHEAD >= sources.BATCH_BYTES:
-                    yield rows
-                    rows, n_characters = [], 0
-                first = reader.line_num + 1
-    except csv.Error as error:
-        first, last = before + first, before + reader.line_num
-        where = f"Row #{first}" if first == last else f"Row #{first}, which ends in line {last}"
-        raise dialect.damaged(
-            f"{where}: a quote is opened there and not closed where a field ends ({error})"
-        ) from error
-    if rows:
-        yield rows
-
-
-class _Rejoined(io.RawIOBase):
-    """A file from its beginning, whose first bytes were already read; a pipe can't be rewound."""
-
-    def __init__(self, head: bytes, rest: BinaryIO) -> None:
-        self._head, self._rest = io.BytesIO(head), rest
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._head.read(len(buffer)) or self._rest.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-
-# pyarrow --------------------------------------------------------------------------------------------------------------
-
-
-def _block_bytes(path: Path, dialect: _Dialect) -> int | None:
-    """Return how many bytes pyarrow should parse at a time: more than a line has.
-
-    None if it might read other values than `csv`: where a quote does not begin or end a field, a field has a line end
-    in it, or lines end in a carriage return alone.
+    `lines` are those before the block that is parsed. A quote that is never closed, or that stands where no field
+    begins or ends, is an error with its line; so is a row that is all blank, unless no row follows it.
     """
-    neighbour = np.zeros(256, np.bool_)  # what may stand outside a quote
-    neighbour[[ord(each) for each in f'{dialect.delimiter}\n\r"']] = True
-    longest = 0
-    with path.open("rb") as file:
-        file.seek(dialect.header_bytes)
-        while block := file.read(_SCANNED_BYTES) + file.readline(_LONGEST_FIELD):
-            if b"\r" in block and block.count(b"\r") != block.count(b"\r\n"):
-                return None
-            letters = np.frombuffer(b"\n" + block + b"\n", np.uint8)
-            ends = np.flatnonzero(letters == ord("\n"))
-            longest = max(longest, int(np.diff(ends).max()))
-            if b'"' in block:
-                quotes = np.flatnonzero(letters == ord('"'))
-                if len(quotes) % 2 or (np.searchsorted(quotes, ends) % 2).any():
-                    return None
-                if not (neighbour[letters[quotes[::2] - 1]].all() and neighbour[letters[quotes[1::2] + 1]].all()):
-                    return None
-    return None if longest >= _LONGEST_FIELD else max(sources.BATCH_BYTES // 2, 2 * longest)
+
+    def __init__(self, file: BinaryIO, start: bytes, dialect: _Dialect) -> None:
+        self._file, self._start, self._rest, self._dialect = file, start, b"", dialect
+        self.lines, self.is_begun = dialect.header_lines, False
+        d = re.escape(dialect.delimiter).encode()
+        field = rb'(?:"(?:[^"]|"")*+"|[^"%b\r\n][^%b\r\n]*+)?+' % (d, d)
+        self._rows = re.compile(rb"(?:%b(?:%b%b)*+(?:\r\n|\r|\n|\Z))*+" % (field, d, field))
+        self._wrong = re.compile(rb'[^\r\n]*?"(?:[^"]|"")*"[^"%b\r\n]' % d)
+        self._blank = dialect.delimiter.encode() * (len(dialect.names) - 1)
+        self._beside = np.zeros(256, np.bool_)  # what may stand outside a quote
+        self._beside[[*f'{dialect.delimiter}\r\n"'.encode()]] = True
+
+    def begin_again(self) -> None:
+        self._start, self._rest, self.lines = b"", b"", self._dialect.header_lines
+
+    def blocks(self) -> Iterator[bytes]:
+        self.is_begun = True
+        held = b""  # blank rows, which may be the last ones
+        size = batches_.BATCH_BYTES // 2
+        while True:
+            more, self._start = self._start[:size] or self._file.read(size), self._start[size:]
+            text, self._rest = self._rest + more, b""
+            ends = self._ends_of_rows(text, self.lines + held.count(b"\n"), is_last=not more)
+            self._rest = text[ends:]
+            block = held + text[:ends]
+            content = self._end_of_content(block)
+            self._check_blank(block[:content])
+            held = block[content:]
+            if content:
+                yield block[:content]
+            if not more:
+                return
+            if not ends:
+                size *= 2
+
+    def _ends_of_rows(self, text: bytes, before: int, *, is_last: bool) -> int:
+        """Return how many bytes are whole rows; `before` them are so many lines."""
+        end = len(text) if is_last else 1 + max(text.rfind(b"\n"), text.rfind(b"\r"))
+        if b'"' not in text or self._are_paired(text[:end]):
+            return end
+        matched = self._rows.match(text, 0, end)
+        whole = matched.end() if matched else 0
+        if whole == end:
+            return end
+        if is_last or len(text) - whole > _LONGEST or self._wrong.match(text, whole):
+            line = before + text.count(b"\n", 0, whole) + 1
+            raise self._dialect.damaged(f"Row #{line}: a quote is opened there and not closed where a field ends")
+        return whole
+
+    def _are_paired(self, text: bytes) -> bool:
+        """Whether every quote begins or ends a field, or is one of two within it; and the last one is closed."""
+        letters = np.frombuffer(b"\n" + text + b"\n", np.uint8)
+        quotes = np.flatnonzero(letters == ord('"'))
+        if len(quotes) % 2:
+            return False
+        return bool(self._beside[letters[quotes[::2] - 1]].all() and self._beside[letters[quotes[1::2] + 1]].all())
+
+    def _end_of_content(self, block: bytes) -> int:
+        """Return where the last row ends that is not blank."""
+        content = len(block.rstrip(f'{self._dialect.delimiter}\r\n\t "'.encode()))
+        if not content:
+            return 0
+        end = _LINE_END.search(block, content)
+        while end is not None and block.count(b'"', 0, end.end()) % 2:  # in a field
+            end = _LINE_END.search(block, end.end())
+        return len(block) if end is None else end.end()
+
+    def _check_blank(self, block: bytes) -> None:
+        """Refuse a row with nothing in any column, and other rows below it."""
+        if not self._blank:
+            return
+        places = [block.find(b"\n" + self._blank + end) for end in (b"\n", b"\r")]
+        if block.startswith((self._blank + b"\n", self._blank + b"\r")):
+            places.append(-2)
+        place = min((place for place in places if place != -1), default=None)
+        if place is not None:
+            line = self.lines + block.count(b"\n", 0, max(place, 0)) + (1 if place == -2 else 2)
+            raise self._dialect.damaged(f"Row #{line}: nothing in any column, and other rows below it")
 
 
-def _arrow_fields(path: Path, size: int, dialect: _Dialect, block: int) -> _Fields:
-    """Yield the fields of a file as arrays of bytes."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, open_csv
-
-    names = [str(place) for place in range(len(dialect.names))]
-    blank = False
-    with pa.OSFile(str(path)) as file:
-        file.seek(dialect.header_bytes)
-        try:
-            reader = open_csv(
-                file,
-                ReadOptions(use_threads=False, block_size=block, column_names=names),
-                ParseOptions(delimiter=dialect.delimiter),
-                ConvertOptions(check_utf8=False, column_types=dict.fromkeys(names, pa.binary())),
-            )
-            for batch in reader:
-                rows = batch
-                if blank or pc.any(pc.equal(batch.column(0), b"")).as_py():
-                    filled = np.flatnonzero(sum(np.asarray(pc.binary_length(column)) for column in batch.columns))
-                    rows = batch.slice(0, filled[-1] + 1 if len(filled) else 0)
-                    if (blank and len(filled)) or len(filled) < len(rows):
-                        _explain(path, dialect, "a row with nothing in any column, and other rows below it")
-                    blank = blank or len(rows) < len(batch)
-                if len(rows):
-                    yield rows.columns, min(file.tell() / max(size, 1), 1.0)
-        except pa.ArrowInvalid as error:
-            if "Empty CSV" not in str(error):
-                _explain(path, dialect, str(error))
+# Writing --------------------------------------------------------------------------------------------------------------
 
 
-def _explain(path: Path, dialect: _Dialect, reason: str) -> NoReturn:
-    """Raise what `csv` says of a file that can't be read: it names the line."""
-    with path.open("rb") as file:
-        file.seek(dialect.header_bytes)
-        for _ in _row_batches(io.BufferedReader(file), dialect):
-            pass
-    raise dialect.damaged(reason)
+def write_csv(path: Path, batches: Iterator[pa.RecordBatch]) -> None:
+    """Write batches as they arrive."""
+    with path.open("wb") as file:
+        _write(file, batches)
+
+
+def write_standard_output(_: Path, batches: Iterator[pa.RecordBatch]) -> None:
+    """Write CSV to standard output as it arrives."""
+    _write(sys.stdout.buffer, batches)
+    sys.stdout.buffer.flush()
+
+
+def _write(file: Any, batches: Iterator[pa.RecordBatch]) -> None:
+    options = arrow_csv.WriteOptions(include_header=False)
+    for number, rows in enumerate(batches):
+        names = rows.schema.names
+        if number == 0:
+            header = io.StringIO()
+            csv.writer(header, lineterminator="\n").writerow(names)
+            file.write(utf8(header.getvalue()))
+        with writing():
+            columns = [plain(column, name) for name, column in zip(names, rows.columns, strict=True)]
+            text = pa.BufferOutputStream()
+            arrow_csv.write_csv(pa.record_batch(columns, names), text, options)
+        file.write(memoryview(text.getvalue()))

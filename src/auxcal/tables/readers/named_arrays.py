@@ -21,21 +21,24 @@ from auxcal._core.errors import FileFormatError, InvalidInputError
 from auxcal._core.extras import needs
 from auxcal._core.files import open_arrays
 from auxcal._core.memory import check_memory
-from auxcal._core.text import utf8
-from auxcal.tables.discover import File
-from auxcal.tables.numpy_columns import Columns, NumpyColumn, concatenated
-from auxcal.tables.sources import Batch, Source, rows_per_batch
+from auxcal.tables.batches import Batch, Source, check_rows, rows_per_batch
+from auxcal.tables.parts import File
+from auxcal.tables.values import from_numpy
+from auxcal.tables.written import array_of
 
-_NPY_NAMES = {1: ("y",), 2: ("logits", "proba")}  # a matrix does not say which it holds, so it has both names
+with needs("tables"):
+    import pyarrow as pa
+
+_NPY_NAMES = {1: ("y",), 2: ("logits", "proba")}  # a matrix does not tell which it holds, so it has both names
 _BFLOAT16 = "BF16"
 
 
 def as_source(arrays: Mapping[str, NDArray[Any]]) -> Source:
-    """Return named arrays as a source; vectors with one entry per row are passed through."""
+    """Return named arrays as a source, without a copy; the rows of a matrix are lists."""
     n_rows = max((len(array) for array in arrays.values() if array.ndim), default=0)
 
     def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
-        names = (*numbers, *others)
+        names = list(dict.fromkeys((*numbers, *others)))
         lengths = {name: len(arrays[name]) if arrays[name].ndim else 0 for name in names}
         if len(set(lengths.values())) > 1:
             text = ", ".join(f"{name!r} {length}" for name, length in lengths.items())
@@ -46,18 +49,32 @@ def as_source(arrays: Mapping[str, NDArray[Any]]) -> Source:
         rows = rows_per_batch(sum(arrays[name].nbytes for name in names) / max(n, 1))
         for start in range(0, max(n, 1), rows):
             stop = min(start + rows, n)
-            yield Batch({name: NumpyColumn(arrays[name][start:stop]) for name in names}, stop / max(n, 1))
+            columns = {name: _column(arrays[name][start:stop], name) for name in names}
+            yield Batch(pa.RecordBatch.from_pydict(columns), stop / max(n, 1))
 
-    return Source(tuple(arrays), batches, tuple(name for name, array in arrays.items() if array.shape == (n_rows,)))
+    matrices = tuple(name for name, array in arrays.items() if array.shape != (n_rows,))
+    return Source(tuple(arrays), batches, matrices, arrays=True)
 
 
-def _joined(batches: Iterator[Columns]) -> dict[str, NDArray[Any]]:
+def _column(values: NDArray[Any], name: str) -> pa.Array:
+    try:
+        return from_numpy(values)
+    except pa.ArrowException as error:
+        raise InvalidInputError(
+            f"the array {name!r} of {values.dtype} is no column of a table ({error}). Leave it out, or save it as "
+            f"numbers or text."
+        ) from error
+
+
+def _joined(batches: Iterator[pa.RecordBatch]) -> dict[str, NDArray[Any]]:
     """Return all rows of the batches, which are held in memory until the last one arrives."""
-    parts: dict[str, list[NDArray[Any]]] = {}
-    for columns in batches:
-        for name, column in columns.items():
-            parts.setdefault(name, []).append(column.array(name))
-    return {utf8(name).decode(): concatenated(arrays, name) for name, arrays in parts.items()}
+    parts = list(batches)
+    check_rows(len(parts))
+    whole = pa.Table.from_batches(parts).combine_chunks()
+    return {
+        name: array_of(column.chunk(0) if column.num_chunks else column.combine_chunks(), name)
+        for name, column in zip(whole.column_names, whole.columns, strict=True)
+    }
 
 
 @contextmanager
@@ -78,7 +95,7 @@ def open_npz(file: File) -> Iterator[Source]:
         yield as_source(named)
 
 
-def write_npz(path: Path, batches: Iterator[Columns]) -> None:
+def write_npz(path: Path, batches: Iterator[pa.RecordBatch]) -> None:
     """Write columns as arrays."""
     with path.open("wb") as file:
         np.savez_compressed(file, **_joined(batches))  # type: ignore[arg-type]
@@ -143,7 +160,7 @@ def _read_bfloat16(path: Path, names: list[str]) -> dict[str, NDArray[np.float32
     return found
 
 
-def write_safetensors(path: Path, batches: Iterator[Columns]) -> None:
+def write_safetensors(path: Path, batches: Iterator[pa.RecordBatch]) -> None:
     """Write columns of numbers as tensors."""
     arrays = _joined(batches)
     text = [name for name, array in arrays.items() if array.dtype.kind not in "biuf" or array.itemsize > 8]

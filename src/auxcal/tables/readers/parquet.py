@@ -5,68 +5,73 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from auxcal._core.extras import needs
-from auxcal.tables.discover import File, LocalFile
-from auxcal.tables.numpy_columns import Columns
-from auxcal.tables.sources import Batch, Source, rows_per_batch
+from auxcal.tables.batches import Batch, Source, rows_per_batch
+from auxcal.tables.parts import File, LocalFile
+from auxcal.tables.values import decoded, is_list
+from auxcal.tables.written import writing
+
+with needs("tables"):
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetFile, ParquetWriter, read_metadata
 
 # Without a buffer per column, or with pre_buffer, entire row groups are read, and one can be the entire file.
 _BUFFER, _REMOTE_BUFFERS = 2**13, 2**25  # bytes of a column; of all columns, where every buffer is a request
-_GROUP_ROWS = 2**16  # a row group of the usual size: whoever reads it needs little memory
+_GROUP_ROWS = 2**16  # a row group of the usual size, which takes little memory to read
 
 
 @contextmanager
 def open_parquet(file: File) -> Iterator[Source]:
     """Read a parquet file in batches that do not grow with its row groups."""
-    with needs("tables"):
-        from pyarrow import array
-
-        from auxcal.tables.arrow_columns import ArrowColumn, is_list
     with _opened(file) as opened:
-        names, metadata = tuple(opened.schema_arrow.names), opened.metadata
+        schema, metadata = opened.schema_arrow, opened.metadata
 
         def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
-            columns = [*numbers, *others]
+            columns = list(dict.fromkeys((*numbers, *others)))
             groups = (metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
             rows = rows_per_batch(max(sum(groups) / max(metadata.num_rows, 1), 8 * len(columns)))
             read = 0
             for batch in opened.iter_batches(rows, columns=columns, use_threads=False):
                 read += batch.num_rows
-                yield Batch({name: ArrowColumn(batch.column(name)) for name in columns}, read / metadata.num_rows)
+                yield Batch(_without_views(batch.select(columns)), read / metadata.num_rows)
             if not read:
-                kinds = {name: opened.schema_arrow.field(name).type for name in columns}
-                yield Batch({name: ArrowColumn(array([], kind)) for name, kind in kinds.items()}, 1.0)
+                empty = pa.schema([schema.field(name) for name in columns]).empty_table()
+                yield Batch(pa.RecordBatch.from_pydict({name: empty[name].combine_chunks() for name in columns}), 1.0)
 
-        yield Source(names, batches, names, tuple(field.name for field in opened.schema_arrow if is_list(field.type)))
+        yield Source(tuple(schema.names), batches, tuple(field.name for field in schema if is_list(field.type)))
 
 
-def write_parquet(path: Path, batches: Iterator[Columns]) -> None:
+def _without_views(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return JSON, and views of text and bytes, which many functions of Arrow lack, as text and bytes."""
+    for place, field in enumerate(rows.schema):
+        if isinstance(field.type, pa.JsonType):
+            rows = rows.set_column(place, field.name, decoded(rows.column(place)))
+        if pa.types.is_string_view(field.type) or pa.types.is_binary_view(field.type):
+            plain = pa.string() if pa.types.is_string_view(field.type) else pa.binary()
+            rows = rows.set_column(place, field.name, rows.column(place).cast(plain))
+    return rows
+
+
+def write_parquet(path: Path, batches: Iterator[pa.RecordBatch]) -> None:
     """Write batches as they arrive, collected into row groups; the first batch fixes the types."""
-    with needs("tables"):
-        from pyarrow import Table, schema, timestamp, types
-        from pyarrow.parquet import ParquetWriter
-
-        from auxcal.tables.arrow_columns import record_batch, writing
-    first = record_batch(next(batches))
+    batches = map(_without_views, batches)
+    first = next(batches)
     # Parquet has no seconds. A cast refuses what is too far away for milliseconds; pyarrow writes it wrongly before 25.
-    seconds = [types.is_timestamp(field.type) and field.type.unit == "s" for field in first.schema]
+    seconds = [pa.types.is_timestamp(field.type) and field.type.unit == "s" for field in first.schema]
     fields = zip(first.schema, seconds, strict=True)
-    stored = schema([f.with_type(timestamp("ms", f.type.tz)) if is_second else f for f, is_second in fields])
+    stored = pa.schema([f.with_type(pa.timestamp("ms", f.type.tz)) if is_second else f for f, is_second in fields])
     with writing(), ParquetWriter(path, stored) as file:
         group = [first]
-        for columns in batches:
-            group.append(record_batch(columns, first.schema))
-            if sum(len(batch) for batch in group) >= _GROUP_ROWS:
-                file.write_table(Table.from_batches(group).cast(stored))
+        for rows in batches:
+            group.append(rows.cast(first.schema))
+            if sum(map(len, group)) >= _GROUP_ROWS:
+                file.write_table(pa.Table.from_batches(group).cast(stored))
                 group.clear()
-        file.write_table(Table.from_batches(group, first.schema).cast(stored))
+        file.write_table(pa.Table.from_batches(group, first.schema).cast(stored))
 
 
-def _opened(file: File) -> Any:
-    from pyarrow.parquet import ParquetFile, read_metadata
-
+def _opened(file: File) -> ParquetFile:
     if isinstance(file, LocalFile):
         return ParquetFile(file.path, buffer_size=_BUFFER, pre_buffer=False)
     metadata = read_metadata(file.place, filesystem=file.filesystem)

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from auxcal._core.arrays import Floats
 from auxcal._core.errors import InvalidInputError
+from auxcal._core.extras import needs
 from auxcal._core.files import STANDARD, as_path, atomic_write, check_apart
 from auxcal.calibrators import Calibrator
 from auxcal.inputs import refuse_wrong_kind, warn_of_probabilities
-from auxcal.labelling import Picks, pick
 from auxcal.monitoring import timeline
 from auxcal.monitoring.timed import chunk_names
 from auxcal.tables.columns import check_column, find_layout
-from auxcal.tables.discover import LocalFile
-from auxcal.tables.numpy_columns import Column, NumpyColumn, joined_columns
-from auxcal.tables.readers import format_of, open_source
+from auxcal.tables.parts import LocalFile
+from auxcal.tables.readers import open_source, writable
+from auxcal.tables.readers.json_lines import LINE
 from auxcal.tables.rows import as_logit_matrix, own_confidence, usable_rows
 from auxcal.tables.scored import MAX_WEIGHT
-from auxcal.tables.scorer import as_classes, prediction_names
-from auxcal.tables.spec import CONFIDENCE, PREDICTION, LogitOptions, TableSpec, optional_scores
+from auxcal.tables.scorer import are_index_labels, as_classes
+from auxcal.tables.spec import CONFIDENCE, PREDICTION, TableSpec, optional_scores
+from auxcal.tables.values import from_numpy, matrix_of, to_numpy
+
+with needs("tables"):
+    import pyarrow as pa
+
+if TYPE_CHECKING:
+    from auxcal.labelling import Picks
 
 WEIGHT, ROW = "weight", "row"
 
@@ -37,7 +46,7 @@ def pick_file(
     by: str | None = None,
     spec: TableSpec | None = None,
     random_state: int | None = 0,
-    **where: Unpack[LogitOptions],
+    **where: Any,
 ) -> Picks:
     r"""Pick rows of a file to label, and write them with all their columns, prediction, confidence and `weight`.
 
@@ -57,8 +66,8 @@ def pick_file(
     n : int
         How many rows to pick.
     by : str, optional
-        The column of a slice, such as day: `auxcal.check` says of each how far the confidence may be off, and more rows
-        are picked where it is more. This needs a calibrator.
+        The column of a slice, such as day: more rows are picked where `auxcal.check` finds that the confidence may be
+        off more. This needs a calibrator.
     spec, **where
         As in `read_predictions`, where they are not what the calibrator was fitted on.
     random_state : int or None
@@ -68,7 +77,7 @@ def pick_file(
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from auxcal.formats import pick_file
+    >>> from auxcal.tables import pick_file
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file, out = Path(folder) / "rest.csv", Path(folder) / "to-label.csv"
     ...     _ = file.write_text("id,logit_0,logit_1\na,2.5,0.1\nb,0.3,0.9\nc,4.1,0.2\n")
@@ -76,13 +85,16 @@ def pick_file(
     ...     out.read_text().splitlines()[0]
     'row,id,logit_0,logit_1,y,prediction,confidence,weight,max_weight'
     """
-    spec = TableSpec.of(LogitOptions, where, spec)
+    from auxcal.labelling import pick  # here, since scoring needs no SciPy
+
+    spec = TableSpec.of(spec, where)
     spec = replace(spec, features=()) if calibrator is None else spec.known_to(calibrator.inputs_)
     spec.check_bad_rows()
     check_apart(as_path(out), map(Path, paths))
+    kind = writable(LocalFile(as_path(out)))
     with open_source(*paths) as source:
         layout = find_layout(source.names, source.matrices, spec, calibrator)
-        others = [name for name in source.passable if name not in layout.numbers]
+        others = [name for name in source.passable if name not in (*layout.numbers, LINE)]
         for name in (WEIGHT, MAX_WEIGHT):
             if name in (*layout.numbers, *others):
                 raise InvalidInputError(
@@ -96,31 +108,44 @@ def pick_file(
         logits = as_logit_matrix(logits, probabilities=layout.probabilities)
     if calibrator is None:
         warn_of_probabilities(None if layout.probabilities else "logits", logits, stacklevel=2)
-    features = np.concatenate([batch.features for batch in batches]) if layout.features or layout.known else None
+    features = None if batches[0].features is None else np.concatenate([batch.features for batch in batches])
     confidence, none = _scores(calibrator, logits, features)
-    passed = joined_columns([batch.others for batch in batches])
-    harm = None if by is None else _harm(calibrator, logits, features, passed, by)
+    table = pa.Table.from_batches([batch.columns for batch in batches])
+    harm = None if by is None else _harm(calibrator, logits, features, table, by)
     picks = pick(confidence, n, none=none, harm=harm, calibrated=calibrator is not None, random_state=random_state)
-    chosen: dict[str, Column] = {ROW: NumpyColumn(np.concatenate([batch.index for batch in batches])[picks.rows])}
-    kept = *layout.signals, spec.label_name
-    old = set(optional_scores(passed, spec.inputs.names)) - set(kept)
-    chosen |= {name: column.take(picks.rows) for name, column in passed.items() if name not in old}
-    for name in layout.numbers:
-        values = np.concatenate([batch.inputs[name] for batch in batches])[picks.rows]
-        kind = "prob" if layout.probabilities else "logit"
-        flat = {name: values} if values.ndim == 1 else {f"{kind}_{k}": column for k, column in enumerate(values.T)}
-        chosen |= {each: NumpyColumn(column) for each, column in flat.items()}
-    unlabelled = NumpyColumn(np.full(n, None))
-    class_names = prediction_names(chosen.setdefault(spec.label_name, unlabelled), spec.inputs.class_names)
+    picked = table.take(from_numpy(picks.rows)).combine_chunks()
+    index = np.concatenate([batch.index for batch in batches])
+    chosen: dict[str, pa.Array] = {ROW: from_numpy(index[picks.rows])}
+    old = {*optional_scores(others, spec.inputs.names)} - {*layout.signals, spec.label_name}
+    for name in (*others, *layout.numbers):
+        if name not in old:
+            chosen |= _flat(name, _array(picked[name]), "prob" if layout.probabilities else "logit", layout.numbers)
+    labels = chosen.setdefault(spec.label_name, pa.nulls(n, pa.string()))
+    indices = are_index_labels(labels, spec.none_labels)
     if layout.known is None:
-        chosen[PREDICTION] = as_classes(logits.argmax(axis=1)[picks.rows], class_names)
+        names = None if indices else spec.inputs.class_names
+        chosen[PREDICTION] = as_classes(logits.argmax(axis=1)[picks.rows], names)
     chosen |= {
-        CONFIDENCE: NumpyColumn(confidence[picks.rows]),
-        WEIGHT: NumpyColumn(picks.sample_weight),
-        MAX_WEIGHT: NumpyColumn(np.full(n, picks.max_weight)),
+        CONFIDENCE: from_numpy(confidence[picks.rows]),
+        WEIGHT: from_numpy(np.asarray(picks.sample_weight)),
+        MAX_WEIGHT: from_numpy(np.full(n, picks.max_weight)),
     }
-    _write(out, chosen)
+    standard = str(out) == STANDARD
+    with nullcontext(Path(STANDARD)) if standard else atomic_write(as_path(out)) as temporary:
+        kind.write(temporary, iter([pa.RecordBatch.from_pydict(chosen)]))  # type: ignore[misc]
     return picks
+
+
+def _array(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _flat(name: str, column: pa.Array, kind: str, numbers: Sequence[str]) -> dict[str, pa.Array]:
+    """Return lists of logits as a column for each class; other columns as they are."""
+    if name not in numbers:
+        return {name: column}
+    values, _ = matrix_of(column, name)
+    return {name: column} if values.ndim == 1 else {f"{kind}_{k}": from_numpy(part) for k, part in enumerate(values.T)}
 
 
 def _scores(calibrator: Calibrator | None, logits: Floats, features: Floats | None) -> tuple[Floats, Floats | None]:
@@ -133,27 +158,13 @@ def _scores(calibrator: Calibrator | None, logits: Floats, features: Floats | No
     return confidence, calibrator.proba_validated(logits, features)[:, -1]
 
 
-def _harm(
-    calibrator: Calibrator | None, logits: Floats, features: Floats | None, columns: dict[str, Column], by: str
-) -> Floats:
+def _harm(calibrator: Calibrator | None, logits: Floats, features: Floats | None, table: pa.Table, by: str) -> Floats:
     """Return how far the confidence may be off in each row's slice; small slices have the mean of the others."""
     if calibrator is None:
         raise InvalidInputError("by (--by) asks a calibrator how far its confidence is off in each slice; give one.")
-    check_column(tuple(columns), by, "Name the column of the slices with by (--by).")
-    names = chunk_names(columns[by].values())
-    found = timeline(calibrator, logits, names, features=features)
-    each = {chunk.name: chunk.check.harm.value for chunk in found.chunks if chunk.check is not None}
-    usual = float(np.mean(list(each.values()))) if each else 1.0
-    return np.array([each.get(name, usual) for name in names])
-
-
-def _write(out: str | os.PathLike[str], columns: dict[str, Column]) -> None:
-    target = as_path(out)
-    write = format_of(LocalFile(target)).write
-    if write is None:
-        raise InvalidInputError(f"{target}: such files are only read. Write a .csv or a .parquet file.")
-    if str(target) == STANDARD:
-        write(target, iter([columns]))
-        return
-    with atomic_write(target) as temporary:
-        write(temporary, iter([columns]))
+    check_column(tuple(table.column_names), by, "Name the column of the slices with by (--by).")
+    names = chunk_names(to_numpy(_array(table[by])))
+    chunks = timeline(calibrator, logits, names, features=features).chunks
+    harms = {chunk.name: chunk.check.harm.value for chunk in chunks if chunk.check is not None}
+    usual = float(np.mean(list(harms.values()))) if harms else 1.0
+    return np.array([harms.get(name, usual) for name in names])

@@ -5,23 +5,27 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Unpack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from auxcal._core.arrays import NO_CLASS, Bools, Ints
+from auxcal._core.errors import InvalidInputError
 from auxcal._core.files import STANDARD
 from auxcal._core.labels import LEFT_OUT, as_y
 from auxcal.calibrators import Calibrator
 from auxcal.monitoring.timed import Names, Timed, check_names, chunk_names
-from auxcal.tables.classes import codes_of
+from auxcal.tables.batches import Source
+from auxcal.tables.class_codes import codes_of
 from auxcal.tables.columns import check_column
-from auxcal.tables.numpy_columns import Column
 from auxcal.tables.readers import open_source
-from auxcal.tables.rows import counted_from
 from auxcal.tables.scorer import Scorer
-from auxcal.tables.sources import Source
-from auxcal.tables.spec import ClassOptions, TableSpec
+from auxcal.tables.spec import TableSpec
+from auxcal.tables.values import to_numpy
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class TimedTable:
@@ -49,7 +53,7 @@ class TimedTable:
     >>> import tempfile
     >>> from pathlib import Path
     >>> from auxcal import Uncalibrated
-    >>> from auxcal.formats import TimedTable
+    >>> from auxcal.tables import TimedTable
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "logits.csv"
     ...     _ = path.write_text("day,logit_0,logit_1,y\nmonday,2.5,0.1,0\ntuesday,0.3,0.9,\n")
@@ -65,9 +69,9 @@ class TimedTable:
         by: str | None,
         name: str = "",
         spec: TableSpec | None = None,
-        **where: Unpack[ClassOptions],
+        **where: Any,
     ) -> None:
-        spec = TableSpec.of(ClassOptions, where, spec).known_to(calibrator.inputs_)
+        spec = TableSpec.of(spec, where).known_to(calibrator.inputs_)
         spec.check_bad_rows()
         self._paths, self._by, self._name, self._spec = paths, by, name, spec
         self._labels, self._n_classes = spec.labels(calibrator.n_features_in_), calibrator.n_features_in_
@@ -80,13 +84,13 @@ class TimedTable:
         """
         if self._by is None or any(str(path) == STANDARD for path in self._paths):
             return None
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         with open_source(*self._paths) as source:
             self._check_columns(source)
             skip = self._spec.on_bad_rows == "skip"
             for names in self._good_names(source, self._by) if skip else self._all_names(source, self._by):
-                found.update(names.tolist())
-        return found
+                counts.update(names.tolist())
+        return counts
 
     def batches(self) -> Iterator[Timed]:
         """Yield all good rows; at the end, an `InputWarning` counts the others."""
@@ -97,8 +101,8 @@ class TimedTable:
                 if self._by is None:
                     names = np.full(len(logits), self._name, dtype=object)
                 else:
-                    names = _names(rows.others[self._by], rows.index)
-                y, labelled = self._known(rows.others[truth], rows.index) if truth else (None, None)
+                    names = _names(rows.columns[self._by], rows.index)
+                y, labelled = self._known(rows.columns[truth], rows.index) if truth else (None, None)
                 yield Timed(logits, features, y, labelled, names, rows.done)
 
     def _check_columns(self, source: Source) -> None:
@@ -113,23 +117,26 @@ class TimedTable:
         before = 0
         for batch in source.batches((), (by,)):
             start, part = (before, "") if batch.part is None else (batch.part.before, f"{batch.part.name}: ")
-            yield _names(batch.columns[by], range(start, start + len(batch)), part)
+            yield _names(batch[by], range(start, start + len(batch)), part)
             before += len(batch)
 
     def _good_names(self, source: Source, by: str) -> Iterator[Names]:
         """Yield the chunk of every good row, for which the logits must be read."""
         for rows, _, _ in self._scorer.rows(source, (by,), warn=False):
-            yield _names(rows.others[by], rows.index)
+            yield _names(rows.columns[by], rows.index)
 
-    def _known(self, column: Column, rows: Ints) -> tuple[Ints, Bools]:
+    def _known(self, column: pa.Array, rows: Ints) -> tuple[Ints, Bools]:
         """Return the true classes, `NO_CLASS` where a row has no label, and which rows have one."""
-        with counted_from(rows[0]):
-            y = codes_of(column, self._labels, self._n_classes)
-            labelled = y != LEFT_OUT
+        y = codes_of(column, replace(self._labels, rows=rows), self._n_classes)
+        labelled = y != LEFT_OUT
+        try:
             return as_y(np.where(labelled, y, NO_CLASS), n_rows=len(y), n_classes=self._n_classes), labelled
+        except InvalidInputError as error:
+            where = f" Rows are counted from row {rows[0]:,}." if rows[0] else ""
+            raise InvalidInputError(f"{error}{where}") from None
 
 
-def _names(column: Column, rows: Sequence[int] | Ints, part: str = "") -> Names:
-    names = chunk_names(column.values())
+def _names(column: pa.Array, rows: Sequence[int] | Ints, part: str = "") -> Names:
+    names = chunk_names(to_numpy(column))
     check_names(names, rows, part)
     return names

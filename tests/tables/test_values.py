@@ -10,8 +10,7 @@ import auxcal
 
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 
-from auxcal.tables.arrow_columns import ArrowColumn, csv_rows, from_numpy, nulls_in, to_numpy  # noqa: E402
-from auxcal.tables.numpy_columns import NumpyColumn  # noqa: E402
+from auxcal.tables.values import from_numpy, matrix_of, nulls_in, to_numpy  # noqa: E402
 
 KINDS = [pa.float16(), pa.float32(), pa.float64(), pa.int8(), pa.int64(), pa.uint16(), pa.uint64()]
 
@@ -97,41 +96,20 @@ def test_scoring_a_table_does_not_import_pandas(tmp_path):
     fitted.save(tmp_path / "cal.safetensors")
     pq.write_table(pa.table({"id": range(90), "logits": [None, *logits[1:].tolist()]}), tmp_path / "a.parquet")
     code = (
-        "import auxcal, sys, warnings; from auxcal.formats import score_table; warnings.simplefilter('ignore'); "
+        "import auxcal, sys, warnings; from auxcal.tables import score_table; warnings.simplefilter('ignore'); "
         "score_table(auxcal.load('cal.safetensors'), 'a.parquet', out='b.parquet'); print('pandas' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
 
 
-NUMBERS = [0.0, -0.0, 1.0, 0.5, 1e-4, 9.9e-5, 1e16, 123456.75, -3.25, 5e-324, np.inf, np.nan, 1 / 3]
-SOME = np.arange(len(NUMBERS)) % 3 == 1
-
-
-@pytest.mark.parametrize(
-    "column",
-    [
-        NumpyColumn(np.array(NUMBERS)),
-        NumpyColumn(np.array(NUMBERS), SOME),
-        NumpyColumn(np.array(NUMBERS[:-4] * 2, dtype=np.float32)),
-        NumpyColumn(np.arange(5) - 2),
-        NumpyColumn(np.arange(len(NUMBERS)), SOME),
-        NumpyColumn(np.array([True, False])),
-        NumpyColumn(np.array(["a", 'say "b"', "c,d\ne", "", None, "ß€"], dtype=object)),
-        NumpyColumn(np.array(["2026-11-17", "NaT"], dtype="datetime64[D]")),
-        ArrowColumn(pa.array(["a", None, '"'])),
-        ArrowColumn(pa.array([1.5, None, 1e-9])),
-        ArrowColumn(pa.array(["x", "y", "x"]).dictionary_encode()),
-    ],
-    ids=lambda column: f"{type(column).__name__}-{column.kind or column.data.dtype}",
-)
-def test_pyarrow_writes_the_same_fields(column):
-    ones = NumpyColumn(np.ones(len(column), dtype=int))
-    expected = "".join(f"1,{field}\n" for field in column.fields("x")).encode()
-    assert bytes(csv_rows({"one": ones, "x": column})) == expected
-    assert bytes(csv_rows({"one": ones.take(slice(0)), "x": column.take(np.zeros(len(column), bool))})) == b""
-
-
-def test_values_of_several_types_are_text():
-    """As the ids of JSON Lines can be."""
-    assert from_numpy(np.array([1, "a", None, True], dtype=object)).to_pylist() == ["1", "a", None, "true"]
+def test_the_rows_of_a_matrix_are_lists_and_come_back_without_a_copy():
+    matrix = np.arange(12, dtype=np.float32).reshape(4, 3)
+    lists = from_numpy(matrix)
+    lists.validate(full=True)
+    assert lists.type == pa.list_(pa.float32(), 3)
+    back, problems = matrix_of(lists, "logits")
+    assert back.dtype == np.float32
+    assert np.shares_memory(back, matrix)
+    assert not problems.any()
+    assert np.array_equal(matrix_of(lists[1:3], "logits")[0], matrix[1:3])

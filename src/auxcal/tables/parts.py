@@ -3,7 +3,7 @@
 Stores are `s3://`, `gs://`, `abfs://` and `hdfs://`, by pyarrow, and what else an installed package of fsspec knows.
 """
 
-# ruff: noqa: D102  (LocalFile says what the methods of RemoteFile do)
+# ruff: noqa: D102  (the methods of RemoteFile are documented in LocalFile)
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def shortened(reason: str) -> str:
 
 
 class _Place(ABC):
-    """What is told by the path of a file, folder or pattern, here or elsewhere."""
+    """What the path of a file, folder or pattern tells, here or elsewhere."""
 
     is_local: bool = True
 
@@ -126,10 +126,10 @@ class LocalFile(_Place):
         return self.path.open("rb")
 
     def parts(self) -> Iterator[Part]:
-        """Yield the files that it stands for; hidden ones and such that begin with an underscore are none."""
+        """Yield the files that it stands for, without those whose names begin with a dot or an underscore."""
         for path in files_at(self.path):
-            found = path.stat() if path.exists() else None  # whoever opens it says so; - is standard input
-            yield Part(LocalFile(path), *((found.st_size, found.st_mtime_ns) if found else (0, 0)))
+            state = path.stat() if path.exists() else None  # to open a missing one is an error; - is standard input
+            yield Part(LocalFile(path), *((state.st_size, state.st_mtime_ns) if state else (0, 0)))
 
     def check(self) -> None:
         """Reject missing and non-regular files."""
@@ -324,16 +324,24 @@ class Part(NamedTuple):
 
     @property
     def keys(self) -> dict[str, str]:
-        """The keys of its partition, which its folders say in the manner of hive."""
-        found = (_KEY.fullmatch(folder) for folder in str(self.file).split("/")[:-1])
-        return {match[1]: "" if match[2] == _HIVE_NULL else unquote(match[2]) for match in found if match}
+        """The keys of its partition, as hive names folders: the same however the path was spelled, also by links."""
+        folders = (*self.file.real.split("/")[:-1], *self.file.place.split("/")[:-1])
+        keys = filter(None, map(_KEY.fullmatch, folders))
+        return {key[1]: "" if key[2] == _HIVE_NULL else unquote(key[2]) for key in keys}
+
+    def has_changed(self) -> bool:
+        """Whether the file has been written to since it was listed; a pipe always changes."""
+        if isinstance(self.file, LocalFile) and not self.file.path.is_file():
+            return False
+        now = next(self.file.parts())
+        return (now.size, now.modified) != (self.size, self.modified)
 
     @property
     def is_blank(self) -> bool:
         """Whether it is a table in text without a single letter, as engines write one that has no rows."""
         # A pipe, or a link to nowhere, has no size either.
         is_file = not isinstance(self.file, LocalFile) or self.file.path.is_file()
-        return self.size == 0 and is_file and self.file.suffix.lower() == ".csv"
+        return self.size == 0 and is_file and self.file.suffix.lower() in (".csv", ".tsv")
 
 
 def find_parts(*paths: str | os.PathLike[str]) -> list[Part]:
@@ -343,7 +351,7 @@ def find_parts(*paths: str | os.PathLike[str]) -> list[Part]:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from auxcal.tables.discover import find_parts
+    >>> from auxcal.tables.parts import find_parts
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     (Path(folder) / "day=2024-05-01").mkdir()
     ...     _ = (Path(folder) / "day=2024-05-01" / "a.csv").write_text("y")

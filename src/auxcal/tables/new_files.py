@@ -1,4 +1,4 @@
-"""The files of a table that were not seen before."""
+"""The files of a table that were not seen before, for a job that runs each night."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from auxcal._core.errors import InvalidInputError
 from auxcal._core.files import STANDARD
 from auxcal.calibrators import Calibrator
 from auxcal.monitoring import SeenFile, Timed
-from auxcal.tables.chunked import TimedTable
-from auxcal.tables.discover import File, Part, as_file, check_complete, find_parts
+from auxcal.tables.parts import File, LocalFile, Part, as_file, check_complete, find_parts
 from auxcal.tables.readers import format_of_all, open_part
 from auxcal.tables.spec import TableSpec
+from auxcal.tables.timed_table import TimedTable
 
 
 class FoundFile(NamedTuple):
@@ -55,8 +55,13 @@ class _Unit(NamedTuple):
 
     @property
     def state(self) -> tuple[int, int]:
-        """Its size, and when it was changed: while both stay, it is taken for the same."""
-        return sum(part.size for part in self.parts), max(part.modified for part in self.parts)
+        """Its size, and when it was changed: while both stay, it is taken for the same.
+
+        On this machine that is when the system last changed it, since the time of the contents can be set to any.
+        """
+        paths = [part.file.path for part in self.parts if isinstance(part.file, LocalFile) and part.file.exists()]
+        times = [part.modified for part in self.parts] + [path.stat().st_ctime_ns for path in paths]
+        return sum(part.size for part in self.parts), max(times)
 
 
 class NewRows:

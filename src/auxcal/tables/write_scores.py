@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
-from typing import Unpack
+from typing import Any
 
 from auxcal._core.arrays import Floats
 from auxcal._core.errors import InputWarning, InvalidInputError
@@ -15,11 +15,11 @@ from auxcal._core.files import STANDARD, atomic_write, check_apart
 from auxcal._core.progress import Report, RowReport, silent
 from auxcal.calibrators import Calibrator
 from auxcal.monitoring import ScoreWatch
-from auxcal.tables.discover import File, LocalFile, Part, as_file, find_parts
-from auxcal.tables.jobs import Counts, Holds, clear_accepted, score_folder
-from auxcal.tables.readers import FORMATS, format_of, open_source
-from auxcal.tables.scorer import ScoredBatch, Scorer, Watch, Written
-from auxcal.tables.spec import LogitOptions, TableSpec
+from auxcal.tables.parts import File, LocalFile, Part, as_file, find_parts
+from auxcal.tables.readers import FORMATS, open_source, writable
+from auxcal.tables.scored_folder import Counts, Holds, Written, clear_accepted, score_folder
+from auxcal.tables.scorer import ScoredBatch, Scorer, Watch
+from auxcal.tables.spec import TableSpec
 
 
 def score_table(
@@ -27,13 +27,12 @@ def score_table(
     *paths: str | os.PathLike[str],
     out: str | os.PathLike[str],
     proba: bool = False,
-    jobs: int = 1,
     overwrite: bool = False,
     report: RowReport = lambda done, rows: None,
     watch: ScoreWatch | Callable[[Floats, Floats | None], None] | None = None,
     holds: Holds | None = None,
     spec: TableSpec | None = None,
-    **where: Unpack[LogitOptions],
+    **where: Any,
 ) -> Written:
     r"""Write the prediction and the confidence of every row of a table next to its other columns, without the inputs.
 
@@ -63,7 +62,7 @@ def score_table(
         The file to write, in the format of its extension; or a folder, with no extension; or the URL of either; `-` for
         CSV to standard output.
     label : str, optional
-        The column of the true classes, if there is one; whole numbers in the text of a CSV file become numbers.
+        The column of the true classes, if there is one.
     columns, probabilities, features
         As in `read_predictions`, where they are not what the calibrator was fitted on; features are only read if it was
         fitted with features.
@@ -74,16 +73,12 @@ def score_table(
     proba : bool
         Write the calibrated probability of each class too, to columns such as `proba_cat`, or `proba_0` where the
         calibrator knows no names. `proba_no_class` or `proba_misclassified` follow where the method tells these.
-    jobs : int
-        How many processes score the parts for a folder. If more than one, a script must call this under
-        ``if __name__ == "__main__":``.
     overwrite : bool
         Score all parts again, also where the folder holds what another calibrator gave.
     report : callable
         Called every now and then with the share that is done, and the rows that were read for it.
     watch : callable or ScoreWatch, optional
-        Called with the logits and the features of the good rows of every batch; for a folder, whose parts other
-        processes may score, once with an even sample of 20,000 of those that were scored in this run.
+        Called with the logits and the features of the good rows of every batch that is scored in this run.
     holds : callable, optional
         Asked after that, before the output is whole, if the calibrator has a certificate: whether its promise holds for
         these rows. If not, `accepted` is false for every row that was scored in this run. Standard output can't be
@@ -101,7 +96,7 @@ def score_table(
     >>> import tempfile, warnings
     >>> from pathlib import Path
     >>> import auxcal
-    >>> from auxcal.formats import score_table
+    >>> from auxcal.tables import score_table
     >>> fitted = auxcal.Uncalibrated().fit([[2.0, 0.0], [0.0, 1.0]], [0, 1])
     >>> with tempfile.TemporaryDirectory() as name:
     ...     folder = Path(name)
@@ -114,10 +109,8 @@ def score_table(
     4 2 bad rows (2 NaN) ['_SUCCESS', '_auxcal.json', 'a.csv', 'b.csv']
     """
     calibrator = calibrator._now()
-    spec = TableSpec.of(LogitOptions, where, spec, on_bad_rows="null")
+    spec = TableSpec.of(spec, where, on_bad_rows="null")
     spec.check_bad_rows("null", "skip", "fail")
-    if not isinstance(jobs, int) or jobs < 1:
-        raise InvalidInputError(f"jobs must be a whole number of at least 1; got {jobs!r}.")
     parts = find_parts(*paths)
     ending = parts[0].file.suffix if is_folder(out) else as_file(out).suffix
     scorer = Scorer(calibrator, spec, proba=proba, text=ending.lower() != ".safetensors")  # of numbers alone
@@ -128,7 +121,7 @@ def score_table(
     elif watch is not None:
         update = lambda logits, confidence, features: watch(logits, features)  # noqa: E731
     if is_folder(out):
-        written = score_folder(scorer, paths, parts, target, jobs, report, update, asked, overwrite=overwrite)
+        written = score_folder(scorer, paths, parts, target, report, update, asked, overwrite=overwrite)
     else:
         written = _to_file(scorer, paths, parts, target, report, update, asked)
     if written.bad.total:
@@ -143,7 +136,7 @@ def score_file(
     out: str | os.PathLike[str],
     report: Report = silent,
     watch: ScoreWatch | Callable[[Floats, Floats | None], None] | None = None,
-    **where: Unpack[LogitOptions],
+    **where: Any,
 ) -> int:
     """Do what `score_table` does, in this process, and return the number of rows.
 
@@ -160,7 +153,7 @@ def score_file(
     >>> from pathlib import Path
     >>> import numpy as np
     >>> from auxcal import Uncalibrated
-    >>> from auxcal.formats import read_scored, score_file
+    >>> from auxcal.tables import read_scored, score_file
     >>> logits, y = np.array([[2.0, 0.0], [0.0, 1.0]]), np.array([0, 0])
     >>> fitted = Uncalibrated().fit([[3.0, 0.0], [0.0, 2.0]], y)
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -178,13 +171,13 @@ def read_rows(
     *paths: str | os.PathLike[str],
     spec: TableSpec | None = None,
     report: Report = silent,
-    **where: Unpack[LogitOptions],
+    **where: Any,
 ) -> Iterator[tuple[Floats, Floats | None]]:
     """Yield the logits and the features of a table in batches, as `score_table` reads them, of the good rows alone.
 
     A bad row is an error, or it is left out, and an `InputWarning` counts such rows at the end.
     """
-    spec = TableSpec.of(LogitOptions, where, spec)
+    spec = TableSpec.of(spec, where)
     spec.check_bad_rows()
     scorer = Scorer(calibrator, spec)
     with open_source(*paths) as source:
@@ -211,27 +204,19 @@ def _to_file(
     watch: Watch | None,
     holds: Holds | None,
 ) -> Written:
-    kind = format_of(target)
-    if kind.write is None:
-        writable = ", ".join(ending for ending, format_ in FORMATS.items() if format_.write and ending != STANDARD)
-        raise InvalidInputError(f"{target}: such files are only read. Write one of {writable}, or a folder.")
+    kind = writable(target)
     if isinstance(target, LocalFile):
         check_apart(target.path, (part.file.path for part in parts if isinstance(part.file, LocalFile)))
     elif any(part.file.is_below(target) for part in parts):
         raise InvalidInputError(f"{target}: would replace a file that is read. Write to another one.")
-    counts = Counts()
-
-    def tell(rows: int, done: float) -> None:
-        report(done, counts.rows)
-
-    with closing(_scored(scorer, paths, watch)) as scored:  # and with it the file that is read
-        standard = str(target) == STANDARD
-        with nullcontext(Path(STANDARD)) if standard else target.atomic_write() as temporary:
-            kind.write(temporary, counts.of(scored, tell))
-            withdrawn = holds is not None and not holds()
-            if withdrawn and not standard:
-                with atomic_write(temporary) as again:
-                    clear_accepted(kind, temporary, again)
+    counts, withdrawn, standard = Counts(report), False, str(target) == STANDARD
+    to_file = nullcontext(Path(STANDARD)) if standard else target.atomic_write()
+    with closing(_scored(scorer, paths, watch)) as scored, to_file as temporary:
+        kind.write(temporary, counts.of(scored))  # type: ignore[misc]
+        withdrawn = holds is not None and not holds()
+        if withdrawn and not standard:
+            with atomic_write(temporary) as again:
+                clear_accepted(kind, temporary, again)
     return Written(counts.rows, counts.bad, withdrawn=withdrawn)
 
 
@@ -240,10 +225,12 @@ def _scored(
 ) -> Generator[ScoredBatch, None, None]:
     """Read and score; errors from here are about the table, and those of writing are not."""
     with open_source(*paths) as source:
-        rows = 0
-        for batch in scorer.batches(source, watch=watch):
-            rows += batch.rows
-            if rows:
+        once = STANDARD in map(str, paths)
+        names = scorer.class_names if once else scorer.prediction_names(source)
+        n_rows = 0
+        for batch in scorer.batches(source, names, watch, names_by_first=once):
+            n_rows += batch.rows
+            if n_rows:
                 yield batch
-        if not rows:
+        if not n_rows:
             raise InvalidInputError("there are no rows to score. Check where the file comes from.")
