@@ -17,6 +17,7 @@ NEEDS = {
     "onnx": ["src/auxcal/onnx.py"],
     "tables": [
         "src/auxcal/arrow.py",
+        "src/auxcal/monitoring/_timeline.py",
         "src/auxcal/tables",
         "tests/integrations/engines",
         "tests/tables",

@@ -31,7 +31,7 @@ PUBLIC = sorted(
     """.split()  # noqa: SIM905
 )
 
-NEEDS = {"torch", "onnx", "arrow", "spark", "ray"}
+NEEDS = {"arrow", "cli", "onnx", "ray", "spark", "tables", "torch"}
 PACKAGE = ROOT / "src/auxcal"
 MODULES = sorted(path.stem for path in PACKAGE.iterdir() if path.suffix in ("", ".py") and path.stem[0] not in "._")
 DOCUMENTS = "".join(page.read_text() for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])

@@ -10,9 +10,12 @@ from importlib.metadata import EntryPoint, entry_points
 from itertools import chain
 from typing import Annotated
 
-import typer
-
 from auxcal._core.errors import AuxcalError
+from auxcal._core.extras import needs
+
+with needs("cli"):  # before the files of the commands, which all import it
+    import typer
+
 from auxcal._version import VERSION
 from auxcal.cli import _help
 from auxcal.cli._options import Command, as_command
