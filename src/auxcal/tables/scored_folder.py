@@ -177,9 +177,9 @@ def _score(
                     kind.write(temporary, counts.of(batches, share))  # type: ignore[misc]
             written = digest(LocalFile(temporary))
         before += part.size
-        there = next(target.parts())
-        done = Done(part.size, part.modified, there.size, counts.rows - rows, counts.bad - bad, checked)
-        manifest.add(part.relative, replace(done, written=there.modified, digest=written))
+        there, made_of = next(target.parts()), (part.size, part.modified)
+        done = Done(*made_of, there.size, counts.rows - rows, counts.bad - bad, checked, there.modified, written)
+        manifest.add(part.relative, done)
 
 
 def _check_promise(manifest: Manifest, parts: Sequence[Part], kind: Format, holds: Holds | None) -> bool:
@@ -238,9 +238,9 @@ class Done:
     bytes: int
     rows: int
     bad: BadRows
-    checked: bool = True
-    written: int = 0
-    digest: str = ""
+    checked: bool
+    written: int
+    digest: str
 
     def is_unchanged(self, now: Part) -> bool:
         """Whether an output is still what was written; it is read only where its time has changed."""
@@ -315,7 +315,7 @@ def open_manifest(folder: File, made_with: dict[str, Any], names: Container[str]
         raise InvalidInputError(
             f"{folder}: holds {what}. Give another folder, or score all parts again with overwrite=True (--overwrite)."
         )
-    there = {name: done for name, done in parts.items() if name in outputs and done.digest}
+    there = {name: done for name, done in parts.items() if name in outputs}
     other = [name for name, done in there.items() if not done.is_unchanged(outputs[name])]
     if other:
         raise InvalidInputError(
