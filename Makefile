@@ -18,7 +18,7 @@ TRIED := $(if $(wildcard $(READY)),$(VENV),$(DEMO))
 demo: $(TRIED)/.ready  ## a classifier meets data it was not trained on: the methods in a table, and report.html
 	$(TRIED)/bin/auxcal demo
 
-# The tests start hundreds of processes, each of which would compile all that it imports anew.
+# The tests start hundreds of processes; each would compile all that it imports again.
 unexport PYTHONDONTWRITEBYTECODE
 
 # Threads wait for one another longer than the small arrays of the tests take, the more so on a busy machine.
@@ -109,7 +109,7 @@ $(READY): pyproject.toml constraints.txt
 
 $(DEMO)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(DEMO)
-	$(DEMO)/bin/python -m pip install --quiet --no-compile --constraint constraints.txt --editable ".[report]"
+	$(DEMO)/bin/python -m pip install --quiet --no-compile --constraint constraints.txt --editable ".[cli]"
 	touch $(DEMO)/.ready
 
 # The wheel as a user gets it, without extras; its size is measured before pytest comes on top.

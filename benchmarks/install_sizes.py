@@ -12,9 +12,10 @@ from packaging.requirements import Requirement
 
 OUT = Path(__file__).parent.parent / "docs/figures/install.csv"
 ADDS = {
-    "": "all methods; every command but `export`; CSV, JSON lines, npz",
-    "tables": "parquet; folders in buckets; Arrow",
-    "report": "`report.html` of `compare`, `demo` and `monitor`",
+    "": "all methods in Python, for arrays and data frames",
+    "cli": "the command `auxcal`, with `tables` and `report`",
+    "tables": "files, folders and buckets; Arrow",
+    "report": "a comparison or a timeline as a page",
     "plots": "charts with matplotlib",
     "onnx": "`auxcal export`, `auxcal.onnx`",
     "torch": "tensors, `auxcal.torch`",

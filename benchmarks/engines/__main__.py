@@ -1,10 +1,10 @@
 """What a row costs in each engine, beside a plain loop in the same run: read, score with CCAC-X, write.
 
-    python -m benchmarks.engines                      # 8 million rows; writes docs/figures/engines.csv
+    python -m benchmarks.engines                      # 2 million rows; writes docs/figures/engines.csv
     python -m benchmarks.engines --rows 400000 --print
 
 CPU time is that of a process and of all below it, Java included, without the start: every engine first scores a quarter
-of the rows unmeasured. Every process has one thread for BLAS. The command starts anew each time; what it takes for 16
+of the rows unmeasured. Every process has one thread for BLAS. The command starts again each time; what it takes for 16
 files of a hundred rows is its start.
 """
 
@@ -40,7 +40,7 @@ def as_rows(costs: dict[str, dict[str, float]], rows: int) -> list[list[str]]:
 def main() -> None:
     """Measure, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=8_000_000)
+    parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--engines", nargs="*", default=list(ENGINES), choices=list(ENGINES))
     parser.add_argument("--print", action="store_true", help="write no file")
     parser.add_argument("--one", help=argparse.SUPPRESS)

@@ -38,7 +38,7 @@ def plain_loop() -> Run:
 
 
 def command() -> Run:
-    """Give the command; it starts anew each time."""
+    """Give the command; it starts again each time."""
 
     def run(folder: Path, file: Path, out: Path) -> None:
         words = ["score", str(file), str(folder), "-o", f"{out}/"]

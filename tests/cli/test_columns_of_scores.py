@@ -197,22 +197,6 @@ def test_what_the_first_part_decides_holds_for_a_part_before_it(call, capsys, tm
         assert [row["y"] for row in csv.DictReader(file)] == ["cat", "dog"]
 
 
-def test_a_folder_of_a_version_that_left_in_fit_out_is_not_mixed(folder, call, capsys, tmp_path):
-    (tmp_path / "rows").mkdir()
-    write(tmp_path / "rows/b.csv", table(NEW))
-    arguments = "score", folder / "plain.safetensors", tmp_path / "rows", "-o", tmp_path / "scored"
-    assert call(*arguments) == 0
-    record = json.loads((tmp_path / "scored/_auxcal.json").read_text())
-    record["decided"] = False
-    (tmp_path / "scored/_auxcal.json").write_text(json.dumps(record))
-    assert call(*arguments) == 0  # nothing is to be added
-    write(tmp_path / "rows/a.csv", table(FIT))
-    assert call(*arguments) == 2
-    assert "without the column in_fit" in " ".join(capsys.readouterr().err.split())
-    assert (tmp_path / "scored/_SUCCESS").exists()
-    assert call(*arguments, "--overwrite") == 0
-
-
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_the_share_in_a_large_fit_is_that_of_rows_that_can_be_told(ending, call, capsys, tmp_path, monkeypatch):
     monkeypatch.setattr("auxcal.calibrators.fitting.MOST_HASHES", 100)

@@ -6,7 +6,7 @@ from safetensors.numpy import load_file
 
 from auxcal import InvalidInputError, Predictions, Uncalibrated
 from auxcal._core.labels import Labels
-from auxcal.tables import read_predictions, read_scored, score_file
+from auxcal.tables import read_predictions, read_scored, score_table
 
 CLASSES = ("cat", "dog", "bird")
 
@@ -78,11 +78,11 @@ def test_predictions_follow_the_labels_into_the_scored_file(tmp_path):
     data = read_predictions(path, columns=["cat", "dog"])
     fitted = Uncalibrated()._fit_on(data)
     path.write_text("cat,dog,y\n2,0,0\n0,2,1\n2,0,1\n")
-    score_file(fitted, path, out=out)
+    score_table(fitted, path, out=out)
     assert read_scored(out).class_names is None
     assert read_scored(out).correct.tolist() == [True, True, False]
     path.write_text("cat,dog,y\n2,0,cat\n0,2,dog\n2,0,dog\n")
-    score_file(fitted, path, out=out)
+    score_table(fitted, path, out=out)
     assert read_scored(out).class_names == ("cat", "dog")
     assert read_scored(out).correct.tolist() == [True, True, False]
 
@@ -113,7 +113,7 @@ def test_a_tensor_file_of_scores_has_indices(tmp_path):
     path, out = tmp_path / "new.csv", tmp_path / "scored.safetensors"
     path.write_text("cat,dog\n2,0\n0,2\n")
     fitted = Uncalibrated().fit([[2.0, 0.0], [0.0, 3.0]], [0, 1], class_names=["cat", "dog"])
-    score_file(fitted, path, out=out, columns=["cat", "dog"])
+    score_table(fitted, path, out=out, columns=["cat", "dog"])
     assert load_file(out)["prediction"].tolist() == [0, 1]
 
 
@@ -126,7 +126,7 @@ def test_the_other_kind_of_column_is_refused(probabilities, other, tmp_path):
     fitted = Uncalibrated().fit(rows, [0, 1], probabilities=probabilities)
     kind = "probabilities" if probabilities else "logits"
     with pytest.raises(InvalidInputError, match=f"expected {kind}.*The calibrator was fitted on {kind}: give these"):
-        score_file(fitted, tmp_path / "new.csv", out=tmp_path / "scored.csv")
+        score_table(fitted, tmp_path / "new.csv", out=tmp_path / "scored.csv")
 
 
 def test_probabilities_are_refused_where_logits_were_fitted(tmp_path):
@@ -134,9 +134,9 @@ def test_probabilities_are_refused_where_logits_were_fitted(tmp_path):
     path.write_text("logit_0,logit_1\n0.9,0.1\n0.2,0.8\n")
     fitted = Uncalibrated().fit([[2.0, 0.0], [0.0, 3.0]], [0, 1])
     with pytest.raises(InvalidInputError, match="fitted on logits, and these look like probabilities"):
-        score_file(fitted, path, out=out)
+        score_table(fitted, path, out=out)
     assert not out.exists()
-    assert score_file(fitted, path, out=out, columns="logit_", probabilities=True) == 2
+    assert score_table(fitted, path, out=out, columns="logit_", probabilities=True).rows == 2
 
 
 def test_a_name_of_two_classes_is_refused():

@@ -9,7 +9,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from auxcal import CCACX, InputWarning, InvalidInputError, TemperatureScaling, Uncalibrated
-from auxcal.tables import batches, read_scored, score_file
+from auxcal.tables import batches, read_scored, score_table
 
 from .conftest import arrow_csv, pa, pq
 
@@ -48,7 +48,7 @@ INPUTS = {"new.parquet": write_table, "new.csv": write_csv, "new.npz": write_npz
 @pytest.mark.parametrize("ending", [PARQUET, ".csv", ".npz"])
 def test_scores_stand_beside_all_but_the_logits(name, ending, tmp_path):
     out = tmp_path / f"scored{ending}"
-    assert score_file(CALIBRATOR, INPUTS[name](tmp_path / name), out=out) == N
+    assert score_table(CALIBRATOR, INPUTS[name](tmp_path / name), out=out).rows == N
     scored = read_scored(out)
     assert np.array_equal(scored.confidence, CONFIDENCE)
     assert np.array_equal(scored.prediction, LOGITS.argmax(axis=1))
@@ -60,7 +60,7 @@ def test_scores_stand_beside_all_but_the_logits(name, ending, tmp_path):
 @pytest.mark.needs("tables")
 @pytest.mark.parametrize("name", INPUTS)
 def test_the_columns_of_a_scored_table(name, tmp_path):
-    score_file(CALIBRATOR, INPUTS[name](tmp_path / name), out=tmp_path / "scored.parquet")
+    score_table(CALIBRATOR, INPUTS[name](tmp_path / name), out=tmp_path / "scored.parquet")
     table = pq.read_table(tmp_path / "scored.parquet")
     assert table.schema.names == ["id", "y", "prediction", "confidence", "in_fit"]
     assert table["id"].to_pylist() == IDS  # 001 is not 1
@@ -69,7 +69,7 @@ def test_the_columns_of_a_scored_table(name, tmp_path):
 
 
 def test_a_scored_csv_is_plain(tmp_path):
-    score_file(CALIBRATOR, write_csv(tmp_path / "new.csv"), out=tmp_path / "scored.csv")
+    score_table(CALIBRATOR, write_csv(tmp_path / "new.csv"), out=tmp_path / "scored.csv")
     lines = (tmp_path / "scored.csv").read_text().splitlines()
     assert lines[0] == "id,y,prediction,confidence,in_fit"
     assert lines[1].startswith('"000","-1",')
@@ -77,7 +77,7 @@ def test_a_scored_csv_is_plain(tmp_path):
 
 
 def test_arrays_of_a_scored_npz_need_no_pickle(tmp_path):
-    score_file(CALIBRATOR, write_csv(tmp_path / "new.csv"), out=tmp_path / "scored.npz")
+    score_table(CALIBRATOR, write_csv(tmp_path / "new.csv"), out=tmp_path / "scored.npz")
     with np.load(tmp_path / "scored.npz") as arrays:
         assert arrays["id"].tolist() == IDS
         assert arrays["confidence"].tolist() == CONFIDENCE.tolist()
@@ -85,24 +85,24 @@ def test_arrays_of_a_scored_npz_need_no_pickle(tmp_path):
 
 def test_tensors_hold_numbers_only(tmp_path):
     save_file({"logits": LOGITS, "y": Y}, tmp_path / "new.safetensors")
-    score_file(CALIBRATOR, tmp_path / "new.safetensors", out=tmp_path / "scored.safetensors")
+    score_table(CALIBRATOR, tmp_path / "new.safetensors", out=tmp_path / "scored.safetensors")
     assert np.array_equal(load_file(tmp_path / "scored.safetensors")["confidence"], CONFIDENCE)
     with pytest.raises(InvalidInputError, match="'id' is none"):
-        score_file(CALIBRATOR, write_csv(tmp_path / "new.csv"), out=tmp_path / "text.safetensors")
+        score_table(CALIBRATOR, write_csv(tmp_path / "new.csv"), out=tmp_path / "text.safetensors")
     assert not (tmp_path / "text.safetensors").exists()
 
 
 @pytest.mark.needs("tables")
 def test_logits_need_no_labels(tmp_path):
     np.save(tmp_path / "logits.npy", LOGITS)
-    assert score_file(CALIBRATOR, tmp_path / "logits.npy", out=tmp_path / "scored.parquet") == N
+    assert score_table(CALIBRATOR, tmp_path / "logits.npy", out=tmp_path / "scored.parquet").rows == N
     assert pq.read_schema(tmp_path / "scored.parquet").names == ["prediction", "confidence"]
 
 
 def test_probabilities_give_the_same_scores_as_their_logits(tmp_path):
     proba = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
     np.savez(tmp_path / "new.npz", proba=proba)
-    score_file(CALIBRATOR, tmp_path / "new.npz", out=tmp_path / "scored.npz", probabilities=True)
+    score_table(CALIBRATOR, tmp_path / "new.npz", out=tmp_path / "scored.npz", probabilities=True)
     with np.load(tmp_path / "scored.npz") as arrays:
         assert np.allclose(arrays["confidence"], CONFIDENCE, atol=1e-6)
 
@@ -111,7 +111,7 @@ def test_standard_input_and_output_are_csv(tmp_path, monkeypatch):
     contents, out = write_csv(tmp_path / "new.csv").read_bytes(), BytesIO()
     monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(contents)))
     monkeypatch.setattr(sys, "stdout", TextIOWrapper(out))
-    score_file(CALIBRATOR, "-", out="-")
+    score_table(CALIBRATOR, "-", out="-")
     (tmp_path / "scored.csv").write_bytes(out.getvalue())
     assert np.array_equal(read_scored(tmp_path / "scored.csv").confidence, CONFIDENCE)
 
@@ -135,7 +135,7 @@ def test_no_more_than_one_batch_is_held(name, ending, tmp_path, monkeypatch):
     monkeypatch.setattr(batches.Batch, "__init__", lambda *a: (events.append("read"), read(*a))[1])
     fitted = Watched().fit(LOGITS + 1, Y)
     events.clear(), sizes.clear()  # a fit scores its own rows
-    score_file(fitted, path, out=tmp_path / f"scored{ending}", report=shares.append)
+    score_table(fitted, path, out=tmp_path / f"scored{ending}", report=lambda done, rows: shares.append(done))
     assert max(sizes) < 100
     assert sum(sizes) == N
     assert events == ["read", "scored"] * len(sizes)
@@ -152,21 +152,21 @@ def test_what_is_wrong_far_down_is_said_with_its_row_and_nothing_is_left(tmp_pat
     with pytest.raises(
         InvalidInputError, match=rf"new.npz: logits must be finite; got nan \(NaN or inf\) at \[{len(LOGITS) - 1}, 1\]"
     ):
-        score_file(CALIBRATOR, tmp_path / "new.npz", out=tmp_path / "scored.csv", on_bad_rows="fail")
+        score_table(CALIBRATOR, tmp_path / "new.npz", out=tmp_path / "scored.csv", on_bad_rows="fail")
     assert [path.name for path in tmp_path.iterdir()] == ["new.npz"]
 
 
 @pytest.mark.needs("tables")
 def test_labels_that_are_no_numbers_stay_what_they_are(tmp_path):
     (tmp_path / "new.csv").write_text("logit_0,logit_1,logit_2,y\n1,2,3,cat\n1,2,3,\n")
-    score_file(CALIBRATOR, tmp_path / "new.csv", out=tmp_path / "scored.parquet")
+    score_table(CALIBRATOR, tmp_path / "new.csv", out=tmp_path / "scored.parquet")
     assert pq.read_table(tmp_path / "scored.parquet")["y"].to_pylist() == ["cat", ""]
 
 
 @pytest.mark.needs("tables")
 def test_rows_without_a_label_can_be_scored(tmp_path):
     (tmp_path / "new.csv").write_text("logit_0,logit_1,logit_2,y\n1,2,3,1\n1,2,3,\n")
-    score_file(CALIBRATOR, tmp_path / "new.csv", out=tmp_path / "scored.parquet")
+    score_table(CALIBRATOR, tmp_path / "new.csv", out=tmp_path / "scored.parquet")
     assert pq.read_table(tmp_path / "scored.parquet")["y"].to_pylist() == ["1", ""]
     with pytest.warns(InputWarning, match="1 of 2 rows have no label in 'y' and are left out"):
         assert read_scored(tmp_path / "scored.parquet").y.tolist() == [1]
@@ -176,9 +176,9 @@ def test_categories_and_lists(tmp_path):
     columns = {f"logit_{k}": [1.0, 2.0] for k in range(K)}
     categories = pa.array(["a", "b"]).dictionary_encode()
     pq.write_table(pa.table(columns | {"kind": categories, "tags": [["x"], []]}), tmp_path / "new.parquet")
-    score_file(CALIBRATOR, tmp_path / "new.parquet", out=tmp_path / "scored.parquet")
+    score_table(CALIBRATOR, tmp_path / "new.parquet", out=tmp_path / "scored.parquet")
     assert pq.read_table(tmp_path / "scored.parquet")["kind"].to_pylist() == ["a", "b"]
-    score_file(CALIBRATOR, tmp_path / "new.parquet", out=tmp_path / "scored.csv")
+    score_table(CALIBRATOR, tmp_path / "new.parquet", out=tmp_path / "scored.csv")
     with (tmp_path / "scored.csv").open(newline="") as file:
         assert [(row["kind"], row["tags"]) for row in csv.DictReader(file)] == [("a", '["x"]'), ("b", "[]")]
 
@@ -186,7 +186,7 @@ def test_categories_and_lists(tmp_path):
 def score_parquet(folder, out, **others):
     columns = {f"logit_{k}": [1.0, 2.0, 3.0] for k in range(K)}
     pq.write_table(pa.table(columns | others), folder / "new.parquet")
-    score_file(CALIBRATOR, folder / "new.parquet", out=folder / out)
+    score_table(CALIBRATOR, folder / "new.parquet", out=folder / out)
     return folder / out
 
 
@@ -267,7 +267,7 @@ def test_features_are_read_with_their_rows(
 ):
     monkeypatch.setattr(batches, "BATCH_BYTES", batch)
     out, names = tmp_path / "scored.parquet", None if ending == ".npz" else ["age", "size"]
-    score_file(with_features, featured_file(ending), out=out, features=names)
+    score_table(with_features, featured_file(ending), out=out, features=names)
     expected = with_features.predict_confidence(featured.logits, featured.features)
     np.testing.assert_allclose(read_scored(out).confidence, expected, rtol=1e-5)
     assert pq.read_schema(out).names == ["y", "prediction", "confidence", "in_fit"]
@@ -276,14 +276,14 @@ def test_features_are_read_with_their_rows(
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".npz"])
 def test_features_are_passed_over_where_none_are_used(ending, featured, featured_file, tmp_path):
     plain = TemperatureScaling().fit(featured.logits + 1, featured.y)
-    score_file(plain, featured_file(ending), out=tmp_path / "scored.parquet")
+    score_table(plain, featured_file(ending), out=tmp_path / "scored.parquet")
     passed = [] if ending == ".npz" else ["age", "size"]
     assert pq.read_schema(tmp_path / "scored.parquet").names == [*passed, "y", "prediction", "confidence", "in_fit"]
 
 
 def test_features_that_are_not_found_are_asked_for(featured_file, with_features, tmp_path):
     with pytest.raises(InvalidInputError, match=r"FP was fitted with 2 features of each sample.*\(--features\)"):
-        score_file(with_features, featured_file(".csv"), out=tmp_path / "scored.csv")
+        score_table(with_features, featured_file(".csv"), out=tmp_path / "scored.csv")
 
 
 def test_a_row_with_bad_features_is_counted_from_the_first(with_features, featured, tmp_path, monkeypatch):
@@ -292,7 +292,7 @@ def test_a_row_with_bad_features_is_counted_from_the_first(with_features, featur
     features[-1, 1] = np.nan
     np.savez(tmp_path / "new.npz", logits=featured.logits, features=features)
     with pytest.raises(InvalidInputError, match=rf"features must be finite; got nan .* at \[{len(features) - 1}, 1\]"):
-        score_file(with_features, tmp_path / "new.npz", out=tmp_path / "scored.csv", on_bad_rows="fail")
+        score_table(with_features, tmp_path / "new.npz", out=tmp_path / "scored.csv", on_bad_rows="fail")
 
 
 @pytest.mark.needs("tables")
@@ -301,6 +301,6 @@ def test_features_in_lists_are_found_again_without_being_named(tmp_path):
     lists = {"logits": LOGITS.tolist(), "features": features.tolist(), "y": Y}
     pq.write_table(pa.table(lists), tmp_path / "rows.parquet")
     fitted = CCACX(random_state=0).fit(LOGITS, Y, features=features)
-    score_file(fitted, tmp_path / "rows.parquet", out=tmp_path / "scored.parquet")
+    score_table(fitted, tmp_path / "rows.parquet", out=tmp_path / "scored.parquet")
     scored = pq.read_table(tmp_path / "scored.parquet")["confidence"].to_numpy()
     np.testing.assert_allclose(scored, fitted.predict_confidence(LOGITS, features), atol=1e-6)

@@ -16,7 +16,7 @@ from auxcal.tables.scored import Scored, read_scored
 from auxcal.tables.scored_folder import Written
 from auxcal.tables.spec import TableSpec
 from auxcal.tables.timed_table import TimedTable
-from auxcal.tables.write_scores import read_rows, score_file, score_table
+from auxcal.tables.write_scores import read_rows, score_table
 
 __all__ = [
     "FORMATS",
@@ -43,6 +43,5 @@ __all__ = [
     "read_predictions",
     "read_rows",
     "read_scored",
-    "score_file",
     "score_table",
 ]

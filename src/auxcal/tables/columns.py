@@ -29,7 +29,7 @@ class Layout(NamedTuple):
     """The columns of the logits and of the features, and how many numbers of each a row must have, if known.
 
     In place of both, `signals` are the columns of signals, which a calibrator knows as `known`; or, beside logits,
-    those of the features of a table, of which the calibrator makes numbers by `table`.
+    those of the features of a table, which `table` turns into numbers.
     """
 
     logits: tuple[str, ...]

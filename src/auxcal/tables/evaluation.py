@@ -96,19 +96,19 @@ def find_thresholds(
         names = scored.class_names
         by_class = thresholds_by_class(*rows, scored.prediction, risks[0], **draws)
         return {
-            names[label] if names else f"class {label}": found or _why_not(scored, risks[0], level, label)
-            for label, found in by_class.items()
+            names[label] if names else f"class {label}": threshold or _why_not(scored, risks[0], level, label)
+            for label, threshold in by_class.items()
         }
     if len(risks) > 1:
         by_risk = thresholds_at_risks(*rows, risks, **draws)
-        return {f"risk {risk:g}": found or _why_not(scored, risk, level) for risk, found in by_risk.items()}
+        return {f"risk {risk:g}": threshold or _why_not(scored, risk, level) for risk, threshold in by_risk.items()}
     return threshold_at_risk(*rows, risks[0], promise=promise, **draws)
 
 
 def _why_not(scored: Scored, risk: float, level: float, label: int | None = None) -> str:
     """Return why no threshold can be promised, for all rows or those of one predicted class."""
     rows = slice(None) if label is None else scored.prediction == label
-    weight, groups = (None if each is None else each[rows] for each in (scored.sample_weight, scored.groups))
+    weight, groups = (None if column is None else column[rows] for column in (scored.sample_weight, scored.groups))
     correct = scored.correct[rows]
     why = why_no_promise(scored.confidence[rows], correct, risk, level=level, sample_weight=weight, groups=groups)
     return why if label is None else f"labelled rows: {len(correct):,}; {why}"

@@ -54,7 +54,7 @@ def shortened(reason: str) -> str:
 
 
 class _Place(ABC):
-    """What the path of a file, folder or pattern tells, here or elsewhere."""
+    """The path of a file, folder or pattern, here or elsewhere."""
 
     is_local: bool = True
 
@@ -382,11 +382,11 @@ def parts_in(folder: File) -> dict[str, Part]:
 
 
 def _sorted_parts(file: File) -> list[Part]:
-    found = {str(part.file): part for part in file.parts()}  # a pattern can match a file and the folder that it is in
-    if not found:
+    parts = {str(part.file): part for part in file.parts()}  # a pattern can match a file and the folder that it is in
+    if not parts:
         what = "nothing matches this pattern" if file.is_pattern else "there are no files in this folder"
         raise InvalidInputError(f"{file}: {what}. Hidden files, and those that begin with an underscore, don't count.")
-    return [found[name] for name in sorted(found, key=lambda name: name.split("/"))]
+    return [parts[name] for name in sorted(parts, key=lambda name: name.split("/"))]
 
 
 def check_complete(folder: File) -> None:

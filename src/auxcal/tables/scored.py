@@ -47,7 +47,7 @@ class Scored(NamedTuple):
     """The rows of a scored file: what the metrics take, and the prediction and true class behind it.
 
     Where the file has names, `prediction` and `y` are places among the `class_names`. `share_in_fit` is the share of
-    the rows that `score_file` marked as rows of the fit, and `max_weight` what `pick_file` wrote beside the weights.
+    the rows that `score_table` marked as rows of the fit, and `max_weight` what `pick_file` wrote beside the weights.
     """
 
     confidence: Floats
@@ -93,7 +93,7 @@ def read_scored(
     random_state: int | None = 0,
     **where: Any,
 ) -> Scored:
-    """Read a file of `score_file`, or of another tool, that has the true classes next to the scores.
+    """Read a table of `score_table`, or of another tool, that has the true classes next to the scores.
 
     Rows without a score or a label are left out, and an `InputWarning` counts them. A name that is never predicted
     counts as wrong, with an `InputWarning`, unless it is known to be one of the classes or none of them. A billion rows

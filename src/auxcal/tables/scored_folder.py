@@ -23,7 +23,7 @@ from auxcal.tables.readers import check_names, format_of_all, open_part, open_so
 from auxcal.tables.readers.json_lines import LINE
 from auxcal.tables.rows import BadRows
 from auxcal.tables.scorer import ScoredBatch, Scorer, Watch
-from auxcal.tables.spec import ACCEPTED, CONFIDENCE, IN_FIT
+from auxcal.tables.spec import ACCEPTED, CONFIDENCE
 from auxcal.tables.values import from_numpy
 
 with needs("tables"):
@@ -146,7 +146,8 @@ def _score(
             left.unlink(missing_ok=True)
     with open_source(*paths) as source:  # its first rows decide for all parts
         scorer.begin(source)
-        manifest.keep(scorer.prediction_names(source), marks=scorer.marks(source))
+        if not manifest.decided:
+            manifest.class_names, manifest.decided = scorer.prediction_names(source), True
         names = source.names
     (folder / SUCCESS).remove()
     manifest.forget(to_do)
@@ -176,9 +177,9 @@ def _score(
                     kind.write(temporary, counts.of(batches, share))  # type: ignore[misc]
             written = digest(LocalFile(temporary))
         before += part.size
-        there = next(target.parts())
-        done = Done(part.size, part.modified, there.size, counts.rows - rows, counts.bad - bad, checked)
-        manifest.add(part.relative, replace(done, written=there.modified, digest=written))
+        there, made_of = next(target.parts()), (part.size, part.modified)
+        done = Done(*made_of, there.size, counts.rows - rows, counts.bad - bad, checked, there.modified, written)
+        manifest.add(part.relative, done)
 
 
 def _check_promise(manifest: Manifest, parts: Sequence[Part], kind: Format, holds: Holds | None) -> bool:
@@ -237,9 +238,9 @@ class Done:
     bytes: int
     rows: int
     bad: BadRows
-    checked: bool = True
-    written: int = 0
-    digest: str = ""
+    checked: bool
+    written: int
+    digest: str
 
     def is_unchanged(self, now: Part) -> bool:
         """Whether an output is still what was written; it is read only where its time has changed."""
@@ -251,7 +252,7 @@ class Done:
 class Manifest:
     """The record of an output folder: what scores depend on besides the part, and the parts that are written.
 
-    `class_names`: what predictions are written as, decided by the first run, if `decided`.
+    `class_names`: what predictions are written as, which the first rows of the first run decide, if `decided`.
     """
 
     folder: File
@@ -260,19 +261,6 @@ class Manifest:
     class_names: Sequence[str] | None = None
     decided: bool = False
     _unrecorded: int = 0
-
-    def keep(self, class_names: Sequence[str] | None, *, marks: bool) -> None:
-        """Keep what the first rows of the first run decided, which holds for the parts of later ones too.
-
-        `marks`: the parts get a column `in_fit`.
-        """
-        if marks and not self.decided and any(done.rows for done in self.parts.values()):
-            raise InvalidInputError(
-                f"{self.folder}: an earlier version of auxcal wrote these scores, some of them without the column "
-                f"{IN_FIT}. Give another folder, or score all parts again with overwrite=True (--overwrite)."
-            )
-        if not self.decided:
-            self.class_names, self.decided = class_names, True
 
     def is_done(self, part: Part) -> bool:
         """Whether a part is there, made of this very file."""
@@ -300,8 +288,7 @@ class Manifest:
         """Write the record, whole or not at all."""
         self._unrecorded = 0
         parts = {name: asdict(done) for name, done in self.parts.items()}
-        record = {"format": _FORMAT, "made_with": self.made_with, "decided": self.decided}
-        record |= {"class_names": self.class_names, "parts": parts}
+        record = {"format": _FORMAT, "made_with": self.made_with, "class_names": self.class_names, "parts": parts}
         with (self.folder / MANIFEST).atomic_write() as temporary:
             temporary.write_text(json.dumps(record))
 
@@ -328,7 +315,7 @@ def open_manifest(folder: File, made_with: dict[str, Any], names: Container[str]
         raise InvalidInputError(
             f"{folder}: holds {what}. Give another folder, or score all parts again with overwrite=True (--overwrite)."
         )
-    there = {name: done for name, done in parts.items() if name in outputs and done.digest}
+    there = {name: done for name, done in parts.items() if name in outputs}
     other = [name for name, done in there.items() if not done.is_unchanged(outputs[name])]
     if other:
         raise InvalidInputError(
@@ -348,9 +335,9 @@ def _read(folder: File) -> Manifest | None:
     try:
         record = dict(json.loads(text))
         check_like(record["made_with"], {})
-        names, decided = record["class_names"], record["decided"]
-        if not isinstance(names, list | None) or not isinstance(decided, bool):
-            raise TypeError("class_names must be names or null, and decided true or false")
+        names = record["class_names"]
+        if not isinstance(names, list | None):
+            raise TypeError("class_names must be names or null")
         parts = {name: Done(**done | {"bad": BadRows(**done["bad"])}) for name, done in record["parts"].items()}
         for done in parts.values():
             for name, count in (vars(done) | vars(done.bad)).items():
@@ -361,4 +348,4 @@ def _read(folder: File) -> Manifest | None:
             f"{file}: this record of what was scored is damaged ({type(error).__name__}: {error}). Delete the folder, "
             f"or give another one."
         ) from error
-    return Manifest(folder, record["made_with"], parts, names, decided)
+    return Manifest(folder, record["made_with"], parts, names, decided=True)

@@ -108,11 +108,9 @@ class Scorer:
         if self._proba and isinstance(self.calibrator, ProbaCalibrator):
             proba = self.calibrator.proba_validated(logits, features).astype(dtype, copy=False)
         prediction, confidence = logits.argmax(axis=1), confidence.astype(dtype, copy=False)
-        if rows.problems is None:
-            return RowScores(prediction, confidence, None, proba, logits, features)
-        bad = rows.problems != Problem.NONE
-        whole = None if proba is None else _spread(proba, np.nan, ~bad)
-        return RowScores(_spread(prediction, 0, ~bad), _spread(confidence, np.nan, ~bad), bad, whole, logits, features)
+        bad = None if rows.problems is None else rows.problems != Problem.NONE
+        prediction, confidence = _spread(prediction, 0, bad), _spread(confidence, np.nan, bad)
+        return RowScores(prediction, confidence, bad, _spread(proba, np.nan, bad), logits, features)
 
     # Tables in files --------------------------------------------------------------------------------------------------
 
@@ -222,8 +220,8 @@ class Scorer:
             )
         if self._label in others and self.calibrator.fit_rows_ is None:
             warnings.warn(
-                f"{IN_FIT} is not written, because many rows of the fit are equal or its file is of an earlier version:"
-                f" find thresholds only on rows that were not in the fit.",
+                f"{IN_FIT} is not written, because many rows of the fit are equal: find thresholds only on rows "
+                f"that were not in the fit.",
                 InputWarning,
                 stacklevel=2,
             )
@@ -264,9 +262,8 @@ class Scorer:
             columns[ACCEPTED] = from_numpy(certificate.accepts(scores.confidence), bad)
         if marks and fit_rows is not None:
             marked, known = fit_rows.contain(scores.logits, scores.features)
-            if bad is not None:
-                marked, known = _spread(marked, False, ~bad), _spread(known, True, ~bad)
-            columns[IN_FIT] = from_numpy(marked, None if known.all() else ~known)
+            known = _spread(known, True, bad)
+            columns[IN_FIT] = from_numpy(_spread(marked, False, bad), None if known.all() else ~known)
         if scores.proba is not None:
             for name, column in zip(self._proba_names(), scores.proba.T, strict=False):
                 columns[name] = from_numpy(column, bad)
@@ -279,10 +276,12 @@ class Scorer:
         return [f"{PROBA}{name}" for name in (*names, last)]
 
 
-def _spread(values: Any, fill: Any, good: Bools) -> Any:
-    """Return values of the good rows at their places among all, and a filling at the others."""
-    spread = np.full((len(good), *values.shape[1:]), fill, values.dtype)
-    spread[good] = values
+def _spread(values: Any, fill: Any, bad: Bools | None) -> Any:
+    """Return values of the good rows, if any, at their places among all, and a filling at the bad ones."""
+    if values is None or bad is None:
+        return values
+    spread = np.full((len(bad), *values.shape[1:]), fill, values.dtype)
+    spread[~bad] = values
     return spread
 
 

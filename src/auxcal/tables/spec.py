@@ -65,7 +65,7 @@ class TableSpec:
     features : str or sequence of str, optional
         The columns of the features, given as for `columns`; `()` for none.
     feature_table : bool
-        Whether columns of features may have gaps, and text for categories, of which a fit makes numbers.
+        Whether columns of features may have gaps, and text for categories, which a fit turns into numbers.
     signals : sequence of str, optional
         In place of logits, the columns of what is known of each answer: numbers with gaps, and text.
     signal_probabilities : sequence of str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ def score_table(
     proba: bool = False,
     overwrite: bool = False,
     report: RowReport = lambda done, rows: None,
-    watch: ScoreWatch | Callable[[Floats, Floats | None], None] | None = None,
+    watch: ScoreWatch | None = None,
     holds: Holds | None = None,
     spec: TableSpec | None = None,
     **where: Any,
@@ -39,18 +39,16 @@ def score_table(
     The columns, and whether they hold logits or probabilities, are those that the calibrator was fitted on. Their order
     in the file does not matter. If the calibrator knows the names of the classes, the prediction is a name, unless the
     true classes in the table are indices. Input columns named `prediction` or `confidence` are replaced;
-    other columns of an earlier scoring (`accepted`, `in_fit`, `proba_` with the name or number of a class; beside
-    `prediction` and `confidence`, every `proba_`) are left out, and an `InputWarning` names those that are not written
-    again.
+    other columns of an earlier scoring (`accepted`, `in_fit`, `proba_` and a class) are left out, and an `InputWarning`
+    names those that are not written again.
 
     CSV, parquet and `.npy` files are read, and CSV and parquet files written, in batches: memory does not grow with the
-    rows. For parquet it grows with the columns, by some 3 MB each, so hundreds of classes are better kept in one list
-    column, `logits`.
+    rows. For parquet it grows with the columns, by some 3 MB each: keep hundreds of classes in one column of lists.
 
     Where `out` is a file, it has all rows, and is written whole or not at all. Where it is a folder, it gets a part for
     each part of the input, with the same name and the same order of rows, and at the end an empty file `_SUCCESS`. Each
     part appears when it is whole. A run that was stopped resumes where it was when it is started again, and parts that
-    were added or changed since are scored then: `_auxcal.json` in the folder says what each part was made of.
+    were added or changed since are scored then: `_auxcal.json` in the folder records what each part was made of.
 
     Parameters
     ----------
@@ -72,13 +70,13 @@ def score_table(
         counts such rows. If all of the first rows are bad, that is an error anyway.
     proba : bool
         Write the calibrated probability of each class too, to columns such as `proba_cat`, or `proba_0` where the
-        calibrator knows no names. `proba_no_class` or `proba_misclassified` follow where the method tells these.
+        calibrator knows no names. `proba_no_class` or `proba_misclassified` follow where the method has these.
     overwrite : bool
         Score all parts again, also where the folder holds what another calibrator gave.
     report : callable
         Called every now and then with the share that is done, and the rows that were read for it.
-    watch : callable or ScoreWatch, optional
-        Called with the logits and the features of the good rows of every batch that is scored in this run.
+    watch : ScoreWatch, optional
+        Gets the good rows of every batch that is scored in this run.
     holds : callable, optional
         Asked after that, before the output is whole, if the calibrator has a certificate: whether its promise holds for
         these rows. If not, `accepted` is false for every row that was scored in this run. Standard output can't be
@@ -115,11 +113,7 @@ def score_table(
     ending = parts[0].file.suffix if is_folder(out) else as_file(out).suffix
     scorer = Scorer(calibrator, spec, proba=proba, text=ending.lower() != ".safetensors")  # of numbers alone
     target, asked = as_file(out), None if calibrator.certificate_ is None else holds
-    update: Watch | None = None
-    if isinstance(watch, ScoreWatch):
-        update = watch.update
-    elif watch is not None:
-        update = lambda logits, confidence, features: watch(logits, features)  # noqa: E731
+    update = None if watch is None else watch.update
     if is_folder(out):
         written = score_folder(scorer, paths, parts, target, report, update, asked, overwrite=overwrite)
     else:
@@ -128,42 +122,6 @@ def score_table(
         fate = "are left out" if spec.on_bad_rows == "skip" else "have no score"
         warnings.warn(f"of {written.rows:,} rows, {written.bad} {fate}.", InputWarning, stacklevel=2)
     return written
-
-
-def score_file(
-    calibrator: Calibrator,
-    *paths: str | os.PathLike[str],
-    out: str | os.PathLike[str],
-    report: Report = silent,
-    watch: ScoreWatch | Callable[[Floats, Floats | None], None] | None = None,
-    **where: Any,
-) -> int:
-    """Do what `score_table` does, in this process, and return the number of rows.
-
-    Parameters
-    ----------
-    calibrator, *paths, out, watch, **where
-        As in `score_table`.
-    report : callable
-        Called every now and then with the share that is done, if it is known.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> from auxcal import Uncalibrated
-    >>> from auxcal.tables import read_scored, score_file
-    >>> logits, y = np.array([[2.0, 0.0], [0.0, 1.0]]), np.array([0, 0])
-    >>> fitted = Uncalibrated().fit([[3.0, 0.0], [0.0, 2.0]], y)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     new, out = Path(folder) / "new.npz", Path(folder) / "scored.csv"
-    ...     np.savez(new, logits=logits, y=y)
-    ...     rows = score_file(fitted, new, out=out)
-    ...     read_scored(out).confidence.round(2).tolist()
-    [0.88, 0.73]
-    """
-    return score_table(calibrator, *paths, out=out, report=lambda done, rows: report(done), watch=watch, **where).rows
 
 
 def read_rows(

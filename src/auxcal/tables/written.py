@@ -53,7 +53,12 @@ def plain(column: pa.Array, name: str) -> pa.Array:
         return column.cast(pa.float32())
     if pa.types.is_floating(kind) and np.isnan(to_numpy(column)).any():
         return pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
-    if pa.types.is_duration(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or is_nested(kind):
+    if (
+        pa.types.is_duration(kind)
+        or pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+        or pa.types.is_nested(kind)
+    ):
         return from_text(text_of(column, name))
     if pa.types.is_temporal(kind):
         text_of(column, name)  # refuses times that have no text
@@ -62,17 +67,12 @@ def plain(column: pa.Array, name: str) -> pa.Array:
     return column
 
 
-def is_nested(kind: pa.DataType) -> bool:
-    """Whether a type has lists, structs or maps."""
-    return bool(pa.types.is_nested(kind))
-
-
 def text_of(column: pa.Array, name: str) -> list[str | None]:
     """Return each value as text, or None if it is missing."""
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType):
         raise InvalidInputError(f"only .parquet holds {kind}, such as those of {name!r}. Write .parquet.")
-    if is_nested(kind):
+    if pa.types.is_nested(kind):
         return [None if value is None else as_json(value) for value in json_values(column, name)]
     if pa.types.is_duration(kind):  # which Arrow writes without their unit
         unit, numbers = kind.unit, column.cast(pa.int64()).to_pylist()
@@ -148,7 +148,7 @@ def array_of(column: pa.Array, name: str) -> NDArray[Any]:
             )
     if pa.types.is_fixed_size_list(kind) and holds_numbers(kind.value_type):
         return matrix_of(column, name)[0]
-    if is_nested(kind):
+    if pa.types.is_nested(kind):
         raise InvalidInputError(f"no array holds lists such as those of {name!r}. Write .parquet, .jsonl or .csv.")
     whole = pa.types.is_boolean(kind) and not column.null_count
     if whole or pa.types.is_integer(kind) or pa.types.is_floating(kind) or is_time(kind):
