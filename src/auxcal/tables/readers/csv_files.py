@@ -282,7 +282,8 @@ class _Body:
     def blocks(self) -> Iterator[bytes]:
         self.is_begun = True
         held = b""  # blank rows, which may be the last ones
-        size = batches_.BATCH_BYTES // 2
+        wide = min(max(len(self._dialect.names) // 256, 1), 16)  # every column of a block takes some time
+        size = batches_.BATCH_BYTES // 2 * wide
         while True:
             more, self._start = self._start[:size] or self._file.read(size), self._start[size:]
             text, self._rest = self._rest + more, b""
