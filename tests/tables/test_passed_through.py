@@ -155,12 +155,10 @@ def test_views_of_text_are_picked_and_left_out(tmp_path):
 @pytest.mark.needs("tables")
 @pytest.mark.parametrize("view", ["list_view", "large_list_view"])
 def test_views_of_lists_are_lists_in_text(view, tmp_path):
-    path, out = (
-        write(tmp_path / "in.parquet", pa.array([[1, 2], None, [3]], getattr(pa, view)(pa.int64()))),
-        "out.jsonl",
-    )
-    score_table(CALIBRATOR, path, out=tmp_path / out)
-    assert [json.loads(line)["x"] for line in (tmp_path / out).read_text().splitlines()] == [[1, 2], None, [3]]
+    lists, out = [[1, 2], None, [3]], tmp_path / "out.jsonl"
+    column = pa.array(lists, getattr(pa, view)(pa.int64()))
+    score_table(CALIBRATOR, write(tmp_path / "in.parquet", column), out=out)
+    assert [json.loads(line)["x"] for line in out.read_text().splitlines()] == lists
 
 
 def test_json_that_is_nested_too_deeply_to_be_written_is_refused(tmp_path):
