@@ -201,7 +201,7 @@ BAD = {
         ("bad.csv", text(f"{HEADER}1,x,3,0\n")),
         fit("bad.csv"),
         "bad.csv: expected the 4 columns of the first line in every row, and numbers for logits, features, weights and "
-        "confidence; got column 'logit_1'",
+        "confidence; got Row #2: column 'logit_1'",
     ),
     "other encoding": (
         ("bad.csv", lambda path: path.write_bytes(f"id,{HEADER}é,1,2,3,0\n".encode("latin-1"))),
@@ -282,7 +282,7 @@ BAD = {
     "text for features": (
         ("bad.csv", text(f"{FEATURED}old,1,1,2,3,0\n")),
         score_featured("bad.csv", "--features", "age,size"),
-        "got column 'age'",
+        "got Row #2: column 'age'",
     ),
     "other features to compare": (
         None,

@@ -222,6 +222,7 @@ def test_a_plan_with_and_without_a_pilot(call, capsys):
     assert call("plan", "rest.csv", "--risk", 0.05) == 2
     assert "a promise takes a pilot" in capsys.readouterr().err
     assert call("plan", "rest.csv", "--coverage", 0.5) == 2
+    assert call("plan", "-", "--accuracy-within", 0.02) == 2  # which would be read twice
     assert "give --risk too" in capsys.readouterr().err
 
 

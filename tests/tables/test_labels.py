@@ -1,12 +1,14 @@
 """Labels as indices and as names, none of the classes, and missing ones."""
 
+import io
+
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
 from auxcal import InvalidInputError, Predictions, Uncalibrated
 from auxcal._core.labels import Labels
-from auxcal.tables import read_predictions, read_scored, score_table
+from auxcal.tables import pick_file, read_predictions, read_scored, score_table
 
 CLASSES = ("cat", "dog", "bird")
 
@@ -109,12 +111,32 @@ def test_labels_of_which_none_is_ever_predicted_are_refused(tmp_path):
         read_scored(path)
 
 
+def test_a_prediction_of_no_class_is_never_right(tmp_path):
+    (tmp_path / "scored.csv").write_text("prediction,confidence,y\n-1,0.9,-1\n1,0.8,1\n")
+    assert read_scored(tmp_path / "scored.csv").correct.tolist() == [False, True]
+
+
 def test_a_tensor_file_of_scores_has_indices(tmp_path):
     path, out = tmp_path / "new.csv", tmp_path / "scored.safetensors"
     path.write_text("cat,dog\n2,0\n0,2\n")
     fitted = Uncalibrated().fit([[2.0, 0.0], [0.0, 3.0]], [0, 1], class_names=["cat", "dog"])
     score_table(fitted, path, out=out, columns=["cat", "dog"])
     assert load_file(out)["prediction"].tolist() == [0, 1]
+
+
+def test_a_class_that_is_called_by_a_number_is_told_by_its_name_in_any_order_of_rows(tmp_path, monkeypatch):
+    fitted = Uncalibrated().fit(np.eye(3) * 2, ["1", "2", "other"], class_names=["1", "2", "other"])
+    new, out = tmp_path / "new.csv", tmp_path / "scored.csv"
+    new.write_text("logit_0,logit_1,logit_2,y\n" + "3,0,0,1\n" * 5 + "0,3,0,2\n" * 5)
+    score_table(fitted, new, out=out)
+    assert read_scored(out).correct.all()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(new.read_bytes())))
+    score_table(fitted, "-", out=out)
+    assert read_scored(out).correct.all()
+    pick_file(fitted, new, out=tmp_path / "picked.csv", n=5)
+    rows = [line.split(",") for line in (tmp_path / "picked.csv").read_text().replace('"', "").splitlines()]
+    place = rows[0].index("y"), rows[0].index("prediction")
+    assert all(row[place[0]] == row[place[1]] for row in rows[1:])
 
 
 @pytest.mark.parametrize(

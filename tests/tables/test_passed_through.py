@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import json
 
 import numpy as np
 import pytest
@@ -149,6 +150,21 @@ def test_views_of_text_are_picked_and_left_out(tmp_path):
     with pytest.warns(match="1 bad row"):
         score_table(CALIBRATOR, tmp_path / "bad.parquet", out=tmp_path / "out.parquet", on_bad_rows="skip")
     assert pq.read_table(tmp_path / "out.parquet")["x"].to_pylist() == ["a", "c"]
+
+
+@pytest.mark.needs("tables")
+@pytest.mark.parametrize("view", ["list_view", "large_list_view"])
+def test_views_of_lists_are_lists_in_text(view, tmp_path):
+    lists, out = [[1, 2], None, [3]], tmp_path / "out.jsonl"
+    column = pa.array(lists, getattr(pa, view)(pa.int64()))
+    score_table(CALIBRATOR, write(tmp_path / "in.parquet", column), out=out)
+    assert [json.loads(line)["x"] for line in out.read_text().splitlines()] == lists
+
+
+def test_json_that_is_nested_too_deeply_to_be_written_is_refused(tmp_path):
+    (tmp_path / "in.jsonl").write_text('{"logits": [1, 2, 3], "x": ' + "[" * 500 + "]" * 500 + "}")
+    with pytest.raises(InvalidInputError, match="'x' is nested too deeply"):
+        score_table(CALIBRATOR, tmp_path / "in.jsonl", out=tmp_path / "out.jsonl")
 
 
 # Parts of one table ---------------------------------------------------------------------------------------------------

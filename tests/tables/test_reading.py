@@ -12,7 +12,7 @@ from safetensors.numpy import save_file
 
 from auxcal import AuxcalError, FileFormatError, InvalidInputError, Predictions
 from auxcal.tables import FORMATS, batches, read_predictions
-from auxcal.tables.readers import csv_files, open_source
+from auxcal.tables.readers import csv_files
 
 from .conftest import arrow_csv, pa, pq, torch
 
@@ -486,29 +486,3 @@ def test_a_tensor_with_more_entries_than_its_file_is_refused(tmp_path):
 def test_labels_in_half_precision(tmp_path):
     np.savez(tmp_path / "half.npz", logits=LOGITS, y=np.array([0, 1, 2, 1], dtype=np.float16))
     assert read_predictions(tmp_path / "half.npz").y.tolist() == [0, 1, 2, 1]
-
-
-@pytest.mark.parametrize(
-    ("rows", "read"),
-    [
-        ('1,"a"\n2,"b ""c"""\n', ["a", 'b "c"']),
-        ("1,a\r\n2,b", ["a", "b"]),
-        ("1,a\r2,b\r", ["a", "b"]),
-        ('1,"a\nb"\n2,""\n', ["a\nb", ""]),
-        ('1,5" pipe\n2,x"y"z\n', ['5" pipe', 'x"y"z']),
-        ('1,"a"b\n2,c\n', "Row #2: a quote is opened there and not closed where a field ends"),
-        ('1,a\n2,"b\n3,c\n', "Row #3: a quote is opened there and not closed where a field ends"),
-    ],
-)
-@pytest.mark.parametrize("batch_bytes", [2, 20, 2**20])
-def test_quotes_are_read_as_they_are_meant_or_named(rows, read, batch_bytes, tmp_path, monkeypatch):
-    monkeypatch.setattr(batches, "BATCH_BYTES", batch_bytes)
-    path = tmp_path / "a.csv"
-    path.write_bytes(f"logit_0,id\n{rows}".encode())
-    with open_source(path) as source:
-        if isinstance(read, str):
-            with pytest.raises(FileFormatError, match=read):
-                list(source.batches([], ["id"]))
-            return
-        found = [value for batch in source.batches([], ["id"]) for value in batch["id"].to_pylist()]
-    assert found == read

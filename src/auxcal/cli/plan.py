@@ -69,6 +69,8 @@ def _read(file: Path, pilot: Path | None, table: TableSpec) -> tuple[tuple[Any, 
         labelled = auxcal.tables.read_scored(pilot, spec=table)
         rows = auxcal.tables.read_confidence(file, table.confidence, on_bad_rows="skip")
         return (labelled.confidence, labelled.correct), rows
+    if str(file) == "-":
+        raise typer.BadParameter("standard input can be read once: name a file, or give labelled rows with --pilot.")
     rows, _ = auxcal.tables.read_any_confidence(
         file, table.confidence, columns=table.columns, probabilities=bool(table.probabilities), percent=table.percent
     )

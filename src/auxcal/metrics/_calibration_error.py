@@ -162,26 +162,26 @@ def noise_floor(
     if rows.groups is not None:
         cell = bin_index(rows.confidence, n_cells, strategy, rows.sample_weight)
         independent = _independent_rows(cell, rows.sample_weight, rows.groups, n_cells)
-    return floor_of(cells, n_bins, n_draws, random_state, independent)
+    return floor_of(cells, n_draws, random_state, independent)
 
 
 def floor_of(
     cells: Bins,
-    n_bins: int,
     n_draws: int = 1000,
     random_state: int | None = 0,
     independent_rows: Floats | None = None,
 ) -> NoiseFloor:
-    """Return the noise floor of `n_bins` bins, each cut into 32 cells; see `ece_noise_floor`."""
+    """Return the noise floor of bins, each cut into 32 cells; see `ece_noise_floor`."""
     used = cells.count > 0
     count, mass = cells.count[used], cells.confidence[used]
     independent = count if independent_rows is None else independent_rows[used]
     trials = np.maximum(np.rint(independent), 1).astype(np.intp)
     scale = count / np.sqrt(trials * independent)  # so that a draw has the spread of its cell, whatever is rounded
     drawn = as_rng(random_state).binomial(trials, np.clip(mass / count, 0, 1), (n_draws, used.sum()))
-    excess = np.zeros((n_draws, len(used)))
-    excess[:, used] = drawn * scale - mass * (trials * scale / count)
-    draws = np.abs(excess.reshape(n_draws, n_bins, CELLS_PER_BIN).sum(axis=2)).sum(axis=1) / count.sum()
+    excess = drawn * scale - mass * (trials * scale / count)
+    bins = np.flatnonzero(used) // CELLS_PER_BIN
+    of_bins = np.add.reduceat(excess, np.flatnonzero(np.diff(bins, prepend=-1)), axis=1)
+    draws = np.abs(of_bins).sum(axis=1) / count.sum()
     return NoiseFloor(float(draws.mean()), float(np.quantile(draws, 0.95)))
 
 

@@ -15,6 +15,7 @@ from auxcal._core.arrays import Floats
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.extras import needs
 from auxcal._core.files import STANDARD, as_path, atomic_write, check_apart
+from auxcal._core.labels import has_number
 from auxcal.calibrators import Calibrator
 from auxcal.inputs import refuse_wrong_kind, warn_of_probabilities
 from auxcal.monitoring import timeline
@@ -123,7 +124,7 @@ def pick_file(
     labels = chosen.setdefault(spec.label_name, pa.nulls(n, pa.string()))
     indices = are_index_labels(labels, spec.none_labels)
     if layout.known is None:
-        names = None if indices else spec.inputs.class_names
+        names = None if indices and not has_number(spec.inputs.class_names) else spec.inputs.class_names
         chosen[PREDICTION] = as_classes(logits.argmax(axis=1)[picks.rows], names)
     chosen |= {
         CONFIDENCE: from_numpy(confidence[picks.rows]),

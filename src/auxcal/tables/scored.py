@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auxcal._core.arrays import (
+    NO_CLASS,
     Bools,
     Floats,
     Groups,
@@ -212,7 +213,7 @@ class _ScoredReader:
         self._warn(*(int(each.sum()) for each in (unscored, bad, unlabelled)), in_fit=in_fit, n_rows=len(score))
         rows = Scored(
             score,
-            predicted == y,
+            (predicted == y) & (y != NO_CLASS),
             predicted,
             y,
             names,

@@ -12,7 +12,7 @@ from auxcal._core.arrays import NO_CLASS, Bools, Floats, Ints, as_class_names, a
 from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.extras import needs
 from auxcal._core.float_errors import ignore_float_errors
-from auxcal._core.labels import MISSING, are_indices, names_in
+from auxcal._core.labels import MISSING, are_indices, has_number, names_in
 from auxcal._core.text import utf8
 from auxcal.calibrators import CALIBRATORS, Calibrator, ProbaCalibrator
 from auxcal.calibrators.fitting import validate_features
@@ -120,7 +120,7 @@ class Scorer:
         The labels that decide are those of the first rows that have one of a class.
         """
         names = self.class_names
-        if names is None or self._label not in source.passable or are_indices(np.array(names, dtype=object)):
+        if names is None or self._label not in source.passable or has_number(names):
             return names
         for batch in source.column(self._label):
             indices = are_index_labels(batch[self._label], self.spec.none_labels)
@@ -157,7 +157,7 @@ class Scorer:
             if not checked:
                 self._check_first(batch, given, layout)
                 checked = True
-            if names_by_first and not before and self._label in others:
+            if names_by_first and not before and self._label in others and not has_number(class_names):
                 class_names = None if are_index_labels(batch[self._label], self.spec.none_labels) else class_names
             if given.problems is not None and self.spec.on_bad_rows == "fail":
                 raise bad_rows_error(batch, given, layout, before)

@@ -62,10 +62,13 @@ def holds_numbers(kind: pa.DataType) -> bool:
 
 
 def decoded(column: pa.Array) -> pa.Array:
-    """Return categories as their values, and JSON as text; other columns unchanged."""
+    """Return categories as their values, JSON as text, and views of lists as lists; other columns unchanged."""
     if isinstance(column.type, pa.JsonType):
         values = [None if text is None else json.loads(text) for text in column.storage.to_pylist()]
         return from_text([v if v is None or isinstance(v, str) else json.dumps(v, ensure_ascii=False) for v in values])
+    if isinstance(column.type, pa.ListViewType | pa.LargeListViewType):
+        wide = isinstance(column.type, pa.LargeListViewType)
+        return column.cast((pa.large_list if wide else pa.list_)(column.type.value_field))
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 

@@ -89,7 +89,10 @@ def text_of(column: pa.Array, name: str) -> list[str | None]:
 def json_values(column: pa.Array, name: str) -> list[Any]:
     """Return the values of a column for JSON, which has neither NaN nor infinity, and numbers and text alone."""
     if isinstance(column.type, pa.JsonType):
-        return [None if value is None else _json_value(json.loads(value)) for value in column.storage.to_pylist()]
+        try:
+            return [None if value is None else _json_value(json.loads(value)) for value in column.storage.to_pylist()]
+        except RecursionError as error:
+            raise InvalidInputError(f"{name!r} is nested too deeply to be written as JSON. Leave it out.") from error
     column = decoded(column)
     kind = column.type
     if is_list(kind) and not isinstance(kind, pa.BaseExtensionType):

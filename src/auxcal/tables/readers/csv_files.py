@@ -77,7 +77,7 @@ def _source(file: BinaryIO, size: int | None) -> Source:
         is_empty = True
         for block in body.blocks():
             rows = dialect.rows_of(block, kinds, body.lines, comma=comma)
-            body.lines += block.count(b"\n")
+            body.lines += _lines_in(block)
             if rows.num_rows:
                 is_empty = False
                 yield Batch(rows, None if size is None else min(file.tell() / max(size, 1), 1.0))
@@ -250,6 +250,11 @@ def _long_fields() -> Iterator[None]:
         csv.field_size_limit(before)
 
 
+def _lines_in(text: bytes) -> int:
+    """Return how many line ends there are."""
+    return text.count(b"\n") + (text.count(b"\r") - text.count(b"\r\n") if b"\r" in text else 0)
+
+
 # The rows of a file ---------------------------------------------------------------------------------------------------
 
 
@@ -266,7 +271,7 @@ class _Body:
         d = re.escape(dialect.delimiter).encode()
         field = rb'(?:"(?:[^"]|"")*+"|[^"%b\r\n][^%b\r\n]*+)?+' % (d, d)
         self._rows = re.compile(rb"(?:%b(?:%b%b)*+(?:\r\n|\r|\n|\Z))*+" % (field, d, field))
-        self._wrong = re.compile(rb'[^\r\n]*?"(?:[^"]|"")*"[^"%b\r\n]' % d)
+        self._wrong = re.compile(rb'(?:%b%b)*+"(?:[^"]|"")*+"[^"%b\r\n]' % (field, d, d))
         self._blank = dialect.delimiter.encode() * (len(dialect.names) - 1)
         self._beside = np.zeros(256, np.bool_)  # what may stand outside a quote
         self._beside[[*f'{dialect.delimiter}\r\n"'.encode()]] = True
@@ -277,11 +282,12 @@ class _Body:
     def blocks(self) -> Iterator[bytes]:
         self.is_begun = True
         held = b""  # blank rows, which may be the last ones
-        size = batches_.BATCH_BYTES // 2
+        wide = min(max(len(self._dialect.names) // 256, 1), 16)  # every column of a block takes some time
+        size = batches_.BATCH_BYTES // 2 * wide
         while True:
             more, self._start = self._start[:size] or self._file.read(size), self._start[size:]
             text, self._rest = self._rest + more, b""
-            ends = self._ends_of_rows(text, self.lines + held.count(b"\n"), is_last=not more)
+            ends = self._ends_of_rows(text, self.lines + _lines_in(held), is_last=not more)
             self._rest = text[ends:]
             block = held + text[:ends]
             content = self._end_of_content(block)
@@ -296,17 +302,22 @@ class _Body:
 
     def _ends_of_rows(self, text: bytes, before: int, *, is_last: bool) -> int:
         """Return how many bytes are whole rows; `before` them are so many lines."""
-        end = len(text) if is_last else 1 + max(text.rfind(b"\n"), text.rfind(b"\r"))
-        if b'"' not in text or self._are_paired(text[:end]):
-            return end
-        matched = self._rows.match(text, 0, end)
-        whole = matched.end() if matched else 0
+        # The second half of a line end may follow a \r.
+        end = len(text) if is_last else 1 + max(text.rfind(b"\n"), text.rfind(b"\r", 0, -1))
+        whole = self._whole_rows(text, end)
         if whole == end:
             return end
         if is_last or len(text) - whole > _LONGEST or self._wrong.match(text, whole):
-            line = before + text.count(b"\n", 0, whole) + 1
+            line = before + _lines_in(text[:whole]) + 1
             raise self._dialect.damaged(f"Row #{line}: a quote is opened there and not closed where a field ends")
         return whole
+
+    def _whole_rows(self, text: bytes, end: int) -> int:
+        """Return how many bytes, up to some that end a line, are whole rows."""
+        if text.find(b'"', 0, end) == -1 or self._are_paired(text[:end]):
+            return end
+        matched = self._rows.match(text, 0, end)
+        return matched.end() if matched else 0
 
     def _are_paired(self, text: bytes) -> bool:
         """Whether every quote begins or ends a field, or is one of two within it; and the last one is closed."""
@@ -322,21 +333,20 @@ class _Body:
         if not content:
             return 0
         end = _LINE_END.search(block, content)
-        while end is not None and block.count(b'"', 0, end.end()) % 2:  # in a field
-            end = _LINE_END.search(block, end.end())
+        while end is not None and self._whole_rows(block, end.end()) < end.end():  # in a field
+            end = _LINE_END.search(block, block.index(b'"', end.end()))
         return len(block) if end is None else end.end()
 
     def _check_blank(self, block: bytes) -> None:
         """Refuse a row with nothing in any column, and other rows below it."""
         if not self._blank:
             return
-        places = [block.find(b"\n" + self._blank + end) for end in (b"\n", b"\r")]
-        if block.startswith((self._blank + b"\n", self._blank + b"\r")):
-            places.append(-2)
-        place = min((place for place in places if place != -1), default=None)
-        if place is not None:
-            line = self.lines + block.count(b"\n", 0, max(place, 0)) + (1 if place == -2 else 2)
-            raise self._dialect.damaged(f"Row #{line}: nothing in any column, and other rows below it")
+        for mark in (b"\n%b\n", b"\n%b\r", b"\r%b\r"):
+            text, place = b"\n" + block, -1
+            while (place := text.find(mark % self._blank, place + 1)) != -1:
+                if self._whole_rows(block, place) == place:  # and not within a field
+                    line = self.lines + _lines_in(block[:place]) + 1
+                    raise self._dialect.damaged(f"Row #{line}: nothing in any column, and other rows below it")
 
 
 # Writing --------------------------------------------------------------------------------------------------------------
