@@ -84,9 +84,8 @@ class Scored(NamedTuple):
 
 
 def read_scored(
-    path: str | os.PathLike[str],
+    *paths: str | os.PathLike[str],
     label: str | None = None,
-    *,
     by: str | None = None,
     spec: TableSpec | None = None,
     sample: int | None = None,
@@ -101,9 +100,9 @@ def read_scored(
 
     Parameters
     ----------
-    path : path
-        A file, folder, pattern or URL with the columns or arrays `prediction`, `confidence` and `label`; `-` for CSV
-        from standard input.
+    *paths : path
+        Files, folders, patterns or URLs, which are one table, with the columns or arrays `prediction`, `confidence` and
+        `label`; `-` for CSV from standard input.
     label : str
         The column of the true classes: indices where the predictions are indices, names where they are names.
     prediction, confidence : str
@@ -135,7 +134,7 @@ def read_scored(
     spec = TableSpec.of(spec, where)
     spec = spec if label is None else replace(spec, label=label)
     spec.check_bad_rows()
-    with open_source(path) as source:
+    with open_source(*paths) as source:
         rows = _ScoredReader(spec, by).read(source)
         return rows if sample is None else rows.sample(sample, random_state)
 
@@ -169,7 +168,13 @@ class _ScoredReader:
         for name, option in scores[1:] if spec.says_correct else scores:
             advice = f"Score the file with auxcal score first, or name the column with {option} (--{option})."
             check_column(names, name, advice)
-        check_column(names, spec.label_name, "Name the column of the true classes with label (--label).")
+        advice = "Name the column of the true classes with label (--label)."
+        if spec.says_correct:
+            advice = (
+                "Name the column of whether each answer is right with correct (--correct); for what a language model "
+                "answered, auxcal score --truth writes one."
+            )
+        check_column(names, spec.label_name, advice)
         for option, column in (("weight", spec.weight), ("group", spec.group), ("by", self._by)):
             if column is not None:
                 check_column(names, column, f"Name the column with {option} (--{option}).")
