@@ -82,7 +82,7 @@ def platt(y, **options):
 
 
 def labelled(y):
-    known = np.isfinite(y.astype(float))
+    known = np.isfinite(np.asarray(y, float))
     return fit(LOGITS[known], y[known].astype(int))
 
 
@@ -141,11 +141,11 @@ LARGE = Predictions(1e5 * LOGITS, Y)
 # `done` evaluates the hint itself, with the names that it has.
 CALLS = """
 fit(y=Y[:, None])
-    y.ravel() -> fit(y=done(y=Y[:, None])) == RIGHT
+    np.ravel(y) -> fit(y=done(y=Y[:, None])) == RIGHT
 platt(np.eye(K)[Y] * SOME[:, None])
     np.where(y.any(axis=1), y.argmax(axis=1), -1) -> platt(done(y=np.eye(K)[Y] * SOME[:, None])) == platt(NONE)
 fit(y=Y.astype(float))
-    y.astype(int) -> fit(y=done(y=Y.astype(float))) == RIGHT
+    np.asarray(y).astype(int) -> fit(y=done(y=Y.astype(float))) == RIGHT
 fit(y=Y.astype(object))
     y.astype(int) -> fit(y=done(y=Y.astype(object))) == RIGHT
 fit(LOGITS[:, :2], Y > 0)
@@ -161,7 +161,7 @@ FITTED.predict_confidence(LOGITS[0])
     logits.reshape(1, -1) if these are the numbers of a single sample ->
         FITTED.predict_confidence(LOGITS[0].reshape(1, -1)) == RIGHT[:1]
 fit(y=GAPS)
-    known = np.isfinite(y.astype(float)), then logits[known], y[known].astype(int) ->
+    known = np.isfinite(np.asarray(y, float)), then logits[known], np.asarray(y)[known].astype(int) ->
         labelled(GAPS) == fit(LOGITS[SOME], Y[SOME])
 fit(y=[int(y) if known else None for y, known in zip(Y, SOME)])
     Leave out the rows without a label, and give the labels of the others as integers ->

@@ -249,7 +249,7 @@ def test_names_of_no_class(no_class):
         (["dog", "bus"], ANIMALS, "one of the classes cat, dog; got 'bus' in row 1"),
         (["dog", "cat"], None, "Name the classes in order with class_names"),
         ([True, False], None, "not whether the prediction is right"),
-        ([1.0, 0.0], None, "give y.astype"),
+        ([1.0, 0.0], None, r"give np.asarray\(y\).astype"),
         (["dog", None], ANIMALS, "a class in every row; got nothing in row 1"),
         (["dog"], ANIMALS, "one label for each of the 2 rows"),
     ],

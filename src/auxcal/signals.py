@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from itertools import chain
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -276,7 +277,7 @@ def _of_objects(array: NDArray[Any], name: str) -> NDArray[Any]:
     known = [value for value in array.tolist() if not _is_missing(value)]
     if all(isinstance(value, str) for value in known):
         return array
-    if all(isinstance(value, int | float | np.number | np.bool_) for value in known):
+    if all(isinstance(value, int | float | Decimal | np.number | np.bool_) for value in known):
         return np.array([np.nan if _is_missing(value) else _as_float(value) for value in array.tolist()])
     types = sorted({type(value).__name__ for value in known})
     raise InvalidInputError(

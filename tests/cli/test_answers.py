@@ -266,3 +266,165 @@ def test_without_log_probabilities_and_signals_the_error_says_so(call, tmp_path,
     (tmp_path / "a.jsonl").write_text(json.dumps(record) + "\n")
     assert call("fit", tmp_path / "a.jsonl", *TRUE, "-o", tmp_path / "c.safetensors") == 2
     assert "neither log-probabilities of labels nor signals" in capsys.readouterr().err
+
+
+# ---- folders, patterns and several files ----
+
+
+def written(name, text, reply=0):
+    """Return one of the replies to a question whose answer is A, without log-probabilities."""
+    choice = {"message": {"content": text}, "finish_reason": "stop", "logprobs": None}
+    usage = {"completion_tokens": 1 + sum(map(ord, name)) % 7}
+    return {"id": name, "truth": "A", "response": {"id": f"{name}-{reply}", "choices": [choice], "usage": usage}}
+
+
+@pytest.fixture
+def parts(folder, tmp_path):
+    """Cut the lines of a file into two parts and an empty one."""
+
+    def cut(name):
+        texts = (folder / f"{name}.jsonl").read_text().splitlines(keepends=True)
+        (tmp_path / name).mkdir()
+        for part, some in {"a": texts[::2], "b": [], "c": texts[1::2]}.items():
+            (tmp_path / name / f"{part}.jsonl").write_text("".join(some))
+        return tmp_path / name
+
+    return cut
+
+
+def test_a_folder_or_a_pattern_is_fitted_as_one_file_is(parts, calibrator, call, tmp_path, capsys):
+    capsys.readouterr()
+    for number, path in enumerate((parts("fit"), tmp_path / "fit" / "*.jsonl")):
+        out = tmp_path / f"{number}.safetensors"
+        assert call("fit", path, *TRUE, "-o", out) == 0
+        assert "570 rows of 3 classes and 5 features" in capsys.readouterr().out
+        assert auxcal.load(out).inputs_ == auxcal.load(calibrator).inputs_
+
+
+def test_check_monitor_pick_and_plan_take_a_folder(folder, parts, calibrator, call, capsys, tmp_path):
+    def found(*arguments):
+        capsys.readouterr()
+        assert call(*arguments, "--json") == 0
+        return json.loads(capsys.readouterr().out)
+
+    one, new = folder / "new.jsonl", parts("new")
+    assert found("check", calibrator, new)["verdict"] == found("check", calibrator, one)["verdict"]
+    slices = found("check", calibrator, new, "--by", "day")["slices"]
+    assert {each["name"]: each["rows"] for each in slices} == {"0": 190, "1": 190, "2": 190}
+    chunks = [found("monitor", calibrator, path, "--by", "day", *TRUE)["chunks"] for path in (one, new)]
+    assert [each["measured"] for each in chunks[0]] == [each["measured"] for each in chunks[1]]
+    goal = "--accuracy-within", "0.02"
+    assert found("plan", new, *TRUE, *goal) == found("plan", one, *TRUE, *goal)
+    assert found("pick", calibrator, new, "--n", "10", "-o", tmp_path / "picked.csv")["rows"] == 570
+
+
+def test_a_state_knows_each_file_of_answers_of_a_folder(parts, calibrator, call, capsys, tmp_path):
+    new, state = parts("new"), tmp_path / "m.state"
+    for words in ("570 new rows in 2 of 2 files", "No new rows: all 570 were seen before"):
+        assert call("monitor", calibrator, new, "--state", state, *TRUE) == 0
+        assert words in capsys.readouterr().out
+
+
+def test_a_folder_of_answers_is_scored_part_by_part(folder, parts, calibrator, call, capsys, tmp_path):
+    held, out = parts("held"), tmp_path / "scored"
+    assert call("score", calibrator, held, "-o", out) == 0
+    assert call("score", calibrator, folder / "held.jsonl", "-o", tmp_path / "one.jsonl") == 0
+    expected = {each["id"]: each for each in lines(tmp_path / "one.jsonl")}
+    for part in "ac":
+        written, read = lines(out / f"{part}.jsonl"), lines(held / f"{part}.jsonl")
+        assert [each["id"] for each in written] == [each["id"] for each in read]
+        assert all(each == expected[each["id"]] for each in written)
+    assert (out / "b.jsonl").read_text() == ""
+    capsys.readouterr()
+    assert call("evaluate", out, "--calibrator", calibrator, "--resamples", "0", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == 1140
+    assert call("threshold", out, "--calibrator", calibrator, "--risk", "0.2") == 0
+    assert call("plan", out, "--label", "truth") == 0  # of which the scores are taken
+    assert "1,140 of 1,140 rows have labels" in capsys.readouterr().out
+
+
+def test_parts_whose_names_say_something_else_are_not_written(folder, calibrator, call, capsys, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.ndjson").write_text((folder / "new.jsonl").read_text())
+    assert call("score", calibrator, tmp_path / "in", "-o", tmp_path / "out") == 2
+    assert "Write to a file, with --out scored.jsonl" in capsys.readouterr().err
+    assert call("score", calibrator, tmp_path / "in", "-o", tmp_path / "scored.jsonl") == 0
+
+
+def test_adapt_takes_labelled_answers(folder, parts, calibrator, call, capsys, tmp_path):
+    out = tmp_path / "adapted.safetensors"
+    some = "--labelled", folder / "held.jsonl"  # the calibrator knows the key of the truth
+    assert call("adapt", calibrator, parts("new"), *some, "-o", out, "--if-new", "warn") == 0
+    assert "570 rows without labels and 1,140 with labels" in capsys.readouterr().out
+
+
+def test_a_signal_that_only_a_later_part_has_is_one_of_all(call, capsys, tmp_path):
+    rng = np.random.default_rng(3)
+    (tmp_path / "in").mkdir()
+    for part, replies in {"a": 1, "b": 3}.items():
+        records = []
+        for number in range(300):
+            easy = rng.random()
+            for reply in range(replies):
+                records.append(written(f"{part}{number}", "A" if rng.random() < easy else "B", reply))
+        (tmp_path / "in" / f"{part}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    out = tmp_path / "s.safetensors"
+    assert call("fit", tmp_path / "in", "--labels", "A,B", "--truth", "truth", "-o", out) == 0
+    assert "600 answers with 2 signals" in capsys.readouterr().out
+    assert auxcal.load(out).columns.names == ("length", "agreement")
+    assert call("score", out, tmp_path / "in", "-o", tmp_path / "scored") == 0
+
+
+# ---- what answers belong to, and whether they are right ----
+
+
+@pytest.mark.needs("report")
+def test_groups_and_ids_are_keys_of_the_lines(folder, call, capsys, tmp_path):
+    grouped = tmp_path / "grouped.safetensors"
+    assert call("fit", folder / "fit.jsonl", *TRUE, "--group", "day", "-o", grouped) == 0
+    out = tmp_path / "report"
+    keys = "--group", "day", "--id", "response.id"
+    assert call("compare", folder / "fit.jsonl", *TRUE, *keys, "--methods", "platt", "--out", out) == 0
+    assert "chatcmpl-1" in (out / "report.html").read_text()
+    capsys.readouterr()
+    assert call("fit", folder / "fit.jsonl", *TRUE, "--group", "nope", "-o", grouped) == 2
+    assert "expected a group under 'nope'" in capsys.readouterr().err
+
+
+def test_sentences_without_labels_are_not_taken_for_wrong(call, capsys, tmp_path):
+    (tmp_path / "in").mkdir()
+    for part in "ab":
+        records = [written(f"{part}{number}", "The answer is A") for number in range(200)]
+        (tmp_path / "in" / f"{part}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    for path in (tmp_path / "in", tmp_path / "in" / "a.jsonl"):
+        assert call("fit", path, "--truth", "truth", "-o", tmp_path / "c.safetensors") == 2
+        said = capsys.readouterr().err
+        assert "answers is its truth, word for word; the first is 'The answer is A'" in said
+        assert "--labels" in said
+    assert call("fit", path, "--labels", "A,B", "--truth", "truth", "-o", tmp_path / "c.safetensors") == 0
+    assert "right answers: 100.0 %" in capsys.readouterr().out
+
+
+def test_what_is_learned_from_needs_a_truth(folder, call, capsys, tmp_path):
+    out = tmp_path / "c.safetensors"
+    assert call("fit", folder / "fit.jsonl", "-o", out) == 2
+    assert "which answers are right is not known" in capsys.readouterr().err
+    assert call("fit", folder / "fit.jsonl", "--labels", "A,B,C", "-o", out) == 2
+    assert "the true labels are not known" in capsys.readouterr().err
+
+
+# ---- files without rows ----
+
+
+@pytest.mark.parametrize("arguments", [("fit", "FILE", "-o", "c.safetensors"), ("plan", "FILE"), ("evaluate", "FILE")])
+@pytest.mark.parametrize("text", ["", "\n\n"])
+def test_a_file_without_a_line_has_no_rows(call, capsys, tmp_path, arguments, text):
+    (tmp_path / "empty.jsonl").write_text(text)
+    assert call(*(tmp_path / "empty.jsonl" if each == "FILE" else each for each in arguments)) == 2
+    assert "there are no rows. Check where the file comes from." in capsys.readouterr().err
+
+
+def test_an_empty_file_of_answers_has_no_records(call, capsys, tmp_path):
+    (tmp_path / "empty.jsonl").write_text("")
+    assert call("show", tmp_path / "empty.jsonl") == 2
+    assert "there are no records" in capsys.readouterr().err

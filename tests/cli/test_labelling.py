@@ -74,6 +74,21 @@ def test_rows_of_the_fit_promise_nothing(folder, call, capsys, ending):
     assert "in the fit of" not in capsys.readouterr().err
 
 
+def test_a_table_that_does_not_mark_rows_of_the_fit_is_warned_of(folder, call, capsys):
+    """Labels that are joined to scores later: rows of the fit are marked only where there were labels."""
+    with np.load("test.npz") as test:
+        np.savez(folder / "bare.npz", logits=test["logits"])
+        call("score", "t.safetensors", "bare.npz", "-o", "bare.csv")
+        head, *rows = Path("bare.csv").read_text().splitlines()
+        labelled = [f"{row},{label}" for row, label in zip(rows, test["y"], strict=True)]
+    Path("joined.csv").write_text("\n".join([f"{head},y", *labelled]))
+    assert read_scored("joined.csv").share_in_fit is None
+    for file, is_warned in {"joined.csv": True, "test.csv": False}.items():
+        capsys.readouterr()
+        assert call("threshold", file, "--risk", 0.05, "--save", "t.safetensors") == 0
+        assert ("Score the rows with their labels." in capsys.readouterr().err) == is_warned
+
+
 @pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
 def test_rows_of_a_fit_on_probabilities_are_known_again(folder, call, ending):
     """Through text and float32 too."""

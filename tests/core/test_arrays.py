@@ -156,10 +156,10 @@ def test_torch_is_recognised_but_never_imported():
 def test_the_hint_for_labels_that_are_missing_keeps_the_other_rows():
     """NaN as an integer is out of range, and NO_CLASS in its place would count an unknown row as wrong."""
     y = np.array([0.0, np.nan, 1.0])
-    with pytest.raises(InvalidInputError, match=r"known = np.isfinite\(y.astype\(float\)\), then logits\[known\]"):
+    with pytest.raises(InvalidInputError, match=r"known = np.isfinite\(np.asarray\(y, float\)\), then logits\[known\]"):
         as_y(y, n_rows=3, n_classes=2)
-    known = np.isfinite(y.astype(float))
-    assert as_y(y[known].astype(int), n_rows=2, n_classes=2).tolist() == [0, 1]
+    known = np.isfinite(np.asarray(y, float))
+    assert as_y(np.asarray(y)[known].astype(int), n_rows=2, n_classes=2).tolist() == [0, 1]
     with pytest.raises(InvalidInputError, match=r"0\.5 is no index"):
         as_y(np.array([0.5, 1.0]), n_rows=2, n_classes=2)
 

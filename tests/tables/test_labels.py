@@ -105,7 +105,7 @@ def test_labels_of_which_none_is_ever_predicted_are_refused(tmp_path):
     path = tmp_path / "scored.csv"
     path.write_text("prediction,confidence,y,other\ncat,0.9,cat,x\ndog,0.8,cat,z\n")
     with pytest.raises(InvalidInputError, match="must hold the names that are predicted, cat, dog; got x, z"):
-        read_scored(path, "other")
+        read_scored(path, label="other")
     path.write_text("prediction,confidence,y\ncat,0.9,cat\n,0.8,cat\n")
     with pytest.raises(InvalidInputError, match="prediction must have a class in every row; got nothing in row 1"):
         read_scored(path)

@@ -54,7 +54,7 @@ def test_scores_stand_beside_all_but_the_logits(name, ending, tmp_path):
     assert np.array_equal(scored.prediction, LOGITS.argmax(axis=1))
     assert np.array_equal(scored.y, Y)
     assert np.array_equal(scored.correct, LOGITS.argmax(axis=1) == Y)
-    assert read_scored(out, "prediction").correct.all()
+    assert read_scored(out, label="prediction").correct.all()
 
 
 @pytest.mark.needs("tables")
@@ -238,7 +238,7 @@ def test_too_little_memory_is_not_said_of_the_columns():
 def test_what_is_wrong_with_a_scored_file_is_said(text, label, sentence, tmp_path):
     (tmp_path / "scored.csv").write_text(text)
     with pytest.raises(InvalidInputError, match=f"scored.csv: .*{sentence}"):
-        read_scored(tmp_path / "scored.csv", label)
+        read_scored(tmp_path / "scored.csv", label=label)
 
 
 # Features -------------------------------------------------------------------------------------------------------------

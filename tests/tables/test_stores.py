@@ -78,7 +78,7 @@ def test_scores_are_written_there(table, bucket):
     fitted = Uncalibrated().fit(LOGITS + 1, Y)
     assert score_table(fitted, table, out=f"{bucket}/scored").resumed == 0
     assert np.allclose(read_scored(f"{bucket}/scored").confidence, fitted.predict_confidence(LOGITS), atol=1e-6)
-    assert read_scored(f"{bucket}/scored", "day", class_names=["0", "1", "2"]).y.tolist() == [1] * 20 + [2] * 10
+    assert read_scored(f"{bucket}/scored", label="day", class_names=["0", "1", "2"]).y.tolist() == [1] * 20 + [2] * 10
     assert score_table(fitted, table, out=f"{bucket}/scored").resumed == 3
     as_file(f"{bucket}/scored/day=1/part-0.parquet").filesystem.delete_file("logits/scored/day=1/part-0.parquet")
     assert score_table(fitted, table, out=f"{bucket}/scored").resumed == 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -36,6 +36,11 @@ def to_numpy(array: Any, name: str) -> NDArray[Any]:
     if _is_masked(array) or (isinstance(array, list | tuple) and any(map(_is_masked, array))):
         raise InvalidInputError(
             f"{name} must have a value in every entry; got a masked array. Drop the rows with masked entries."
+        )
+    if isinstance(array, Mapping) or (hasattr(array, "collect") and not hasattr(array, "__array__")):
+        table = "pandas.DataFrame" if isinstance(array, Mapping) else "the method collect"
+        raise InvalidInputError(
+            f"{name} must be an array or a table; got {type(array).__name__}. Make a table of it first, with {table}."
         )
     if hasattr(array, "toarray"):
         raise InvalidInputError(
@@ -78,6 +83,8 @@ def as_floats(values: ArrayLike, name: str) -> Floats:
     array = to_numpy(values, name)
     if array.dtype.char in "fd" and array.dtype.isnative:
         return array
+    if array.dtype.kind == "O":
+        array = _of_objects(array, name)
     if np.iscomplexobj(array):
         raise InvalidInputError(
             f"{name} must be real numbers; got dtype {array.dtype}. Complex data not supported: take the real part."
@@ -97,6 +104,20 @@ def as_floats(values: ArrayLike, name: str) -> Floats:
         raise InvalidInputError(
             f"{name} must be numbers; got dtype {array.dtype}: {error}. Convert every entry to a number first."
         ) from error
+
+
+def _of_objects(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return objects with NaN for pandas' NA, and a column of lists as a matrix."""
+    entries = list(array.flat)
+    if entries and all(isinstance(entry, list | tuple | np.ndarray) for entry in entries):
+        if array.ndim > 1:
+            raise InvalidInputError(
+                f"{name} must have a number in every column; got a table of lists. Give its column of lists alone."
+            )
+        return to_numpy([to_numpy(entry, name) for entry in entries], name)
+    if any(type(entry).__name__ == "NAType" for entry in entries):  # which no float is made of
+        entries = [np.nan if is_missing(entry) else entry for entry in entries]
+    return np.fromiter(entries, object, len(entries)).reshape(array.shape)
 
 
 def row_by_row(matrix: Floats) -> Floats:
@@ -402,6 +423,8 @@ def as_sample_weight(sample_weight: ArrayLike | None, *, n_rows: int) -> Weight 
     if sample_weight is None:
         return None
     array = to_numpy(sample_weight, "sample_weight")
+    if array.dtype.kind == "O":  # such as Decimal
+        array = as_floats(array, "sample_weight")
     if array.shape != (n_rows,) or array.dtype.kind not in "biuf":
         raise InvalidInputError(
             f"sample_weight must be one number for each of the {n_rows} rows, shape ({n_rows},); got shape "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -200,8 +201,8 @@ def as_y(y: ArrayLike, *, n_rows: int, n_classes: int) -> Ints:
     if array.ndim != 1:
         raise InvalidInputError(
             f"y must have shape (n,), one class index for each row of logits; got shape {array.shape}. "
-            f"Use y.ravel() on a column, np.where(y.any(axis=1), y.argmax(axis=1), -1) on one-hot labels, where a row "
-            f"of zeros is none of the classes."
+            f"Use np.ravel(y) on a column, np.where(y.any(axis=1), y.argmax(axis=1), -1) on one-hot labels, where a "
+            f"row of zeros is none of the classes."
         )
     if len(array) != n_rows:
         raise InvalidInputError(
@@ -225,16 +226,18 @@ def as_y(y: ArrayLike, *, n_rows: int, n_classes: int) -> Ints:
 
 
 def _advice_on_labels(y: NDArray[Any]) -> str:
+    if y.dtype.kind == "O" and all(isinstance(value, Decimal) for value in y):
+        y = y.astype(np.float64)
     if y.dtype.kind == "f":
         known = y[np.isfinite(y)]
         if (known != np.rint(known)).any():
             return f"{known[known != np.rint(known)][0]} is no index: check that y holds the true classes."
         if len(known) < len(y):
             return (
-                "Leave out the rows without a label: known = np.isfinite(y.astype(float)), then logits[known], "
-                "y[known].astype(int)."
+                "Leave out the rows without a label: known = np.isfinite(np.asarray(y, float)), then logits[known], "
+                "np.asarray(y)[known].astype(int)."
             )
-        return "If these whole numbers are class indices, give y.astype(int)."
+        return "If these whole numbers are class indices, give np.asarray(y).astype(int)."
     kinds = {bool} if y.dtype == np.bool_ else set(map(type, y.tolist()))
     if bool in kinds:
         return (

@@ -149,7 +149,7 @@ def _print_slices(by: str, slices: Sequence[auxcal.metrics.Slice], shown: Sequen
 
 def _evaluate_with_unlabelled(file: Path | str, unlabelled: Path, table: TableSpec, *, json: bool) -> None:
     """Print what labelled and unlabelled rows say together."""
-    rest = auxcal.tables.read_confidence(unlabelled, table.confidence, on_bad_rows=table.on_bad_rows)
+    rest = auxcal.tables.read_confidence(unlabelled, confidence=table.confidence, on_bad_rows=table.on_bad_rows)
     scored = auxcal.tables.read_scored(file, spec=table)
     found = auxcal.labelling.estimate(scored.confidence, scored.correct, rest, sample_weight=scored.sample_weight)
     lines = [f"{len(scored.y):,} labelled and {len(rest):,} unlabelled rows.", "", f"{'':<23}95 % interval"]

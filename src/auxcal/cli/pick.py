@@ -7,16 +7,18 @@ import typer
 
 import auxcal
 from auxcal.cli._files import load_calibrator, refuse_overwrite
-from auxcal.cli._options import Json, Overwrite, RandomState, TableSpec, table_options
+from auxcal.cli._options import Json, Location, Overwrite, RandomState, TableSpec, as_location, table_options
 from auxcal.cli.output import echo_result
 
 
 def pick(
     files: Annotated[
-        list[Path],
+        list[Location],
         typer.Argument(
             metavar="[CALIBRATOR] FILE",
-            help="Calibrator file from auxcal fit, if there is one already, and the unlabelled logits.",
+            parser=as_location,
+            help="Calibrator file from auxcal fit, if there is one already, and the unlabelled logits: files, a "
+            "folder or a quoted pattern; or what a language model answered.",
         ),
     ],
     n: Annotated[int, typer.Option("--n", min=1, help="How many samples to label.")],
@@ -48,8 +50,8 @@ def pick(
     """
     refuse_overwrite(out, overwrite=overwrite, own=False)
     fitted = None
-    if len(files) > 1 and files[0].suffix == ".safetensors":
-        fitted, files = load_calibrator(files[0]), files[1:]
+    if len(files) > 1 and Path(files[0]).suffix == ".safetensors":
+        fitted, files = load_calibrator(Path(files[0])), files[1:]
     picks = auxcal.tables.pick_file(fitted, *files, out=out, n=n, by=by, spec=table, random_state=random_state)
     n_rows, weight = len(picks.probability), picks.sample_weight
     weights = f"with weights from {weight.min():.2f} to {weight.max():.2f}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
@@ -12,7 +12,7 @@ import typer
 
 import auxcal
 from auxcal._core.text import percent
-from auxcal.cli._options import CLASSES, SCORES, Json, TableSpec, table_options
+from auxcal.cli._options import CLASSES, SCORES, Json, Location, TableSpec, as_location, table_options
 from auxcal.cli.output import echo_result
 
 _LABEL = (
@@ -22,8 +22,14 @@ _LABEL = (
 
 
 def plan(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The rows: scored, or logits alone; all or some without labels.")
+    files: Annotated[
+        list[Location],
+        typer.Argument(
+            metavar="FILE",
+            parser=as_location,
+            help="The rows: scored, or logits alone; all or some without labels. Several files, a folder or a quoted "
+            "pattern are one table; it may be what a language model answered.",
+        ),
     ],
     *,
     pilot: Annotated[Path | None, "A scored file of about a hundred labelled rows."] = None,
@@ -49,7 +55,7 @@ def plan(
     if coverage is not None and risk is None:
         raise typer.BadParameter("--coverage is that of a promise: give --risk too.")
     coverage = 0.5 if coverage is None else coverage
-    labelled, rows = _read(file, pilot, replace(table, on_bad_rows="skip"))
+    labelled, rows = _read(files, pilot, replace(table, on_bad_rows="skip"))
     found = auxcal.labelling.plan(*labelled, rows, accuracy_within=accuracy_within, risk=risk, coverage=coverage)
     within, promised, share = (f"{100 * (each or 0):g} %" for each in (accuracy_within, risk, coverage))
     goals = {
@@ -63,22 +69,27 @@ def plan(
     echo_result(result, chain(own, _lines(found, goals)), json=json)
 
 
-def _read(file: Path, pilot: Path | None, table: TableSpec) -> tuple[tuple[Any, Any], Any]:
+def _read(files: Sequence[Location], pilot: Path | None, table: TableSpec) -> tuple[tuple[Any, Any], Any]:
     """Return the pilot, by default the rows with labels, and the confidence in all rows."""
     if pilot is not None:
         labelled = auxcal.tables.read_scored(pilot, spec=table)
-        rows = auxcal.tables.read_confidence(file, table.confidence, on_bad_rows="skip")
+        rows = auxcal.tables.read_confidence(*files, confidence=table.confidence, on_bad_rows="skip")
         return (labelled.confidence, labelled.correct), rows
-    if str(file) == "-":
+    if "-" in map(str, files):
         raise typer.BadParameter("standard input can be read once: name a file, or give labelled rows with --pilot.")
     rows, _ = auxcal.tables.read_any_confidence(
-        file, table.confidence, columns=table.columns, probabilities=bool(table.probabilities), percent=table.percent
+        *files,
+        confidence=table.confidence,
+        columns=table.columns,
+        probabilities=bool(table.probabilities),
+        percent=table.percent,
     )
-    own = auxcal.tables.read_own_pilot(file, spec=table)
+    own = auxcal.tables.read_own_pilot(*files, spec=table)
+    names = " and ".join(map(str, files))
     if own is None and (table.label is not None or table.no_class or table.unknown_is_no_class):
         raise typer.BadParameter(
-            f"--label, --no-class and --unknown-is-no-class are about labels, and no row of {file.name} has one. Name "
-            f"the column with --label, give labelled rows with --pilot, or leave these options out."
+            f"--label, --no-class and --unknown-is-no-class are about labels, and no row of {names} has one. Name the "
+            f"column with --label, give labelled rows with --pilot, or leave these options out."
         )
     return own or (rows, None), rows
 

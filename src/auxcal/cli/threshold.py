@@ -14,7 +14,7 @@ from auxcal._core.text import percent
 from auxcal.cli._files import errors_about, load_calibrator
 from auxcal.cli._options import Json, RandomState, ScoredBy, ScoredFile, ScoredTable
 from auxcal.cli.evaluate import with_labels_of
-from auxcal.cli.output import echo_result, wrapped
+from auxcal.cli.output import echo_error, echo_result, wrapped
 
 
 def threshold(
@@ -79,6 +79,11 @@ def threshold(
     fitted = None if save is None else load_calibrator(save)
     spec = with_labels_of(calibrator or save, table)
     scored = auxcal.tables.read_scored(file, spec=spec, sample=sample or None, random_state=random_state)
+    if fitted is not None and fitted.fit_rows_ is not None and scored.share_in_fit is None and table.weight is None:
+        echo_error(
+            f"warning: {file}: there is no column in_fit, which auxcal score writes where rows have labels, so rows of "
+            f"the fit are not recognised, and on those nothing is promised. Score the rows with their labels."
+        )
     if max_weight is not None:
         scored = scored._replace(max_weight=max_weight)
     with errors_about(file):

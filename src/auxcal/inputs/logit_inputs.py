@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._core.arrays import Floats, Ints, as_class_names, as_features, as_log_probabilities, as_logits
+from auxcal._core.arrays import Floats, Ints, as_class_names, as_features, as_floats, as_log_probabilities, as_logits
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.labels import as_y, from_names
 from auxcal._core.text import some
@@ -96,6 +96,11 @@ class LogitInputs(Inputs, kinds=(None, "logits", "probabilities")):
 
     def as_features(self, given: Any) -> Any:
         """Return features as numbers, columns taken by name; those of a table with categories and gaps filled."""
+        if self.feature_table is None and isinstance(given, Mapping):
+            columns = {str(name): column for name, column in given.items()}
+            names = self.feature_names or tuple(columns)
+            places_of(names, tuple(columns), "features")
+            return np.column_stack([as_floats(columns[name], f"the feature {name!r}") for name in names])
         if self.feature_table is None or given is None:
             return by_name(given, self.feature_names, "features")
         return self.feature_table.encode(given)

@@ -11,7 +11,7 @@ from auxcal.tables.new_files import FoundFile, NewRows
 from auxcal.tables.parts import File, as_file
 from auxcal.tables.pick_rows import pick_file
 from auxcal.tables.readers import FORMATS
-from auxcal.tables.readers.json_lines import AnswersFile
+from auxcal.tables.readers.json_lines import AnswersFile, AnswersFolder
 from auxcal.tables.scored import Scored, read_scored
 from auxcal.tables.scored_folder import Written
 from auxcal.tables.spec import TableSpec
@@ -21,6 +21,7 @@ from auxcal.tables.write_scores import read_rows, score_table
 __all__ = [
     "FORMATS",
     "AnswersFile",
+    "AnswersFolder",
     "Evaluation",
     "File",
     "FoundFile",

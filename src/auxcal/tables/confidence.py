@@ -27,27 +27,26 @@ _SCORE_IT = "Score the file first, or name the column with confidence (--confide
 
 
 def read_confidence(
-    path: str | os.PathLike[str], confidence: str = CONFIDENCE, *, on_bad_rows: OnBadRows = "fail"
+    *paths: str | os.PathLike[str], confidence: str = CONFIDENCE, on_bad_rows: OnBadRows = "fail"
 ) -> Floats:
     """Read the confidence of every row of a scored file that has one, labelled or not.
 
     Parameters
     ----------
-    path : path
-        A file, folder, pattern or URL.
+    *paths : path
+        Files, folders, patterns or URLs: one table.
     confidence : str
         The column of the confidence.
     on_bad_rows : {"fail", "skip"}
         What becomes of a row whose confidence is not from 0 to 1: an error, or no row.
     """
-    with open_source(path) as source:
+    with open_source(*paths) as source:
         return _confidence_of(source, confidence, _SCORE_IT, skip=on_bad_rows == "skip")
 
 
 def read_any_confidence(
-    path: str | os.PathLike[str],
+    *paths: str | os.PathLike[str],
     confidence: str = CONFIDENCE,
-    *,
     columns: str | Sequence[str] | None = None,
     probabilities: bool = False,
     percent: bool = False,
@@ -58,15 +57,15 @@ def read_any_confidence(
 
     Parameters
     ----------
-    path : path
-        A file, folder, pattern or URL.
+    *paths : path
+        Files, folders, patterns or URLs: one table.
     confidence : str
         The column of the confidence.
     columns, probabilities, percent
         Where the logits are, as in `read_predictions`.
     """
     spec = TableSpec(columns=columns, probabilities=probabilities or percent, percent=percent)
-    with open_source(path) as source:
+    with open_source(*paths) as source:
         names: tuple[str, ...] = ()
         with nullcontext() if columns is not None or spec.probabilities else suppress(InvalidInputError):
             if confidence not in source.names:
@@ -88,7 +87,7 @@ def read_any_confidence(
 
 
 def read_own_pilot(
-    path: str | os.PathLike[str], label: str | None = None, *, spec: TableSpec | None = None, **where: Any
+    *paths: str | os.PathLike[str], label: str | None = None, spec: TableSpec | None = None, **where: Any
 ) -> tuple[Floats, Bools] | None:
     """Read the confidence in the rows of a file that have labels, and whether each is right; None if none has.
 
@@ -98,7 +97,7 @@ def read_own_pilot(
     spec = replace(TableSpec.of(spec, where), on_bad_rows="skip", features=())
     label = label or spec.correct or spec.label
     name = label or DEFAULT_LABEL
-    with open_source(path) as source:
+    with open_source(*paths) as source:
         if label is None and name not in source.names:
             return None
         check_column(source.names, name, "Name the column of the true classes (--label).")
@@ -106,9 +105,9 @@ def read_own_pilot(
             return None
         is_scored = spec.confidence in source.names
     if is_scored:
-        rows = read_scored(path, label=None if spec.correct else name, spec=spec)
+        rows = read_scored(*paths, label=None if spec.correct else name, spec=spec)
         return rows.confidence, rows.correct
-    data = read_predictions(path, spec=replace(spec, label=name))
+    data = read_predictions(*paths, spec=replace(spec, label=name))
     return own_confidence(data.logits), data.correct
 
 

@@ -81,7 +81,7 @@ def find_thresholds(
     per_class : bool
         Find a threshold of the one risk for each predicted class.
     """
-    if promise and scored.share_in_fit > MOST_IN_FIT:
+    if promise and scored.share_in_fit is not None and scored.share_in_fit > MOST_IN_FIT:
         raise InvalidInputError(
             f"{percent(scored.share_in_fit, decimals=0)} of these rows were in the fit of the calibrator: no promise. "
             f"On its own rows a calibrator looks better than on new ones. Find the threshold on other labelled rows."

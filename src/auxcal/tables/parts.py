@@ -341,7 +341,7 @@ class Part(NamedTuple):
         """Whether it is a table in text without a single letter, as engines write one that has no rows."""
         # A pipe, or a link to nowhere, has no size either.
         is_file = not isinstance(self.file, LocalFile) or self.file.path.is_file()
-        return self.size == 0 and is_file and self.file.suffix.lower() in (".csv", ".tsv")
+        return self.size == 0 and is_file and self.file.suffix.lower() in (".csv", ".tsv", ".jsonl")
 
 
 def find_parts(*paths: str | os.PathLike[str]) -> list[Part]:

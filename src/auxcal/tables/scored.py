@@ -48,7 +48,8 @@ class Scored(NamedTuple):
     """The rows of a scored file: what the metrics take, and the prediction and true class behind it.
 
     Where the file has names, `prediction` and `y` are places among the `class_names`. `share_in_fit` is the share of
-    the rows that `score_table` marked as rows of the fit, and `max_weight` what `pick_file` wrote beside the weights.
+    the rows that `score_table` marked as rows of the fit, None where the table does not say, and `max_weight` what
+    `pick_file` wrote beside the weights.
     """
 
     confidence: Floats
@@ -59,7 +60,7 @@ class Scored(NamedTuple):
     sample_weight: Weight | None = None
     groups: Groups | None = None
     by: Groups | None = None
-    share_in_fit: float = 0.0
+    share_in_fit: float | None = None
     max_weight: float | None = None
 
     def take(self, rows: Any) -> Scored:
@@ -85,9 +86,8 @@ class Scored(NamedTuple):
 
 
 def read_scored(
-    path: str | os.PathLike[str],
+    *paths: str | os.PathLike[str],
     label: str | None = None,
-    *,
     by: str | None = None,
     spec: TableSpec | None = None,
     sample: int | None = None,
@@ -102,9 +102,9 @@ def read_scored(
 
     Parameters
     ----------
-    path : path
-        A file, folder, pattern or URL with the columns or arrays `prediction`, `confidence` and `label`; `-` for CSV
-        from standard input.
+    *paths : path
+        Files, folders, patterns or URLs, which are one table, with the columns or arrays `prediction`, `confidence` and
+        `label`; `-` for CSV from standard input.
     label : str
         The column of the true classes: indices where the predictions are indices, names where they are names.
     prediction, confidence : str
@@ -136,7 +136,7 @@ def read_scored(
     spec = TableSpec.of(spec, where)
     spec = spec if label is None else replace(spec, label=label)
     spec.check_bad_rows()
-    with open_source(path) as source:
+    with open_source(*paths) as source:
         rows = _ScoredReader(spec, by).read(source)
         return rows if sample is None else rows.sample(sample, random_state)
 
@@ -170,7 +170,13 @@ class _ScoredReader:
         for name, option in scores[1:] if spec.says_correct else scores:
             advice = f"Score the file with auxcal score first, or name the column with {option} (--{option})."
             check_column(names, name, advice)
-        check_column(names, spec.label_name, "Name the column of the true classes with label (--label).")
+        advice = "Name the column of the true classes with label (--label)."
+        if spec.says_correct:
+            advice = (
+                "Name the column of whether each answer is right with correct (--correct); for what a language model "
+                "answered, auxcal score --truth writes one."
+            )
+        check_column(names, spec.label_name, advice)
         for option, column in (("weight", spec.weight), ("group", spec.group), ("by", self._by)):
             if column is not None:
                 check_column(names, column, f"Name the column with {option} (--{option}).")
@@ -208,8 +214,8 @@ class _ScoredReader:
             raise self._error(score, predicted, bad)
         unlabelled = ~unscored & ~bad & (y == LEFT_OUT)
         kept = ~(unscored | bad | unlabelled)
-        marks = read["in_fit"][kept] if "in_fit" in read else np.empty(0)
-        in_fit = int(np.sum(marks == 1)) / max(int(np.sum(~np.isnan(marks))), 1)
+        marks = read["in_fit"][kept] if "in_fit" in read else None
+        in_fit = None if marks is None else int(np.sum(marks == 1)) / max(int(np.sum(~np.isnan(marks))), 1)
         self._warn(*(int(each.sum()) for each in (unscored, bad, unlabelled)), in_fit=in_fit, n_rows=len(score))
         rows = Scored(
             score,
@@ -239,7 +245,7 @@ class _ScoredReader:
         among = f"{int(bad.sum()):,} such rows in the first {len(score):,}"
         return InvalidInputError(f"{what} ({among}). Repair them, or {LEAVE_OUT}.")
 
-    def _warn(self, unscored: int, bad: int, unlabelled: int, *, in_fit: float, n_rows: int) -> None:
+    def _warn(self, unscored: int, bad: int, unlabelled: int, *, in_fit: float | None, n_rows: int) -> None:
         """Warn of rows that are left out, and of those of the fit; refuse a table of which nothing is left."""
         if unscored + bad == n_rows:
             raise InvalidInputError("no row has a score. Check the rows that were scored.")
@@ -247,7 +253,7 @@ class _ScoredReader:
             if n:
                 warnings.warn(f"{n:,} of {n_rows:,} rows {what} are left out.", InputWarning, stacklevel=3)
         warn_of_unlabelled(unlabelled, n_rows - unscored - bad, self._spec.label_name)
-        if in_fit > MOST_IN_FIT:
+        if in_fit is not None and in_fit > MOST_IN_FIT:
             warnings.warn(
                 f"{percent(in_fit)} of these rows were in the fit of the calibrator, so it looks better than it is. "
                 f"Use other rows.",

@@ -107,6 +107,8 @@ def score_folder(
         manifest.save()
         rows = sum(done.rows for done in manifest.parts.values())
         bad = sum((done.bad for done in manifest.parts.values()), BadRows())
+        if not rows:
+            raise InvalidInputError(f"{paths[0]}: there are no rows to score. Check where the file comes from.")
         if rows == bad.total:
             raise InvalidInputError(f"{paths[0]}: no row could be scored; of {rows:,} there are {bad}.")
         with (folder / SUCCESS).atomic_write() as temporary:

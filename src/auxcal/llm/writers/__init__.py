@@ -30,6 +30,8 @@ def format_named(name: str) -> Format:
 
 def recognise(path: Path, records: Sequence[Record], columns: Sequence[str] = ()) -> str:
     """Return the name of the format of the first records; `columns` are those that the user named, of a table."""
+    if not records:
+        raise InvalidInputError(f"{path}: there are no records. Check where the file comes from.")
     values = [record.value for record in records if record.value is not None]
     for value in values:
         for name, layout in FORMATS.items():

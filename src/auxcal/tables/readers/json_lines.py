@@ -7,7 +7,6 @@ values: numbers, booleans, text, lists of numbers, or else JSON.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -22,7 +21,7 @@ from auxcal._core.extras import needs
 from auxcal._core.text import utf8
 from auxcal.llm import Answers
 from auxcal.llm.records import JSON, read_lines, read_records
-from auxcal.tables.batches import Batch, Source
+from auxcal.tables.batches import Batch, Source, check_rows
 from auxcal.tables.parts import File, LocalFile, Part
 from auxcal.tables.spec import ACCEPTED, IN_FIT, optional_scores
 from auxcal.tables.values import from_numpy, from_text, is_list
@@ -45,12 +44,15 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 class AnswersFile(LocalFile):
     """A file of answers of a language model that has been read.
 
-    `lines`: each line is a row, also without an answer. `label` is the name of the column of the true labels.
+    `lines`: each line is a row, also without an answer. `label`, `id` and `group` name the columns of the true labels,
+    of the ids, and of what the questions belong to.
     """
 
     answers: Answers = field(compare=False, repr=False)
     lines: bool = False
     label: str = "y"
+    id: str = "id"
+    group: str = "groups"
 
     @property
     def suffix(self) -> str:
@@ -66,12 +68,22 @@ class AnswersFile(LocalFile):
         missing = {name: np.full(len(self.answers), np.nan) for name in names if name not in self.answers.signals}
         return replace(self, answers=replace(self.answers, signals=self.answers.signals | missing))
 
-    def __fspath__(self) -> str:
-        return os.fspath(self.path)
-
     def parts(self) -> Iterator[Part]:
         """Yield itself."""
         yield Part(self, self.path.stat().st_size, self.path.stat().st_mtime_ns)
+
+
+@dataclass(frozen=True)
+class AnswersFolder(LocalFile):
+    """A folder, or a pattern, whose files of answers have been read, but for empty ones."""
+
+    files: tuple[AnswersFile, ...] = field(compare=False, repr=False)
+
+    def parts(self) -> Iterator[Part]:
+        """Yield its files."""
+        read = {file.path: file for file in self.files}
+        for part in super().parts():
+            yield part._replace(file=read.get(Path(part.file), part.file))
 
 
 @contextmanager
@@ -82,6 +94,7 @@ def open_json_lines(file: File) -> Iterator[Source]:
         return
     with file.local() as path:
         table = _read(path)
+        check_rows(len(table))
 
         def batches(numbers: Sequence[str], others: Sequence[str]) -> Iterator[Batch]:
             wanted = list(dict.fromkeys((*numbers, *others)))
@@ -192,8 +205,8 @@ def _alike(arrays: list[pa.Array]) -> pa.ChunkedArray:
 def _answers_source(file: AnswersFile) -> Source:
     """Return the answers as columns, in the order of the lines where these are written too."""
     answers = file.answers
-    given: dict[str, Any] = {"id": answers.ids, "logits": answers.logits, file.label: answers.y}
-    given |= {"correct": answers.correct, "groups": answers.groups} | answers.signals
+    given: dict[str, Any] = {file.id: answers.ids, "logits": answers.logits, file.label: answers.y}
+    given |= {"correct": answers.correct, file.group: answers.groups} | answers.signals
     arrays = {name: array for name, array in given.items() if array is not None}
     columns = {name: column_of(a.tolist()) if a.dtype == object else from_numpy(a) for name, a in arrays.items()}
     whole = pa.RecordBatch.from_pydict(columns)
