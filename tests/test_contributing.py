@@ -80,7 +80,7 @@ def test_the_tests_of_every_metric_demand_no_more_of_a_metric_than_its_twin(with
         with_a_metric, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "-k", own, "tests", cwd=tmp_path
     )
     assert done.returncode == 0, done.stdout
-    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 70
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 40
 
 
 TRY_CALIBRATOR = """

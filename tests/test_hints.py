@@ -506,7 +506,7 @@ pick abc.csv --n 50 -o out.csv
 pick prob.csv --n 50 -o out.csv
     (--probabilities) -> ... --probabilities = pick data.csv --n 50 -o out.csv
 pick data.csv --n 50 -o out.pt
-    Write a .csv -> pick data.csv --n 50 -o out.csv
+    Write one of -> pick data.csv --n 50 -o out.csv
 """
 EXPORTS = """
 export c.safetensors -o out.txt

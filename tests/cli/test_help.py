@@ -4,7 +4,6 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -112,10 +111,3 @@ def test_a_method_that_is_nearly_right_is_asked_about(call, rows, tmp_path, caps
     np.savez(tmp_path / "logits.npz", logits=rows[0], y=rows[1])
     assert call("fit", tmp_path / "logits.npz", "--method", "temprature", "-o", tmp_path / "ts.safetensors") == 2
     assert "got 'temprature' (did you mean 'temperature'?)" in capsys.readouterr().err
-
-
-def test_what_a_file_from_before_knows_is_said(call, capsys):
-    assert call("show", Path(__file__).parents[1] / "golden/temperature.safetensors") == 0
-    text = capsys.readouterr().out
-    assert "takes       logits, or logarithms of probabilities: not known which; 3 classes\n" in text
-    assert "fitted on   not known\n" in text

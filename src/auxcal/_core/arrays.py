@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -488,21 +488,3 @@ def as_groups(groups: ArrayLike, *, n_rows: int, name: str = "groups") -> Groups
             f"({sum(missing)} such rows). Leave those rows out, or give each a value of its own."
         )
     return array.astype(str) if array.dtype.kind in "OT" else array
-
-
-def as_class_names(class_names: Sequence[str] | None, n_classes: int) -> tuple[str, ...]:
-    """Check the names of the K classes and return them; the class indices if none are given."""
-    if class_names is None:
-        return tuple(str(index) for index in range(n_classes))
-    if isinstance(class_names, str) or len(class_names) != n_classes:
-        raise InvalidInputError(
-            f"class_names must be {n_classes} names, one for each column of the logits; got {len(class_names)}."
-        )
-    named = tuple(str(name) for name in class_names)
-    if len(set(named)) < n_classes:
-        twice = next(name for place, name in enumerate(named) if name in named[:place])
-        raise InvalidInputError(
-            f"class_names must differ; got {twice!r} more than once, so a label could be any of these classes. Tell "
-            f"them apart, for instance by their indices."
-        )
-    return named

@@ -327,3 +327,21 @@ def _not_whole(name: str, value: str, row: int, rows: int) -> str:
         f"{name} must hold class indices, whole numbers from 0, or {NO_CLASS} for none of the classes; got {value} in "
         f"row {row} ({rows} such rows). Check that {name} holds the true classes, or leave those rows out."
     )
+
+
+def as_class_names(class_names: Sequence[str] | None, n_classes: int) -> tuple[str, ...]:
+    """Check the names of the K classes and return them; the class indices if none are given."""
+    if class_names is None:
+        return tuple(str(index) for index in range(n_classes))
+    if isinstance(class_names, str) or len(class_names) != n_classes:
+        raise InvalidInputError(
+            f"class_names must be {n_classes} names, one for each column of the logits; got {len(class_names)}."
+        )
+    named = tuple(str(name) for name in class_names)
+    if len(set(named)) < n_classes:
+        twice = next(name for place, name in enumerate(named) if name in named[:place])
+        raise InvalidInputError(
+            f"class_names must differ; got {twice!r} more than once, so a label could be any of these classes. Tell "
+            f"them apart, for instance by their indices."
+        )
+    return named

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxcal._core.arrays import Floats, Ints, as_class_names, as_features, as_floats, as_log_probabilities, as_logits
+from auxcal._core.arrays import Floats, Ints, as_features, as_floats, as_log_probabilities, as_logits
 from auxcal._core.errors import InvalidInputError
-from auxcal._core.labels import as_y, from_names
+from auxcal._core.labels import as_class_names, as_y, from_names
 from auxcal._core.text import some
 from auxcal.inputs.kinds import Inputs, listed
 from auxcal.inputs.names import Names, by_name, in_order_of_numbers, names_of, places_of

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import exp, log
 from typing import Any, NamedTuple
 
-from auxcal._core.arrays import as_class_names
 from auxcal._core.errors import InvalidInputError
+from auxcal._core.labels import as_class_names
 from auxcal.llm.records import BadRecord
 
 NOT_RETURNED = -9999.0

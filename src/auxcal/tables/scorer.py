@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from auxcal._core.arrays import NO_CLASS, Bools, Floats, Ints, as_class_names, as_logits, log_of
+from auxcal._core.arrays import NO_CLASS, Bools, Floats, Ints, as_logits, log_of
 from auxcal._core.errors import InputWarning, InvalidInputError
 from auxcal._core.extras import needs
 from auxcal._core.float_errors import ignore_float_errors
-from auxcal._core.labels import MISSING, are_indices, has_number, names_in
+from auxcal._core.labels import MISSING, are_indices, as_class_names, has_number, names_in
 from auxcal._core.text import utf8
 from auxcal.calibrators import CALIBRATORS, Calibrator, ProbaCalibrator
 from auxcal.calibrators.fitting import validate_features

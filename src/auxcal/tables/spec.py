@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from auxcal._core.arrays import as_class_names
 from auxcal._core.errors import InvalidInputError
-from auxcal._core.labels import Labels
+from auxcal._core.labels import Labels, as_class_names
 from auxcal.inputs import Inputs
 
 OnBadRows: TypeAlias = Literal["null", "skip", "fail"]

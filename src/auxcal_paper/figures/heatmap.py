@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from auxcal._core.arrays import Floats, Ints, as_class_names
+from auxcal._core.arrays import Floats, Ints
+from auxcal._core.labels import as_class_names
 from auxcal.plots.style import Display, apply_style, canvas, header, text_width
 from auxcal.predictions import Predictions
 

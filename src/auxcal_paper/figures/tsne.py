@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from auxcal._core.arrays import Bools, Floats, Ints, as_class_names
+from auxcal._core.arrays import Bools, Floats, Ints
+from auxcal._core.labels import as_class_names
 from auxcal._core.threads import one_thread
 from auxcal.plots.style import FAINT, SMALL, Display, canvas, header
 from auxcal.predictions import Predictions

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from auxcal._core.arrays import Groups, Ints, as_class_names, as_groups
+from auxcal._core.arrays import Groups, Ints, as_groups
 from auxcal._core.deferred_warnings import collect_warnings
 from auxcal._core.errors import ConvergenceWarning, InvalidInputError
 from auxcal._core.float_errors import ignore_float_errors
+from auxcal._core.labels import as_class_names
 from auxcal._core.progress import Report, silent
 from auxcal._core.text import one_of, visible
 from auxcal.calibrators import CALIBRATORS, Calibrator, method_named, seeded

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from auxcal._core.arrays import Floats, as_class_names
+from auxcal._core.arrays import Floats
 from auxcal._core.errors import InvalidInputError
+from auxcal._core.labels import as_class_names
 from auxcal.metrics import NoiseFloor
 from auxcal.monitoring import Chunk, Timeline
 from auxcal.plots import ConfidenceHistogramDisplay, ReliabilityDisplay, RiskCoverageDisplay
