@@ -3,12 +3,13 @@
 from decimal import Decimal
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 import pytest
 
 import auxcal
 from auxcal import InvalidInputError
+
+pd = pytest.importorskip("pandas")
+pa = pytest.importorskip("pyarrow")
 
 NAMES = ["cat", "dog", "fox"]
 RNG = np.random.default_rng(0)

@@ -37,15 +37,15 @@ def to_numpy(array: Any, name: str) -> NDArray[Any]:
         raise InvalidInputError(
             f"{name} must have a value in every entry; got a masked array. Drop the rows with masked entries."
         )
-    if isinstance(array, Mapping) or (hasattr(array, "collect") and not hasattr(array, "__array__")):
-        table = "pandas.DataFrame" if isinstance(array, Mapping) else "the method collect"
-        raise InvalidInputError(
-            f"{name} must be an array or a table; got {type(array).__name__}. Make a table of it first, with {table}."
-        )
     if hasattr(array, "toarray"):
         raise InvalidInputError(
             f"{name} must be a dense array; got a sparse {type(array).__name__} (sparse data was passed). "
             f"Convert it with {name}.toarray()."
+        )
+    if isinstance(array, Mapping) or (hasattr(array, "collect") and not hasattr(array, "__array__")):
+        table = "pandas.DataFrame" if isinstance(array, Mapping) else "the method collect"
+        raise InvalidInputError(
+            f"{name} must be an array or a table; got {type(array).__name__}. Make a table of it first, with {table}."
         )
     try:
         return np.asarray(array)
