@@ -169,7 +169,7 @@ def test_weights_of_text_and_shares_are_explained(call, capsys):
     text = table.set_column(table.column_names.index("w"), "w", [["two"] * N])
     pytest.importorskip("pyarrow.parquet").write_table(text, "text.parquet")
     assert call("evaluate", "text.parquet", "--weight", "w") == 2
-    assert "sample_weight must be one number for each" in capsys.readouterr().err
+    assert "sample_weight must be numbers; got strings" in capsys.readouterr().err
     rewritten({row: {"w": str(1 / N)} for row in range(N)})
     assert call("threshold", "scored.csv", "--risk", 0.2, "--weight", "w") == 2
     assert "Multiply shares by the number of rows" in capsys.readouterr().err

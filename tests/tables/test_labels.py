@@ -111,9 +111,9 @@ def test_labels_of_which_none_is_ever_predicted_are_refused(tmp_path):
         read_scored(path)
 
 
-def test_a_prediction_of_no_class_is_never_right(tmp_path):
-    (tmp_path / "scored.csv").write_text("prediction,confidence,y\n-1,0.9,-1\n1,0.8,1\n")
-    assert read_scored(tmp_path / "scored.csv").correct.tolist() == [False, True]
+def test_a_class_may_be_called_minus_one_as_no_prediction_means_none(tmp_path):
+    (tmp_path / "scored.csv").write_text("prediction,confidence,y\n-1,0.9,-1\n1,0.8,-1\n")
+    assert read_scored(tmp_path / "scored.csv").correct.tolist() == [True, False]
 
 
 def test_a_tensor_file_of_scores_has_indices(tmp_path):

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auxcal._core.arrays import (
-    NO_CLASS,
     Bools,
     Floats,
     Groups,
@@ -219,7 +218,7 @@ class _ScoredReader:
         self._warn(*(int(each.sum()) for each in (unscored, bad, unlabelled)), in_fit=in_fit, n_rows=len(score))
         rows = Scored(
             score,
-            (predicted == y) & (y != NO_CLASS),
+            predicted == y,
             predicted,
             y,
             names,

@@ -114,6 +114,12 @@ def suite_page(suite: Suite, results: Results, out: Path) -> str:
     absent = [METHODS[name].label for name in METHODS if name not in here and not suite.leaves_out(name)]
     if absent:
         parts.append(f"Not run for this page: {', '.join(absent)}.")
+    if len(results.distinct("random_state")) == 1:
+        minutes = sum(row.fit_seconds for row in results) / 60
+        parts.append(
+            f"One random state alone: each takes {minutes:.0f} minutes of CPU time for the fits, after hours for the "
+            f"network and the attacks."
+        )
     for shift in results.distinct("shift"):
         parts += _shift_section(suite, shift, results, out)
     return "\n\n".join(parts) + "\n"
