@@ -32,7 +32,7 @@ test:  ## lint, types, imports and all tests; one environment is set up while th
 # What is frozen, and numbers that tests know, on other processors, as far as this one can work like them.
 NUMERIC := tests/test_golden.py tests/cli/test_frozen.py tests/calibrators/ccac_x/test_correction.py \
 	tests/calibrators/ccac_x/test_open_map.py tests/calibrators/ccac_x/test_score_maps.py tests/calibrators/test_linear.py \
-	tests/calibrators/test_boosted_trees.py -k "not (parts or parquet or npy or safetensors or quirks or types)"
+	tests/calibrators/ccac_x/test_shared_curve.py -k "not (parts or parquet or npy or safetensors or quirks or types)"
 kernels: export OMP_NUM_THREADS := 1
 kernels: $(READY)  ## the frozen and the numeric tests again, with the linear algebra of other processors
 	OPENBLAS_CORETYPE=Haswell $(BIN)/python -m pytest --quiet -n 2 $(NUMERIC)

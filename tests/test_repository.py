@@ -222,3 +222,8 @@ def test_every_constant_says_what_it_is_and_where_it_comes_from():
 def test_a_bare_constant_is_noticed():
     text = 'ROWS = 5\n\nLEVEL = 0.05\n"""By convention."""\n\n_A = 1  # why\n\n# Of a table.\n_B = 2\n_C = 3\n'
     assert [name for _, name, said in constants(text) if not said] == ["ROWS"]
+
+
+def test_the_files_that_the_makefile_names_are_there():
+    named = re.findall(r"(?<![\w/])(?:tests|docs|benchmarks|\.ci)/[\w/.-]+", (ROOT / "Makefile").read_text())
+    assert [path for path in named if not (ROOT / path).exists()] == []
