@@ -157,7 +157,11 @@ def test_views_of_text_are_picked_and_left_out(tmp_path):
 def test_views_of_lists_are_lists_in_text(view, tmp_path):
     lists, out = [[1, 2], None, [3]], tmp_path / "out.jsonl"
     column = pa.array(lists, getattr(pa, view)(pa.int64()))
-    score_table(CALIBRATOR, write(tmp_path / "in.parquet", column), out=out)
+    try:
+        path = write(tmp_path / "in.parquet", column)
+    except pa.ArrowNotImplementedError:
+        pytest.skip("this pyarrow writes no views of lists")
+    score_table(CALIBRATOR, path, out=out)
     assert [json.loads(line)["x"] for line in out.read_text().splitlines()] == lists
 
 
