@@ -14,7 +14,6 @@ from auxcal import (
     NO_CLASS,
     AuxcalError,
     FittedOn,
-    Inputs,
     InputWarning,
     InvalidInputError,
     PlattScaling,
@@ -23,6 +22,7 @@ from auxcal import (
     TemperatureScaling,
     VectorScaling,
 )
+from auxcal.inputs import LogitInputs
 from auxcal.metrics import brier
 
 from .test_golden import GOLDEN
@@ -166,7 +166,7 @@ class TestKind:
         assert found.class_names == tuple(NAMES)
         for ours, theirs in zip(found.entries, plain.entries, strict=True):
             assert np.array_equal(ours.confidence, theirs.confidence)
-            assert ours.calibrator.inputs_ == Inputs("probabilities", tuple(NAMES))
+            assert ours.calibrator.inputs_ == LogitInputs("probabilities", tuple(NAMES))
 
 
 class TestFittedOn:
@@ -198,7 +198,7 @@ class TestFittedOn:
         fitted = PlattScaling().fit(LOGITS, Y, class_names=NAMES)
         with pytest.raises(InvalidInputError):
             fitted.fit(LOGITS, Y[:3])
-        assert fitted.inputs_ == Inputs()
+        assert fitted.inputs_ == LogitInputs()
         assert fitted.fitted_on_ == FittedOn()
 
 
@@ -206,7 +206,7 @@ def test_a_file_keeps_all_of_it(tmp_path):
     fitted = PlattScaling().fit(Frame(PROBA, NAMES), Y, probabilities=True, class_names=["a", "b", "ü"])
     fitted.save(tmp_path / "fitted")
     loaded = auxcal.load(tmp_path / "fitted")
-    assert loaded.inputs_ == fitted.inputs_ == Inputs("probabilities", ("a", "b", "ü"), tuple(NAMES))
+    assert loaded.inputs_ == fitted.inputs_ == LogitInputs("probabilities", ("a", "b", "ü"), tuple(NAMES))
     assert loaded.fitted_on_ == fitted.fitted_on_
     assert loaded.fitted_on_.date == fitted.fitted_on_.date
 
@@ -222,7 +222,7 @@ def test_a_notebook_shows_what_is_known():
 def test_every_method_takes_columns_by_name_and_the_kind_that_it_was_fitted_on(name):
     calibrator = auxcal.load(GOLDEN / f"{name}.safetensors")
     expected = calibrator.predict_confidence(np.log(PROBA))
-    calibrator.inputs_ = Inputs("probabilities", column_names=tuple(NAMES))
+    calibrator.inputs_ = LogitInputs("probabilities", column_names=tuple(NAMES))
     assert np.array_equal(calibrator.predict_confidence(Frame(PROBA[:, ::-1], NAMES[::-1])), expected)
 
 
@@ -312,7 +312,7 @@ def test_a_table_of_text_labels_and_probabilities(library, of_text):
         labels = labels.astype("category") if library == "pandas" else labels.cast(frames.Categorical)
     fitted = CCACX(random_state=0).fit(table[NAMES], labels, probabilities=True, no_class="fox")
     plain = CCACX(random_state=0).fit(PROBA, Y, probabilities=True)
-    assert fitted.inputs_ == Inputs("probabilities", tuple(NAMES), tuple(NAMES), no_class=("fox",))
+    assert fitted.inputs_ == LogitInputs("probabilities", tuple(NAMES), tuple(NAMES), no_class=("fox",))
     expected = plain.predict_confidence(PROBA)
     assert np.array_equal(fitted.predict_confidence(table), expected)  # columns by name, the others left alone
     assert np.array_equal(fitted.predict_confidence(table[["truth", *NAMES[::-1]]]), expected)
@@ -352,7 +352,7 @@ def test_a_bundle_of_logits_without_names_is_as_before(tmp_path):
     Predictions([[2.0, 1.0]], [0]).save(tmp_path / "bundle.npz")
     with np.load(tmp_path / "bundle.npz") as arrays:
         assert set(arrays) == {"logits", "y"}
-    assert Predictions.load(tmp_path / "bundle.npz").inputs == Inputs("logits")
+    assert Predictions.load(tmp_path / "bundle.npz").inputs == LogitInputs("logits")
 
 
 @pytest.mark.parametrize("text", ["{", "3", '{"kind": "guesses"}', '{"class_names": ["cat"]}', '{"shoe": 1}'])

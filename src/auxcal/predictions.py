@@ -31,7 +31,7 @@ from auxcal._core.float_errors import ignore_float_errors
 from auxcal._core.labels import NoClassLabels, are_names, as_no_class, as_y, from_names
 from auxcal._core.text import some
 from auxcal._core.threads import cached_property
-from auxcal.inputs import Inputs, LogitInputs, places_of, places_of_classes
+from auxcal.inputs import Inputs, LogitInputs, SignalInputs, places_of, places_of_classes
 from auxcal.signals import UNSEEN, SignalColumns
 from auxcal.splits import Units, ordered_rows
 
@@ -145,7 +145,7 @@ class Predictions:
         Predictions(n=3, K=1, accuracy=0.667, no_class=1, features=2)
         """
         columns = SignalColumns.of(signals, probabilities)
-        inputs = Inputs("signals", feature_names=columns.names, raw_table=columns)
+        inputs = SignalInputs("signals", feature_names=columns.names, raw_table=columns)
         rows = inputs.rows(signals, None, n_classes=1, n_features=len(columns.names))
         return cls._of_rows(*rows, correct, inputs, sample_weight=sample_weight, groups=groups)
 

@@ -69,7 +69,7 @@ def folder(tmp_path_factory):
 
 def fitted(rows):
     calibrator = auxcal.TemperatureScaling().fit(*rows, class_names=NAMES)
-    calibrator.inputs_ = auxcal.inputs.Inputs("logits", NAMES, NAMES, label_name="y")
+    calibrator.inputs_ = auxcal.inputs.LogitInputs("logits", NAMES, NAMES, label_name="y")
     return calibrator
 
 
@@ -272,7 +272,7 @@ def test_features_that_the_fit_named_come_before_an_array(featured, featured_pla
     from auxcal.tables.spec import TableSpec
 
     calibrator = featured_platt().fit(featured.logits, featured.y, features=featured.features)
-    spec = TableSpec(inputs=auxcal.inputs.Inputs("logits", feature_names=("age", "size")))
+    spec = TableSpec(inputs=auxcal.inputs.LogitInputs("logits", feature_names=("age", "size")))
     names = "logits", "age", "size", "features"
     assert find_layout(names, ("logits", "features"), spec, calibrator).features == ("age", "size")
     assert find_layout(("logits", "features"), ("logits", "features"), spec, calibrator).features == ("features",)

@@ -55,25 +55,14 @@ def test_a_checkpoint_of_another_training_is_refused(images, tmp_path):
 def test_it_learns_and_says_how_well(images, cifar10_dir, monkeypatch, capsys):
     monkeypatch.setattr(train_vgg16, "load_cifar10", lambda data_dir, part: images)
     monkeypatch.setattr(train_vgg16, "BATCH_SIZE", 10)
-    train_vgg16.main(["10", "--data", str(cifar10_dir), "--epochs", "4", "--width", str(NARROW)])
+    train_vgg16.main(["10", "--data", str(cifar10_dir), "--epochs", "8", "--width", str(NARROW)])
     written = cifar10_dir / "cifar10-vgg16-trained" / "trained.pt"
     record = json.loads(written.with_suffix(".json").read_text())
     assert record["accuracy"] > 0.9
-    assert record["epochs"] == 4
+    assert record["epochs"] == 8
     logits = trained_cifar_vgg16(written).logits(images.unit())
     assert (logits.argmax(axis=1) == images.y).mean() == record["accuracy"]
     assert "of the test images are classified right" in capsys.readouterr().out
-
-
-def test_crops_move_and_flip_whole_images():
-    """Each is the image or its mirror image, moved by up to four pixels over black."""
-    image = torch.arange(1, 1 + 3 * 8 * 8, dtype=torch.uint8).view(1, 3, 8, 8)
-    padded = torch.nn.functional.pad(image, (4, 4, 4, 4))
-    windows = [padded[0, :, down : down + 8, right : right + 8] for down in range(9) for right in range(9)]
-    allowed = windows + [window.flip(2) for window in windows]
-    crops = train_vgg16._cropped(image.repeat(50, 1, 1, 1))
-    assert all(any(torch.equal(crop, window) for window in allowed) for crop in crops)
-    assert len({crop.numpy().tobytes() for crop in crops}) > 10
 
 
 def test_the_learning_rate_rises_and_falls_to_zero():

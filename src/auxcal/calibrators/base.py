@@ -38,6 +38,7 @@ from auxcal.inputs import (
     ADVISED_ROWS,
     FittedOn,
     Inputs,
+    LogitInputs,
     warn_of_few_rows,
     warn_of_probabilities,
     warn_of_zeros,
@@ -117,7 +118,7 @@ class Calibrator(ABC, Estimator):
 
     # What a calibrator has that was not fitted by `fit`, such as one of your own that sets its attributes itself.
     n_further_features_: int = 0
-    inputs_: Inputs = Inputs()
+    inputs_: Inputs = LogitInputs()
     fitted_on_: FittedOn = FittedOn()
     reference_: Reference | None = None
     fit_rows_: FitRows | None = None

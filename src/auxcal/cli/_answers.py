@@ -34,14 +34,14 @@ def declared(
 
 def with_answers(arguments: dict[str, Any], labels: str | None, truth: str | None) -> dict[str, Any]:
     """Return the arguments of a command in which files of answers are read, and the table says what they hold."""
-    from auxcal.inputs import Inputs
+    from auxcal.inputs import LogitInputs
     from auxcal.llm import holds_answers
 
     parts = {path: files for path in arguments["files"] if (files := _files_at(path, arguments))}
     if not parts or not (labels or truth or all(map(holds_answers, chain(*parts.values())))):
         return arguments
     table, fitted = arguments["table"], _calibrator_of(arguments)
-    known = Inputs() if fitted is None else fitted.inputs_
+    known = LogitInputs() if fitted is None else fitted.inputs_
     names = labels.split(",") if labels else known.class_names or known.answers
     by = arguments.get("by") or ()
     others = [*([by] if isinstance(by, str) else by), *([table.weight] if table.weight else [])]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,11 +21,10 @@ Kind = Literal["logits", "probabilities", "signals"]
 
 
 @dataclass(frozen=True)
-class Inputs:
+class Inputs(ABC):
     """What is known of the columns that a row has; None if not known.
 
-    It is made as one of its two implementations, by its kind: `LogitInputs`, for logits, probabilities and what is not
-    known, and `SignalInputs`.
+    Its two implementations are `LogitInputs`, for logits, probabilities and what is not known, and `SignalInputs`.
 
     Parameters
     ----------
@@ -79,16 +79,16 @@ class Inputs:
     def __init_subclass__(cls, kinds: tuple[Kind | None, ...] = ()) -> None:
         cls._of_kind.update(dict.fromkeys(kinds, cls))
 
-    def __new__(cls, kind: Kind | None = None, *_: Any, **__: Any) -> Self:
-        """Make the implementation of the kind."""
-        made: Any = super().__new__(cls._of_kind.get(kind, cls) if cls is Inputs else cls)
-        return made
-
     @classmethod
     def from_state(cls, **known: Any) -> Inputs:
-        """Return what `as_state` gave, with tuples in place of lists."""
-        tables: dict[str, Any] = {"feature_table": FeatureTable, "raw_table": SignalColumns}
-        return cls(**known | {name: kind(*known[name]) for name, kind in tables.items() if name in known})
+        """Return what `as_state` gave, with tuples in place of lists, as the implementation of its kind."""
+        kind = known.get("kind")
+        if not isinstance(kind, str | None) or kind not in cls._of_kind:
+            raise InvalidInputError(f"the kind must be one of {', '.join(map(str, cls._of_kind))}; got {kind!r}.")
+        for name, table in {"feature_table": FeatureTable, "raw_table": SignalColumns}.items():
+            if name in known:
+                known[name] = table(*known[name])
+        return cls._of_kind[kind](**known)
 
     def as_state(self) -> dict[str, Any]:
         """Return all that is known, ready for JSON."""
@@ -98,14 +98,15 @@ class Inputs:
     def from_text(cls, text: Any, n_classes: int, n_features: int) -> Inputs:
         """Return what `as_text` wrote; nothing means logits without names."""
         if text is None:
-            return cls("logits")
+            return cls.from_state(kind="logits")
         inputs = cls.from_state(**from_json(json.loads(str(text)), {}))
         inputs.check(n_classes, n_features)
         return inputs
 
     def as_text(self) -> NDArray[np.str_] | None:
         """Return all that is known as JSON, in an array without dimensions; None for logits without names."""
-        return None if self == Inputs("logits") else np.array(json.dumps(self.as_state()))
+        known = self.as_state()
+        return None if known == {"kind": "logits"} else np.array(json.dumps(known))
 
     @property
     def names(self) -> Names | None:
@@ -119,9 +120,9 @@ class Inputs:
         return self.raw_table or SignalColumns((), (), ())
 
     @property
+    @abstractmethod
     def needs_numbers(self) -> bool:
         """Whether a fit must turn the features into numbers first."""
-        raise NotImplementedError
 
     def check(self, n_classes: int, n_features: int) -> None:
         """Reject names that do not fit the columns, and an unknown kind."""
@@ -135,24 +136,24 @@ class Inputs:
             self.feature_table.check(n_features)
         if self.raw_table is not None:
             self.raw_table.check(n_features)
-        if self.kind not in self._of_kind or n_classes not in self.numbers_of_classes:
+        if n_classes not in self.numbers_of_classes:
             wrong.append("kind")
         if wrong:
             raise InvalidInputError(f"the names and the kind must fit the columns; {wrong[0]} does not.")
 
+    @abstractmethod
     def rows(
         self, given: Any, features: Any, *, n_classes: int, n_features: int, stacklevel: int = 1
     ) -> tuple[Floats, Floats | None]:
         """Check rows to score, and return their logits and features as arrays, columns taken by name."""
-        raise NotImplementedError
 
+    @abstractmethod
     def as_y(self, y: ArrayLike, *, n_rows: int, n_classes: int) -> Ints:
         """Check labels, and return the class of each row, or `NO_CLASS`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def described(self, n_classes: int, n_features: int) -> dict[str, str]:
         """Return in words what a calibrator takes."""
-        raise NotImplementedError
 
     def as_proba(self, given: bool | None) -> bool:
         """Whether rows hold probabilities: as given, or else as in the fit."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -176,7 +177,7 @@ def read_labelled(
         return Labelled(data, rows[_INDEX][kept], ids, slices)
 
 
-class _Reader:
+class _Reader(ABC):
     """Reads the columns of a labelled table as arrays: all rows, or a sample."""
 
     n_classes = 1
@@ -192,13 +193,13 @@ class _Reader:
             what = "of the slices with --by" if name in by else "of the ids with --id"
             check_column(source.names, name, f"Name the column {what}.")
 
+    @abstractmethod
     def predictions(self, rows: Rows, y: Ints, kept: NDArray[np.bool_]) -> Predictions:
         """Return the rows that have a label."""
-        raise NotImplementedError
 
+    @abstractmethod
     def parts(self) -> Iterator[Rows]:
         """Yield the columns of each batch."""
-        raise NotImplementedError
 
     def beside(self, columns: Any) -> Rows:
         """Return the columns beside the inputs as arrays."""

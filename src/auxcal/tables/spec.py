@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from auxcal._core.errors import InvalidInputError
 from auxcal._core.labels import Labels, as_class_names
-from auxcal.inputs import Inputs
+from auxcal.inputs import Inputs, LogitInputs
 
 OnBadRows: TypeAlias = Literal["null", "skip", "fail"]
 """What becomes of a row that can't be used: no score, no row, or an error."""
@@ -111,7 +111,7 @@ class TableSpec:
     on_bad_rows: OnBadRows = "fail"
     prediction: str = PREDICTION
     confidence: str = CONFIDENCE
-    inputs: Inputs = field(default_factory=Inputs)
+    inputs: Inputs = field(default_factory=LogitInputs)
 
     def __post_init__(self) -> None:
         for name in ("columns", "features", "signals", "signal_probabilities", "class_names", "no_class"):
@@ -119,7 +119,7 @@ class TableSpec:
             if value is not None and not isinstance(value, str | tuple):
                 object.__setattr__(self, name, tuple(value))
         if self.inputs is None:
-            object.__setattr__(self, "inputs", Inputs())
+            object.__setattr__(self, "inputs", LogitInputs())
 
     @classmethod
     def of(cls, spec: TableSpec | None, where: dict[str, Any], **defaults: Any) -> TableSpec:

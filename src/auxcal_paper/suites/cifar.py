@@ -117,7 +117,8 @@ TRAINED_VGG16 = Network(
     "vgg16-trained",
     _trained_vgg16,
     "The classifier is a VGG16 of our own, of the paper's layout at half its width, trained for 16 epochs by "
-    "`python -m auxcal_paper.classifiers.train_vgg16 {n_classes}`; the official one was trained for 250.",
+    "`python -m auxcal_paper.classifiers.train_vgg16 {n_classes}`, with the rotations, shifts and flips of the "
+    "official one, which was trained for 250.",
     "layout",
 )
 RESNET50 = Network(

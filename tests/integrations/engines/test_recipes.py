@@ -30,7 +30,7 @@ def test_a_recipe_gives_the_scores_of_all_rows(engine, recipes, rows, tmp_path):
     if engine == "dask":
         out.mkdir()
     indices = auxcal.load(rows.file)
-    indices.inputs_ = auxcal.Inputs("logits")  # without names of classes, as in the recipes
+    indices.inputs_ = auxcal.inputs.LogitInputs("logits")  # without names of classes, as in the recipes
     getattr(recipes, f"score_in_{engine}")(rows.folder, indices, out)
     scored = pq.read_table(out)
     places = scored["prediction"].to_pylist()
