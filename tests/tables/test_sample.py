@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from auxcal import InputWarning, InvalidInputError
-from auxcal._core.sampling import Reservoir
 from auxcal.tables import batches, read_labelled, read_predictions
 
 N = 6000
@@ -57,43 +56,3 @@ def test_a_table_without_rows(tmp_path):
     (tmp_path / "new.csv").write_text("logit_0,logit_1,y\n")
     with pytest.raises(InvalidInputError, match="there are no rows"):
         read_predictions(tmp_path / "new.csv", sample=10)
-
-
-# Samples of parts -----------------------------------------------------------------------------------------------------
-
-
-def sample_of(rows, n, random_state):
-    sample = Reservoir(n, np.random.default_rng(random_state))
-    for start in range(0, len(rows), 100):
-        sample.add({"x": rows[start : start + 100]})
-    return sample
-
-
-def test_samples_of_parts_add_up_to_an_even_one():
-    """A part that has three quarters of the rows has three quarters of the sample, whatever each part kept."""
-    shares = []
-    for random_state in range(30):
-        small = sample_of(np.zeros(2000), 400, [0, random_state])
-        large = sample_of(np.ones(6000), 500, [1, random_state])
-        both = small + large
-        assert both.n_rows == 8000
-        assert 300 < len(both.rows["x"]) <= 500
-        shares.append(both.rows["x"].mean())
-    assert abs(np.mean(shares) - 0.75) < 0.012  # 30 samples of 500 rows: three standard errors
-
-
-def test_samples_of_few_rows_are_all_of_them():
-    both = sample_of(np.arange(150), 1000, 0) + sample_of(np.arange(150, 200), 1000, 1)
-    assert sorted(both.rows["x"]) == list(range(200))
-    assert (both + Reservoir(1000, np.random.default_rng(0))).n_rows == 200
-
-
-def test_a_sample_that_went_through_a_file_adds_like_the_sample_itself(tmp_path):
-    here, there, empty = (Reservoir(5, np.random.default_rng(seed)) for seed in range(3))
-    for sample in (here, there):
-        sample.add({"logits": np.arange(40.0).reshape(20, 2)})
-    there.save(tmp_path / "there.npz")
-    empty.save(tmp_path / "empty.npz")
-    read = here + Reservoir.load(tmp_path / "there.npz") + Reservoir.load(tmp_path / "empty.npz")
-    assert read.n_rows == 40
-    np.testing.assert_array_equal(read.rows["logits"], (here + there).rows["logits"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -53,9 +52,9 @@ class Reservoir:
         places = np.arange(n_rows) if self._most == 1 else np.flatnonzero(key <= self._most)
         return Drawn(places, order[places], key[places])
 
-    def hold(self, rows: Rows, drawn: Drawn | None = None) -> None:
-        """Keep the rows that `draw` returned; without it, rows that have their keys."""
-        self._pool.append(rows if drawn is None else {**rows, ORDER: drawn.order, KEY: drawn.key})
+    def hold(self, rows: Rows, drawn: Drawn) -> None:
+        """Keep the rows that `draw` returned."""
+        self._pool.append({**rows, ORDER: drawn.order, KEY: drawn.key})
         self._size += len(self._pool[-1][KEY])
         if self._size > _SLACK * self._n:
             self._pool = [self.rows]
@@ -68,37 +67,6 @@ class Reservoir:
         joined = {name: np.concatenate([rows[name] for rows in self._pool]) for name in self._pool[0]}
         lowest = np.argsort(joined[KEY])[: self._n]
         return {name: column[lowest] for name, column in joined.items()}
-
-    def save(self, path: Path) -> None:
-        """Write the sample to a file, for another process."""
-        rows = self.rows if self._pool else {}
-        names = {KEY: "key", ORDER: "order"}
-        columns = {names.get(name, f"column {name}"): column for name, column in rows.items()}
-        np.savez(path, facts=np.array([self.n_rows, self._n, self._most]), **columns)  # type: ignore[arg-type]
-
-    @classmethod
-    def load(cls, path: Path) -> Reservoir:
-        """Read what `save` wrote, to be added to another sample."""
-        with np.load(path, allow_pickle=False) as file:
-            columns = {name: file[name] for name in file.files}
-        n_rows, n, most = columns.pop("facts")
-        reservoir = cls(int(n), np.random.default_rng(0))
-        reservoir.n_rows, reservoir._most = int(n_rows), float(most)
-        names = {"key": KEY, "order": ORDER}
-        if columns:
-            reservoir.hold(
-                {names.get(name) or name.removeprefix("column "): column for name, column in columns.items()}
-            )
-        return reservoir
-
-    def __add__(self, other: Reservoir) -> Reservoir:
-        """Return a sample of the rows of both, of the larger size; fewer rows if one has dropped some too early."""
-        both = Reservoir(max(self._n, other._n), self._rng)
-        both.n_rows, both._most = self.n_rows + other.n_rows, min(self._most, other._most)
-        for rows in (*self._pool, *other._pool):
-            low = slice(None) if both._most == 1 else rows[KEY] <= both._most
-            both.hold({name: column[low] for name, column in rows.items()})
-        return both
 
 
 def in_order(rows: Rows) -> Rows:

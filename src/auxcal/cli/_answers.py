@@ -171,12 +171,11 @@ def _columns(
 def _signals_of(fitted: Calibrator) -> Sequence[str]:
     """Return the signals that a calibrator was fitted with."""
     from auxcal.calibrators import SignalCalibrator
-    from auxcal.signals import FeatureTable
 
     if isinstance(fitted, SignalCalibrator):
         return fitted.columns.names
     table = fitted.inputs_.feature_table
-    return (fitted.inputs_.feature_names or ()) if table is None else FeatureTable(*table).names
+    return (fitted.inputs_.feature_names or ()) if table is None else table.names
 
 
 class _Reading:

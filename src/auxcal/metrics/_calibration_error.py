@@ -158,23 +158,12 @@ def noise_floor(
     n_cells = n_bins * CELLS_PER_BIN
     wrong = np.zeros_like(rows.correct)  # what is right does not matter here
     cells = bin_confidence(rows.confidence, wrong, n_cells, strategy, rows.sample_weight)
-    independent = None
-    if rows.groups is not None:
-        cell = bin_index(rows.confidence, n_cells, strategy, rows.sample_weight)
-        independent = _independent_rows(cell, rows.sample_weight, rows.groups, n_cells)
-    return floor_of(cells, n_draws, random_state, independent)
-
-
-def floor_of(
-    cells: Bins,
-    n_draws: int = 1000,
-    random_state: int | None = 0,
-    independent_rows: Floats | None = None,
-) -> NoiseFloor:
-    """Return the noise floor of bins, each cut into 32 cells; see `ece_noise_floor`."""
     used = cells.count > 0
     count, mass = cells.count[used], cells.confidence[used]
-    independent = count if independent_rows is None else independent_rows[used]
+    independent = count
+    if rows.groups is not None:
+        cell = bin_index(rows.confidence, n_cells, strategy, rows.sample_weight)
+        independent = _independent_rows(cell, rows.sample_weight, rows.groups, n_cells)[used]
     trials = np.maximum(np.rint(independent), 1).astype(np.intp)
     scale = count / np.sqrt(trials * independent)  # so that a draw has the spread of its cell, whatever is rounded
     drawn = as_rng(random_state).binomial(trials, np.clip(mass / count, 0, 1), (n_draws, used.sum()))

@@ -30,14 +30,6 @@ class Bins:
     confidence: NDArray[Any]
     correct: NDArray[Any]
 
-    @classmethod
-    def empty(cls, n_bins: int) -> Bins:
-        """Return bins without rows."""
-        return cls(np.zeros(n_bins, np.int64), np.zeros(n_bins), np.zeros(n_bins, np.int64))
-
-    def __add__(self, other: Bins) -> Bins:
-        return Bins(self.count + other.count, self.confidence + other.confidence, self.correct + other.correct)
-
     @property
     def gap(self) -> Floats:
         """Mean confidence minus accuracy of each bin; 0 for an empty one."""
@@ -47,10 +39,6 @@ class Bins:
     def share(self) -> Floats:
         """The share of all rows that each bin holds."""
         return self.count / self.count.sum()
-
-    def merged(self, number: int) -> Bins:
-        """Return bins that each join so many neighbours of these."""
-        return Bins(*(sums.reshape(-1, number).sum(axis=1) for sums in (self.count, self.confidence, self.correct)))
 
 
 def bin_confidence(

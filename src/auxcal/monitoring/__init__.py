@@ -6,7 +6,7 @@ from auxcal.monitoring._check import Check, Difference, check
 from auxcal.monitoring._monitor import Monitor
 from auxcal.monitoring._nightly import Nightly, SeenFile, calibrator_path_of
 from auxcal.monitoring._openmetrics import Metrics
-from auxcal.monitoring._sample import PromiseSample, RowSample, ScoreWatch, sampled
+from auxcal.monitoring._sample import RowSample, ScoreWatch, sampled
 from auxcal.monitoring._state import Alarm, Evidence
 from auxcal.monitoring._timeline import Chunk, Timeline, table_timeline, timeline
 from auxcal.monitoring._two_samples import FEWEST_ROWS
@@ -23,7 +23,6 @@ __all__ = [
     "Metrics",
     "Monitor",
     "Nightly",
-    "PromiseSample",
     "RowSample",
     "ScoreWatch",
     "SeenFile",

@@ -89,9 +89,6 @@ class RowSample:
         return promise_holds(self.calibrator, self._rows) if knows_promised_rows(self.calibrator) else None
 
 
-PromiseSample = RowSample  # for callers that ask about the promise alone
-
-
 def sampled(calibrator: Calibrator, batches: Iterable[tuple[Floats, Floats | None]]) -> RowSample:
     """Return a sample of the rows of all batches of logits and features."""
     sample = RowSample(calibrator)

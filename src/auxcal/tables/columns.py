@@ -67,7 +67,7 @@ def find_layout(
         return Layout((), signals=signals, known=calibrator.columns)
     logits = find_logits(names, spec)
     if spec.inputs.feature_table is not None:
-        table = FeatureTable(*spec.inputs.feature_table)
+        table = spec.inputs.feature_table
         columns = _find_features(names, (), spec.features or table.names, (*logits, *taken), spec)
         return Layout(logits, (), spec.as_probabilities, spec.percent, signals=columns, table=table)
     features = spec.features
